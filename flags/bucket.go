@@ -1,0 +1,78 @@
+package flags
+
+import (
+	"crypto/sha1"
+	"encoding/binary"
+
+	"github.com/spaolacci/murmur3"
+)
+
+// hashSHA1 maps bytes to [0, 1]: the top 60 bits of the SHA-1 digest over 2^60
+// (§2.1). PostHog divides by 2^60-1, which as a float64 is 2^60 too, so one
+// multiplication by a power of two gives the same last digit.
+func hashSHA1(input []byte) float64 {
+	sum := sha1.Sum(input)
+	return float64(binary.BigEndian.Uint64(sum[:8])>>4) * (1.0 / (1 << 60))
+}
+
+// hashMurmur3 maps bytes to [0, 1): the top 53 bits of murmur3's first 64 bits
+// over 2^53 (decision 1).
+func hashMurmur3(input []byte) float64 {
+	return float64(murmur3.Sum64(input)>>11) * (1.0 / (1 << 53))
+}
+
+// variantSalt ends the hash input of a variant choice.
+const variantSalt = "variant"
+
+// holdoutPrefix begins the hash input of every holdout: neither the holdout's
+// id nor a dot enters it, so that all holdouts share one order of people.
+const holdoutPrefix = "holdout-"
+
+// Bucket is the place of an identifier under a flag's key, from 0 to 1: a
+// rollout of p per cent holds those at or below p/100. An empty identifier is
+// at 0 (§2.4).
+func Bucket(hash Hash, key, identifier string) float64 {
+	return bucket(hash, nil, key, identifier, "")
+}
+
+// VariantBucket is the place of an identifier for the choice of a variant.
+func VariantBucket(hash Hash, key, identifier string) float64 {
+	return bucket(hash, nil, key, identifier, variantSalt)
+}
+
+// HoldoutBucket is the place of an identifier for holdouts. It is computed for
+// an empty identifier too (§2.4).
+func HoldoutBucket(identifier string) float64 {
+	return hashSHA1(append([]byte(holdoutPrefix), identifier...))
+}
+
+func bucket(hash Hash, buf []byte, key, identifier, salt string) float64 {
+	if identifier == "" {
+		return 0
+	}
+	buf = append(buf, key...)
+	buf = append(buf, '.')
+	buf = append(buf, identifier...)
+	buf = append(buf, salt...)
+	if hash == Murmur3 {
+		return hashMurmur3(buf)
+	}
+	return hashSHA1(buf)
+}
+
+// truncate cuts a distinct id of more than 200 bytes to its first 200 Unicode
+// scalars (§2.4).
+func truncate(id string) string {
+	const limit = 200
+	if len(id) <= limit {
+		return id
+	}
+	n := 0
+	for i := range id {
+		if n == limit {
+			return id[:i]
+		}
+		n++
+	}
+	return id
+}

@@ -1,0 +1,125 @@
+package flags
+
+import (
+	"slices"
+	"strconv"
+)
+
+// cohortFilter compiles membership of a cohort.
+func (c *compiler) cohortFilter(id int64, op *operator, out *filter) {
+	*out = filter{kind: filterCohort, target: c.cohort(id), operator: op}
+	switch op.name {
+	case In:
+	case NotIn:
+		out.negated = true
+	default: // exact included (§5.1)
+		out.kind = filterNever
+	}
+}
+
+// badCohort is a cohort that fails the flags that reach it.
+func (c *compiler) badCohort() int32 {
+	c.set.cohorts = append(c.set.cohorts, compiledCohort{failure: CohortFiltersParsingError})
+	return int32(len(c.set.cohorts) - 1)
+}
+
+// compiling marks a cohort that is being compiled: meeting it again is a cycle.
+const compiling ReasonCode = 255
+
+// cohort compiles a cohort and all it refers to. What is wrong with a cohort
+// is wrong with every cohort that contains it (§5.3).
+func (c *compiler) cohort(id int64) int32 {
+	if i, ok := c.cohortIndex[id]; ok {
+		if c.set.cohorts[i].failure == compiling {
+			c.cycle(i)
+		}
+		return i
+	}
+	i := int32(len(c.set.cohorts))
+	c.cohortIndex[id] = i
+	name := strconv.FormatInt(id, 10)
+	c.set.cohorts = append(c.set.cohorts, compiledCohort{id: id, failure: compiling, undecided: &Undecided{"cohort", name}})
+
+	in, exists := c.d.Cohorts[id]
+	out := compiledCohort{id: id, undecided: c.set.cohorts[i].undecided}
+	switch {
+	case !exists && slices.Contains(c.d.StaticCohorts, id):
+		out.static = true
+	case !exists || in.Deleted:
+		out.failure = CohortNotFound
+		out.absent = !exists && c.d.StaticCohorts == nil
+	case in.fault != nil:
+		out.failure = CohortFiltersParsingError
+	case in.Static:
+		out.static, out.carried = true, in.Members != nil
+		if out.carried {
+			out.members = make(map[string]struct{}, len(in.Members))
+			for _, id := range in.Members {
+				out.members[truncate(id)] = struct{}{}
+			}
+		}
+	default:
+		out.behavioural = in.Unsupported
+		if in.Tree != nil && !in.Unsupported {
+			tree := c.node(in.Tree, &out)
+			out.tree = &tree
+		}
+	}
+	if c.set.cohorts[i].failure == CohortCycle && out.failure == NoReason {
+		out.failure = CohortCycle
+	}
+	c.set.cohorts[i] = out
+	return i
+}
+
+// cycle marks every cohort between the first and the second meeting.
+func (c *compiler) cycle(from int32) {
+	for j := from; int(j) < len(c.set.cohorts); j++ {
+		if c.set.cohorts[j].failure == compiling {
+			c.set.cohorts[j].failure = CohortCycle
+		}
+	}
+}
+
+// node compiles a tree and gathers in owner what its leaves bring along.
+func (c *compiler) node(in *CohortNode, owner *compiledCohort) compiledNode {
+	if in.Unsupported {
+		owner.behavioural = true
+		negated := in.Leaf != nil && in.Leaf.Negated
+		return compiledNode{unsupported: true, leaf: &filter{leaf: negated}}
+	}
+	if in.Leaf != nil {
+		leaf := c.leaf(in.Leaf, owner)
+		return compiledNode{leaf: &leaf}
+	}
+	out := compiledNode{any: in.Any, children: make([]compiledNode, len(in.Children))}
+	for i := range in.Children {
+		out.children[i] = c.node(&in.Children[i], owner)
+	}
+	return out
+}
+
+func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
+	var out filter
+	op := operators[p.Operator.orDefault(p.Type)]
+	id, isID := p.Value.(int64)
+	switch {
+	case op == nil || p.Type == CohortProperty && !isID: // cohorts built by hand
+		owner.failure = CohortFiltersParsingError
+		out = filter{kind: filterNever}
+	case p.Type == CohortProperty:
+		c.cohortFilter(id, op, &out)
+		inner := &c.set.cohorts[out.target]
+		owner.behavioural = owner.behavioural || inner.behavioural
+		if owner.failure == NoReason && inner.failure != compiling {
+			owner.failure = inner.failure
+			owner.absent = inner.absent
+		}
+	case p.Type == PersonMetadata:
+		c.property(p, PersonMetadata, "", op, &out)
+	default: // cohorts are about persons whatever the leaf says (§4.1)
+		c.property(p, PersonProperty, "", op, &out)
+	}
+	out.operator, out.leaf = op, p.Negated
+	return out
+}

@@ -1,0 +1,232 @@
+package flags
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// zonedLayouts are the forms that are read in the project's zone, in their order (§4.7).
+var zonedLayouts = compileLayouts("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")
+
+// generalForm is one form of the general reader: the shape a text must have, then the layouts that are tried in turn.
+// Times are UTC unless the text names an offset or a zone; what the text leaves out comes from now.
+type generalForm struct {
+	shape   *regexp.Regexp // with a group when the text ends in a zone
+	fill    fillFrom
+	edit    func(text string, now time.Time) string // makes the text fit the layouts
+	layouts []dateLayout
+}
+
+// fillFrom says which part of the instant comes from now.
+type fillFrom uint8
+
+const (
+	fillNothing fillFrom = iota
+	fillTime
+	fillDate
+	fillText // edit puts it into the text
+	fillTextAndTime
+)
+
+// generalForms are tried in this order; a text that has a shape but fits none of its layouts goes on to the next. Forms
+// that an earlier step of §4.7 always takes, or always refuses, are left out. The white space of these patterns is that
+// of Unicode, and `+-:` is a range that holds digits, points and slashes too.
+var generalForms = sync.OnceValue(func() []generalForm {
+	form := func(shape string, fill fillFrom, edit func(string, time.Time) string, layouts ...string) generalForm {
+		shape = strings.NewReplacer(
+			`\s`, `[\t-\r\x{85}\p{Z}]`, `{ap}`, `(?:am|pm|AM|PM)?`, `{date}`, `[0-9]{4}-[0-9]{2}-[0-9]{2}`,
+			`{hm}`, `[0-9]{2}:[0-9]{2}(?::[0-9]{2})?`, `{Hm}`, `[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?`,
+			`{frac}`, `(?:\.[0-9]{1,9})?`, `{zone}`, `[+-:a-zA-Z0-9]{3,6}`, `{month}`, `[a-zA-Z]{3,9}`,
+		).Replace(shape)
+		return generalForm{regexp.MustCompile(shape), fill, edit, compileLayouts(layouts...)}
+	}
+	commas := func(s string, _ time.Time) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, ", ", " "), ". ", " ")
+	}
+	commaBlank := func(s string, _ time.Time) string { return strings.ReplaceAll(s, ", ", " ") }
+	commasAndAt := func(s string, _ time.Time) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, ",", ""), "at", "")
+	}
+	thisYear := func(s string, now time.Time) string { return strconv.Itoa(now.Year()) + " " + s }
+	thisDay := func(s string, now time.Time) string { return s + "." + strconv.Itoa(now.Day()) }
+
+	return []generalForm{
+		form(`^{date}\s+{hm}{frac}[+-:0-9]{3,6}$`, fillNothing, nil,
+			"%Y-%m-%d %H:%M:%S%z", "%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%d %H:%M%z"),
+		form(`^{date}\s+{hm}{frac}\s*{ap}$`, fillNothing, nil,
+			"%Y-%m-%d %I:%M:%S %P", "%Y-%m-%d %I:%M %P"),
+		form(`^{date}\s+{hm}{frac}(\s*{zone})$`, fillNothing, nil,
+			"%Y-%m-%d %H:%M:%S %Z", "%Y-%m-%d %H:%M %Z", "%Y-%m-%d %H:%M:%S%.f %Z"),
+		form(`^{date}(\s*{zone})$`, fillTime, nil, "%Y-%m-%d %Z"),
+		form(`^{Hm}\s*{ap}$`, fillDate, nil,
+			"%H:%M:%S", "%H:%M", "%I:%M:%S %P", "%I:%M %P"),
+		form(`^{Hm}\s*{ap}(\s+{zone})$`, fillDate, nil,
+			"%H:%M:%S %Z", "%H:%M %Z", "%I:%M:%S %P %Z", "%I:%M %P %Z"),
+		form(`^[0-9]{4}-{month}-[0-9]{2}$`, fillTime, nil, "%Y-%b-%d"),
+		form(`^[a-zA-Z]{3}\s+[0-9]{1,2}\s*(?:at)?\s+{Hm}\s*{ap}$`, fillText, thisYear,
+			"%Y %b %d at %I:%M %P", "%Y %b %d %H:%M:%S"),
+		form(`^{month}\.?\s+[0-9]{1,2},\s+[0-9]{2,4},?\s+{Hm}\s*{ap}$`, fillNothing, commas,
+			"%B %d %Y %H:%M:%S", "%B %d %Y %H:%M", "%B %d %Y %I:%M:%S %P", "%B %d %Y %I:%M %P"),
+		form(`^{month}\s+[0-9]{1,2},?\s+[0-9]{4}\s*,?(?:at)?\s+{hm}\s*{ap}(\s+{zone})$`, fillNothing, commasAndAt,
+			"%B %d %Y %H:%M:%S %Z", "%B %d %Y %H:%M %Z", "%B %d %Y %I:%M:%S %P %Z", "%B %d %Y %I:%M %P %Z"),
+		form(`^{month}\.?\s+[0-9]{1,2},\s+[0-9]{2,4}$`, fillTime, commas,
+			"%B %d %y", "%B %d %Y"),
+		form(`^[0-9]{1,2}\s+{month}\s+[0-9]{2,4},?\s+{Hm}{frac}$`, fillNothing, commaBlank,
+			"%d %B %Y %H:%M:%S", "%d %B %Y %H:%M", "%d %B %Y %H:%M:%S%.f"),
+		form(`^[0-9]{1,2}\s+{month}\s+[0-9]{2,4}$`, fillTime, nil,
+			"%d %B %y", "%d %B %Y"),
+		form(`^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}\s+{Hm}{frac}\s*{ap}$`, fillNothing, nil,
+			"%m/%d/%y %H:%M:%S", "%m/%d/%y %H:%M", "%m/%d/%y %H:%M:%S%.f", "%m/%d/%y %I:%M:%S %P", "%m/%d/%y %I:%M %P",
+			"%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S%.f", "%m/%d/%Y %I:%M:%S %P", "%m/%d/%Y %I:%M %P"),
+		form(`^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2,4}$`, fillTime, nil,
+			"%m/%d/%y", "%m/%d/%Y"),
+		form(`^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}\s+{Hm}{frac}\s*{ap}$`, fillNothing, nil,
+			"%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %I:%M:%S %P", "%Y/%m/%d %I:%M %P"),
+		form(`^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$`, fillTime, nil, "%Y/%m/%d"),
+		form(`[0-9]{1,4}.[0-9]{1,4}[0-9]{1,4}`, fillTime, nil,
+			"%m.%d.%y", "%m.%d.%Y", "%Y.%m.%d"),
+		form(`[0-9]{1,4}.[0-9]{1,4}[0-9]{1,4}`, fillTextAndTime, thisDay, "%Y.%m.%d"),
+		form(`[0-9]{6}\s+[0-9]{2}:[0-9]{2}:[0-9]{2}`, fillNothing, nil, "%y%m%d %H:%M:%S"),
+		form(`^[0-9]{4}年[0-9]{2}月[0-9]{2}日[0-9]{2}时[0-9]{2}分[0-9]{2}秒$`, fillNothing, nil, "%Y年%m月%d日%H时%M分%S秒"),
+		form(`^[0-9]{4}年[0-9]{2}月[0-9]{2}日$`, fillTime, nil, "%Y年%m月%d日"),
+	}
+})
+
+// anyTime stands for a now that is not known: whatever is a date at some time is one in a leap year on the first.
+var anyTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// parseGeneral is the best-effort reader at the end of the order of §4.7. Without now it says when a text needs it.
+func parseGeneral(text string, now *time.Time) (time.Time, found) {
+	if t, ok := parseTimestamp(text); ok {
+		return t, dateGood
+	}
+	if t, ok := parseRFC2822(text); ok {
+		return t, dateGood
+	}
+	clock := anyTime
+	if now != nil {
+		clock = now.UTC()
+	}
+	for _, form := range generalForms() {
+		groups := form.shape.FindStringSubmatchIndex(text)
+		if groups == nil {
+			continue
+		}
+		offset := int64(0)
+		if len(groups) == 4 {
+			var ok bool
+			if offset, ok = zoneOffset(strings.TrimSpace(text[groups[2]:groups[3]])); !ok {
+				return time.Time{}, dateBad
+			}
+		}
+		if t, ok := form.read(text, offset, clock); ok {
+			if form.fill != fillNothing && now == nil {
+				return time.Time{}, dateNeedsNow
+			}
+			return t, dateGood
+		}
+	}
+	return time.Time{}, dateBad
+}
+
+// read tries the layouts and fills in what is missing, on a clock that is offset seconds ahead of UTC.
+func (form generalForm) read(text string, offset int64, now time.Time) (time.Time, bool) {
+	if form.edit != nil {
+		text = form.edit(text, now)
+	}
+	for _, layout := range form.layouts {
+		f, ok := layout.read(text)
+		if !ok {
+			continue
+		}
+		w, current := f.wall(), wallAt(now, nil)
+		current.sec += offset
+		switch form.fill {
+		case fillTime, fillTextAndTime:
+			w = wall{sec: w.sec + current.timeOfDay(), nano: current.nano}
+		case fillDate:
+			w.sec += current.sec - current.timeOfDay()
+		}
+		return w.east(offset + f.offset)
+	}
+	return time.Time{}, false
+}
+
+// parseTimestamp reads a count since 1970 of which the length says the unit: 10 digits seconds, 13 milliseconds, 19
+// nanoseconds. Only filter values come here, since a property that is a number is seconds.
+func parseTimestamp(s string) (time.Time, bool) {
+	if len(s) != 10 && len(s) != 13 && len(s) != 19 || digits(s) != len(s) {
+		return time.Time{}, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	switch len(s) {
+	case 10:
+		return time.Unix(n, 0).UTC(), true
+	case 13:
+		return time.UnixMilli(n).UTC(), true
+	}
+	return time.Unix(0, n).UTC(), true
+}
+
+// namedOffsets are the zones that RFC 2822 names, in hours ahead of UTC.
+var namedOffsets = map[string]int64{
+	"ut": 0, "gmt": 0, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8,
+}
+
+// zoneOffset reads the zone at the end of a general form. Any unknown name is UTC, and what follows the minutes of an
+// offset is ignored.
+func zoneOffset(s string) (int64, bool) {
+	style := offsetStyle{gap: noGap}
+	if strings.Contains(s, ":") {
+		style.gap = trimColons
+	} else if n := letters(s); n > 0 {
+		return namedOffsets[asciiLower(s[:n])] * 3600, true
+	}
+	offset, _, ok := readOffset(s, style)
+	return offset, ok && offset > -86400 && offset < 86400
+}
+
+// letters counts the ASCII letters that s begins with.
+func letters(s string) int {
+	n := 0
+	for n < len(s) && s[n]|0x20-'a' < 26 {
+		n++
+	}
+	return n
+}
+
+// parseRFC2822 reads dates of mail: "Wed, 02 Jun 2021 06:31:39 GMT", the weekday and the seconds being optional.
+func parseRFC2822(s string) (time.Time, bool) {
+	r := mailReader{s: trimSpace(s)}
+	f := dateFields{weekday: r.weekday()}
+	r.s = trimSpace(r.s)
+	f.day = r.number(1, 2)
+	r.space()
+	r.month(&f.month)
+	r.space()
+	f.year = r.year()
+	r.space()
+	f.hour = r.number(2, 2)
+	r.s = trimSpace(r.s)
+	r.colon()
+	r.s = trimSpace(r.s)
+	f.minute = r.number(2, 2)
+	if after, found := strings.CutPrefix(trimSpace(r.s), ":"); found {
+		r.s = after
+		f.second = r.number(2, 2)
+	}
+	r.space()
+	f.offset = r.zone()
+	for r.comment() {
+	}
+	if r.bad || r.s != "" || f.day < 1 || f.hour > 23 || f.minute > 59 || f.second > 60 || !f.valid() {
+		return time.Time{}, false
+	}
+	return f.instant()
+}

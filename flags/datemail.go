@@ -1,0 +1,102 @@
+package flags
+
+import "strings"
+
+// mailReader reads the parts of an RFC 2822 date one after another; bad stays set after the first failure.
+type mailReader struct {
+	s   string
+	bad bool
+}
+
+var weekdayNames = [7]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+
+// weekday reads a short name and its comma; Monday is 1, and 0 is no name.
+func (r *mailReader) weekday() int {
+	for i, name := range weekdayNames {
+		if hasPrefixFold(r.s, name) {
+			after, found := strings.CutPrefix(r.s[3:], ",")
+			r.s, r.bad = after, r.bad || !found
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func (r *mailReader) number(low, high int) int {
+	n, rest, ok := readDigits(r.s, low, high)
+	r.s, r.bad = rest, r.bad || !ok
+	return n
+}
+
+func (r *mailReader) month(month *int) {
+	m, rest, ok := readMonth(r.s, false)
+	*month = max(m, 1)
+	r.s, r.bad = rest, r.bad || !ok
+}
+
+// year reads two digits or more: two below 50 are 20xx, other twos and threes count from 1900.
+func (r *mailReader) year() int {
+	before := len(r.s)
+	year := r.number(2, before)
+	switch before - len(r.s) {
+	case 2:
+		if year < 50 {
+			return 2000 + year
+		}
+		return 1900 + year
+	case 3:
+		return 1900 + year
+	}
+	return year
+}
+
+// space reads at least one white space.
+func (r *mailReader) space() {
+	rest := trimSpace(r.s)
+	r.bad = r.bad || len(rest) == len(r.s)
+	r.s = rest
+}
+
+func (r *mailReader) colon() {
+	rest, found := strings.CutPrefix(r.s, ":")
+	r.s, r.bad = rest, r.bad || !found
+}
+
+// zone reads ±hhmm, one of the named zones, or one letter: Z and all the others but J are UTC.
+func (r *mailReader) zone() int64 {
+	n := letters(r.s)
+	if n == 0 {
+		offset, rest, ok := readOffset(r.s, offsetStyle{gap: noGap})
+		r.s, r.bad = rest, r.bad || !ok
+		return offset
+	}
+	name := asciiLower(r.s[:n])
+	r.s = r.s[n:]
+	hours, known := namedOffsets[name]
+	r.bad = r.bad || !known && (n != 1 || name == "j")
+	return hours * 3600
+}
+
+// comment skips white space and one text in parentheses, which may hold others and escaped bytes. It reports false, and
+// skips nothing, when there is none.
+func (r *mailReader) comment() bool {
+	s := trimSpace(r.s)
+	if s == "" || s[0] != '(' {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				r.s = s[i+1:]
+				return true
+			}
+		}
+	}
+	return false
+}

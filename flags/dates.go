@@ -1,0 +1,269 @@
+package flags
+
+import (
+	"math"
+	"time"
+)
+
+// dateOperand is the prepared filter value of a date operator (§4.7).
+type dateOperand struct {
+	kind  dateKind
+	fixed time.Time // dateFixed
+	back  stepBack  // dateRelative
+	text  string    // dateFromNow: read again at every evaluation
+}
+
+type dateKind uint8
+
+const (
+	dateFixed    dateKind = iota
+	dateRelative          // so much before now
+	dateFromNow           // its missing year, day or time comes from now
+)
+
+// compileDate prepares a filter value; a nil zone is UTC. It reports false for a text that is a date at no time.
+func compileDate(text string, zone *time.Location) (dateOperand, bool) {
+	if back, ok := parseStepBack(text); ok {
+		return dateOperand{kind: dateRelative, back: back}, true
+	}
+	t, found := parseAbsolute(text, zone, nil)
+	switch found {
+	case dateGood:
+		return dateOperand{kind: dateFixed, fixed: t}, true
+	case dateNeedsNow:
+		return dateOperand{kind: dateFromNow, text: text}, true
+	}
+	return dateOperand{}, false
+}
+
+// at gives the instant that the operand means at now. It reports false when there is none, such as a wall clock that a
+// change to summer time skips.
+func (d dateOperand) at(now time.Time, zone *time.Location) (time.Time, bool) {
+	switch d.kind {
+	case dateRelative:
+		return d.back.before(now, zone)
+	case dateFromNow:
+		t, found := parseAbsolute(d.text, zone, &now)
+		return t, found == dateGood
+	}
+	return d.fixed, true
+}
+
+// dateOf reads a property value: a number, or a string that is one, is seconds since 1970 with fractions; any other
+// string is read as a filter value is. Other values are no dates (§4.7).
+func dateOf(v any, now time.Time, zone *time.Location) (time.Time, bool) {
+	f, numeric := number(v)
+	if numeric {
+		return epoch(f)
+	}
+	text, ok := v.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	if back, ok := parseStepBack(text); ok {
+		return back.before(now, zone)
+	}
+	t, found := parseAbsolute(text, zone, &now)
+	return t, found == dateGood
+}
+
+// epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole second below, and NaN is
+// 1970 itself, as the service has it.
+func epoch(f float64) (time.Time, bool) {
+	if math.IsNaN(f) {
+		f = 0
+	}
+	whole := math.Floor(f)
+	if math.Abs(whole) > 1e15 { // far outside of the calendar, and safe to convert
+		return time.Time{}, false
+	}
+	nano := int64(max(0, math.Round(math.Mod(f, 1)*1e9)))
+	sec := int64(whole)
+	if nano == 1e9 && (sec%60+60)%60 != 59 {
+		return time.Time{}, false // a full extra second exists only as a leap second
+	}
+	return wall{sec: sec, nano: nano}.in(nil)
+}
+
+type found uint8
+
+const (
+	dateBad found = iota
+	dateGood
+	dateNeedsNow // only when no now was given
+)
+
+// parseAbsolute tries RFC 3339, then the forms that are read in the project's zone, then the general reader.
+func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time, found) {
+	if t, ok := parseRFC3339(text); ok {
+		return t, dateGood
+	}
+	for _, layout := range zonedLayouts {
+		if f, ok := layout.read(text); ok {
+			return goodIf(f.wall().in(zone))
+		}
+	}
+	return parseGeneral(text, now)
+}
+
+func goodIf(t time.Time, ok bool) (time.Time, found) {
+	if ok {
+		return t, dateGood
+	}
+	return time.Time{}, dateBad
+}
+
+// wall is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00, and nanoseconds,
+// which run to 2e9 in a leap second.
+type wall struct {
+	sec, nano int64
+}
+
+// The calendar of the service ends here; instants beyond match nothing.
+var (
+	firstInstant = time.Date(-262143, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	lastInstant  = time.Date(262142, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
+)
+
+// maxOffset is more than any zone differs from UTC, in seconds.
+const maxOffset = 48 * 3600
+
+// in gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A nil zone is UTC.
+func (w wall) in(zone *time.Location) (time.Time, bool) {
+	if zone == nil || zone == time.UTC {
+		return w.east(0)
+	}
+	for at := w.sec - maxOffset; ; {
+		t := time.Unix(at, 0).In(zone)
+		_, offset := t.Zone()
+		start, end := t.ZoneBounds()
+		sec := w.sec - int64(offset)
+		if (start.IsZero() || sec >= start.Unix()) && (end.IsZero() || sec < end.Unix()) {
+			return w.east(int64(offset))
+		}
+		if end.IsZero() || end.Unix() > w.sec+maxOffset {
+			return time.Time{}, false
+		}
+		at = end.Unix()
+	}
+}
+
+// east gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap second, which time.Time
+// does not know, becomes the last nanosecond before the next second: it stays before that one and equal to itself.
+func (w wall) east(offset int64) (time.Time, bool) {
+	sec := w.sec - offset
+	if sec < firstInstant || sec > lastInstant {
+		return time.Time{}, false
+	}
+	return time.Unix(sec, min(w.nano, 999_999_999)).UTC(), true
+}
+
+// wallAt is what clocks of the zone show at t.
+func wallAt(t time.Time, zone *time.Location) wall {
+	offset := 0
+	if zone != nil {
+		_, offset = t.In(zone).Zone()
+	}
+	return wall{sec: t.Unix() + int64(offset), nano: int64(t.Nanosecond())}
+}
+
+// stepBack is a relative date: so many units before now.
+type stepBack struct {
+	count int
+	unit  byte // h, d, w, m (months), y
+}
+
+// parseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no relative date.
+func parseStepBack(s string) (stepBack, bool) {
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	n := digits(s)
+	if n == 0 || n != len(s)-1 {
+		return stepBack{}, false
+	}
+	count := 0
+	for _, c := range []byte(s[:n]) {
+		if count = count*10 + int(c-'0'); count >= 10_000 {
+			return stepBack{}, false
+		}
+	}
+	switch unit := s[n]; unit {
+	case 'h', 'd', 'w', 'm', 'y':
+		return stepBack{count: count, unit: unit}, true
+	}
+	return stepBack{}, false
+}
+
+// before goes back from now on the wall clock of the zone, and then back to an instant.
+func (b stepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
+	w := wallAt(now, zone)
+	switch b.unit {
+	case 'h':
+		w.sec -= int64(b.count) * 3600
+	case 'd':
+		w.sec -= int64(b.count) * 86400
+	case 'w':
+		w.sec -= int64(b.count) * 7 * 86400
+	case 'm':
+		w = w.monthsBack(b.count)
+	case 'y':
+		w = w.yearsBack(b.count)
+	}
+	return w.in(zone)
+}
+
+// monthsBack steps one month at a time and keeps the day within each month it meets: 31 March is two months after 29
+// January. From day 28 on down nothing is lost any more, and the rest is one jump.
+func (w wall) monthsBack(n int) wall {
+	year, month, day := w.date()
+	for ; n > 0 && day > 28; n-- {
+		if month--; month == 0 {
+			year, month = year-1, 12
+		}
+		day = min(day, daysIn(year, month))
+	}
+	months := year*12 + month - 1 - n
+	year = int(math.Floor(float64(months) / 12))
+	return w.withDate(year, months-year*12+1, day)
+}
+
+// yearsBack steps one year at a time: 29 February becomes the 28th in the first step and stays there.
+func (w wall) yearsBack(n int) wall {
+	year, month, day := w.date()
+	if n > 0 && month == 2 {
+		day = min(day, 28)
+	}
+	return w.withDate(year-n, month, day)
+}
+
+func (w wall) date() (year, month, day int) {
+	y, m, d := time.Unix(w.sec, 0).UTC().Date()
+	return y, int(m), d
+}
+
+// withDate keeps the time of day.
+func (w wall) withDate(year, month, day int) wall {
+	return wall{sec: dateSeconds(year, month, day) + w.timeOfDay(), nano: w.nano}
+}
+
+// timeOfDay is the number of seconds since midnight.
+func (w wall) timeOfDay() int64 { return ((w.sec % 86400) + 86400) % 86400 }
+
+// dateSeconds is the midnight of a date in seconds since 1970.
+func dateSeconds(year, month, day int) int64 {
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix()
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}

@@ -1,0 +1,277 @@
+package flags
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// ErrNoDistinctID says that a request names nobody.
+var ErrNoDistinctID = errors.New("flags: the request has no distinct id")
+
+// DeciderConfig says what a Decider stands on. Only Source is required.
+type DeciderConfig struct {
+	Source Source
+	// People: nil means that nothing is stored.
+	People People
+	// Continuity: nil means that identifiers are not kept over identify.
+	Continuity Continuity
+	// Locator: nil means that addresses are not located.
+	Locator Locator
+	// Usage: nil counts in memory.
+	Usage Usage
+	// Lot is how many requests are claimed from Usage at a time, DefaultLot when
+	// zero.
+	Lot int64
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+}
+
+// Decider answers requests: it finds the project, asks the ports for what the
+// flags need, and evaluates. It is safe for any number of goroutines.
+type Decider struct {
+	config   DeciderConfig
+	registry *registry
+	quota    *quota
+	stats    counters
+}
+
+// NewDecider makes a Decider. It fails without a Source.
+func NewDecider(c DeciderConfig) (*Decider, error) {
+	if c.Source == nil {
+		return nil, errors.New("flags: a Decider needs a Source")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	d := &Decider{config: c, quota: newQuota(c.Usage, c.Lot)}
+	d.registry = newRegistry(c.Source, &d.stats)
+	return d, nil
+}
+
+// Request is one question.
+type Request struct {
+	APIKey string
+	// Subject is whom it is about, as the request says; Stored and Located are
+	// filled in by the Decider.
+	Subject Subject
+	// NoDistinctID: the request names nobody, which is ErrNoDistinctID unless
+	// DisableFlags is set. (An empty distinct id is a distinct id.)
+	NoDistinctID bool
+	// IP is the address to locate, the zero value for none. IPFromHeader says
+	// that a header names it, so that it wins over stored properties.
+	IP           netip.Addr
+	IPFromHeader bool
+	GeoIPDisable bool
+	// DisableFlags asks for no flags: nothing is evaluated and nothing counted.
+	DisableFlags bool
+	Selection    Selection
+}
+
+// Answer is what a request gets. Using one again saves allocations.
+type Answer struct {
+	Decisions Decisions
+	Project   Project
+	Set       *Set
+	// QuotaLimited: nothing was evaluated, the organization's month is spent or
+	// the resource is paused.
+	QuotaLimited bool
+	// At is the time of the evaluation.
+	At time.Time
+}
+
+// Decide answers a request. Its errors are ErrUnknownKey, ErrNoDistinctID and
+// ErrUnavailable; everything else that goes wrong fails single flags.
+func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
+	now := d.config.Now()
+	l, err := d.prepare(ctx, r, out, now)
+	if err != nil || r.DisableFlags || out.QuotaLimited {
+		return err
+	}
+	sub := r.Subject
+	var stored Stored
+	if err := d.facts(ctx, l, r, &sub, &stored); err != nil {
+		d.stats.storeErrors.Add(1)
+	}
+	l.set.Select(&sub, now, &r.Selection, &out.Decisions)
+	d.stats.requests.Add(1)
+	d.stats.decisions.Add(uint64(len(out.Decisions.List)))
+	if limit := l.project.FlagLimit; limit != nil && !anyBillable(out.Decisions.List) {
+		d.quota.giveBack(l.project.OrganizationID, 1)
+	}
+	return nil
+}
+
+// Explain answers for one flag and tells why. It counts nothing.
+func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
+	now := d.config.Now()
+	l, err := d.registry.get(ctx, r.APIKey, now)
+	if err != nil {
+		return nil, err
+	}
+	sub := r.Subject
+	var stored Stored
+	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the trace
+	return l.set.Explain(key, &sub, now, r.Selection), nil
+}
+
+// prepare finds the project and checks everything that comes before an
+// evaluation, in the order of §9.10.
+func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*live, error) {
+	out.Decisions.List, out.Decisions.Errors = out.Decisions.List[:0], false
+	out.QuotaLimited, out.At, out.Set = false, now, nil
+	l, err := d.registry.get(ctx, r.APIKey, now)
+	if err != nil {
+		return nil, err
+	}
+	out.Project, out.Set = l.project, l.set
+	if r.DisableFlags {
+		return l, nil
+	}
+	if r.NoDistinctID {
+		return nil, ErrNoDistinctID
+	}
+	if l.project.Paused("feature_flags") ||
+		l.project.FlagLimit != nil && !d.quota.take(ctx, l.project.OrganizationID, *l.project.FlagLimit, now, 1) {
+		out.QuotaLimited = true
+		d.stats.quotaLimited.Add(1)
+	}
+	return l, nil
+}
+
+// facts asks the ports for what the flags need and the request does not say.
+func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, stored *Stored) error {
+	needs := l.set.Needs()
+	if needs.Located && !r.GeoIPDisable && d.config.Locator != nil && r.IP.IsValid() {
+		sub.Located, sub.LocatedByPeer = d.config.Locator.Locate(r.IP), !r.IPFromHeader
+	}
+	var firstErr error
+	if d.config.People != nil {
+		groups := neededGroups(needs, sub)
+		if len(groups) > 0 || !needs.PersonCovered(sub.Person) {
+			found, err := d.config.People.Stored(ctx, Query{l.project.ID, truncate(sub.DistinctID), groups, needs})
+			if found != nil {
+				*stored = *found
+			}
+			if err != nil {
+				firstErr = err
+				stored.Failure = failureOf(err)
+			}
+			sub.Stored = stored
+		}
+	}
+	if d.config.Continuity != nil && needs.ContinuityMatters {
+		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, truncate(sub.DistinctID), sub.AnonymousID, needs.Continuity)
+		stored.Overrides = overrides
+		if err != nil {
+			firstErr = err
+			stored.OverridesFailure = HashKeyOverrideError
+		}
+		sub.Stored = stored
+	}
+	return firstErr
+}
+
+func failureOf(err error) ReasonCode {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return StatementTimeout
+	}
+	return DatabaseError
+}
+
+// neededGroups are the request's groups whose stored properties matter.
+func neededGroups(needs *Needs, sub *Subject) map[string]string {
+	var groups map[string]string
+	for _, groupType := range needs.GroupTypes {
+		if key := sub.Groups[groupType]; key != "" {
+			if groups == nil {
+				groups = map[string]string{}
+			}
+			groups[groupType] = key
+		}
+	}
+	return groups
+}
+
+func anyBillable(list []Decision) bool {
+	for i := range list {
+		if list[i].Billable() {
+			return true
+		}
+	}
+	return false
+}
+
+// Project finds a project and its compiled flags without deciding anything.
+func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
+	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	if err != nil {
+		return Project{}, nil, err
+	}
+	return l.project, l.set, nil
+}
+
+// Payload returns the definitions of a project as SDKs that evaluate locally
+// read them (§1.8), and a version that changes when they do. It is made once a
+// revision.
+func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
+	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	served, err := l.served()
+	if err != nil {
+		return nil, "", err
+	}
+	return served.body, served.version, nil
+}
+
+// CountPayload counts a download of definitions as ten requests; false when the
+// quota does not allow it (§10.1).
+func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
+	if p.Paused("feature_flags") {
+		return false
+	}
+	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), definitionsCost)
+}
+
+// RemoteConfig returns a remote configuration flag's value, by key or id. False
+// when there is no such flag or it is not one (§1.8).
+func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value []byte, ok bool, err error) {
+	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	if err != nil {
+		return nil, false, err
+	}
+	value, ok = l.defs.remoteConfig(flag)
+	return value, ok, nil
+}
+
+type counters struct {
+	requests, decisions, quotaLimited, compilations, sourceErrors, storeErrors atomic.Uint64
+}
+
+// Stats are totals since the start.
+type Stats struct {
+	// Requests were evaluated, Decisions is the number of their flags.
+	Requests, Decisions uint64
+	// QuotaLimited requests were answered without evaluation.
+	QuotaLimited uint64
+	// Compilations counts compiled sets.
+	Compilations uint64
+	// SourceErrors and StoreErrors count ports that could not answer.
+	SourceErrors, StoreErrors uint64
+	// PatternTimeouts counts regular expressions that ran into their time limit,
+	// in this process.
+	PatternTimeouts uint64
+}
+
+// Stats returns the totals.
+func (d *Decider) Stats() Stats {
+	s := &d.stats
+	return Stats{
+		s.requests.Load(), s.decisions.Load(), s.quotaLimited.Load(), s.compilations.Load(),
+		s.sourceErrors.Load(), s.storeErrors.Load(), patternTimeouts(),
+	}
+}

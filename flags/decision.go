@@ -1,0 +1,206 @@
+package flags
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Decision is the answer for one flag.
+type Decision struct {
+	Key     string
+	Enabled bool
+	// Variant is empty for a boolean answer. A variant implies Enabled.
+	Variant string
+	// Payload is the JSON value stored for the answer, nil if there is none. It
+	// is shared: callers must not change it.
+	Payload json.RawMessage
+	Reason  Reason
+	ID      int64
+	Version int64
+	// HasExperiment is passed on to clients (§10.3).
+	HasExperiment bool
+	// Undecided is not nil when the subject is partial and the answer could
+	// change with a fact that is not known. Enabled and Variant mean nothing then.
+	Undecided *Undecided
+}
+
+// Failed reports an answer that could not be computed. Failed flags are off.
+func (d *Decision) Failed() bool { return d.Reason.Code >= firstFailure }
+
+// Value is the answer as PostHog's SDKs show it: false, true or the variant.
+func (d *Decision) Value() any {
+	if d.Variant != "" {
+		return d.Variant
+	}
+	return d.Enabled
+}
+
+// Undecided names the first unknown fact that an answer could change with.
+type Undecided struct {
+	// Fact is what kind of fact it is: "person property", "group property",
+	// "cohort", "flag", "experience continuity".
+	Fact string `json:"fact"`
+	// Name is the property's key, the cohort's id or the flag's key.
+	Name string `json:"name"`
+}
+
+// Error makes an Undecided usable as an error.
+func (u *Undecided) Error() string { return "not decided: unknown " + u.Fact + " " + quote(u.Name) }
+
+// Reason is why a flag was answered as it was (§3.8, §3.9).
+type Reason struct {
+	Code ReasonCode
+	// Condition is the index of the condition that decided, -1 for none.
+	Condition int
+	note      reasonNote
+}
+
+// NoCondition is the Condition of a reason that no condition gave.
+const NoCondition = -1
+
+type reasonNote uint8
+
+const (
+	noteNone reasonNote = iota
+	noteGroupsNotEvaluated
+	noteBehavioural
+)
+
+// ReasonCode is the machine-readable part of a Reason.
+type ReasonCode uint8
+
+// The reason codes of §3.9. Codes from FlagDataParsingError on are failures.
+const (
+	NoReason ReasonCode = iota
+	ConditionMatch
+	NoConditionMatch
+	OutOfRolloutBound
+	NoGroupType
+	SuperConditionValue
+	HoldoutConditionValue
+	FlagDisabled
+	MissingDependency
+
+	FlagDataParsingError
+	CohortFiltersParsingError
+	CohortNotFound
+	CohortCycle
+	FlagCycle
+	HashKeyOverrideError
+	DatabaseError
+	DatabaseUnavailable
+	StatementTimeout
+)
+
+const firstFailure = FlagDataParsingError
+
+// reasonText gives each code its name on the wire, its description and its
+// score: of several conditions that did not match, the highest score is
+// reported, on a tie the later condition (§3.8).
+var reasonText = [...]struct {
+	code, description string
+	score             int8
+}{
+	NoReason:                  {"", "", -2},
+	ConditionMatch:            {"condition_match", "Matched condition set ", 4},
+	NoConditionMatch:          {"no_condition_match", "No matching condition set", 2},
+	OutOfRolloutBound:         {"out_of_rollout_bound", "Out of rollout bound", 3},
+	NoGroupType:               {"no_group_type", "No group type", 1},
+	SuperConditionValue:       {"super_condition_value", "Super condition value", 6},
+	HoldoutConditionValue:     {"holdout_condition_value", "Holdout condition value", 5},
+	FlagDisabled:              {"flag_disabled", "Feature flag is disabled", 0},
+	MissingDependency:         {"missing_dependency", "Flag cannot be evaluated due to missing dependency", -1},
+	FlagDataParsingError:      {"flag_data_parsing_error", "Failed to parse flag data", 0},
+	CohortFiltersParsingError: {"cohort_filters_parsing_error", "Failed to parse cohort filters", 0},
+	CohortNotFound:            {"dependency_not_found_cohort", "Cohort dependency not found", 0},
+	CohortCycle:               {"dependency_cycle_cohort", "Cohort dependency cycle detected", 0},
+	FlagCycle:                 {"dependency_cycle_flag", "Flag dependency cycle detected", 0},
+	HashKeyOverrideError:      {"hash_key_override_error", "Failed to fetch hash key override for experience continuity", 0},
+	DatabaseError:             {"database_error", "Database connection error during evaluation", 0},
+	DatabaseUnavailable:       {"database_unavailable", "Database unavailable", 0},
+	StatementTimeout:          {"timeout", "Database statement timed out", 0},
+}
+
+var reasonNotes = [...]string{
+	noteGroupsNotEvaluated: "No matching condition set (group conditions were not evaluated because no group type was provided)",
+	noteBehavioural:        "This condition targets a behavioral or realtime cohort. Its membership is not fully evaluated here, so this result can differ from the cohort's member list.",
+}
+
+// String is the code on the wire.
+func (c ReasonCode) String() string {
+	if int(c) < len(reasonText) {
+		return reasonText[c].code
+	}
+	return ""
+}
+
+// MarshalText writes the code on the wire.
+func (c ReasonCode) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a code; an unknown one becomes NoReason.
+func (c *ReasonCode) UnmarshalText(text []byte) error {
+	*c = NoReason
+	for i := range reasonText {
+		if reasonText[i].code == string(text) {
+			*c = ReasonCode(i)
+		}
+	}
+	return nil
+}
+
+// ReasonCodes lists every code with its description, in the order of the
+// constants. "N" stands for the number of the condition.
+func ReasonCodes() map[string]string {
+	all := make(map[string]string, len(reasonText))
+	for i := range reasonText[1:] {
+		c := ReasonCode(i + 1)
+		all[c.String()] = (Reason{Code: c}).Description()
+	}
+	all[ConditionMatch.String()] = reasonText[ConditionMatch].description + "N"
+	return all
+}
+
+// Description is the text that goes with the code (§3.9).
+func (r Reason) Description() string { return string(r.AppendDescription(nil)) }
+
+// AppendDescription appends the description to dst, without allocation when it
+// fits.
+func (r Reason) AppendDescription(dst []byte) []byte {
+	if r.note != noteNone && r.Code == NoConditionMatch {
+		return append(dst, reasonNotes[r.note]...)
+	}
+	if int(r.Code) < len(reasonText) {
+		dst = append(dst, reasonText[r.Code].description...)
+	}
+	if r.Code == ConditionMatch {
+		dst = strconv.AppendInt(dst, int64(r.Condition)+1, 10)
+	}
+	return dst
+}
+
+// Decisions is a set of answers with the memory that an evaluation works in.
+// The zero value is ready; using one again saves every allocation. It must not
+// be used by two evaluations at once, and what it holds is overwritten by the
+// next.
+type Decisions struct {
+	// List holds one Decision for each flag that is answered, dependencies first.
+	List []Decision
+	// Errors is the errorsWhileComputingFlags of the wire (§3.1).
+	Errors bool
+
+	work evaluation
+}
+
+// Find returns the decision for a key, nil if the flag is not answered.
+func (d *Decisions) Find(key string) *Decision {
+	for i := range d.List {
+		if d.List[i].Key == key {
+			return &d.List[i]
+		}
+	}
+	return nil
+}
+
+// Billable reports whether a flag is counted: those that surveys and product
+// tours create are free (§10.1).
+func (d *Decision) Billable() bool { return billable(d.Key) }

@@ -1,0 +1,242 @@
+package flags
+
+import (
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// Evaluate decides all flags of the set for a subject at an instant, into out.
+// It changes neither, allocates nothing once out has grown, and may run on any
+// number of goroutines, each with its own out.
+func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
+	e := out.begin(s, sub, at)
+	for _, i := range s.order {
+		out.List = append(out.List, Decision{})
+		e.flag(i, &out.List[len(out.List)-1])
+	}
+	out.end()
+}
+
+// Select decides the flags that sel asks for, and those they depend on (§3.1).
+func (s *Set) Select(sub *Subject, at time.Time, sel *Selection, out *Decisions) {
+	s.selectTraced(sub, at, sel, out, nil)
+}
+
+func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Decisions, t *tracer) {
+	e := out.begin(s, sub, at)
+	e.trace = t
+	if sel.Keys != nil {
+		e.want(sel)
+	}
+	for _, i := range s.order {
+		f := &s.flags[i]
+		if sel.Keys != nil && e.states[i].wanted != e.epoch || !f.selected(sel) {
+			continue
+		}
+		out.List = append(out.List, Decision{})
+		e.flag(i, &out.List[len(out.List)-1])
+	}
+	out.end()
+}
+
+// EvaluateFlag decides one flag and what it depends on. It is false for an
+// unknown or inactive flag and for one on a dependency cycle.
+func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
+	e := out.begin(s, sub, at)
+	i, ok := s.byKey[key]
+	if !ok || !s.answered(i) {
+		out.end()
+		return Decision{}, false
+	}
+	for _, dep := range s.flags[i].deps {
+		out.List = append(out.List, Decision{})
+		e.flag(dep, &out.List[len(out.List)-1])
+	}
+	out.List = append(out.List, Decision{})
+	d := &out.List[len(out.List)-1]
+	e.flag(i, d)
+	out.end()
+	return *d, true
+}
+
+// answered reports whether a flag is in the order of evaluation.
+func (s *Set) answered(i int32) bool {
+	return s.flags[i].is(bitActive) && (!s.cyclic || slices.Contains(s.order, i))
+}
+
+// selected applies the survey, runtime and context filters (§9.2, §9.9). A flag
+// that fails one is not answered, and is false for those that depend on it.
+func (f *compiledFlag) selected(sel *Selection) bool {
+	if sel.SurveysOnly && !f.is(bitSurvey) {
+		return false
+	}
+	switch f.runtime {
+	case runtimeServer:
+		if sel.Runtime != "server" && sel.Runtime != "all" {
+			return false
+		}
+	case runtimeClient:
+		if sel.Runtime != "client" && sel.Runtime != "all" {
+			return false
+		}
+	}
+	if len(sel.Contexts) == 0 || len(f.contexts) == 0 {
+		return true
+	}
+	for _, context := range f.contexts {
+		if slices.Contains(sel.Contexts, context) != f.is(bitContextsAll) {
+			return !f.is(bitContextsAll)
+		}
+	}
+	return f.is(bitContextsAll)
+}
+
+// evaluation is the memory of one evaluation, used again by the next.
+type evaluation struct {
+	set     *Set
+	subject *Subject
+	at      time.Time
+	epoch   uint32
+	trace   *tracer // nil unless somebody asks why
+	failed  bool    // some flag has failed
+
+	distinct string // the truncated distinct id
+	device   string
+	facts    []fact
+	states   []flagState
+	members  []memberState
+	arena    []byte // texts of facts that are not text
+	input    []byte // hash input and lower-cased text, used and forgotten
+
+	// what is known and gathered within one flag
+	missing     *Undecided // the first unknown fact
+	behavioural bool       // a cohort that missed is computed from events
+	failure     ReasonCode
+
+	holdoutID     string // whom the cached holdout bucket is for
+	holdoutBucket float64
+	holdoutKnown  bool
+}
+
+// flagState is what other flags see of a flag (§6).
+type flagState struct {
+	epoch, wanted uint32
+	value         flagValue
+	variant       string
+}
+
+type flagValue uint8
+
+const (
+	valueOff flagValue = iota
+	valueOn
+	valueNone    // failed: there is no value
+	valueUnknown // not decided
+)
+
+type memberState struct {
+	epoch       uint32
+	in          verdict
+	behavioural bool
+}
+
+func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
+	d.List, d.Errors = d.List[:0], s.cyclic
+	e := &d.work
+	e.set, e.subject, e.at, e.trace = s, sub, at, nil
+	if e.epoch++; e.epoch == 0 { // after four thousand million evaluations
+		clear(e.facts)
+		clear(e.states)
+		clear(e.members)
+		e.epoch = 1
+	}
+	e.facts = grow(e.facts, len(s.slots))
+	e.states = grow(e.states, len(s.flags))
+	e.members = grow(e.members, len(s.cohorts))
+	e.distinct, e.device = truncate(sub.DistinctID), sub.deviceID()
+	e.arena, e.holdoutKnown, e.failed = e.arena[:0], false, false
+	return e
+}
+
+// end lets go of the caller's data.
+func (d *Decisions) end() {
+	d.Errors = d.Errors || d.work.failed
+	d.work.subject, d.work.trace = nil, nil
+}
+
+func grow[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	return append(s, make([]T, n-len(s))...)
+}
+
+// want marks the flags asked for and all they depend on.
+func (e *evaluation) want(sel *Selection) {
+	for _, key := range sel.Keys {
+		i, ok := e.set.byKey[key]
+		if !ok || !e.set.flags[i].selected(sel) {
+			continue
+		}
+		e.states[i].wanted = e.epoch
+		for _, dep := range e.set.flags[i].deps {
+			e.states[dep].wanted = e.epoch
+		}
+	}
+}
+
+// fact looks a slot up, once in an evaluation.
+func (e *evaluation) fact(i int32) *fact {
+	f := &e.facts[i]
+	if f.epoch != e.epoch {
+		value, state, source := e.set.slots[i].find(e)
+		*f = fact{epoch: e.epoch, value: normalize(value), state: state, source: source}
+		if s, ok := f.value.(string); ok {
+			f.text, f.textual = s, 1
+		}
+	}
+	return f
+}
+
+// text is the text form of a fact (§4.2), false for what has none.
+func (e *evaluation) text(f *fact) (string, bool) {
+	if f.textual == 0 {
+		f.textual = 2
+		from := len(e.arena)
+		if arena, ok := appendText(e.arena, f.value); ok {
+			e.arena = arena
+			// The bytes stay as they are until the next evaluation, which forgets
+			// every fact first.
+			f.text, f.textual = unsafe.String(unsafe.SliceData(arena[from:]), len(arena)-from), 1
+		}
+	}
+	return f.text, f.textual == 1
+}
+
+func (e *evaluation) number(f *fact) (float64, bool) {
+	if f.numeric == 0 {
+		f.numeric = 2
+		if n, ok := number(f.value); ok {
+			f.number, f.numeric = n, 1
+		}
+	}
+	return f.number, f.numeric == 1
+}
+
+// absent is the state of a property that nobody supplied: missing when all is
+// known, else unknown.
+func (e *evaluation) absent() factState {
+	if e.subject.Partial || e.subject.Stored != nil && e.subject.Stored.Failure != NoReason {
+		return factUnknown
+	}
+	return factMissing
+}
+
+// unknownFact remembers the first fact that a flag's answer may hang on.
+func (e *evaluation) unknownFact(u *Undecided) verdict {
+	if e.missing == nil {
+		e.missing = u
+	}
+	return unknown
+}

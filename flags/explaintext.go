@@ -1,0 +1,246 @@
+package flags
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// decided says in one line what decided a flag.
+func (t *tracer) decided(d *Decision) string {
+	f := t.flag
+	switch {
+	case d.Undecided != nil:
+		return d.Undecided.Error()
+	case d.Failed():
+		return "failed: " + d.Reason.Description()
+	}
+	switch d.Reason.Code {
+	case SuperConditionValue:
+		return "early access: the person property " + f.Enrollment.Key + " is " + show(f.Enrollment.Seen.Value)
+	case HoldoutConditionValue:
+		return "in the holdout: " + f.Holdout.String()
+	case ConditionMatch:
+		c := f.Conditions[d.Reason.Condition]
+		line := fmt.Sprintf("condition %d of %d matched", c.Index+1, len(f.Conditions))
+		if c.Rollout != nil && c.Rollout.Hashed {
+			line += ": " + c.Rollout.String()
+		}
+		if c.Variant != nil {
+			line += "; variant " + c.Variant.Result + " by bucket " + decimal(c.Variant.Bucket)
+		} else if d.Variant != "" {
+			line += "; variant " + d.Variant
+		}
+		return line
+	case MissingDependency:
+		return "it depends, directly or not, on a flag that does not exist"
+	}
+	if d.Reason.Condition < 0 {
+		return "it has no conditions"
+	}
+	c := f.Conditions[d.Reason.Condition]
+	line := fmt.Sprintf("no condition matched; condition %d came closest: ", c.Index+1)
+	if c.Note != "" {
+		return line + c.Note
+	}
+	if c.Outcome == OutOfRolloutBound.String() && c.Rollout != nil {
+		return line + c.Rollout.String()
+	}
+	for _, filter := range c.Filters {
+		if filter.Result == "no" || filter.Result == "invalid" {
+			return line + filter.line()
+		}
+	}
+	return line + d.Reason.Description()
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 10, 64) + " %" }
+
+// String is the bucket and its comparison in words.
+func (b *BucketTrace) String() string {
+	if !b.Hashed {
+		return percent(b.Share) + " of everybody, no hash needed: " + b.Result
+	}
+	sign := "<="
+	if b.Result == "no" {
+		sign = ">"
+	}
+	return fmt.Sprintf("%s of %q is %s %s %s", b.Hash, b.Input, decimal(b.Bucket), sign, decimal(b.Share))
+}
+
+func show(v any) string {
+	text, ok := appendText(nil, []any{normalize(v)})
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	s := string(text[1 : len(text)-1])
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return s
+}
+
+// line is a requirement and what it saw, in words.
+func (f *FilterTrace) line() string {
+	var b strings.Builder
+	switch f.Kind {
+	case "all":
+		b.WriteString("all of")
+	case "any":
+		b.WriteString("any of")
+	case "cohort":
+		fmt.Fprintf(&b, "%s cohort %s", f.Operator, show(f.Operand.Value))
+	case "flag":
+		fmt.Fprintf(&b, "flag %q is %s, wanted %s", f.Key, show(f.Seen.Value), show(f.Operand.Value))
+	default:
+		fmt.Fprintf(&b, "%s %q %s", f.Kind, f.Key, f.Operator)
+		if f.Operator != IsSet && f.Operator != IsNotSet {
+			b.WriteString(" " + show(f.Operand.Value))
+		}
+		switch f.Type {
+		case "":
+		case "missing", "unknown":
+			b.WriteString("; it is " + f.Type)
+		default:
+			fmt.Fprintf(&b, "; saw %s (%s, %s)", show(f.Seen.Value), f.Type, f.Source)
+		}
+	}
+	b.WriteString(": " + f.Result)
+	if f.Negated {
+		b.WriteString(", negated")
+	}
+	if f.Note != "" {
+		b.WriteString(" (" + f.Note + ")")
+	}
+	return b.String()
+}
+
+// String is the whole trace as an indented text.
+func (t *Trace) String() string {
+	var b strings.Builder
+	w := &traceWriter{b: &b}
+	w.line(0, "flag %q at %s", t.Flag, t.At.UTC().Format(time.RFC3339))
+	if !t.Found {
+		w.line(1, "no answer: %s", t.Decided)
+		return b.String()
+	}
+	w.line(1, "answer: %s", t.Decision.text())
+	w.line(1, "because: %s", t.Decided)
+	for i, f := range t.Flags {
+		if i < len(t.Flags)-1 {
+			w.line(1, "depends on flag %q: %s, because %s", f.Key, f.Decision.text(), f.Decided)
+			w.flag(2, f)
+			continue
+		}
+		w.flag(1, f)
+	}
+	return b.String()
+}
+
+func (d *TraceDecision) text() string {
+	value := strconv.FormatBool(d.Enabled)
+	if d.Variant != "" {
+		value = strconv.Quote(d.Variant)
+	}
+	switch {
+	case d.Undecided != nil:
+		return "not decided"
+	case d.Failed:
+		return "failed (" + d.Code + ")"
+	}
+	return value + " (" + d.Code + ": " + d.Description + ")"
+}
+
+type traceWriter struct{ b *strings.Builder }
+
+func (w *traceWriter) line(depth int, format string, args ...any) {
+	w.b.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(w.b, format, args...)
+	w.b.WriteByte('\n')
+}
+
+func (w *traceWriter) flag(depth int, f *FlagTrace) {
+	if f.Enrollment != nil {
+		w.line(depth, "early access: %s", f.Enrollment.line())
+	}
+	if f.Holdout != nil {
+		w.line(depth, "holdout: %s: %s", f.Holdout, f.Holdout.Result)
+	}
+	for _, c := range f.Conditions {
+		note := ""
+		if c.Note != "" {
+			note = " (" + c.Note + ")"
+		}
+		w.line(depth, "condition %d, about a %s: %s%s", c.Index+1, c.For, c.Outcome, note)
+		for _, filter := range c.Filters {
+			w.filter(depth+1, filter)
+		}
+		if c.Rollout != nil {
+			w.line(depth+1, "rollout: %s", c.Rollout)
+		}
+		if v := c.Variant; v != nil {
+			w.line(depth+1, "variant: %s of %q is %s: %s", v.Hash, v.Input, decimal(v.Bucket), v.Result)
+		}
+	}
+}
+
+func (w *traceWriter) filter(depth int, f *FilterTrace) {
+	w.line(depth, "%s", f.line())
+	if co := f.Cohort; co != nil {
+		switch {
+		case co.Repeated:
+			w.line(depth+1, "cohort %d: %s, as above", co.ID, co.Result)
+		case co.Static:
+			w.line(depth+1, "cohort %d is a list: %s", co.ID, co.Result)
+		case co.Tree != nil:
+			w.filter(depth+1, co.Tree)
+		}
+	}
+	for _, item := range f.Items {
+		w.filter(depth+1, item)
+	}
+}
+
+// operandOf shows a prepared operand.
+func operandOf(m matcher, e *evaluation) any {
+	switch m := m.(type) {
+	case equalTo:
+		return string(m)
+	case oneOf:
+		return anyList(m)
+	case oneOfMany:
+		return anyList(sortedKeys(m))
+	case isTruthy:
+		return bool(m)
+	case folded:
+		return m.lowered
+	case anyFolded:
+		return anyList(m.lowered)
+	case matches:
+		return m.source
+	case numeric:
+		return m.than
+	case numberRange:
+		return []any{m.low, m.high}
+	case *dated:
+		if at, ok := m.than.at(e.at, e.set.zone); ok {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	case *versioned:
+		return m.text
+	case *inRange:
+		return m.text
+	}
+	return nil
+}
+
+func anyList(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

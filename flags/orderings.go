@@ -1,0 +1,178 @@
+package flags
+
+import (
+	"cmp"
+	"math"
+)
+
+// The operators that compare by an order: numbers, dates and versions.
+
+// signs is the set of outcomes of a comparison (-1, 0, 1) that match.
+type signs uint8
+
+func signsOf(list []int) signs {
+	var s signs
+	for _, sign := range list {
+		s |= 1 << (sign + 1)
+	}
+	return s
+}
+
+func (s signs) has(sign int) verdict { return is(s&(1<<(sign+1)) != 0) }
+
+const notNumber = "the value must be a number"
+
+func compareNumber(want ...int) func(*compiler, any) (matcher, string) {
+	return func(_ *compiler, v any) (matcher, string) {
+		n, ok := number(v)
+		if !ok {
+			return nil, notNumber
+		}
+		return numeric{n, signsOf(want)}, ""
+	}
+}
+
+type numeric struct {
+	than float64
+	want signs
+}
+
+func (m numeric) match(f *fact, e *evaluation) verdict {
+	x, ok := e.number(f)
+	switch {
+	case !ok:
+		return invalid
+	case x < m.than:
+		return m.want.has(-1)
+	case x > m.than:
+		return m.want.has(1)
+	case x == m.than:
+		return m.want.has(0)
+	}
+	return no // NaN has no order
+}
+
+// between compiles between and not_between. What is no number is outside every
+// range, so not_between matches it; NaN matches neither (§4.5).
+func between(outside bool) func(*compiler, any) (matcher, string) {
+	return func(_ *compiler, v any) (matcher, string) {
+		const want = "the value must be [low, high], two numbers in this order"
+		list, _ := v.([]any)
+		if len(list) != 2 {
+			return nil, want
+		}
+		low, okLow := number(list[0])
+		high, okHigh := number(list[1])
+		if !okLow || !okHigh || !(low <= high) {
+			return nil, want
+		}
+		return numberRange{low, high, outside}, ""
+	}
+}
+
+type numberRange struct {
+	low, high float64
+	outside   bool
+}
+
+func (m numberRange) match(f *fact, e *evaluation) verdict {
+	x, ok := e.number(f)
+	if !ok {
+		return is(m.outside)
+	}
+	if math.IsNaN(x) {
+		return invalid
+	}
+	return is((m.low <= x && x <= m.high) != m.outside)
+}
+
+func compareDate(want int) func(*compiler, any) (matcher, string) {
+	return func(c *compiler, v any) (matcher, string) {
+		const problem = "the value must be a date such as 2024-05-31, 2024-05-31T10:00:00Z or -7d"
+		text, ok := v.(string)
+		if !ok {
+			return nil, problem
+		}
+		operand, ok := compileDate(text, c.zone)
+		if !ok {
+			return nil, problem
+		}
+		return &dated{operand, want}, ""
+	}
+}
+
+type dated struct {
+	than dateOperand
+	want int
+}
+
+func (m *dated) match(f *fact, e *evaluation) verdict {
+	x, ok := dateOf(f.value, e.at, e.set.zone)
+	if !ok {
+		return invalid
+	}
+	than, ok := m.than.at(e.at, e.set.zone)
+	if !ok {
+		return invalid
+	}
+	return is(x.Compare(than) == m.want)
+}
+
+const notVersion = "the value must be a version such as 1.2.3"
+
+func compareSemver(want ...int) func(*compiler, any) (matcher, string) {
+	return func(_ *compiler, v any) (matcher, string) {
+		text, _ := appendText(nil, v)
+		than, ok := parseVersion(string(text))
+		if !ok {
+			return nil, notVersion
+		}
+		return &versioned{than, signsOf(want), string(text)}, ""
+	}
+}
+
+type versioned struct {
+	than version
+	want signs
+	text string
+}
+
+func (m *versioned) match(f *fact, e *evaluation) verdict {
+	x, ok := e.version(f)
+	if !ok {
+		return invalid
+	}
+	return m.want.has(cmp.Compare(compareVersion(x, m.than), 0))
+}
+
+func semverRange(parse func(string) (versionRange, bool)) func(*compiler, any) (matcher, string) {
+	return func(_ *compiler, v any) (matcher, string) {
+		text, _ := appendText(nil, v)
+		r, ok := parse(string(text))
+		if !ok {
+			return nil, notVersion + " or, for semver_wildcard, 1.2.*"
+		}
+		return &inRange{r, string(text)}, ""
+	}
+}
+
+type inRange struct {
+	versionRange
+	text string
+}
+
+func (m *inRange) match(f *fact, e *evaluation) verdict {
+	x, ok := e.version(f)
+	if !ok {
+		return invalid
+	}
+	return is(m.contains(x))
+}
+
+func (e *evaluation) version(f *fact) (version, bool) {
+	text, ok := e.text(f)
+	if !ok {
+		return version{}, false
+	}
+	return parseVersion(text)
+}

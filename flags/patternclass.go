@@ -1,0 +1,251 @@
+package flags
+
+import "unicode/utf8"
+
+// maxClassNesting is how deep bracket classes may nest.
+const maxClassNesting = 250
+
+// classItem is a character or an escape of a bracket class.
+type classItem struct {
+	r     rune
+	set   runeSet
+	isSet bool // set counts, not r
+	raw   bool // r stands unescaped and may be an operator
+	folds bool // r obeys (?i) outside classes too, as hexadecimal escapes do
+}
+
+// classEscapes are the letters that have a meaning only outside classes and stand for themselves here.
+var classEscapes = map[byte]rune{'b': '\b', 'B': 'B', 'A': 'A', 'z': 'z', 'k': 'k', 'K': 'K', 'G': 'G'}
+
+// asciiClasses are the names of [[:name:]].
+var asciiClasses = map[string]runeSet{
+	"alnum":  {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}},
+	"alpha":  {{'A', 'Z'}, {'a', 'z'}},
+	"ascii":  {{0, 0x7F}},
+	"blank":  {{'\t', '\t'}, {' ', ' '}},
+	"cntrl":  {{0, 0x1F}, {0x7F, 0x7F}},
+	"digit":  {{'0', '9'}},
+	"graph":  {{'!', '~'}},
+	"lower":  {{'a', 'z'}},
+	"print":  {{' ', '~'}},
+	"punct":  {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}},
+	"space":  {{'\t', '\r'}, {' ', ' '}},
+	"upper":  {{'A', 'Z'}},
+	"word":   {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
+	"xdigit": {{'0', '9'}, {'A', 'F'}, {'a', 'f'}},
+}
+
+// class reads a bracket class, from its "[". Its extent is found first, by counting brackets,
+// because that is how fancy_regex cuts out what it hands to regex-syntax.
+func (p *patternParser) class() (*patternNode, error) {
+	start := p.pos
+	p.pos++
+	var items []classItem
+	raw := func(r rune, size int) {
+		items = append(items, classItem{r: r, raw: true})
+		p.pos += size
+	}
+	for _, c := range "^]" { // a "]" right behind the opening is text
+		if p.looking(string(c)) {
+			raw(c, 1)
+		}
+	}
+	for nesting := 1; nesting > 0; {
+		if p.atEnd() {
+			return nil, p.errorf(start, "unclosed class")
+		}
+		r, size := utf8.DecodeRuneInString(p.src[p.pos:])
+		switch r {
+		case '\\':
+			item, err := p.classEscape()
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+			continue
+		case '[':
+			nesting++
+		case ']':
+			nesting--
+		}
+		raw(r, size)
+	}
+	c := &classParser{items: items, fold: p.flags.fold}
+	set, msg := c.bracket()
+	if msg == "" && c.next < len(items) {
+		msg = "unopened bracket"
+	}
+	if msg != "" {
+		return nil, p.errorf(start, "class: %s", msg)
+	}
+	return setNode(set), nil
+}
+
+func (p *patternParser) classEscape() (classItem, error) {
+	if p.pos+1 < len(p.src) {
+		c := p.src[p.pos+1]
+		if r, ok := classEscapes[c]; ok {
+			p.pos += 2
+			return classItem{r: r}, nil
+		}
+		if '0' <= c && c <= '9' {
+			return classItem{}, p.errorf(p.pos, "reference to a group in a class")
+		}
+	}
+	return p.sharedEscape()
+}
+
+// classParser evaluates the items of a bracket class: unions of items, joined from left to right
+// by && (both), -- (without) and ~~ (either, not both).
+type classParser struct {
+	items []classItem
+	next  int
+	depth int
+	fold  bool
+}
+
+// isRaw tells whether the item ahead is the unescaped r.
+func (c *classParser) isRaw(ahead int, r rune) bool {
+	i := c.next + ahead
+	return i < len(c.items) && c.items[i].raw && c.items[i].r == r
+}
+
+func (c *classParser) takeRaw(r rune) bool {
+	if !c.isRaw(0, r) {
+		return false
+	}
+	c.next++
+	return true
+}
+
+// bracket evaluates from behind a "[" to its "]". msg is empty unless something is wrong.
+func (c *classParser) bracket() (set runeSet, msg string) {
+	if c.depth++; c.depth > maxClassNesting {
+		return nil, "brackets nest too deep"
+	}
+	defer func() { c.depth-- }()
+	var (
+		ranges []runeRange // single items of the operand being read
+		sets   runeSet     // its classes
+		left   runeSet     // what stands before the last operator
+		op     rune        // that operator's character; 0: none yet
+	)
+	operand := func() runeSet {
+		right := newRuneSet(ranges).union(sets)
+		ranges, sets = nil, nil
+		if op == 0 {
+			return right
+		}
+		if c.fold {
+			left, right = left.fold(), right.fold()
+		}
+		switch op {
+		case '&':
+			return left.intersect(right)
+		case '-':
+			return left.subtract(right)
+		}
+		return left.union(right).subtract(left.intersect(right))
+	}
+	negated := c.takeRaw('^')
+	for c.takeRaw('-') {
+		ranges = append(ranges, runeRange{'-', '-'})
+	}
+	if len(ranges) == 0 && c.takeRaw(']') {
+		ranges = append(ranges, runeRange{']', ']'})
+	}
+	for !c.takeRaw(']') {
+		if c.next >= len(c.items) {
+			return nil, "missing ]"
+		}
+		if o := c.operator(); o != 0 {
+			left, op = operand(), o
+			continue
+		}
+		var item runeSet
+		if ascii, ok := c.asciiClass(); ok {
+			item = ascii
+		} else if c.takeRaw('[') {
+			item, msg = c.bracket()
+		} else {
+			item, msg = c.classRange(&ranges)
+		}
+		if msg != "" {
+			return nil, msg
+		}
+		sets = sets.union(item)
+	}
+	set = operand()
+	if c.fold {
+		set = set.fold()
+	}
+	if negated {
+		set = set.negate()
+	}
+	return set, ""
+}
+
+// operator reads &&, -- or ~~ and returns its character, or 0.
+func (c *classParser) operator() rune {
+	for _, r := range "&-~" {
+		if c.isRaw(0, r) && c.isRaw(1, r) {
+			c.next += 2
+			return r
+		}
+	}
+	return 0
+}
+
+// asciiClass reads [:name:] or [:^name:]. Anything else that begins so is a nested class.
+func (c *classParser) asciiClass() (runeSet, bool) {
+	if !c.isRaw(0, '[') || !c.isRaw(1, ':') {
+		return nil, false
+	}
+	start := c.next
+	c.next += 2
+	negated := c.takeRaw('^')
+	var name []rune
+	for c.next < len(c.items) && c.items[c.next].raw && c.items[c.next].r != ':' {
+		name = append(name, c.items[c.next].r)
+		c.next++
+	}
+	set, ok := asciiClasses[string(name)]
+	if !ok || !c.takeRaw(':') || !c.takeRaw(']') {
+		c.next = start
+		return nil, false
+	}
+	if c.fold {
+		set = set.fold()
+	}
+	if negated {
+		set = set.negate()
+	}
+	return set, true
+}
+
+// classRange reads a single item or a range a-z. A set is returned, runes are added to ranges.
+func (c *classParser) classRange(ranges *[]runeRange) (set runeSet, msg string) {
+	first := c.items[c.next]
+	c.next++
+	if !c.isRaw(0, '-') || c.isRaw(1, ']') || c.isRaw(1, '-') {
+		if first.isSet {
+			return first.set, ""
+		}
+		*ranges = append(*ranges, runeRange{first.r, first.r})
+		return nil, ""
+	}
+	c.next++
+	if c.next >= len(c.items) {
+		return nil, "missing ]"
+	}
+	last := c.items[c.next]
+	c.next++
+	if first.isSet || last.isSet {
+		return nil, "a range between classes"
+	}
+	if first.r > last.r {
+		return nil, "a range from high to low"
+	}
+	*ranges = append(*ranges, runeRange{first.r, last.r})
+	return nil, ""
+}

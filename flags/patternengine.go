@@ -1,0 +1,152 @@
+package flags
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// Limits of the backtracking engine. fancy_regex allows 10,000 steps back; regexp2 can be bounded
+// by time and by the height of its stack only.
+const (
+	patternTimeLimit    = 10 * time.Millisecond
+	patternClockPeriod  = 2 * time.Millisecond
+	maxBacktrackStack   = 1 << 18 // integers, 2 MiB a running match
+	maxBacktrackingText = 1 << 20 // bytes
+)
+
+// A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's goroutine
+// runs from the first backtracking match until a second after the last.
+func init() { regexp2.SetTimeoutCheckPeriod(patternClockPeriod) }
+
+// compileEngine prepares a tree for regexp2, version 2 of the module: the maintained line, and the
+// one whose stack has a limit. Its default mode is meant, of which only the constructs that
+// writeEngine writes are used: classes come as plain ranges, text ends as \z.
+func compileEngine(tree *patternNode, refs map[int]bool) (*regexp2.Regexp, error) {
+	w := &patternWriter{write: writeEngine, set: writeEngineSet, refs: refs}
+	text, err := w.text(tree)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp2.Compile(text, regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack))
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	re.MatchTimeout = patternTimeLimit
+	return re, nil
+}
+
+// engineWord is \w in regexp2's syntax, in categories because that is shorter than ranges. It equals
+// wordSet: the runes that are Alphabetic and in none of these categories are the circled and squared letters.
+const engineWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200C\u200DⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉`
+
+// engineAssertions are the assertions that regexp2 lacks, by what stands to the left and to the right.
+var engineAssertions = map[patternOp]string{
+	opBoundary:      `(?:` + afterWord + notBeforeWord + `|` + notAfterWord + beforeWord + `)`,
+	opNotBoundary:   `(?:` + afterWord + beforeWord + `|` + notAfterWord + notBeforeWord + `)`,
+	opWordStart:     notAfterWord + beforeWord,
+	opWordEnd:       afterWord + notBeforeWord,
+	opHalfStart:     notAfterWord,
+	opHalfEnd:       notBeforeWord,
+	opLineStartCRLF: `(?:\A|(?<=\n)|(?<=\r)(?!\n))`,
+	opLineEndCRLF:   `(?:\z|(?=\r)|(?<!\r)(?=\n))`,
+}
+
+const (
+	beforeWord    = `(?=[` + engineWord + `])`
+	notBeforeWord = `(?![` + engineWord + `])`
+	afterWord     = `(?<=[` + engineWord + `])`
+	notAfterWord  = `(?<![` + engineWord + `])`
+)
+
+func writeEngine(w *patternWriter, n *patternNode) {
+	group := strconv.Itoa(n.group)
+	switch n.op {
+	case opGroup:
+		if w.refs[n.group] {
+			w.wrap("(?<"+group+">", n.subs[0])
+		} else {
+			w.wrap("(?:", n.subs[0])
+		}
+	case opRepeat:
+		w.atom(n.subs[0])
+		w.counts(n.lo, n.hi)
+		if n.lazy {
+			w.put("?")
+		}
+	case opAtomic:
+		w.wrap("(?>", n.subs[0])
+	case opLook:
+		open := "(?"
+		if n.behind {
+			open += "<"
+		}
+		if n.negated {
+			open += "!"
+		} else {
+			open += "="
+		}
+		w.wrap(open, n.subs[0])
+	case opBackref:
+		if n.fold {
+			w.put(`(?i:\k<`, group, `>)`)
+		} else {
+			w.put(`\k<`, group, `>`)
+		}
+	case opExists:
+		w.put("(?(", group, ")|(?!))")
+	case opCondition:
+		w.engineCondition(n)
+	default:
+		w.put(engineAssertions[n.op])
+	}
+}
+
+// engineCondition writes a condition. An expression as condition consumes what it matches, unlike
+// regexp2's own, and is not entered again.
+func (w *patternWriter) engineCondition(n *patternNode) {
+	cond, yes, no := n.subs[0], n.subs[1], n.subs[2]
+	if cond.op == opExists {
+		w.put("(?(", strconv.Itoa(cond.group), ")")
+		w.wrap("(?:", yes)
+		w.put("|")
+		w.wrap("(?:", no)
+		w.put(")")
+		return
+	}
+	w.put("(?:")
+	w.wrap("(?>", cond)
+	w.wrap("(?:", yes)
+	w.put("|")
+	w.wrap("(?!", cond)
+	w.wrap("(?:", no)
+	w.put(")")
+}
+
+func writeEngineSet(w *patternWriter, set runeSet) {
+	switch {
+	case len(set) == 0:
+		w.put(`(?!)`)
+	case set.equal(anySet):
+		w.put(`[\s\S]`)
+	case set.equal(notNewline):
+		w.put(`[^\n]`)
+	case set.equal(wordSet()):
+		w.put("[", engineWord, "]")
+	case set.equal(notWordSet()):
+		w.put("[^", engineWord, "]")
+	case len(set) == 1 && set[0].lo == set[0].hi:
+		w.put(engineChar(set[0].lo))
+	default:
+		w.writeClass(set, engineChar)
+	}
+}
+
+func engineChar(r rune) string {
+	if isPlain(r) || r > 0xFFFF {
+		return string(r)
+	}
+	return fmt.Sprintf(`\u%04X`, r)
+}

@@ -1,0 +1,220 @@
+package flags
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Escapes that stand for one rune, in and outside classes.
+var runeEscapes = map[byte]rune{
+	'a': '\a', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v', 'e': 0x1B,
+}
+
+// hexEscapes have this many digits, or braces with one to eight.
+var hexEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+// setEscapes stand for one rune of a set.
+var setEscapes = map[byte]func() runeSet{
+	'd': digitSet, 's': spaceSet, 'w': wordSet, 'h': func() runeSet { return hexSet },
+}
+
+// assertionEscapes have their meaning outside classes only; in a class these are errors or letters.
+var assertionEscapes = map[byte]patternOp{
+	'A': opTextStart, 'z': opTextEnd, 'K': opKeep, 'G': opContinue, 'b': opBoundary, 'B': opNotBoundary,
+	'<': opWordStart, '>': opWordEnd,
+}
+
+// boundaryNames are the words of \b{word}.
+var boundaryNames = map[string]patternOp{
+	"start": opWordStart, "end": opWordEnd, "start-half": opHalfStart, "end-half": opHalfEnd,
+}
+
+// escape reads an escape outside a class, from its backslash.
+func (p *patternParser) escape() (*patternNode, error) {
+	start := p.pos
+	if start+1 >= len(p.src) {
+		return nil, p.errorf(start, "backslash at the end")
+	}
+	c := p.src[start+1]
+	if op, ok := assertionEscapes[c]; ok {
+		p.pos += 2
+		if c == 'b' || c == 'B' {
+			return p.boundary(start, op)
+		}
+		return &patternNode{op: op}, nil
+	}
+	switch {
+	case '0' <= c && c <= '9':
+		p.pos++
+		group, ok := p.decimal()
+		if !ok || group >= len(p.src)/2 {
+			return nil, p.errorf(start, "reference to a group that does not exist")
+		}
+		p.numeric = true
+		p.refs = append(p.refs, groupRef{group, start})
+		return &patternNode{op: opBackref, group: group, fold: p.flags.fold}, nil
+	case c == 'k':
+		p.pos += 2
+		if p.looking("'") {
+			return p.reference("'", "'", true)
+		}
+		return p.reference("<", ">", true)
+	case c == 'Z': // the end of the text, but for newlines
+		p.pos += 2
+		newlines := &patternNode{op: opRepeat, subs: []*patternNode{literalNode('\n')}, hi: unlimited}
+		end := &patternNode{op: opConcat, subs: []*patternNode{newlines, {op: opTextEnd}}}
+		return &patternNode{op: opLook, subs: []*patternNode{end}}, nil
+	case c == 'O':
+		p.pos += 2
+		return setNode(anySet), nil
+	case c == 'g':
+		return nil, p.errorf(start, "group calls are not supported")
+	}
+	item, err := p.sharedEscape()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case item.isSet:
+		return setNode(item.set), nil
+	case item.folds:
+		return p.foldable(item.r), nil
+	}
+	return literalNode(item.r), nil
+}
+
+// boundary reads what may follow \b: the braces of \b{start}, unless they count a repetition.
+func (p *patternParser) boundary(start int, op patternOp) (*patternNode, error) {
+	after := p.pos
+	if err := p.skipBlanks(); err != nil {
+		return nil, err
+	}
+	if !p.take("{") {
+		p.pos = after
+		return &patternNode{op: op}, nil
+	}
+	if err := p.skipBlanks(); err != nil {
+		return nil, err
+	}
+	if !p.atEnd() && strings.IndexByte("0123456789,", p.src[p.pos]) >= 0 {
+		p.pos = after
+		return &patternNode{op: op}, nil
+	}
+	var word []byte
+	for !p.atEnd() && !p.looking("}") {
+		word = append(word, p.src[p.pos])
+		p.pos++
+		if err := p.skipBlanks(); err != nil {
+			return nil, err
+		}
+	}
+	named, ok := boundaryNames[string(word)]
+	if !ok || op == opNotBoundary || !p.take("}") {
+		return nil, p.errorf(start, "unknown word boundary")
+	}
+	return &patternNode{op: named}, nil
+}
+
+// sharedEscape reads an escape that means the same in and outside classes: a rune or a set.
+func (p *patternParser) sharedEscape() (classItem, error) {
+	start := p.pos
+	if start+1 >= len(p.src) {
+		return classItem{}, p.errorf(start, "backslash at the end")
+	}
+	c := p.src[start+1]
+	p.pos += 2
+	if r, ok := runeEscapes[c]; ok {
+		return classItem{r: r}, nil
+	}
+	if digits, ok := hexEscapes[c]; ok {
+		return p.hex(digits)
+	}
+	if set, ok := setEscapes[c|0x20]; ok {
+		item := classItem{set: set(), isSet: true}
+		if c&0x20 == 0 {
+			item.set = item.set.negate()
+		}
+		return item, nil
+	}
+	if c|0x20 == 'p' && !p.atEnd() {
+		return p.property(start, c == 'P')
+	}
+	if c|0x20 >= 'a' && c|0x20 <= 'z' {
+		return classItem{}, p.errorf(start, "unknown escape \\%c", c)
+	}
+	p.pos = start + 1
+	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
+	p.pos += size
+	return classItem{r: r}, nil
+}
+
+// hex reads the digits of \x, \u or \U: so many, or in braces.
+func (p *patternParser) hex(digits int) (classItem, error) {
+	if err := p.skipBlanks(); err != nil {
+		return classItem{}, err
+	}
+	start := p.pos
+	text := ""
+	if end := start + digits; end <= len(p.src) && isHex(p.src[start:end]) {
+		text = p.src[start:end]
+		p.pos = end
+	} else if p.take("{") {
+		for len(text) <= 8 {
+			if err := p.skipBlanks(); err != nil {
+				return classItem{}, err
+			}
+			if p.atEnd() || p.src[p.pos] == '}' {
+				break
+			}
+			text += p.src[p.pos : p.pos+1]
+			p.pos++
+		}
+		if len(text) > 8 || !isHex(text) || !p.take("}") {
+			return classItem{}, p.errorf(start, "bad hexadecimal escape")
+		}
+	} else {
+		return classItem{}, p.errorf(start, "bad hexadecimal escape")
+	}
+	n, err := strconv.ParseUint(text, 16, 32)
+	if err != nil || n > maxScalar || n >= firstSurrogate && n <= lastSurrogate {
+		return classItem{}, p.errorf(start, "not a Unicode scalar value")
+	}
+	return classItem{r: rune(n), folds: true}, nil
+}
+
+func isHex(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+// property reads the name behind \p or \P: one rune, or in braces.
+func (p *patternParser) property(start int, negated bool) (classItem, error) {
+	var name string
+	if p.take("{") {
+		end := strings.IndexByte(p.src[p.pos:], '}')
+		if end < 0 {
+			return classItem{}, p.errorf(start, "unclosed property name")
+		}
+		name = p.src[p.pos : p.pos+end]
+		p.pos += end + 1
+	} else {
+		_, size := utf8.DecodeRuneInString(p.src[p.pos:])
+		name = p.src[p.pos : p.pos+size]
+		p.pos += size
+	}
+	set, ok := p.sets[name]
+	if !ok {
+		var err error
+		if set, err = propertySet(name); err != nil {
+			return classItem{}, p.errorf(start, "%v", err)
+		}
+		p.sets[name] = set
+	}
+	if p.flags.fold {
+		set = set.fold()
+	}
+	if negated {
+		set = set.negate()
+	}
+	return classItem{set: set, isSet: true}, nil
+}

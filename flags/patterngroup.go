@@ -1,0 +1,255 @@
+package flags
+
+import (
+	"strconv"
+	"strings"
+)
+
+// lookarounds are the four assertions, by how their group opens. "?<=" and "?<!" come before "?<".
+var lookarounds = []struct {
+	open            string
+	behind, negated bool
+}{
+	{"?=", false, false}, {"?!", false, true}, {"?<=", true, false}, {"?<!", true, true},
+}
+
+// groupNode reads whatever begins with "(".
+func (p *patternParser) groupNode() (*patternNode, error) {
+	start := p.pos
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxPatternGroups {
+		return nil, p.errorf(start, "groups nest deeper than %d", maxPatternGroups)
+	}
+	p.pos++
+	if err := p.skipBlanks(); err != nil {
+		return nil, err
+	}
+	for _, look := range lookarounds {
+		if p.take(look.open) {
+			sub, err := p.closed()
+			return &patternNode{op: opLook, subs: []*patternNode{sub}, behind: look.behind, negated: look.negated, pos: start}, err
+		}
+	}
+	switch {
+	case p.take("?P="):
+		return p.reference("", ")", false)
+	case p.looking("?P>"):
+		return nil, p.errorf(start, "group calls are not supported")
+	case p.take("?>"):
+		sub, err := p.closed()
+		return &patternNode{op: opAtomic, subs: []*patternNode{sub}}, err
+	case p.take("?("):
+		return p.condition()
+	case p.looking("?P<") || p.looking("?<") || p.looking("?'"):
+		return p.namedGroup()
+	case p.looking("?"):
+		return p.flagGroup()
+	}
+	return p.capture("")
+}
+
+// capture reads the inside of a capture group, named if name is not empty.
+func (p *patternParser) capture(name string) (*patternNode, error) {
+	p.groups++
+	group := p.groups
+	if name != "" {
+		p.names[name] = group
+	}
+	sub, err := p.closed()
+	return &patternNode{op: opGroup, subs: []*patternNode{sub}, group: group}, err
+}
+
+// closed reads alternatives and the ")" behind them.
+func (p *patternParser) closed() (*patternNode, error) {
+	start := p.pos
+	node, err := p.alternation()
+	if err != nil {
+		return nil, err
+	}
+	return node, p.closeParen(start)
+}
+
+func (p *patternParser) closeParen(start int) error {
+	if err := p.skipBlanks(); err != nil {
+		return err
+	}
+	if !p.take(")") {
+		return p.errorf(start, "unclosed group")
+	}
+	return nil
+}
+
+// namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group of the same name hides the earlier one.
+func (p *patternParser) namedGroup() (*patternNode, error) {
+	start := p.pos
+	p.pos++
+	p.take("P")
+	closing := ">"
+	if p.src[p.pos] == '\'' {
+		closing = "'"
+	}
+	p.pos++
+	name := p.name()
+	if name == "" || !p.take(closing) {
+		return nil, p.errorf(start, "bad group name")
+	}
+	return p.capture(name)
+}
+
+// name reads the runes of a group name; "" where none stands.
+func (p *patternParser) name() string {
+	rest := p.src[p.pos:]
+	end := strings.IndexFunc(rest, func(r rune) bool { return !isNameRune(r) })
+	if end < 0 {
+		end = len(rest)
+	}
+	p.pos += end
+	return rest[:end]
+}
+
+// reference reads a back-reference to a group by name, by number or, if relative and as in <-1>,
+// by distance, between opening and closing.
+func (p *patternParser) reference(opening, closing string, relative bool) (*patternNode, error) {
+	start := p.pos
+	if !p.take(opening) {
+		return nil, p.errorf(start, "bad group name")
+	}
+	name := p.name()
+	distance, hasDistance := 0, false
+	if !p.looking(closing) && relative && (p.looking("+") || p.looking("-")) {
+		sign := p.src[p.pos]
+		p.pos++
+		n, ok := p.decimal()
+		if !ok || n == 0 && name == "" {
+			return nil, p.errorf(start, "bad group name")
+		}
+		if distance, hasDistance = n, true; sign == '-' {
+			distance = -n
+		}
+	}
+	if !p.take(closing) || name == "" && !hasDistance {
+		return nil, p.errorf(start, "bad group name")
+	}
+	if name != "" && hasDistance {
+		return nil, p.errorf(start, "references at a recursion level are not supported")
+	}
+	group, ok := p.names[name]
+	switch {
+	case ok:
+	case name != "":
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return nil, p.errorf(start, "unknown group %q", name)
+		}
+		group = n
+	case distance < 0:
+		group = p.groups + distance + 1
+	default:
+		group = p.groups + distance
+	}
+	p.refs = append(p.refs, groupRef{group, start})
+	return &patternNode{op: opBackref, group: group, fold: p.flags.fold}, nil
+}
+
+// condition reads what follows "(?(": a reference to a group or an expression, then one or two branches.
+func (p *patternParser) condition() (*patternNode, error) {
+	start := p.pos
+	if p.atEnd() {
+		return nil, p.errorf(start, "unclosed group")
+	}
+	var cond *patternNode
+	var err error
+	switch c := p.src[p.pos]; {
+	case c == '\'':
+		cond, err = p.reference("'", "')", true)
+	case c == '<':
+		cond, err = p.reference("<", ">)", true)
+	case c == '+' || c == '-' || '0' <= c && c <= '9':
+		cond, err = p.reference("", ")", true)
+	default:
+		cond, err = p.closed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	isRef := cond.op == opBackref
+	if isRef {
+		cond = &patternNode{op: opExists, group: cond.group}
+	}
+	before := p.pos
+	branches, err := p.alternation()
+	if err != nil {
+		return nil, err
+	}
+	if p.pos == before && !isRef {
+		return nil, p.errorf(p.pos, "condition without a branch")
+	}
+	yes, no := branches, emptyNode()
+	if branches.op == opAlternate {
+		yes, no = branches.subs[0], branches.subs[1]
+		if len(branches.subs) > 2 {
+			no = &patternNode{op: opAlternate, subs: branches.subs[1:]}
+		}
+	}
+	if err := p.closeParen(start); err != nil {
+		return nil, err
+	}
+	if yes.op == opEmpty && no.op == opEmpty {
+		return cond, nil
+	}
+	return &patternNode{op: opCondition, subs: []*patternNode{cond, yes, no}}, nil
+}
+
+// flagGroup reads (?flags) and (?flags:…), from the "?". As in fancy_regex, flags set by the first
+// form hold until changed again, beyond the end of the group in which they stand.
+func (p *patternParser) flagGroup() (*patternNode, error) {
+	start, before := p.pos, p.flags
+	p.pos++
+	first, negated := p.pos, false
+	for {
+		if err := p.skipBlanks(); err != nil {
+			return nil, err
+		}
+		if p.atEnd() {
+			return nil, p.errorf(start, "unclosed group")
+		}
+		switch c := p.src[p.pos]; c {
+		case 'i':
+			p.flags.fold = !negated
+		case 'm':
+			p.flags.multiLine = !negated
+		case 's':
+			p.flags.dotAll = !negated
+		case 'U':
+			p.flags.swapGreed = !negated
+		case 'R':
+			p.flags.crlf = !negated
+		case 'x':
+			p.flags.verbose = !negated
+		case 'u':
+			if negated {
+				return nil, p.errorf(p.pos, "Unicode cannot be switched off")
+			}
+		case '-':
+			if negated {
+				return nil, p.errorf(p.pos, "unknown flag")
+			}
+			negated = true
+		case ')', ':':
+			if negated && p.pos == first+1 || c == ')' && p.pos == first {
+				return nil, p.errorf(p.pos, "no flag")
+			}
+			p.pos++
+			if c == ')' {
+				return emptyNode(), nil
+			}
+			sub, err := p.closed()
+			p.flags = before
+			return sub, err
+		default:
+			return nil, p.errorf(p.pos, "unknown flag")
+		}
+		p.pos++
+	}
+}

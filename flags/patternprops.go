@@ -1,0 +1,201 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// propertySet returns the runes of \p{name}, where name is what stands between the braces:
+// a general category, a script, a binary property, or "property=value" (also ":" and "!=").
+// Names are matched loosely (UAX #44, LM3), as Rust does. Scripts and properties are those of
+// Unicode as this Go release knows it. Age and the break properties are not supported.
+func propertySet(name string) (runeSet, error) {
+	for _, sep := range []string{"!=", ":", "="} {
+		property, value, found := strings.Cut(name, sep)
+		if !found {
+			continue
+		}
+		set, err := propertyValueSet(looseName(property), looseName(value))
+		if err != nil {
+			return nil, fmt.Errorf("unknown property %q", name)
+		}
+		if sep == "!=" {
+			set = set.negate()
+		}
+		return set, nil
+	}
+	loose := looseName(name)
+	if table, ok := binaryProperties()[loose]; ok {
+		return table()
+	}
+	if set, ok := categorySet(loose); ok {
+		return set, nil
+	}
+	if set, err := scriptSet("sc", loose); err == nil {
+		return set, nil
+	}
+	return nil, fmt.Errorf("unknown property %q", name)
+}
+
+func propertyValueSet(property, value string) (runeSet, error) {
+	switch property {
+	case "gc", "generalcategory":
+		if set, ok := categorySet(value); ok {
+			return set, nil
+		}
+	case "sc", "script":
+		return scriptSet("sc", value)
+	case "scx", "scriptextensions":
+		return scriptSet("scx", value)
+	}
+	return nil, fmt.Errorf("unknown property %q", property)
+}
+
+// looseName drops case, blanks, "_", "-", anything not ASCII, and a leading "is".
+func looseName(name string) string {
+	rest := name
+	if len(name) >= 2 && strings.EqualFold(name[:2], "is") {
+		rest = name[2:]
+	}
+	loose := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '_' || r == '-' || r >= 0x80:
+			return -1
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return r
+	}, rest)
+	if loose == "c" && len(rest) < len(name) {
+		return "isc" // ISO_Comment, not the category Other
+	}
+	return loose
+}
+
+// categorySet knows the general categories by short and long name, and the three extra values.
+func categorySet(loose string) (runeSet, bool) {
+	switch loose {
+	case "any":
+		return anySet, true
+	case "ascii":
+		return runeSet{{0, 0x7F}}, true
+	case "assigned":
+		return tableSet(unicode.Categories["Cn"]).negate(), true
+	}
+	table, ok := categories()[loose]
+	if !ok {
+		return nil, false
+	}
+	return tableSet(table), true
+}
+
+var categories = sync.OnceValue(func() map[string]*unicode.RangeTable {
+	tables := make(map[string]*unicode.RangeTable)
+	for name, table := range unicode.Categories {
+		tables[looseName(name)] = table
+	}
+	for alias, name := range unicode.CategoryAliases {
+		tables[looseName(alias)] = unicode.Categories[name]
+	}
+	return tables
+})
+
+// scriptSet returns a script ("sc") or its extension ("scx") by its long name or its four-letter code.
+func scriptSet(property, loose string) (runeSet, error) {
+	canonical, long := scripts()[loose]
+	if long && property == "sc" {
+		return tableSet(unicode.Scripts[canonical]), nil
+	}
+	if !long {
+		if len(loose) != 4 || strings.Trim(loose, "abcdefghijklmnopqrstuvwxyz") != "" {
+			return nil, fmt.Errorf("unknown script %q", loose)
+		}
+		canonical = string(loose[0]-'a'+'A') + loose[1:]
+	}
+	return engineSet(property + "=" + canonical)
+}
+
+var scripts = sync.OnceValue(func() map[string]string {
+	names := make(map[string]string, len(unicode.Scripts))
+	for name := range unicode.Scripts {
+		names[looseName(name)] = name
+	}
+	return names
+})
+
+// binaryProperties maps loose names to the property's runes.
+var binaryProperties = sync.OnceValue(func() map[string]func() (runeSet, error) {
+	sets := make(map[string]func() (runeSet, error))
+	fixed := func(set func() runeSet) func() (runeSet, error) {
+		return func() (runeSet, error) { return set(), nil }
+	}
+	for name, table := range unicode.Properties {
+		sets[looseName(name)] = fixed(func() runeSet { return tableSet(table) })
+	}
+	for _, name := range strings.Fields(engineProperties) {
+		sets[looseName(name)] = func() (runeSet, error) { return engineSet(name) }
+	}
+	sets["alphabetic"] = fixed(alphabeticSet)
+	sets["lowercase"] = fixed(func() runeSet { return tableSet(unicode.Ll, unicode.Other_Lowercase) })
+	sets["uppercase"] = fixed(func() runeSet { return tableSet(unicode.Lu, unicode.Other_Uppercase) })
+	for _, pair := range strings.Fields(propertyAliases) {
+		alias, name, _ := strings.Cut(pair, "=")
+		sets[alias] = sets[name]
+	}
+	return sets
+})
+
+// engineProperties are the binary properties that the unicode package lacks and regexp2 has.
+const engineProperties = `Bidi_Mirrored Case_Ignorable Cased Changes_When_Casefolded Changes_When_Casemapped
+	Changes_When_Lowercased Changes_When_NFKC_Casefolded Changes_When_Titlecased Changes_When_Uppercased
+	Default_Ignorable_Code_Point Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation
+	Extended_Pictographic Grapheme_Base Grapheme_Extend ID_Continue ID_Start Math XID_Continue XID_Start`
+
+// propertyAliases are the short names of Unicode's PropertyAliases.txt, in loose form.
+const propertyAliases = `ahex=asciihexdigit alpha=alphabetic bidic=bidicontrol bidim=bidimirrored ci=caseignorable
+	cwcf=changeswhencasefolded cwcm=changeswhencasemapped cwkcf=changeswhennfkccasefolded cwl=changeswhenlowercased
+	cwt=changeswhentitlecased cwu=changeswhenuppercased dep=deprecated di=defaultignorablecodepoint dia=diacritic
+	ebase=emojimodifierbase ecomp=emojicomponent emod=emojimodifier epres=emojipresentation ext=extender
+	extpict=extendedpictographic grbase=graphemebase grext=graphemeextend hex=hexdigit idc=idcontinue ideo=ideographic
+	ids=idstart idsb=idsbinaryoperator idst=idstrinaryoperator joinc=joincontrol loe=logicalorderexception lower=lowercase
+	nchar=noncharactercodepoint oalpha=otheralphabetic odi=otherdefaultignorablecodepoint ogrext=othergraphemeextend
+	oidc=otheridcontinue oids=otheridstart olower=otherlowercase omath=othermath oupper=otheruppercase patsyn=patternsyntax
+	patws=patternwhitespace pcm=prependedconcatenationmark qmark=quotationmark ri=regionalindicator sd=softdotted
+	space=whitespace sterm=sentenceterminal term=terminalpunctuation uideo=unifiedideograph upper=uppercase
+	vs=variationselector wspace=whitespace xidc=xidcontinue xids=xidstart`
+
+// engineSets keeps what engineSet found: reading a property off the engine takes some 20 ms.
+var engineSets sync.Map // property expression → runeSet
+
+// engineSet asks regexp2, which carries more of the Unicode database than the unicode package,
+// for the runes of a property, by its exact name, by matching every scalar value once.
+func engineSet(property string) (runeSet, error) {
+	if set, ok := engineSets.Load(property); ok {
+		return set.(runeSet), nil
+	}
+	re, err := regexp2.Compile(`\p{`+property+`}+`, regexp2.ECMAScript|regexp2.Unicode)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]rune, 0, maxScalar+1)
+	for _, r := range anySet {
+		for c := r.lo; c <= r.hi; c++ {
+			all = append(all, c)
+		}
+	}
+	found, err := re.FindAllRunesIndex(all, -1)
+	if err != nil {
+		return nil, err
+	}
+	ranges := make([]runeRange, 0, len(found))
+	for _, m := range found {
+		ranges = append(ranges, runeRange{all[m[0]], all[m[1]-1]})
+	}
+	set := newRuneSet(ranges)
+	engineSets.Store(property, set)
+	return set, nil
+}

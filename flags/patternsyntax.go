@@ -1,0 +1,368 @@
+package flags
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// This file reads patterns with the grammar of the Rust crate fancy_regex 0.17, which PostHog's
+// flags service uses; bracket classes follow the crate regex-syntax 0.8, to which it hands them.
+// Escapes are in patternescape.go, bracket classes in patternclass.go.
+
+// maxPatternGroups is how deep groups may nest (fancy_regex refuses the 64th level).
+const maxPatternGroups = 63
+
+// patternOp says what a patternNode is.
+type patternOp uint8
+
+const (
+	opEmpty         patternOp = iota
+	opSet                     // one rune of set
+	opConcat                  // subs in order
+	opAlternate               // the first of subs that matches
+	opRepeat                  // subs[0], lo to hi times
+	opGroup                   // subs[0], captured as group
+	opAtomic                  // subs[0], never entered again
+	opLook                    // subs[0], looked at without consuming; behind, negated
+	opBackref                 // the text of group; fold
+	opExists                  // group has matched
+	opCondition               // if subs[0] then subs[1] else subs[2]
+	opKeep                    // \K: moves the start of the match, which nobody reads here
+	opTextStart               // ^ \A; also \G, as a search begins at the start
+	opContinue                // \G
+	opTextEnd                 // $ \z
+	opLineStart               // (?m)^
+	opLineEnd                 // (?m)$
+	opLineStartCRLF           // (?Rm)^: a line ends at \r\n, \r or \n
+	opLineEndCRLF             // (?Rm)$
+	opBoundary                // \b
+	opNotBoundary             // \B
+	opWordStart               // \< \b{start}
+	opWordEnd                 // \> \b{end}
+	opHalfStart               // \b{start-half}
+	opHalfEnd                 // \b{end-half}
+)
+
+// unlimited is the hi of a repeat without an upper bound.
+const unlimited = -1
+
+// patternNode is a node of a parsed pattern.
+type patternNode struct {
+	op      patternOp
+	subs    []*patternNode
+	set     runeSet
+	lo, hi  int // hi may be unlimited
+	group   int
+	lazy    bool
+	behind  bool
+	negated bool
+	fold    bool
+	pos     int          // of opLook in the pattern
+	facts   patternFacts // facts and counted are set by patternAnalysis
+	counted int
+}
+
+func emptyNode() *patternNode { return &patternNode{op: opEmpty} }
+
+func literalNode(r rune) *patternNode { return setNode(runeSet{{r, r}}) }
+
+func setNode(set runeSet) *patternNode { return &patternNode{op: opSet, set: set} }
+
+// patternError is a fault at a byte offset of a pattern, counted from 0.
+type patternError struct {
+	pos int
+	msg string
+}
+
+func (e *patternError) Error() string {
+	return fmt.Sprintf("pattern: position %d: %s", e.pos, e.msg)
+}
+
+// patternFlags are the inline flags that change what is read; (?u) is always on.
+type patternFlags struct{ fold, multiLine, dotAll, swapGreed, verbose, crlf bool }
+
+// patternParser holds the state of one reading. pos is the byte offset of the next character.
+type patternParser struct {
+	src     string
+	pos     int
+	depth   int
+	flags   patternFlags
+	groups  int            // capture groups opened so far
+	names   map[string]int // group by name
+	numeric bool           // a group was referred to by number
+	refs    []groupRef
+	sets    map[string]runeSet // properties by name, read once for a pattern
+}
+
+// groupRef is a reference to a group, checked once all groups are known.
+type groupRef struct{ group, pos int }
+
+func (p *patternParser) errorf(pos int, format string, args ...any) error {
+	return &patternError{pos, fmt.Sprintf(format, args...)}
+}
+
+// parsePattern reads a whole pattern. It returns the tree and the groups to which it refers.
+func parsePattern(src string) (*patternNode, map[int]bool, error) {
+	p := &patternParser{src: src, names: make(map[string]int), sets: make(map[string]runeSet)}
+	node, err := p.alternation()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.pos < len(src) {
+		return nil, nil, p.errorf(p.pos, "unopened group")
+	}
+	refs := make(map[int]bool, len(p.refs))
+	for _, ref := range p.refs {
+		if ref.group < 1 || ref.group > p.groups {
+			return nil, nil, p.errorf(ref.pos, "reference to group %d, which does not exist", ref.group)
+		}
+		refs[ref.group] = true
+	}
+	return node, refs, nil
+}
+
+func (p *patternParser) atEnd() bool { return p.pos >= len(p.src) }
+
+// looking tells whether the rest of the pattern begins with prefix.
+func (p *patternParser) looking(prefix string) bool {
+	return strings.HasPrefix(p.src[p.pos:], prefix)
+}
+
+// take skips prefix if the rest of the pattern begins with it.
+func (p *patternParser) take(prefix string) bool {
+	if !p.looking(prefix) {
+		return false
+	}
+	p.pos += len(prefix)
+	return true
+}
+
+// skipBlanks skips (?#comments) and, in verbose mode, white space and # comments.
+func (p *patternParser) skipBlanks() error {
+	for !p.atEnd() {
+		switch c := p.src[p.pos]; {
+		case p.flags.verbose && c == '#':
+			if i := strings.IndexByte(p.src[p.pos:], '\n'); i >= 0 {
+				p.pos += i + 1
+			} else {
+				p.pos = len(p.src)
+			}
+		case p.flags.verbose && strings.IndexByte(" \r\n\t", c) >= 0:
+			p.pos++
+		case p.looking("(?#"):
+			start := p.pos
+			for p.pos += len("(?#"); ; p.pos++ {
+				if p.atEnd() {
+					return p.errorf(start, "unclosed comment")
+				}
+				if p.src[p.pos] == '\\' {
+					p.pos++
+				} else if p.src[p.pos] == ')' {
+					p.pos++
+					break
+				}
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *patternParser) alternation() (*patternNode, error) {
+	first, err := p.sequence()
+	if err != nil {
+		return nil, err
+	}
+	if !p.looking("|") {
+		// As in fancy_regex, this is noticed only where no alternatives are.
+		if p.numeric && len(p.names) > 0 {
+			return nil, p.errorf(p.pos, "a pattern with named groups cannot refer to groups by number")
+		}
+		return first, nil
+	}
+	subs := []*patternNode{first}
+	for p.take("|") {
+		next, err := p.sequence()
+		if err != nil {
+			return nil, err
+		}
+		subs = append(subs, next)
+	}
+	return &patternNode{op: opAlternate, subs: subs}, nil
+}
+
+func (p *patternParser) sequence() (*patternNode, error) {
+	var subs []*patternNode
+	for !p.atEnd() {
+		start := p.pos
+		node, err := p.piece()
+		if err != nil {
+			return nil, err
+		}
+		if p.pos == start {
+			break
+		}
+		if node.op != opEmpty {
+			subs = append(subs, node)
+		}
+	}
+	switch len(subs) {
+	case 0:
+		return emptyNode(), nil
+	case 1:
+		return subs[0], nil
+	}
+	return &patternNode{op: opConcat, subs: subs}, nil
+}
+
+// piece reads an atom and its repetition.
+func (p *patternParser) piece() (*patternNode, error) {
+	atom, err := p.atom()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.skipBlanks(); err != nil {
+		return nil, err
+	}
+	start := p.pos
+	lo, hi, ok := p.quantifier()
+	if !ok {
+		return atom, nil
+	}
+	switch atom.op {
+	case opEmpty, opLook, opKeep, opContinue, opExists:
+		return nil, p.errorf(start, "nothing to repeat")
+	}
+	if hi != unlimited && lo > hi {
+		return nil, p.errorf(start, "repetition {%d,%d} is upside down", lo, hi)
+	}
+	if err := p.skipBlanks(); err != nil {
+		return nil, err
+	}
+	lazy := p.take("?")
+	node := &patternNode{op: opRepeat, subs: []*patternNode{atom}, lo: lo, hi: hi, lazy: lazy != p.flags.swapGreed}
+	if p.take("+") {
+		node = &patternNode{op: opAtomic, subs: []*patternNode{node}}
+	}
+	return node, nil
+}
+
+// quantifier reads ?, *, + or {n,m}. Braces that are no repetition are literal text and left alone.
+func (p *patternParser) quantifier() (lo, hi int, ok bool) {
+	switch {
+	case p.take("?"):
+		return 0, 1, true
+	case p.take("*"):
+		return 0, unlimited, true
+	case p.take("+"):
+		return 1, unlimited, true
+	case p.looking("{"):
+		start := p.pos
+		p.pos++
+		if lo, hi, ok = p.counts(); !ok {
+			p.pos = start
+		}
+	}
+	return lo, hi, ok
+}
+
+// counts reads what follows the "{" of {n}, {n,}, {n,m} or {,m}.
+func (p *patternParser) counts() (lo, hi int, ok bool) {
+	blanks := func() bool { return p.skipBlanks() == nil && !p.atEnd() }
+	if !blanks() {
+		return 0, 0, false
+	}
+	if !p.looking(",") {
+		if lo, ok = p.decimal(); !ok || !blanks() {
+			return 0, 0, false
+		}
+	}
+	hi = lo
+	if p.take(",") {
+		if !blanks() {
+			return 0, 0, false
+		}
+		if hi, ok = p.decimal(); !ok {
+			hi = unlimited
+		} else if !blanks() {
+			return 0, 0, false
+		}
+	}
+	return lo, hi, p.take("}")
+}
+
+// decimal reads digits that fit 64 bits. Numbers beyond maxPatternSize become just that, so that
+// no sum overflows: the size limit refuses them later, as it would the true number.
+func (p *patternParser) decimal() (int, bool) {
+	end := p.pos
+	for end < len(p.src) && '0' <= p.src[end] && p.src[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseUint(p.src[p.pos:end], 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	p.pos = end
+	return int(min(n, maxPatternSize)), true
+}
+
+// atom reads one atom; emptyNode where none stands.
+func (p *patternParser) atom() (*patternNode, error) {
+	if err := p.skipBlanks(); err != nil || p.atEnd() {
+		return emptyNode(), err
+	}
+	choose := func(text, line, lineCRLF patternOp) *patternNode {
+		p.pos++
+		switch {
+		case !p.flags.multiLine:
+			return &patternNode{op: text}
+		case p.flags.crlf:
+			return &patternNode{op: lineCRLF}
+		}
+		return &patternNode{op: line}
+	}
+	switch p.src[p.pos] {
+	case '+', '*', '?', '|', ')':
+		return emptyNode(), nil
+	case '.':
+		p.pos++
+		switch {
+		case p.flags.dotAll:
+			return setNode(anySet), nil
+		case p.flags.crlf:
+			return setNode(notNewlineCRLF), nil
+		}
+		return setNode(notNewline), nil
+	case '^':
+		return choose(opTextStart, opLineStart, opLineStartCRLF), nil
+	case '$':
+		return choose(opTextEnd, opLineEnd, opLineEndCRLF), nil
+	case '(':
+		return p.groupNode()
+	case '\\':
+		return p.escape()
+	case '[':
+		return p.class()
+	}
+	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
+	p.pos += size
+	return p.foldable(r), nil
+}
+
+// foldable is the literal r, in either case if (?i) holds.
+func (p *patternParser) foldable(r rune) *patternNode {
+	node := literalNode(r)
+	if p.flags.fold {
+		node.set = node.set.fold()
+	}
+	return node
+}
+
+// isNameRune tells what group names consist of (letters, numbers, "_").
+func isNameRune(r rune) bool {
+	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.Other_Alphabetic)
+}

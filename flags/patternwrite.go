@@ -1,0 +1,213 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxWritten bounds the text handed to an engine, in bytes.
+const maxWritten = 8 << 20
+
+// patternWriter writes a tree in an engine's own syntax.
+type patternWriter struct {
+	out   strings.Builder
+	full  bool // maxWritten is reached, the rest is dropped
+	write func(w *patternWriter, n *patternNode)
+	set   func(w *patternWriter, set runeSet)
+	refs  map[int]bool // groups that must be captured
+	ascii bool         // only for ASCII text: other runes may be left out
+}
+
+var errPatternTooBig = errors.New("pattern: too big once compiled")
+
+// text writes a tree and returns the result.
+func (w *patternWriter) text(n *patternNode) (string, error) {
+	w.node(n)
+	if w.full {
+		return "", errPatternTooBig
+	}
+	return w.out.String(), nil
+}
+
+func (w *patternWriter) put(parts ...string) {
+	for _, part := range parts {
+		if w.out.Len()+len(part) > maxWritten {
+			w.full = true
+			return
+		}
+		w.out.WriteString(part)
+	}
+}
+
+// node writes what both engines share and leaves the rest to write.
+func (w *patternWriter) node(n *patternNode) {
+	if w.full {
+		return
+	}
+	switch n.op {
+	case opEmpty, opKeep:
+	case opSet:
+		w.set(w, n.set)
+	case opConcat:
+		for _, sub := range n.subs {
+			if sub.op == opAlternate {
+				w.wrap("(?:", sub)
+			} else {
+				w.node(sub)
+			}
+		}
+	case opAlternate:
+		for i, sub := range n.subs {
+			if i > 0 {
+				w.put("|")
+			}
+			w.node(sub)
+		}
+	case opTextStart, opContinue:
+		w.put(`\A`)
+	case opTextEnd:
+		w.put(`\z`)
+	case opLineStart:
+		w.put(`(?m:^)`)
+	case opLineEnd:
+		w.put(`(?m:$)`)
+	default:
+		w.write(w, n)
+	}
+}
+
+func (w *patternWriter) wrap(open string, n *patternNode) {
+	w.put(open)
+	w.node(n)
+	w.put(")")
+}
+
+// atom writes a node so that a quantifier applies to all of it.
+func (w *patternWriter) atom(n *patternNode) {
+	if n.op == opSet {
+		w.node(n)
+		return
+	}
+	w.wrap("(?:", n)
+}
+
+// counts writes a quantifier.
+func (w *patternWriter) counts(lo, hi int) {
+	switch {
+	case lo == 0 && hi == 1:
+		w.put("?")
+	case lo == 0 && hi == unlimited:
+		w.put("*")
+	case lo == 1 && hi == unlimited:
+		w.put("+")
+	case hi == unlimited:
+		w.put("{", strconv.Itoa(lo), ",}")
+	case lo == hi:
+		w.put("{", strconv.Itoa(lo), "}")
+	default:
+		w.put("{", strconv.Itoa(lo), ",", strconv.Itoa(hi), "}")
+	}
+}
+
+// joined returns the ranges of a set without the gap that surrogates, which no text has, leave in it.
+func joined(set runeSet) runeSet {
+	for i := 1; i < len(set); i++ {
+		if set[i-1].hi == firstSurrogate-1 && set[i].lo == lastSurrogate+1 {
+			out := append(runeSet{}, set[:i]...)
+			out[i-1].hi = set[i].hi
+			return append(out, set[i+1:]...)
+		}
+	}
+	return set
+}
+
+// writeClass writes a bracket class of the ranges, each rune by char.
+func (w *patternWriter) writeClass(set runeSet, char func(rune) string) {
+	w.put("[")
+	for _, r := range joined(set) {
+		w.put(char(r.lo))
+		if r.hi > r.lo {
+			w.put("-", char(r.hi))
+		}
+	}
+	w.put("]")
+}
+
+// newLinearWriter writes for package regexp. Captures and greed do not matter to it.
+func newLinearWriter(ascii bool) *patternWriter {
+	return &patternWriter{write: writeLinear, set: writeLinearSet, ascii: ascii}
+}
+
+func writeLinear(w *patternWriter, n *patternNode) {
+	switch n.op {
+	case opGroup:
+		w.wrap("(?:", n.subs[0])
+	case opRepeat:
+		w.linearRepeat(n)
+	case opBoundary:
+		w.put(`\b`)
+	case opNotBoundary:
+		w.put(`\B`)
+	}
+}
+
+// linearRepeat writes a repetition; counts beyond what package regexp takes are written out piece by piece.
+func (w *patternWriter) linearRepeat(n *patternNode) {
+	sub := n.subs[0]
+	step := maxLinearCount / sub.counted
+	if most := max(n.lo, n.hi); most <= step || most <= 1 {
+		w.atom(sub)
+		w.counts(n.lo, n.hi)
+		return
+	}
+	pieces := func(times int, optional bool) {
+		for ; times > 0 && !w.full; times -= step {
+			hi := min(times, step)
+			lo := hi
+			if optional {
+				lo = 0
+			}
+			w.atom(sub)
+			w.counts(lo, hi)
+		}
+	}
+	pieces(n.lo, false)
+	if n.hi == unlimited {
+		w.atom(sub)
+		w.put("*")
+		return
+	}
+	pieces(n.hi-n.lo, true)
+}
+
+func writeLinearSet(w *patternWriter, set runeSet) {
+	if w.ascii {
+		set = set.intersect(runeSet{{0, 0x7F}})
+	}
+	switch {
+	case len(set) == 0:
+		w.put(`[^\x{0}-\x{10FFFF}]`)
+	case set.equal(anySet):
+		w.put(`(?s:.)`)
+	case set.equal(notNewline):
+		w.put(`(?-s:.)`)
+	case len(set) == 1 && set[0].lo == set[0].hi:
+		w.put(linearChar(set[0].lo))
+	default:
+		w.writeClass(set, linearChar)
+	}
+}
+
+func linearChar(r rune) string {
+	if isPlain(r) {
+		return string(r)
+	}
+	return fmt.Sprintf(`\x{%X}`, r)
+}
+
+// isPlain tells which runes no engine reads as anything but themselves.
+func isPlain(r rune) bool {
+	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
+}

@@ -1,0 +1,221 @@
+package flags
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// This file is all that flags asks of the world.
+
+// Project is what is known of a project besides its flags.
+type Project struct {
+	ID             int64
+	Name           string
+	APIKey         string // public: it names the project in every request
+	OrganizationID string
+	// Revision grows by one with every change of a flag or cohort; a registry
+	// that sees a larger one compiles again.
+	Revision int64
+	// FlagLimit is the organization's quota of flag requests in a UTC calendar
+	// month. Nil: no limit.
+	FlagLimit *int64
+	// QuotaLimited pauses resources of this project at once.
+	QuotaLimited []string
+}
+
+// Paused reports whether an operator has paused a resource of the project.
+func (p *Project) Paused(resource string) bool { return slices.Contains(p.QuotaLimited, resource) }
+
+// Source keeps definitions.
+type Source interface {
+	// ProjectByKey finds a project by its public key: ErrUnknownKey if there is
+	// none, another error if that could not be found out.
+	ProjectByKey(ctx context.Context, apiKey string) (Project, error)
+	// Definitions are those of p.Revision or later.
+	Definitions(ctx context.Context, p Project) (Definitions, error)
+}
+
+// Query asks for what is stored about a subject. Needs says what of it matters.
+type Query struct {
+	ProjectID  int64
+	DistinctID string
+	// Groups are the groups of the request whose properties matter.
+	Groups map[string]string
+	Needs  *Needs
+}
+
+// People knows stored persons, groups and static cohorts.
+type People interface {
+	// Stored returns what is known, nil for nothing. With an error the flags that
+	// could depend on it are answered as failed.
+	Stored(ctx context.Context, q Query) (*Stored, error)
+}
+
+// Continuity keeps the identifier under which a person was first bucketed.
+type Continuity interface {
+	// Overrides returns the identifiers kept for a person by flag key. With an
+	// anonymous id it first keeps that id for both persons, for every flag of
+	// flagKeys that they have none for; where both have one, that of distinctID
+	// wins. Nothing is kept for ids that belong to no person (§8.6).
+	Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error)
+}
+
+// Locator tells where an address is: the $geoip_ properties that are known, nil
+// for none. The result is shared and must not be changed.
+type Locator interface {
+	Locate(ip netip.Addr) Properties
+}
+
+// Usage counts requests by organization and UTC calendar month.
+type Usage interface {
+	// Spend adds n, which may be negative, and returns the month's new total.
+	Spend(ctx context.Context, organizationID string, at time.Time, n int64) (int64, error)
+}
+
+// Static is a Source of one project whose definitions do not change: for
+// tests, examples and services with a flag file.
+func Static(apiKey string, p Project, d Definitions) Source {
+	p.APIKey = apiKey
+	return staticSource{p, d}
+}
+
+type staticSource struct {
+	p Project
+	d Definitions
+}
+
+func (s staticSource) ProjectByKey(_ context.Context, apiKey string) (Project, error) {
+	if apiKey != s.p.APIKey {
+		return Project{}, fmt.Errorf("%w %s", ErrUnknownKey, quote(apiKey))
+	}
+	return s.p, nil
+}
+
+func (s staticSource) Definitions(context.Context, Project) (Definitions, error) { return s.d, nil }
+
+// Memory is People and Continuity in memory: for tests, examples, and servers
+// without a database. The zero value knows nobody.
+type Memory struct {
+	mu      sync.RWMutex
+	persons map[memoryKey]*memoryPerson
+	groups  map[memoryKey]Properties
+}
+
+type memoryKey struct {
+	project  int64
+	kind, id string // kind is "" for persons, else a group type
+}
+
+type memoryPerson struct {
+	properties Properties
+	createdAt  time.Time
+	cohorts    []int64
+	overrides  map[string]string
+}
+
+// AddPerson makes a person known under all of the ids, or adds ids and
+// properties to the person who has the first.
+func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Properties, cohorts []int64, ids ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.persons == nil {
+		m.persons = map[memoryKey]*memoryPerson{}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	p := m.persons[memoryKey{project, "", ids[0]}]
+	if p == nil {
+		p = &memoryPerson{createdAt: createdAt, properties: Properties{}, overrides: map[string]string{}}
+	}
+	merged := Properties{}
+	for _, from := range []Properties{p.properties, properties} {
+		for k, v := range from {
+			merged[k] = v
+		}
+	}
+	p.properties = merged // readers keep the old map
+	p.cohorts = append(slices.Clip(p.cohorts), cohorts...)
+	for _, id := range ids {
+		m.persons[memoryKey{project, "", truncate(id)}] = p
+	}
+}
+
+// AddGroup makes a group known.
+func (m *Memory) AddGroup(project int64, groupType, key string, properties Properties) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.groups == nil {
+		m.groups = map[memoryKey]Properties{}
+	}
+	m.groups[memoryKey{project, groupType, key}] = properties
+}
+
+// Clear forgets a project's persons and groups.
+func (m *Memory) Clear(project int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.persons {
+		if k.project == project {
+			delete(m.persons, k)
+		}
+	}
+	for k := range m.groups {
+		if k.project == project {
+			delete(m.groups, k)
+		}
+	}
+}
+
+// Stored implements People.
+func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := &Stored{}
+	if p := m.persons[memoryKey{q.ProjectID, "", q.DistinctID}]; p != nil {
+		out.Person, out.CreatedAt, out.Cohorts = p.properties, p.createdAt, p.cohorts
+	}
+	for groupType, key := range q.Groups {
+		if props, ok := m.groups[memoryKey{q.ProjectID, groupType, key}]; ok {
+			if out.Groups == nil {
+				out.Groups = map[string]Properties{}
+			}
+			out.Groups[groupType] = props
+		}
+	}
+	return out, nil
+}
+
+// Overrides implements Continuity.
+func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]string{}
+	// The person of the distinct id comes last: its rows win.
+	for _, id := range []string{anonymousID, distinctID} {
+		p := m.persons[memoryKey{project, "", id}]
+		if id == "" || p == nil {
+			continue
+		}
+		if anonymousID != "" {
+			for _, key := range flagKeys {
+				if _, kept := p.overrides[key]; !kept {
+					p.overrides[key] = anonymousID
+				}
+			}
+		}
+		for key, kept := range p.overrides {
+			out[key] = kept
+		}
+	}
+	return out, nil
+}
+
+var (
+	_ People     = (*Memory)(nil)
+	_ Continuity = (*Memory)(nil)
+)

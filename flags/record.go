@@ -1,0 +1,143 @@
+package flags
+
+import "encoding/json"
+
+// record is a flag as the payload shows it: what was read, or for a flag built
+// by hand the same members. The result may be changed at its top level.
+func (f *Flag) record() map[string]any {
+	if f.source != nil {
+		out := cloneMap(f.source)
+		if tags, ok := out["evaluation_tags"]; ok && out["evaluation_contexts"] == nil {
+			out["evaluation_contexts"] = tags
+		}
+		if filters, ok := out["filters"].(map[string]any); ok {
+			filters = cloneMap(filters)
+			// Older ways of saying things stay, with what they mean beside them.
+			if f.Enrollment && filters["feature_enrollment"] == nil {
+				filters["feature_enrollment"] = true
+			}
+			if f.Holdout != nil && filters["holdout"] == nil {
+				filters["holdout"] = f.Holdout.record()
+			}
+			out["filters"] = filters
+		}
+		delete(out, "x_ensure_experience_continuity")
+		if out["ensure_experience_continuity"] != nil || f.Continuity {
+			out["ensure_experience_continuity"] = f.Continuity
+		}
+		return out
+	}
+	out := map[string]any{
+		"id": f.ID, "key": f.Key, "name": f.Name, "version": f.Version, "active": f.Active, "deleted": f.Deleted,
+		"ensure_experience_continuity": f.Continuity, "has_experiment": f.HasExperiment, "filters": f.filters(),
+	}
+	optional := map[string]any{"evaluation_runtime": f.Runtime, "bucketing_hash": string(f.Hash)}
+	if f.DeviceBucketing {
+		optional["bucketing_identifier"] = "device_id"
+	}
+	if f.ContextsAll {
+		optional["evaluation_contexts_match_mode"] = "all"
+	}
+	for name, v := range optional {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	if len(f.Contexts) > 0 {
+		out["evaluation_contexts"] = f.Contexts
+	}
+	if f.RemoteConfig {
+		out["is_remote_configuration"] = true
+	}
+	return out
+}
+
+func (f *Flag) filters() map[string]any {
+	groups := make([]any, len(f.Conditions))
+	for i, c := range f.Conditions {
+		groups[i] = c.record()
+	}
+	out := map[string]any{"groups": groups, "multivariate": nil, "payloads": map[string]json.RawMessage{}}
+	if f.Payloads != nil {
+		out["payloads"] = f.Payloads
+	}
+	if len(f.Variants) > 0 {
+		variants := make([]any, len(f.Variants))
+		for i, v := range f.Variants {
+			variants[i] = map[string]any{"key": v.Key, "rollout_percentage": v.Rollout}
+		}
+		out["multivariate"] = map[string]any{"variants": variants}
+	}
+	if f.Group != nil {
+		out["aggregation_group_type_index"] = *f.Group
+	}
+	if f.Enrollment {
+		out["feature_enrollment"] = true
+	}
+	if f.EarlyExit {
+		out["early_exit"] = true
+	}
+	if f.Holdout != nil {
+		out["holdout"] = f.Holdout.record()
+	}
+	return out
+}
+
+func (h *Holdout) record() map[string]any {
+	return map[string]any{"id": h.ID, "exclusion_percentage": h.Exclusion}
+}
+
+func (c *Condition) record() map[string]any {
+	props := make([]any, len(c.Properties))
+	for i := range c.Properties {
+		props[i] = c.Properties[i].record()
+	}
+	out := map[string]any{"properties": props, "rollout_percentage": c.Rollout, "variant": nil}
+	if c.Variant != "" {
+		out["variant"] = c.Variant
+	}
+	if c.Aggregation.Set {
+		out["aggregation_group_type_index"] = c.Aggregation.Group
+	}
+	return out
+}
+
+func (p *Property) record() map[string]any {
+	kind := p.Type
+	if kind == "" {
+		kind = PersonProperty
+	}
+	out := map[string]any{"key": p.Key, "type": string(kind), "operator": string(p.Operator.orDefault(kind))}
+	if p.HasValue {
+		out["value"] = jsonValue{p.Value}
+	}
+	if p.GroupType != nil {
+		out["group_type_index"] = *p.GroupType
+	}
+	if p.Negated {
+		out["negation"] = true
+	}
+	if p.Chain != nil {
+		out["dependency_chain"] = p.Chain
+	}
+	return out
+}
+
+func (n *CohortNode) record() any {
+	if n.Leaf != nil {
+		return n.Leaf.record()
+	}
+	values := make([]any, len(n.Children))
+	for i := range n.Children {
+		values[i] = n.Children[i].record()
+	}
+	kind := "AND"
+	if n.Any {
+		kind = "OR"
+	}
+	return map[string]any{"type": kind, "values": values}
+}
+
+// MarshalJSON writes a flag as PostHog's definitions payload shows it. A flag
+// that was read is written as it was read; changes to its fields are not seen.
+func (f Flag) MarshalJSON() ([]byte, error) { return encodeJSON(f.record()), nil }

@@ -1,0 +1,137 @@
+package flags
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/spaolacci/murmur3"
+)
+
+const (
+	// revisionAge is how long a project is served before its revision is read
+	// again: the price of freshness is one small read a key and second.
+	revisionAge = time.Second
+	// registryShards and registryKeys bound the registry: the least recently used
+	// of 16 times 1,024 projects and unknown keys are forgotten first.
+	registryShards = 16
+	registryKeys   = 1024
+)
+
+// registry keeps compiled sets by API key and renews them when a project's
+// revision grows. Keys are spread over shards, so that cores seldom wait for
+// one another.
+type registry struct {
+	source Source
+	shards [registryShards]*lru.Cache[string, *entry]
+	stats  *counters
+}
+
+// entry is one key. Its set is replaced, never changed.
+type entry struct {
+	mu      sync.Mutex // one reader of the source at a time
+	checked atomic.Int64
+	live    atomic.Pointer[live]
+}
+
+// live is a project with its compiled flags, or the news that there is none.
+type live struct {
+	project Project
+	set     *Set
+	defs    Definitions
+	err     error
+	version uint64 // of this process, grows with every compilation
+	payload atomic.Pointer[servedPayload]
+}
+
+func newRegistry(source Source, stats *counters) *registry {
+	r := &registry{source: source, stats: stats}
+	for i := range r.shards {
+		r.shards[i], _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
+	}
+	return r
+}
+
+// get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
+// the source cannot be asked and nothing is known from before.
+func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, error) {
+	shard := r.shards[murmur3.Sum64([]byte(key))%registryShards]
+	e, ok := shard.Get(key)
+	if !ok {
+		e = &entry{}
+		if old, had, _ := shard.PeekOrAdd(key, e); had {
+			e = old
+		}
+	}
+	if l := e.live.Load(); l != nil {
+		if now.UnixNano()-e.checked.Load() < int64(revisionAge) || !e.mu.TryLock() {
+			return l, l.err
+		}
+	} else {
+		e.mu.Lock()
+	}
+	defer e.mu.Unlock()
+	if l := e.live.Load(); l != nil && now.UnixNano()-e.checked.Load() < int64(revisionAge) {
+		return l, l.err
+	}
+	return r.renew(ctx, key, e, now)
+}
+
+// renew reads the project again. When that fails, the last good flags stay.
+func (r *registry) renew(ctx context.Context, key string, e *entry, now time.Time) (*live, error) {
+	old := e.live.Load()
+	keep := func(err error) (*live, error) {
+		r.stats.sourceErrors.Add(1)
+		if old != nil && old.set != nil {
+			e.checked.Store(now.UnixNano())
+			return old, nil
+		}
+		return nil, errors.Join(ErrUnavailable, err)
+	}
+	p, err := r.source.ProjectByKey(ctx, key)
+	if errors.Is(err, ErrUnknownKey) {
+		e.live.Store(&live{err: err})
+		e.checked.Store(now.UnixNano())
+		return nil, err
+	}
+	if err != nil {
+		return keep(err)
+	}
+	if old != nil && old.set != nil && old.project.Revision == p.Revision {
+		if !sameProject(&old.project, &p) {
+			old = old.with(p)
+			e.live.Store(old)
+		}
+		e.checked.Store(now.UnixNano())
+		return old, nil
+	}
+	d, err := r.source.Definitions(ctx, p)
+	if err != nil {
+		return keep(err)
+	}
+	d.Revision = p.Revision
+	l := &live{project: p, set: Compile(d), defs: d, version: r.stats.compilations.Add(1)}
+	e.live.Store(l)
+	e.checked.Store(now.UnixNano())
+	return l, nil
+}
+
+func (l *live) with(p Project) *live {
+	return &live{project: p, set: l.set, defs: l.defs, version: l.version}
+}
+
+func sameProject(a, b *Project) bool {
+	if len(a.QuotaLimited) != len(b.QuotaLimited) || (a.FlagLimit == nil) != (b.FlagLimit == nil) ||
+		a.FlagLimit != nil && *a.FlagLimit != *b.FlagLimit {
+		return false
+	}
+	for i := range a.QuotaLimited {
+		if a.QuotaLimited[i] != b.QuotaLimited[i] {
+			return false
+		}
+	}
+	return a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID
+}

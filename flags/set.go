@@ -1,0 +1,228 @@
+package flags
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Set is a project's flags, compiled: checked, ordered and prepared. It never
+// changes and may be used by any number of goroutines.
+type Set struct {
+	flags []compiledFlag
+	// order holds the flags to evaluate, dependencies first. Inactive flags and
+	// those on or behind a dependency cycle are not in it.
+	order   []int32
+	byKey   map[string]int32
+	slots   []slot
+	cohorts []compiledCohort
+	zone    *time.Location
+	zoneTag string
+	faults  []*DefinitionError
+	needs   Needs
+	// cyclic: some flags are on a dependency cycle, so every answer of the
+	// project says errorsWhileComputingFlags (§6).
+	cyclic    bool
+	minimal   bool
+	revision  int64
+	deviceKey bool
+}
+
+// Needs says which facts beyond the request could change an answer: what is
+// not needed does not have to be looked up.
+type Needs struct {
+	// Person are the person properties that conditions ask for, sorted.
+	Person []string
+	// CreatedAt: some condition asks when the person was first seen.
+	CreatedAt bool
+	// Located: some condition asks for a $geoip_ property.
+	Located bool
+	// GroupTypes are the group types whose stored properties matter, sorted.
+	GroupTypes []string
+	// Cohorts are the static cohorts that the definitions do not carry.
+	Cohorts []int64
+	// Continuity are the keys of active flags with experience continuity;
+	// ContinuityMatters says that the bucket of one of them decides (§8.6).
+	Continuity        []string
+	ContinuityMatters bool
+}
+
+// PersonCovered reports whether the request's properties alone answer all that
+// is asked of the person, so that no stored person has to be read (§8.1).
+func (n *Needs) PersonCovered(request Properties) bool {
+	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
+		return false
+	}
+	for _, key := range n.Person {
+		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
+			return false
+		}
+	}
+	return true
+}
+
+// Faults are the flags, cohorts and operands that cannot work, with their
+// places, in the order of the definitions.
+func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.faults) }
+
+// Needs says which stored facts could change an answer.
+func (s *Set) Needs() *Needs { return &s.needs }
+
+// Len is the number of flags, inactive ones included.
+func (s *Set) Len() int { return len(s.flags) }
+
+// Revision is that of the definitions.
+func (s *Set) Revision() int64 { return s.revision }
+
+// MinimalFlagCalledEvents is passed on to clients (§10.3).
+func (s *Set) MinimalFlagCalledEvents() bool { return s.minimal }
+
+// Keys lists the flags that can be answered, dependencies first.
+func (s *Set) Keys() []string {
+	keys := make([]string, len(s.order))
+	for i, f := range s.order {
+		keys[i] = s.flags[f].key()
+	}
+	return keys
+}
+
+type compiledFlag struct {
+	prefix  string // the key and a dot: the start of every hash input
+	id      int64
+	version int64
+
+	conditions []compiledCondition
+	variants   []compiledVariant
+	payload    json.RawMessage // of the value true
+	holdout    *compiledHoldout
+	deps       []int32 // all flags this one depends on, dependencies first
+	contexts   []string
+
+	// fixed is the variant that everybody gets without a hash: an index, or
+	// noVariant, or hashedVariant.
+	fixed      int32
+	enrollment int32  // slot of the enrollment property, -1 for none
+	group      string // flag-level group type, for holdouts
+	failure    ReasonCode
+	runtime    runtimeMask
+	bits       flagBits
+}
+
+type flagBits uint16
+
+const (
+	bitActive flagBits = 1 << iota
+	bitEarlyExit
+	bitContinuity
+	bitDevice
+	bitMurmur3
+	bitExperiment
+	bitMissingDependency
+	bitDependedOn
+	bitContextsAll
+	bitGrouped // flag-level aggregation is a group type
+	bitSurvey
+)
+
+func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }
+func (f *compiledFlag) is(bit flagBits) bool { return f.bits&bit != 0 }
+
+type runtimeMask uint8
+
+const (
+	runtimeAll runtimeMask = iota
+	runtimeServer
+	runtimeClient
+)
+
+const (
+	noVariant     = -1
+	hashedVariant = -2
+)
+
+type compiledVariant struct {
+	key     string
+	below   float64 // the variant holds buckets below this
+	payload json.RawMessage
+}
+
+type compiledHoldout struct {
+	variant  string
+	share    float64 // 0..1; at 1 everybody is in
+	everyone bool
+	payload  json.RawMessage
+}
+
+type compiledCondition struct {
+	filters []filter // flags and properties first, cohorts last (§3.6)
+	share   float64  // rollout_percentage / 100
+	variant int32    // forced, or noVariant
+	grouped bool
+	all     bool   // rollout is exactly 100: no hash
+	group   string // group type when grouped, "" when the index has no type
+}
+
+type filterKind uint8
+
+const (
+	filterNever filterKind = iota
+	filterProperty
+	filterCohort
+	filterFlag
+)
+
+// filter is one compiled requirement.
+type filter struct {
+	matcher matcher
+	want    string // filterFlag: the variant wanted, "" for wantBool
+	target  int32  // slot, cohort or flag; -1 for a flag that does not exist
+	kind    filterKind
+	negated bool // of the operator
+	leaf    bool // negation of a cohort's leaf
+	missing bool // the answer when the property is missing
+	// filterFlag: any value that is on, or exactly false.
+	wantOn, wantOff bool
+	operator        *operator
+}
+
+type compiledCohort struct {
+	id      int64
+	tree    *compiledNode // nil: nobody
+	members map[string]struct{}
+	// static: membership comes from members or from the store.
+	static bool
+	// carried: members is complete.
+	carried bool
+	// failure is why no flag can use it: not found, on a cycle, unreadable.
+	failure ReasonCode
+	// absent cohorts may exist where a partial subject's server is.
+	absent bool
+	// behavioural: it contains something that is computed from events.
+	behavioural bool
+	undecided   *Undecided
+}
+
+type compiledNode struct {
+	any      bool
+	children []compiledNode
+	leaf     *filter // nil for inner nodes
+	// unsupported leaves never match; negated turns that round.
+	unsupported bool
+}
+
+// survey flags are not billed and can be asked for apart (§9.2, §10.1).
+const surveyPrefix = "survey-targeting-"
+
+func billable(key string) bool {
+	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
+}
+
+// share turns a percentage into the fraction that buckets are compared with.
+func share(percentage float64) float64 {
+	if math.IsNaN(percentage) {
+		return 0
+	}
+	return percentage / 100
+}

@@ -1,0 +1,257 @@
+package flags
+
+import "time"
+
+// Properties are JSON values by name: nil, bool, string, any Go number,
+// json.Number, []any, []string and map[string]any. A whole number given as a
+// float64 has the text "5.0", as an int64 "5" (§4.2); decode request bodies
+// accordingly.
+type Properties = map[string]any
+
+// Subject is whom the flags are decided for: what the request says, and what
+// is stored and located. Nothing of it is changed.
+type Subject struct {
+	// DistinctID identifies the person. More than 200 bytes are cut to 200
+	// Unicode scalars (§2.4).
+	DistinctID string
+	// AnonymousID is $anon_distinct_id. Empty: not given.
+	AnonymousID string
+	// DeviceID is the request's device id. Empty: the $device_id of Person, when
+	// that is a string.
+	DeviceID string
+	// Groups maps group type to group key. An empty key is no group.
+	Groups map[string]string
+	// Person and Groups' properties as the request gives them. They win over
+	// everything stored, null included.
+	Person          Properties
+	GroupProperties map[string]Properties
+
+	// Located are the $geoip_ properties of the request's address, laid between
+	// stored and request (§8.3).
+	Located Properties
+	// LocatedByPeer says that the address was that of the bare connection: then
+	// Located only fills gaps that the stored properties leave (decision 7).
+	LocatedByPeer bool
+
+	// Stored is what a store knows. Nil: nothing is stored.
+	Stored *Stored
+
+	// Partial says that more may be stored than is given here: a property that
+	// nobody supplied is unknown, not missing, and a flag whose answer could
+	// change with it is not decided (decision 2).
+	Partial bool
+}
+
+// Stored is what a store knows about one subject.
+type Stored struct {
+	// Person are the stored person properties, nil for an unknown person.
+	Person Properties
+	// CreatedAt is when the person was first seen; zero for an unknown person.
+	CreatedAt time.Time
+	// Groups are the stored group properties by group type.
+	Groups map[string]Properties
+	// Cohorts are the static cohorts that hold the person.
+	Cohorts []int64
+	// Overrides are the identifiers kept for experience continuity by flag key
+	// (§8.6). Not nil once looked up.
+	Overrides map[string]string
+
+	// Failure and OverridesFailure say why the facts above could not be read.
+	// Flags that could depend on them are answered as failed with this code.
+	Failure          ReasonCode
+	OverridesFailure ReasonCode
+}
+
+// Selection says which flags are to be answered. The zero value answers all
+// flags that need no particular runtime.
+type Selection struct {
+	// Keys restricts the answer to these flags and what they depend on. Nil:
+	// all. Empty: none. Unknown keys are ignored.
+	Keys []string `json:"keys"`
+	// Runtime is "server", "client" or "all"; empty is an unknown runtime, which
+	// sees only flags for all (§9.9).
+	Runtime string `json:"runtime,omitempty"`
+	// Contexts are the request's evaluation contexts. Empty: no filtering.
+	Contexts []string `json:"contexts,omitempty"`
+	// SurveysOnly keeps only the flags that surveys create (§9.2).
+	SurveysOnly bool `json:"surveys_only,omitempty"`
+}
+
+// Source says where a value came from.
+type ValueSource uint8
+
+// The layers of §8.1, and the three ways of not having a value.
+const (
+	SourceNone ValueSource = iota // nobody supplied it
+	SourceRequest
+	SourceLocated
+	SourceStored
+	SourceIdentity // the distinct id or the group key of the request itself
+	SourceInitial  // $initial_x taken from x (§8.2)
+)
+
+var valueSources = [...]string{"none", "request", "located", "stored", "identity", "initial"}
+
+// String is the layer's name.
+func (s ValueSource) String() string { return valueSources[s] }
+
+// MarshalText writes the layer's name.
+func (s ValueSource) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// The seven properties that an address gives (§8.3).
+var locatedKeys = map[string]bool{
+	"$geoip_city_name": true, "$geoip_country_name": true, "$geoip_country_code": true,
+	"$geoip_continent_name": true, "$geoip_continent_code": true,
+	"$geoip_postal_code": true, "$geoip_time_zone": true,
+}
+
+// initialOf maps each $initial_ property to the current one that fills it
+// when it is absent (§8.2).
+var initialOf = func() map[string]string {
+	m := map[string]string{}
+	for _, name := range []string{
+		"app_build", "app_name", "app_namespace", "app_version", "browser", "browser_version", "device_type",
+		"current_url", "pathname", "os", "os_version", "referring_domain", "referrer", "screen_height",
+		"screen_width", "viewport_height", "viewport_width", "raw_user_agent",
+	} {
+		m["$initial_"+name] = "$" + name
+	}
+	for _, name := range []string{
+		"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "gclid", "gad_source", "gclsrc",
+		"dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "li_fat_id", "mc_cid", "igshid", "ttclid",
+		"rdt_cid", "epik", "qclid", "sccid", "irclid", "_kx",
+	} {
+		m["$initial_"+name] = name
+	}
+	return m
+}()
+
+// slotKind says which facts a slot of the evaluation holds.
+type slotKind uint8
+
+const (
+	slotPerson slotKind = iota
+	slotGroup
+	slotCreatedAt
+)
+
+// slot is a fact that some condition of a Set asks for. Each is looked up at
+// most once in an evaluation.
+type slot struct {
+	kind      slotKind
+	located   bool   // one of the seven $geoip_ names
+	distinct  bool   // the key distinct_id
+	initial   string // the key that fills it when absent, "" for none
+	key       string
+	groupType string // slotGroup: the group type's name, "" when the index has none
+	undecided *Undecided
+}
+
+// fact is the value found for a slot, valid for one evaluation.
+type fact struct {
+	epoch   uint32
+	state   factState
+	source  ValueSource
+	numeric uint8 // 0 not tried, 1 a number, 2 none
+	textual uint8 // likewise for text
+	value   any
+	text    string
+	number  float64
+}
+
+type factState uint8
+
+const (
+	factMissing factState = iota
+	factPresent
+	factUnknown
+)
+
+// find lays the properties over one another for one slot (§8.1, §7).
+func (s *slot) find(e *evaluation) (value any, state factState, source ValueSource) {
+	sub := e.subject
+	switch s.kind {
+	case slotGroup:
+		return s.findGroup(sub)
+	case slotCreatedAt:
+		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
+			return st.CreatedAt.UTC().Format(time.RFC3339Nano), factPresent, SourceStored
+		}
+		return nil, e.absent(), SourceNone
+	}
+	value, state, source = s.findPerson(e, s.key)
+	if state == factMissing && s.initial != "" {
+		if v, st, _ := s.findPerson(e, s.initial); st != factMissing {
+			return v, st, SourceInitial
+		}
+	}
+	return value, state, source
+}
+
+func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSource) {
+	sub := e.subject
+	value, inRequest := sub.Person[key]
+	if inRequest && (value != nil || !s.located) {
+		return value, factPresent, SourceRequest
+	}
+	if s.distinct {
+		return sub.DistinctID, factPresent, SourceIdentity
+	}
+	var stored any
+	inStore := false
+	if st := sub.Stored; st != nil {
+		stored, inStore = st.Person[key]
+	}
+	if s.located {
+		if located, ok := sub.Located[key]; ok {
+			if sub.LocatedByPeer && inStore {
+				return stored, factPresent, SourceStored
+			}
+			if !sub.LocatedByPeer || e.absent() == factMissing {
+				return located, factPresent, SourceLocated
+			}
+			return nil, factUnknown, SourceNone
+		}
+		if inRequest { // null, and no place to put over it
+			return nil, factPresent, SourceRequest
+		}
+	}
+	if inStore {
+		return stored, factPresent, SourceStored
+	}
+	return nil, e.absent(), SourceNone
+}
+
+func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
+	group := sub.Groups[s.groupType]
+	if s.groupType == "" || group == "" {
+		return nil, factMissing, SourceNone
+	}
+	if s.key == "$group_key" {
+		return group, factPresent, SourceIdentity
+	}
+	if v, ok := sub.GroupProperties[s.groupType][s.key]; ok {
+		return v, factPresent, SourceRequest
+	}
+	if st := sub.Stored; st != nil {
+		if v, ok := st.Groups[s.groupType][s.key]; ok {
+			return v, factPresent, SourceStored
+		}
+		if st.Failure != NoReason {
+			return nil, factUnknown, SourceNone
+		}
+	}
+	if sub.Partial {
+		return nil, factUnknown, SourceNone
+	}
+	return nil, factMissing, SourceNone
+}
+
+// deviceID is the identifier of device bucketing (§8.4), empty when missing.
+func (sub *Subject) deviceID() string {
+	if sub.DeviceID != "" {
+		return sub.DeviceID
+	}
+	id, _ := sub.Person["$device_id"].(string)
+	return id
+}

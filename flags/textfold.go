@@ -1,0 +1,178 @@
+package flags
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and a capital sigma at the end
+// of a word becomes the final one. Lower-case, not case folding: ß stays ß (§4.3). Whether a sigma ends its word goes by
+// the marks that package unicode knows.
+func appendLower(dst []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			dst = append(dst, asciiFold[c])
+			i++
+			continue
+		}
+		dst, i = appendLowerRune(dst, s, i)
+	}
+	return dst
+}
+
+// equalLower says whether the lower-case form of s is lowered. It does not allocate.
+func equalLower(s, lowered string) bool {
+	var room [8]byte // the longest form of one rune has three bytes
+	j := 0
+	for i := 0; i < len(s); {
+		if j >= len(lowered) {
+			return false
+		}
+		if c := s[i]; c < utf8.RuneSelf {
+			if asciiFold[c] != lowered[j] {
+				return false
+			}
+			i++
+			j++
+			continue
+		}
+		var one []byte
+		one, i = appendLowerRune(room[:0], s, i)
+		if len(lowered)-j < len(one) || lowered[j:j+len(one)] != string(one) {
+			return false
+		}
+		j += len(one)
+	}
+	return j == len(lowered)
+}
+
+// appendLowerRune appends the lower-case form of the rune at s[i:] and returns the place after it.
+func appendLowerRune(dst []byte, s string, i int) ([]byte, int) {
+	r, n := utf8.DecodeRuneInString(s[i:])
+	switch {
+	case r == utf8.RuneError && n == 1: // a byte that is no UTF-8 stays
+		return append(dst, s[i]), i + 1
+	case r == 'İ':
+		return append(dst, "i̇"...), i + n
+	case r == 'Σ' && wordBefore(s[:i]) && !wordAfter(s[i+n:]):
+		return append(dst, "ς"...), i + n
+	}
+	return utf8.AppendRune(dst, lowerRune(r)), i + n
+}
+
+func lowerRune(r rune) rune {
+	if r >= laterPairs[0].from {
+		for _, p := range laterPairs {
+			if p.from <= r && r <= p.to {
+				return r + p.add
+			}
+		}
+	}
+	return unicode.ToLower(r)
+}
+
+// laterPairs are the capitals that Unicode 16 and 17 added, which the tables of package unicode may not have yet and the
+// service has.
+var laterPairs = []struct{ from, to, add rune }{
+	{0x1C89, 0x1C89, 1},
+	{0xA7CB, 0xA7CB, 0x0264 - 0xA7CB},
+	{0xA7CC, 0xA7CC, 1},
+	{0xA7CE, 0xA7CE, 1},
+	{0xA7D2, 0xA7D2, 1},
+	{0xA7D4, 0xA7D4, 1},
+	{0xA7DA, 0xA7DA, 1},
+	{0xA7DC, 0xA7DC, 0x019B - 0xA7DC},
+	{0x10D50, 0x10D65, 0x20},
+	{0x16EA0, 0x16EB8, 0x1B},
+}
+
+// wordBefore says whether the last rune that counts for case is a cased letter; wordAfter looks at the first.
+func wordBefore(s string) bool {
+	for s != "" {
+		r, n := utf8.DecodeLastRuneInString(s)
+		if !caseIgnorable(r) {
+			return cased(r)
+		}
+		s = s[:len(s)-n]
+	}
+	return false
+}
+
+func wordAfter(s string) bool {
+	for _, r := range s {
+		if !caseIgnorable(r) {
+			return cased(r)
+		}
+	}
+	return false
+}
+
+func cased(r rune) bool {
+	return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) ||
+		unicode.In(r, unicode.Other_Lowercase, unicode.Other_Uppercase)
+}
+
+func caseIgnorable(r rune) bool {
+	switch r {
+	case '\'', '.', ':', '·', '\u0387', '՟', '״', '‘', '’', '․', '‧', '︓', '﹒', '﹕', '＇', '．', '：':
+		return true
+	}
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
+}
+
+// asciiFold maps A-Z to a-z and every other byte to itself.
+var asciiFold = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if 'A' <= i && i <= 'Z' {
+			t[i] |= 0x20
+		}
+	}
+	return t
+}()
+
+// asciiLower lowers A-Z only (§4.3). It allocates only when there is something to lower.
+func asciiLower(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] != asciiFold[s[i]] {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				b[i] = asciiFold[b[i]]
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// containsFold says whether s contains lowered when A-Z in s counts as a-z; lowered comes from asciiLower.
+func containsFold(s, lowered string) bool {
+	if lowered == "" {
+		return true
+	}
+	first, rest := lowered[0], lowered[1:]
+	for i, last := 0, len(s)-len(lowered); i <= last; i++ {
+		if asciiFold[s[i]] == first && equalFold(s[i+1:i+len(lowered)], rest) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefixFold(s, lowered string) bool {
+	return len(s) >= len(lowered) && equalFold(s[:len(lowered)], lowered)
+}
+
+func hasSuffixFold(s, lowered string) bool {
+	return len(s) >= len(lowered) && equalFold(s[len(s)-len(lowered):], lowered)
+}
+
+// equalFold compares texts of the same length.
+func equalFold(s, lowered string) bool {
+	for i := 0; i < len(s) && i < len(lowered); i++ {
+		if asciiFold[s[i]] != lowered[i] {
+			return false
+		}
+	}
+	return true
+}

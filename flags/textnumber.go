@@ -1,0 +1,123 @@
+package flags
+
+import (
+	"math"
+	"strconv"
+)
+
+// number is num() of §4.5: a JSON number, or a string that is one completely. Everything else is not numeric.
+func number(v any) (float64, bool) {
+	switch x := v.(type) {
+	case float64:
+		return x, finite(x)
+	case int64:
+		return float64(x), true
+	case string:
+		return parseNumber(x)
+	case nil, bool, []any, map[string]any, []string:
+		return 0, false
+	}
+	switch x := convert(v, 0).(type) {
+	case int64:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
+}
+
+// parseNumber reads a decimal float: sign, digits with an optional point, exponent, or inf, infinity, nan in any case.
+// No blanks, hexadecimal digits or underscores. A number out of range becomes infinite or zero (§4.5).
+func parseNumber(s string) (float64, bool) {
+	rest := s
+	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+		rest = rest[1:]
+	}
+	if rest == "" {
+		return 0, false
+	}
+	if rest[0] > '9' { // neither a digit nor a point
+		switch {
+		case equalLower(rest, "nan"):
+			return math.NaN(), true
+		case equalLower(rest, "inf"), equalLower(rest, "infinity"):
+			if s[0] == '-' {
+				return math.Inf(-1), true
+			}
+			return math.Inf(1), true
+		}
+		return 0, false
+	}
+	whole := digits(rest)
+	rest = rest[whole:]
+	part := 0
+	if rest != "" && rest[0] == '.' {
+		part = digits(rest[1:])
+		rest = rest[1+part:]
+	}
+	if whole+part == 0 || rest != "" && !exponent(rest) {
+		return 0, false
+	}
+	f, _ := strconv.ParseFloat(s, 64) // the syntax is right; out of range gives the infinity or zero that is wanted
+	return f, true
+}
+
+// literal reads a JSON number literal. It fails when the text is not one, or names a number too big for a float.
+func literal(s string) (any, bool) {
+	if !jsonNumber(s) {
+		return nil, false
+	}
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
+		return i, true
+	}
+	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
+		return u, true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return nil, false
+	}
+	return f, true
+}
+
+// jsonNumber says whether s is a number by the grammar of RFC 8259.
+func jsonNumber(s string) bool {
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	n := digits(s)
+	if n == 0 || n > 1 && s[0] == '0' {
+		return false
+	}
+	s = s[n:]
+	if s != "" && s[0] == '.' {
+		if n = digits(s[1:]); n == 0 {
+			return false
+		}
+		s = s[1+n:]
+	}
+	return s == "" || exponent(s)
+}
+
+// digits counts the ASCII digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n]-'0' <= 9 {
+		n++
+	}
+	return n
+}
+
+// exponent says whether s is e or E, an optional sign and at least one digit.
+func exponent(s string) bool {
+	if s == "" || s[0]|0x20 != 'e' {
+		return false
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	return s != "" && digits(s) == len(s)
+}
