@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// bodyLimits bounds one request body, in bytes. Zero means 10 MiB (§13.2
+// item 1).
+type bodyLimits struct {
+	Compressed int64 // as it comes over the wire
+	Inflated   int64 // after every encoding is undone
+}
+
+const defaultBodyLimit = 10 << 20
+
+func (l bodyLimits) orDefaults() bodyLimits {
+	if l.Compressed <= 0 {
+		l.Compressed = defaultBodyLimit
+	}
+	if l.Inflated <= 0 {
+		l.Inflated = defaultBodyLimit
+	}
+	return l
+}
+
+// bodyError is a request body that cannot be used: the answer's status, its
+// detail (§9.11), and the member at fault, empty where there is none.
+type bodyError struct {
+	Status int
+	Detail string
+	Attr   string
+}
+
+func (e *bodyError) Error() string { return e.Detail }
+
+// decodeFailure is the frame of §9.11 around a cause.
+func decodeFailure(cause string) string {
+	return "Failed to decode request: " + cause + ". Please check your request format and try again."
+}
+
+func undecodable(cause string) *bodyError {
+	return &bodyError{Status: 400, Detail: decodeFailure(cause)}
+}
+
+func bodyTooLarge(limit, got int64) *bodyError {
+	return &bodyError{Status: 413, Detail: fmt.Sprintf("Decompressed request body exceeded %d bytes (got %d). "+
+		"If this is a legitimate workload, contact PostHog support.", limit, got)}
+}
+
+// unpack undoes the encodings of §9.3, and lz64. raw is the body as read, the
+// next three are the two headers and the query parameter, empty where absent.
+// No more than limit bytes are produced (0: 10 MiB); beyond is 413, where the
+// count is what had been produced when unpacking stopped. The answer may lie
+// in raw or in buf, whose content is overwritten; it may be no JSON at all.
+func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte) (json []byte, err *bodyError) {
+	if limit <= 0 {
+		limit = defaultBodyLimit
+	}
+	u := unpacker{limit: limit, buf: buf[:0]}
+	form, err := formContent(contentType)
+	if err != nil {
+		return nil, err
+	}
+	body := raw
+	switch how := encodingOf(contentEncoding, compression, form, raw); how {
+	case "gzip":
+		body, err = u.gunzip(raw)
+	case "deflate":
+		body, err = u.inflate(raw)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(body)) > limit:
+		return nil, bodyTooLarge(limit, int64(len(body)))
+	case form:
+		return u.form(body, compression)
+	}
+	switch strings.ToLower(compression) {
+	case "", "gzip", "gzip-js":
+		return body, nil
+	case "base64":
+		return u.base64(body, false)
+	case "lz64":
+		return unpackLZ64(body, limit)
+	}
+	return nil, unsupportedCompression(compression)
+}
+
+func unsupportedCompression(name string) *bodyError {
+	return &bodyError{Status: 400, Attr: "compression",
+		Detail: fmt.Sprintf("Unsupported compression type %q: use gzip, gzip-js, base64 or lz64.", shorten(name))}
+}
+
+// formContent reports whether the body is a form, and refuses types that are
+// neither form nor JSON nor plain text.
+func formContent(contentType string) (bool, *bodyError) {
+	base, _, _ := strings.Cut(contentType, ";")
+	switch strings.ToLower(strings.TrimSpace(base)) {
+	case "", "application/json", "text/plain":
+		return false, nil
+	case "application/x-www-form-urlencoded":
+		return true, nil
+	}
+	err := undecodable("unsupported content type: " + shorten(contentType))
+	err.Attr = "Content-Type"
+	return false, err
+}
+
+// encodingOf says how the body as a whole is compressed. The query parameter
+// speaks first, then the header, then the first bytes.
+func encodingOf(header, compression string, form bool, raw []byte) string {
+	switch strings.ToLower(compression) {
+	case "gzip", "gzip-js":
+		if !form { // a form refuses it, with a text of its own
+			return "gzip"
+		}
+	}
+	switch header = strings.ToLower(header); {
+	case strings.Contains(header, "gzip"), bytes.HasPrefix(raw, []byte("\x1f\x8b\x08")):
+		return "gzip"
+	case strings.Contains(header, "deflate"):
+		return "deflate"
+	}
+	return ""
+}
+
+// unpacker undoes one encoding after the other within one limit. buf is free
+// until the first of them has filled it.
+type unpacker struct {
+	limit int64
+	buf   []byte
+}
+
+// free hands out buf once.
+func (u *unpacker) free() []byte {
+	buf := u.buf
+	u.buf = nil
+	return buf
+}
+
+// gunzipper is a pooled gzip reader and the bytes that it reads.
+type gunzipper struct {
+	src bytes.Reader
+	gz  gzip.Reader
+}
+
+var gunzippers = sync.Pool{New: func() any { return new(gunzipper) }}
+
+// gunzip inflates every member of a gzip stream. A stream that ends early or
+// fails its checksum is an error; bytes after the last member that begin no
+// other one are ignored.
+func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
+	g := gunzippers.Get().(*gunzipper)
+	defer func() {
+		g.src.Reset(nil)
+		gunzippers.Put(g)
+	}()
+	g.src.Reset(raw)
+	out := u.free()
+	for {
+		err := g.gz.Reset(&g.src)
+		if err == nil {
+			g.gz.Multistream(false)
+			var tooLarge *bodyError
+			if out, tooLarge, err = readUpTo(out, &g.gz, u.limit); tooLarge != nil {
+				return nil, tooLarge
+			}
+		}
+		if err != nil {
+			return nil, failedInflating("gzip", err, raw, &g.src)
+		}
+		if rest := raw[len(raw)-g.src.Len():]; !bytes.HasPrefix(rest, []byte("\x1f\x8b\x08")) {
+			return out, nil
+		}
+	}
+}
+
+// inflate undoes Content-Encoding: deflate, which is the zlib format.
+func (u *unpacker) inflate(raw []byte) ([]byte, *bodyError) {
+	src := bytes.NewReader(raw)
+	z, err := zlib.NewReader(src)
+	if err != nil {
+		return nil, failedInflating("deflate", err, raw, src)
+	}
+	out, tooLarge, err := readUpTo(u.free(), z, u.limit)
+	if err != nil {
+		return nil, failedInflating("deflate", err, raw, src)
+	}
+	return out, tooLarge
+}
+
+func failedInflating(format string, err error, raw []byte, src *bytes.Reader) *bodyError {
+	if errors.Is(err, io.EOF) { // an empty body, or one that ends in a header
+		err = io.ErrUnexpectedEOF
+	}
+	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)",
+		format, err, len(raw)-src.Len(), len(raw)))
+}
+
+// readUpTo appends all of src to out, at most limit bytes in all.
+func readUpTo(out []byte, src io.Reader, limit int64) ([]byte, *bodyError, error) {
+	for {
+		if len(out) == cap(out) {
+			size := min(max(2*int64(cap(out)), 4096), limit+1)
+			out = append(make([]byte, 0, size), out...)
+		}
+		n, err := src.Read(out[len(out):min(int64(cap(out)), limit+1)])
+		out = out[:len(out)+n]
+		switch {
+		case int64(len(out)) > limit:
+			return nil, bodyTooLarge(limit, int64(len(out))), nil
+		case err == io.EOF:
+			return out, nil, nil
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// form takes the JSON out of a form body (§9.3): the member data, or the whole
+// body where there is none. Two relaxations: other members are passed over,
+// and the value may be plain JSON (curl -d sends that under this type).
+func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
+	data, inForm := formMember(body, "data=")
+	if !inForm {
+		data = body
+		if startsObject(body) {
+			return body, nil
+		}
+	}
+	if compression == "" {
+		name, _ := formMember(body, "compression=")
+		compression = queryText(string(name))
+	}
+	switch strings.ToLower(compression) {
+	case "", "base64":
+		if startsObject(data) || bytes.HasPrefix(data, []byte("%7B")) || bytes.HasPrefix(data, []byte("%7b")) {
+			return []byte(queryText(string(data))), nil
+		}
+		return u.base64(data, true)
+	case "gzip", "gzip-js":
+		return nil, &bodyError{Status: 400, Attr: "compression", Detail: "Gzip compression not supported for form-urlencoded data"}
+	case "lz64":
+		return unpackLZ64(data, u.limit)
+	}
+	return nil, unsupportedCompression(compression)
+}
+
+// formMember finds a member of a form by its name and equals sign.
+func formMember(body []byte, name string) (value []byte, found bool) {
+	for len(body) > 0 {
+		var member []byte
+		member, body, _ = bytes.Cut(body, []byte("&"))
+		if bytes.HasPrefix(member, []byte(name)) {
+			return member[len(name):], true
+		}
+	}
+	return nil, false
+}
+
+// base64 undoes base64, and gzip inside it. Text that is no base64 is an error
+// in a form; elsewhere it is left to the JSON reader as it is.
+func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
+	decoded, ok := decodeBase64(u.free(), text)
+	switch {
+	case !ok && form:
+		err := undecodable("Base64 decoding error")
+		err.Attr = "data"
+		return nil, err
+	case !ok:
+		return text, nil
+	case bytes.HasPrefix(decoded, []byte("\x1f\x8b\x08")):
+		return u.gunzip(decoded)
+	}
+	return decoded, nil
+}
+
+// base64Value is the value of each base64 digit: the standard alphabet and the
+// one for URLs. -1: no digit; -2: white space, which is passed over.
+var base64Value = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		t[c] = int8(i)
+	}
+	t['-'], t['_'] = 62, 63
+	t['\n'], t['\r'], t['\t'] = -2, -2, -2
+	return t
+}()
+
+// decodeBase64 appends what text stands for to dst[:0]. Percent escapes are
+// undone first; padding may be missing. A blank may be a plus sign that a form
+// decoder took away, or noise: whichever reading gives a JSON object, else the
+// first that is base64.
+func decodeBase64(dst, text []byte) ([]byte, bool) {
+	out, ok := decodeBase64As(dst, text, 62)
+	if !bytes.ContainsAny(text, " ") && !bytes.Contains(text, []byte("%20")) || ok && utf8.Valid(out) && startsObject(out) {
+		return out, ok
+	}
+	without, okWithout := decodeBase64As(nil, text, -2)
+	if okWithout && (!ok || utf8.Valid(without) && startsObject(without)) {
+		return without, true
+	}
+	return out, ok
+}
+
+// decodeBase64As is decodeBase64 with one reading of blanks: a digit's value,
+// or -2 to pass over them.
+func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
+	dst = dst[:0]
+	bits, held := uint32(0), 0 // the digits of an unfinished group of four
+	padded := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '%' && i+2 < len(text) {
+			high, low := hexValue(text[i+1]), hexValue(text[i+2])
+			if high < 0 || low < 0 {
+				return nil, false
+			}
+			c = byte(high<<4 | low)
+			i += 2
+		}
+		v := base64Value[c]
+		switch {
+		case c == ' ':
+			v = blank
+		case c == '=':
+			padded = true
+			continue
+		}
+		switch {
+		case v == -2:
+			continue
+		case v == -1 || padded:
+			return nil, false
+		}
+		bits = bits<<6 | uint32(v)
+		if held++; held == 4 {
+			dst = append(dst, byte(bits>>16), byte(bits>>8), byte(bits))
+			bits, held = 0, 0
+		}
+	}
+	switch held {
+	case 1:
+		return nil, false
+	case 2:
+		dst = append(dst, byte(bits>>4))
+	case 3:
+		dst = append(dst, byte(bits>>10), byte(bits>>2))
+	}
+	return dst, true
+}

@@ -1,0 +1,215 @@
+package httpapi
+
+import "strconv"
+
+// maxDistinctID is the length, in bytes, up to which a distinct id is kept
+// whole; a longer one is cut to as many Unicode scalars (§2.4).
+const maxDistinctID = 200
+
+// keptCapacity bounds what a pooled flagsBody keeps for the next request:
+// members of a map, entries of a list. scratchCapacity does so in bytes.
+const (
+	keptCapacity    = 256
+	scratchCapacity = 64 << 10
+)
+
+// flagsBody is what a body of POST /flags says (§9.4). The zero value is ready
+// for parseFlagsBody; reset makes a used one ready again. Fields that are
+// absent or null have their zero value; maps may be nil.
+//
+// Strings are cut from one private copy of the body, never from the caller's
+// buffer: they stay valid, but a string that outlives the request should be
+// cloned so as not to keep the whole body alive. Maps and lists belong to the
+// flagsBody and end with reset.
+type flagsBody struct {
+	Token            string // empty: none was sent
+	HasDistinctID    bool   // "" is a distinct id too
+	DistinctID       string // a number's JSON text; cut as §2.4 says
+	PersonProperties map[string]any
+	Groups           map[string]string         // only usable keys (§7): text that is not empty, or a number's JSON text
+	GroupProperties  map[string]map[string]any // by group type
+	AnonDistinctID   string
+	DeviceID         string // the top-level one; the fallback of §8.4 is the engine's
+	GeoIPDisable     bool
+	DisableFlags     bool
+	HasFlagKeys      bool // FlagKeys was sent: an empty list asks for no flag
+	FlagKeys         []string
+
+	EvaluationContexts []string
+	EvaluationRuntime  string // as sent
+
+	spare   []map[string]any // emptied maps for GroupProperties
+	scratch []byte
+}
+
+// reset empties b and keeps its storage, within keptCapacity.
+func (b *flagsBody) reset() {
+	spare := b.spare
+	for _, m := range b.GroupProperties {
+		if m = emptied(m); m != nil && len(spare) < 8 {
+			spare = append(spare, m)
+		}
+	}
+	scratch := b.scratch
+	if cap(scratch) > scratchCapacity {
+		scratch = nil
+	}
+	*b = flagsBody{
+		PersonProperties:   emptied(b.PersonProperties),
+		Groups:             emptied(b.Groups),
+		GroupProperties:    emptied(b.GroupProperties),
+		FlagKeys:           emptiedList(b.FlagKeys),
+		EvaluationContexts: emptiedList(b.EvaluationContexts),
+		spare:              spare,
+		scratch:            scratch,
+	}
+}
+
+func emptied[V any](m map[string]V) map[string]V {
+	if len(m) > keptCapacity {
+		return nil
+	}
+	clear(m)
+	return m
+}
+
+func emptiedList(list []string) []string {
+	if cap(list) > keptCapacity {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
+// flagsField is a field of §9.4.
+type flagsField uint8
+
+const (
+	otherField flagsField = iota
+	tokenField
+	distinctIDField
+	personField
+	groupsField
+	groupPropertiesField
+	anonField
+	deviceField
+	geoIPField
+	disableField
+	flagKeysField
+	contextsField
+	runtimeField
+	textField // checked to be text, then ignored
+	flagsFields
+)
+
+// flagsFieldOf is the table of §9.4: names, and each name's rank among the
+// names of its field. Where a body has several, the lowest rank wins.
+func flagsFieldOf(name string) (field flagsField, rank uint8) {
+	switch name {
+	case "token":
+		return tokenField, 1
+	case "$token":
+		return tokenField, 2
+	case "api_key":
+		return tokenField, 3
+	case "distinct_id":
+		return distinctIDField, 1
+	case "$distinct_id":
+		return distinctIDField, 2
+	case "person_properties":
+		return personField, 1
+	case "$properties":
+		return personField, 2
+	case "groups":
+		return groupsField, 1
+	case "$groups":
+		return groupsField, 2
+	case "group_properties":
+		return groupPropertiesField, 1
+	case "$group_properties":
+		return groupPropertiesField, 2
+	case "$anon_distinct_id":
+		return anonField, 1
+	case "anon_distinct_id":
+		return anonField, 2
+	case "$device_id":
+		return deviceField, 1
+	case "device_id":
+		return deviceField, 2
+	case "geoip_disable":
+		return geoIPField, 1
+	case "disable_flags":
+		return disableField, 1
+	case "flag_keys":
+		return flagKeysField, 1
+	case "flag_keys_to_evaluate":
+		return flagKeysField, 2
+	case "evaluation_contexts":
+		return contextsField, 1
+	case "evaluation_environments":
+		return contextsField, 2
+	case "evaluation_runtime":
+		return runtimeField, 1
+	case "timezone", "cookieless_hash_extra", "ip_address":
+		return textField, 1
+	}
+	return otherField, 0
+}
+
+// parseFlagsBody reads an unpacked body of POST /flags into b, which must be
+// new or reset. It tries strict JSON, then lenient JSON, then base64 of either
+// (§9.3). An error is 400 with the text of §9.11, followed by the place; Attr
+// is the member, such as "person_properties.age", and b is then of no use until
+// reset. A distinct_id of a wrong type is no error where disable_flags is true
+// (§13.2 item 11).
+func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
+	fault, wrongForm := readFlagsBody(string(json), b)
+	if wrongForm {
+		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
+			b.reset()
+			if fault, _ = readFlagsBody(string(decoded), b); fault != nil {
+				fault.what += " (counted in what the base64 body stands for)"
+			}
+		}
+	}
+	if fault != nil {
+		return fault.bodyError()
+	}
+	return nil
+}
+
+// bodyError is the answer to a fault in a request body.
+func (f *jsonFault) bodyError() *bodyError {
+	path := f.where()
+	place := "At byte " + strconv.Itoa(f.offset)
+	if path != "" {
+		place += ", " + path
+	}
+	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + place + ": " + f.what + ".", Attr: path}
+}
+
+// readFlagsBody reads strict, then lenient JSON. wrongForm says that the text
+// is neither; otherwise a fault is a value of a wrong type.
+func readFlagsBody(text string, b *flagsBody) (fault *jsonFault, wrongForm bool) {
+	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm {
+		b.reset()
+		fault, wrongForm = readFlagsJSON(text, b, true)
+	}
+	return fault, wrongForm
+}
+
+func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsonFault, wrongForm bool) {
+	r := flagsReader{body: b}
+	r.src, r.lenient, r.scratch = text, lenient, b.scratch
+	r.readBody()
+	b.scratch = r.scratch
+	if r.fault != nil {
+		return r.fault, true
+	}
+	for field := tokenField; field < flagsFields; field++ {
+		if f := r.claims[field].fault; f != nil && !(field == distinctIDField && b.DisableFlags) {
+			return f, false
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The forgiving half of jsonReader, for texts that the strict half refuses.
+// PostHog's service reads /flags bodies as JSON5, and so does this (§9.3):
+// comments, single quotes, bare names, a comma after the last member, +1, .5,
+// 5., hexadecimal integers. NaN and the infinities become null. Beyond JSON5,
+// half of a surrogate pair becomes U+FFFD.
+
+// lenientSpace steps over one character of white space or one comment that is
+// no white space in strict JSON. It reports whether there was one.
+func (r *jsonReader) lenientSpace() bool {
+	rest := r.src[r.pos:]
+	switch {
+	case strings.HasPrefix(rest, "//"):
+		end := strings.IndexFunc(rest, lineEnd)
+		if end < 0 {
+			end = len(rest)
+		}
+		r.pos += end
+		return true
+	case strings.HasPrefix(rest, "/*"):
+		end := strings.Index(rest[2:], "*/")
+		if end < 0 {
+			return r.fail("comment without an end")
+		}
+		r.pos += end + 4
+		return true
+	}
+	c, n := utf8.DecodeRuneInString(rest)
+	if c != '\v' && c != '\f' && c != '\uFEFF' && c != '\u2028' && c != '\u2029' && !unicode.Is(unicode.Zs, c) {
+		return false
+	}
+	r.pos += n
+	return true
+}
+
+// lineEnd reports whether JSON5 ends a line at c.
+func lineEnd(c rune) bool {
+	return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029'
+}
+
+// lenientKey reads a name in single quotes or a bare one.
+func (r *jsonReader) lenientKey() (string, bool) {
+	if r.peek() == '\'' {
+		return r.text()
+	}
+	var name strings.Builder
+	for {
+		c, n := utf8.DecodeRuneInString(r.src[r.pos:])
+		if c == '\\' {
+			v, ok := hexDigits(r.src, r.pos+2, 4)
+			if !ok || r.src[r.pos+1] != 'u' {
+				return "", r.fail("expected a name")
+			}
+			c, n = rune(v), 6
+		}
+		if !nameRune(c, name.Len() == 0) {
+			break
+		}
+		name.WriteRune(c)
+		r.pos += n
+	}
+	if name.Len() == 0 {
+		return "", r.fail("expected a name")
+	}
+	return name.String(), true
+}
+
+// nameRune reports whether c may stand in an identifier of ECMAScript 5.1.
+func nameRune(c rune, first bool) bool {
+	if c == '$' || c == '_' || unicode.IsLetter(c) || unicode.Is(unicode.Nl, c) {
+		return c != utf8.RuneError
+	}
+	return !first && (unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) || c == '\u200C' || c == '\u200D')
+}
+
+// lenientEscape reads an escape sequence that JSON does not know.
+func (r *jsonReader) lenientEscape(buf []byte) []byte {
+	rest := r.src[r.pos+1:]
+	c, n := utf8.DecodeRuneInString(rest)
+	switch {
+	case rest == "":
+		r.fail("string without an end")
+	case strings.HasPrefix(rest, "\r\n"):
+		r.pos += 3
+	case lineEnd(c): // the string goes on in the next line
+		r.pos += 1 + n
+	case c == 'v':
+		r.pos += 2
+		buf = append(buf, '\v')
+	case c == '0' && (len(rest) == 1 || rest[1] < '0' || rest[1] > '9'):
+		r.pos += 2
+		buf = append(buf, 0)
+	case '0' <= c && c <= '9':
+		r.fail("unknown escape sequence")
+	case c == 'x':
+		v, ok := hexDigits(rest, 1, 2)
+		if !ok {
+			r.fail("expected two hexadecimal digits")
+			break
+		}
+		r.pos += 4
+		buf = utf8.AppendRune(buf, rune(v))
+	default: // the character itself, which the caller reads next
+		r.pos++
+		if c == '\'' {
+			r.pos++
+			buf = append(buf, '\'')
+		}
+	}
+	return buf
+}
+
+// notFinite steps over NaN, Infinity and their signed forms.
+func (r *jsonReader) notFinite() bool {
+	i := r.pos
+	if i < len(r.src) && (r.src[i] == '+' || r.src[i] == '-') {
+		i++
+	}
+	for _, word := range []string{"NaN", "Infinity"} {
+		if strings.HasPrefix(r.src[i:], word) {
+			r.pos = i + len(word)
+			return true
+		}
+	}
+	return false
+}
+
+// lenientNumber reads a number of JSON5.
+func (r *jsonReader) lenientNumber() (jsonNumber, bool) {
+	if r.notFinite() {
+		return jsonNumber{kind: asNull}, true
+	}
+	src, i := r.src, r.pos
+	negative := src[i] == '-'
+	if negative || src[i] == '+' {
+		i++
+	}
+	if strings.HasPrefix(src[i:], "0x") || strings.HasPrefix(src[i:], "0X") {
+		return r.hexNumber(i+2, negative)
+	}
+	digits := i
+	for i < len(src) && '0' <= src[i] && src[i] <= '9' {
+		i++
+	}
+	whole, fraction := i-digits, 0
+	if whole > 1 && src[digits] == '0' {
+		return jsonNumber{}, r.fail("number with a leading zero")
+	}
+	plain := true
+	if i < len(src) && src[i] == '.' {
+		plain = false
+		for i++; i < len(src) && '0' <= src[i] && src[i] <= '9'; i++ {
+			fraction++
+		}
+	}
+	if whole+fraction == 0 {
+		return jsonNumber{}, r.fail("expected a digit")
+	}
+	if i < len(src) && src[i]|0x20 == 'e' {
+		plain = false
+		var ok bool
+		if i, ok = r.exponent(i); !ok {
+			return jsonNumber{}, false
+		}
+	}
+	if plain {
+		return r.integer(src[digits:i], 10, negative, i)
+	}
+	return r.float(r.pos, i)
+}
+
+// hexNumber reads the digits of a hexadecimal integer at src[i:].
+func (r *jsonReader) hexNumber(i int, negative bool) (jsonNumber, bool) {
+	start := i
+	for i < len(r.src) && hexValue(r.src[i]) >= 0 {
+		i++
+	}
+	if i == start {
+		return jsonNumber{}, r.fail("expected a hexadecimal digit")
+	}
+	return r.integer(r.src[start:i], 16, negative, i)
+}
+
+// integer makes a number of checked digits that end at src[end].
+func (r *jsonReader) integer(digits string, base int, negative bool, end int) (jsonNumber, bool) {
+	size, err := strconv.ParseUint(digits, base, 64)
+	switch {
+	case err == nil:
+		r.pos = end
+		return whole(negative, size), true
+	case base == 10:
+		return r.float(r.pos, end)
+	}
+	// Wider than 64 bits: ParseFloat wants an exponent on hexadecimal digits.
+	f, err := strconv.ParseFloat("0x"+digits+"p0", 64)
+	if err != nil {
+		return jsonNumber{}, r.fail("number out of range")
+	}
+	if negative {
+		f = math.Copysign(f, -1)
+	}
+	r.pos = end
+	return jsonNumber{kind: asFloat, f: f}, true
+}

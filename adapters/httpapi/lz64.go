@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unpackLZ64 undoes the LZ-string compression that old SDKs call lz64
+// (decision 9). All the forms that the library makes are read: base64 and its
+// variant for URLs, with or without percent escapes; text of 15 bits a
+// character (compressToUTF16); bytes (compressToUint8Array). No more than
+// limit bytes of UTF-8 come out.
+//
+// LZ-string is LZ78 over UTF-16 code units. Codes are written least
+// significant bit first and grow from two bits: each time the dictionary is
+// full for the present width, a bit is added. Code 0 announces a new unit of 8
+// bits, 1 one of 16 bits, 2 is the end; from 3 on a code names a sequence that
+// was seen before. After each code the dictionary gains the previous sequence
+// plus the first unit of the present one.
+func unpackLZ64(packed []byte, limit int64) ([]byte, *bodyError) {
+	limit = min(limit, math.MaxInt32)
+	if startsObject(packed) { // it would read as text of 15 bits a character
+		return nil, undecodable("lz64 decompression failed: the text is JSON as it is")
+	}
+	digits, width := lzDigits(packed)
+	d := lzDecoder{bits: lzBits{digits: digits, width: width}, limit: limit}
+	if err := d.run(); err != "" {
+		return nil, undecodable(fmt.Sprintf("lz64 decompression failed: %s (at character %d of %d)", err, d.bits.next, len(digits)))
+	}
+	if d.tooLarge == 0 {
+		out := appendUTF16(make([]byte, 0, len(d.out)), d.out)
+		if int64(len(out)) <= limit {
+			return out, nil
+		}
+		d.tooLarge = int64(len(out))
+	}
+	return nil, bodyTooLarge(limit, d.tooLarge)
+}
+
+// lzDigits splits a packed text into digits of width bits.
+func lzDigits(packed []byte) (digits []uint16, width int) {
+	if digits, ok := lzBase64(packed); ok {
+		return digits, 6
+	}
+	if utf8.Valid(packed) {
+		digits = make([]uint16, 0, len(packed)/2)
+		for _, c := range string(packed) {
+			if c < 32 || c >= 32+1<<15 {
+				digits = nil
+				break
+			}
+			digits = append(digits, uint16(c-32))
+		}
+		if digits != nil {
+			return digits, 15
+		}
+	}
+	digits = make([]uint16, len(packed))
+	for i, c := range packed {
+		digits[i] = uint16(c)
+	}
+	return digits, 8
+}
+
+// lzBase64 reads base64 digits in both alphabets of LZ-string. Padding stands
+// for zero bits. A blank is a plus sign that a form decoder took away.
+func lzBase64(packed []byte) (digits []uint16, ok bool) {
+	digits = make([]uint16, 0, len(packed))
+	text := string(packed)
+	if strings.IndexByte(text, '%') >= 0 {
+		text = queryText(strings.ReplaceAll(text, "+", "%2B"))
+	}
+	for _, c := range []byte(strings.Trim(text, "\r\n\t \"")) {
+		switch v := base64Value[c]; {
+		case c == '=' || c == '$':
+			digits = append(digits, 0)
+		case c == ' ':
+			digits = append(digits, 62)
+		case c == '-': // the last digit of the alphabet for URLs
+			digits = append(digits, 63)
+		case v >= 0:
+			digits = append(digits, uint16(v))
+		case v == -1:
+			return nil, false
+		}
+	}
+	return digits, true
+}
+
+// lzBits reads numbers from digits: each digit from its high bit down, each
+// number from its low bit up.
+type lzBits struct {
+	digits []uint16
+	width  int
+	next   int // digit
+	left   int // bits of the present digit
+}
+
+func (b *lzBits) read(n int) (v uint32, ok bool) {
+	for i := range n {
+		if b.left == 0 {
+			if b.next == len(b.digits) {
+				return 0, false
+			}
+			b.next, b.left = b.next+1, b.width
+		}
+		b.left--
+		v |= uint32(b.digits[b.next-1]>>b.left&1) << i
+	}
+	return v, true
+}
+
+// lzDecoder holds the output and the dictionary of one text.
+type lzDecoder struct {
+	bits     lzBits
+	width    int // of the next code
+	room     int // entries until codes grow by a bit
+	limit    int64
+	tooLarge int64 // the size at which the output went beyond limit
+	out      []uint16
+	seen     []lzSpan // the sequences from code lzFirst on
+}
+
+// lzSpan is a part of the output: sequences are not copied.
+type lzSpan struct{ start, end uint32 }
+
+const (
+	lzUnit8 = iota
+	lzUnit16
+	lzEnd
+	lzFirst
+)
+
+// run decodes into out. The answer says what is wrong, or is empty.
+func (d *lzDecoder) run() string {
+	if len(d.bits.digits) == 0 {
+		return ""
+	}
+	d.width, d.room = 2, 1
+	var previous lzSpan
+	for {
+		code, ok := d.bits.read(d.width)
+		if !ok {
+			return "the text ends early"
+		}
+		start := uint32(len(d.out))
+		entry := code - lzFirst
+		switch {
+		case code == lzEnd:
+			return ""
+		case code == lzUnit8, code == lzUnit16:
+			unit, ok := d.bits.read(8 << code)
+			if !ok {
+				return "the text ends early"
+			}
+			d.out = append(d.out, uint16(unit))
+			d.learn(lzSpan{start, start + 1})
+		case entry < uint32(len(d.seen)):
+			d.repeat(d.seen[entry])
+		case entry == uint32(len(d.seen)) && previous.end > 0:
+			// The very sequence that this code completes: the previous one
+			// and its own first unit, which now follows it in the output.
+			d.repeat(lzSpan{previous.start, previous.end})
+			d.repeat(lzSpan{previous.start, previous.start + 1})
+		default:
+			return "the text has an unknown code"
+		}
+		if size := int64(len(d.out)); size > d.limit {
+			d.tooLarge = size
+			return ""
+		}
+		if previous.end > 0 { // in the output its next unit stands after it
+			d.learn(lzSpan{previous.start, previous.end + 1})
+		}
+		previous = lzSpan{start, uint32(len(d.out))}
+	}
+}
+
+// repeat appends a sequence to the output; it stops soon after the limit.
+func (d *lzDecoder) repeat(s lzSpan) {
+	length := min(int64(s.end-s.start), d.limit+1-min(d.limit, int64(len(d.out))))
+	d.out = append(d.out, d.out[s.start:int64(s.start)+length]...)
+}
+
+// learn adds a sequence to the dictionary.
+func (d *lzDecoder) learn(s lzSpan) {
+	d.seen = append(d.seen, s)
+	if d.room--; d.room == 0 {
+		d.room = 1 << d.width
+		d.width++
+	}
+}
+
+// appendUTF16 appends units as UTF-8; half a pair becomes U+FFFD.
+func appendUTF16(dst []byte, units []uint16) []byte {
+	for i := 0; i < len(units); i++ {
+		c := rune(units[i])
+		if utf16.IsSurrogate(c) {
+			c = utf8.RuneError
+			if i+1 < len(units) {
+				if pair := utf16.DecodeRune(rune(units[i]), rune(units[i+1])); pair != utf8.RuneError {
+					c = pair
+					i++
+				}
+			}
+		}
+		dst = utf8.AppendRune(dst, c)
+	}
+	return dst
+}
