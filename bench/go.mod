@@ -3,6 +3,7 @@ module github.com/bunting-flags/bunting/bench
 go 1.26.8
 
 require (
+	github.com/bunting-flags/bunting v0.0.0-00010101000000-000000000000
 	github.com/configcat/go-sdk/v9 v9.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/launchdarkly/go-sdk-common/v3 v3.1.0
@@ -13,6 +14,7 @@ require (
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.12.0 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
@@ -21,8 +23,9 @@ require (
 	github.com/launchdarkly/go-jsonstream/v3 v3.1.0 // indirect
 	github.com/launchdarkly/go-semver v1.0.3 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect
+	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	golang.org/x/exp v0.0.0-20220823124025-807a23277127 // indirect
-	golang.org/x/sys v0.21.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.21.0 // indirect
 )
 

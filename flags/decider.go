@@ -204,6 +204,9 @@ func anyBillable(list []Decision) bool {
 	return false
 }
 
+// Now is the Decider's clock.
+func (d *Decider) Now() time.Time { return d.config.Now() }
+
 // Project finds a project and its compiled flags without deciding anything.
 func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
 	l, err := d.registry.get(ctx, apiKey, d.config.Now())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -204,7 +205,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 		if anonymousID != "" {
 			for _, key := range flagKeys {
 				if _, kept := p.overrides[key]; !kept {
-					p.overrides[key] = anonymousID
+					p.overrides[key] = strings.Clone(anonymousID)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,8 @@ const (
 	// of 16 times 1,024 projects and unknown keys are forgotten first.
 	registryShards = 16
 	registryKeys   = 1024
+	// maxKey is the longest API key there can be, in bytes.
+	maxKey = 256
 )
 
 // registry keeps compiled sets by API key and renews them when a project's
@@ -58,11 +61,14 @@ func newRegistry(source Source, stats *counters) *registry {
 // get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
 // the source cannot be asked and nothing is known from before.
 func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, error) {
+	if len(key) > maxKey {
+		return nil, ErrUnknownKey
+	}
 	shard := r.shards[murmur3.Sum64([]byte(key))%registryShards]
 	e, ok := shard.Get(key)
 	if !ok {
 		e = &entry{}
-		if old, had, _ := shard.PeekOrAdd(key, e); had {
+		if old, had, _ := shard.PeekOrAdd(strings.Clone(key), e); had {
 			e = old
 		}
 	}

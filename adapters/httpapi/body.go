@@ -11,24 +11,8 @@ import (
 	"sync"
 )
 
-// bodyLimits bounds one request body, in bytes. Zero means 10 MiB (§13.2
-// item 1).
-type bodyLimits struct {
-	Compressed int64 // as it comes over the wire
-	Inflated   int64 // after every encoding is undone
-}
-
+// defaultBodyLimit bounds what a body unpacks to, in bytes (§13.2 item 1).
 const defaultBodyLimit = 10 << 20
-
-func (l bodyLimits) orDefaults() bodyLimits {
-	if l.Compressed <= 0 {
-		l.Compressed = defaultBodyLimit
-	}
-	if l.Inflated <= 0 {
-		l.Inflated = defaultBodyLimit
-	}
-	return l
-}
 
 // bodyError is a request body that cannot be used: the answer's status, its
 // detail (§9.11), and the member at fault, empty where there is none.

@@ -204,12 +204,6 @@ func TestFlags_9_11_BodyTooLarge(t *testing.T) {
 }
 
 func TestFlags_13_2_BodyLimitDefaults(t *testing.T) {
-	if got := (bodyLimits{}).orDefaults(); got != (bodyLimits{10485760, 10485760}) {
-		t.Errorf("%+v", got)
-	}
-	if got := (bodyLimits{1, 2}).orDefaults(); got != (bodyLimits{1, 2}) {
-		t.Errorf("%+v", got)
-	}
 	if got, err := unpack(make([]byte, 10485760), "", "", "", 0, nil); err != nil || len(got) != 10485760 {
 		t.Errorf("10 MiB: %v", err)
 	}

@@ -44,32 +44,27 @@ type flagsBody struct {
 
 // reset empties b and keeps its storage, within keptCapacity.
 func (b *flagsBody) reset() {
-	spare := b.spare
 	for _, m := range b.GroupProperties {
-		if m = emptied(m); m != nil && len(spare) < 8 {
-			spare = append(spare, m)
+		if m = emptied(m); m != nil && len(b.spare) < 8 {
+			b.spare = append(b.spare, m)
 		}
 	}
-	scratch := b.scratch
-	if cap(scratch) > scratchCapacity {
-		scratch = nil
+	if cap(b.scratch) > scratchCapacity {
+		b.scratch = nil
 	}
-	*b = flagsBody{
-		PersonProperties:   emptied(b.PersonProperties),
-		Groups:             emptied(b.Groups),
-		GroupProperties:    emptied(b.GroupProperties),
-		FlagKeys:           emptiedList(b.FlagKeys),
-		EvaluationContexts: emptiedList(b.EvaluationContexts),
-		spare:              spare,
-		scratch:            scratch,
-	}
+	b.PersonProperties, b.Groups, b.GroupProperties = emptied(b.PersonProperties), emptied(b.Groups), emptied(b.GroupProperties)
+	b.FlagKeys, b.EvaluationContexts = emptiedList(b.FlagKeys), emptiedList(b.EvaluationContexts)
+	b.Token, b.DistinctID, b.AnonDistinctID, b.DeviceID, b.EvaluationRuntime = "", "", "", "", ""
+	b.HasDistinctID, b.GeoIPDisable, b.DisableFlags, b.HasFlagKeys = false, false, false, false
 }
 
 func emptied[V any](m map[string]V) map[string]V {
-	if len(m) > keptCapacity {
+	switch n := len(m); {
+	case n > keptCapacity:
 		return nil
+	case n > 0: // clear has a price on an empty map too
+		clear(m)
 	}
-	clear(m)
 	return m
 }
 
@@ -205,6 +200,9 @@ func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsonFault, w
 	b.scratch = r.scratch
 	if r.fault != nil {
 		return r.fault, true
+	}
+	if !r.wrongTypes {
+		return nil, false
 	}
 	for field := tokenField; field < flagsFields; field++ {
 		if f := r.claims[field].fault; f != nil && !(field == distinctIDField && b.DisableFlags) {

@@ -7,8 +7,9 @@ import "strconv"
 // them.
 type flagsReader struct {
 	jsonReader
-	body   *flagsBody
-	claims [flagsFields]struct {
+	body       *flagsBody
+	wrongTypes bool // there are faults in claims
+	claims     [flagsFields]struct {
 		rank  uint8      // of the name whose value the field has; 0: none
 		fault *jsonFault // that value is of a wrong type
 	}
@@ -40,7 +41,7 @@ func (r *flagsReader) member(key string) bool {
 	if field == otherField || claim.rank != 0 && claim.rank < rank {
 		return r.skip()
 	}
-	if r.null() { // as absent: it takes back only what the same name gave
+	if (r.lenient || r.peek() == 'n') && r.null() { // as absent: it takes back only what the same name gave
 		if claim.rank == rank {
 			r.drop(field)
 			claim.rank, claim.fault = 0, nil
@@ -134,6 +135,7 @@ func (r *flagsReader) field(field flagsField) *jsonFault {
 
 // wrong notes a value of a wrong type and passes over it.
 func (r *flagsReader) wrong(what string) *jsonFault {
+	r.wrongTypes = true
 	fault := &jsonFault{offset: r.pos, what: "expected " + what}
 	r.skip()
 	return fault

@@ -8,42 +8,35 @@ import (
 
 // text reads a string. The present byte is its quotation mark.
 func (r *jsonReader) text() (string, bool) {
-	src, start := r.src, r.pos+1
-	i := start
-	if src[r.pos] == '"' {
-		i = plainEnd(src, i)
-		if i < len(src) && src[i] == '"' {
-			r.pos = i + 1
-			return src[start:i], true
-		}
-	}
-	return r.textWithMore(start, i)
-}
-
-// plainEnd is where the bytes from src[i] on stop standing for themselves in a
-// string: at a quotation mark, a backslash, a control character, a byte that
-// is not ASCII, or the end.
-func plainEnd(src string, i int) int {
 	const (
 		ones  = 0x0101010101010101
 		tops  = 0x80 * ones
 		quote = '"' * ones
 		slash = '\\' * ones
 	)
-	// Eight bytes at a time. A subtraction that borrows sets the top bit of its
-	// byte; the lowest bit set is exact, as only what lies above it can be
-	// reached by a borrow.
+	src, start := r.src, r.pos+1
+	i := start
+	if src[r.pos] != '"' {
+		return r.textWithMore(start, i)
+	}
+	// Eight bytes at a time, up to one that may not stand for itself: quotation
+	// mark, backslash, control character, or beyond ASCII. A subtraction that
+	// borrows sets the top bit of its byte; the lowest bit set is exact, as
+	// only what lies above it can be reached by a borrow.
 	for ; i+8 <= len(src); i += 8 {
 		x := eightBytes(src[i : i+8])
 		special := (x | (x - ' '*ones) | ((x ^ quote) - ones) | ((x ^ slash) - ones)) & tops
-		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
+		if special == 0 {
+			continue
 		}
+		i += bits.TrailingZeros64(special) / 8
+		if src[i] == '"' {
+			r.pos = i + 1
+			return src[start:i], true
+		}
+		break
 	}
-	for i < len(src) && src[i] >= ' ' && src[i] < utf8.RuneSelf && src[i] != '"' && src[i] != '\\' {
-		i++
-	}
-	return i
+	return r.textWithMore(start, i)
 }
 
 // eightBytes compiles to one load.

@@ -65,8 +65,9 @@ func TestVerdict(t *testing.T) {
 		"W1 not run":            {0, others("W1"), []string{"no figure of ours"}},
 		"W2 by nanoseconds":     {1, run([3]any{"OursNoAlloc/W2", 150, 0}, [3]any{"Limit/W2", 40, 0}) + others("W2"), nil},
 		"W2 by ratio":           {1, run([3]any{"OursNoAlloc/W2", 180, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), nil},
-		"W2 by neither":         {1, run([3]any{"OursNoAlloc/W2", 181, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), []string{"above 3.0 x limit"}},
+		"W2 by neither":         {1, run([3]any{"OursNoAlloc/W2", 181, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), []string{"above 3.0 x limit and 150 ns"}},
 		"W6 scales":             {5, run([3]any{"OursNoAlloc/W2", 90, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), nil},
+		"W6 as the limit":       {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 80, 0}, [3]any{"Limit/W2", 30, 0}, [3]any{"Limit/W6", 30, 0}) + others("W6"), []string{"scales 1.00, needs 1.80 (the limit: 1.00)"}},
 		"W6 does not":           {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), []string{"scales 1.60, needs 1.80"}},
 	} {
 		t.Run(name, func(t *testing.T) {

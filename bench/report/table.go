@@ -57,13 +57,13 @@ func (r results) verdict(row rules) []string {
 		case !ok:
 			fails = append(fails, "no figure of the limit")
 		case mine > row.ratio*base && (row.orNanos == 0 || mine > row.orNanos):
-			fails = append(fails, fmt.Sprintf("above %.1f x limit", row.ratio))
+			fails = append(fails, row.bound())
 		}
 	}
 	if row.scalesAs != "" {
 		single, ok := r.byName[ours+"/"+row.scalesAs].median("ns/op")
 		if need := perCore * float64(r.cores); !ok || single/mine < need {
-			fails = append(fails, fmt.Sprintf("scales %.2f, needs %.2f", single/mine, need))
+			fails = append(fails, fmt.Sprintf("scales %.2f, needs %.2f%s", single/mine, need, r.limitScales(row)))
 		}
 	}
 	for _, rival := range rivals {
@@ -76,6 +76,25 @@ func (r results) verdict(row rules) []string {
 		}
 	}
 	return fails
+}
+
+// bound is what a row that is too slow has exceeded.
+func (row rules) bound() string {
+	if row.orNanos > 0 {
+		return fmt.Sprintf("above %.1f x limit and %.0f ns", row.ratio, row.orNanos)
+	}
+	return fmt.Sprintf("above %.1f x limit", row.ratio)
+}
+
+// limitScales says how the limit scaled in the same run. It shares nothing
+// between cores: where it does not scale either, the fault is not the engine's.
+func (r results) limitScales(row rules) string {
+	single, ok := r.byName[limit+"/"+row.scalesAs].median("ns/op")
+	all, okAll := r.byName[limit+"/"+row.name].median("ns/op")
+	if !ok || !okAll || all == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (the limit: %.2f)", single/all)
 }
 
 // compileVerdict is verdict for the compilation.

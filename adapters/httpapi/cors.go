@@ -1,0 +1,39 @@
+package httpapi
+
+import "net/http"
+
+// warningHeader tells a caller that 80 % of its rate limit is used.
+const warningHeader = "X-Posthog-Rate-Limit-Warning"
+
+var (
+	corsTrue   = []string{"true"}
+	corsExpose = []string{"x-posthog-rate-limit-warning"}
+	varyOrigin = []string{"Origin"}
+)
+
+// cors lets any page read the public answers, errors included: the origin is
+// mirrored and credentials are allowed (§9.1). It reports a preflight, which it
+// has answered.
+func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
+	origin := r.Header["Origin"]
+	if len(origin) == 0 {
+		return false
+	}
+	h := w.Header()
+	h["Access-Control-Allow-Origin"] = origin[:1]
+	h["Access-Control-Allow-Credentials"] = corsTrue
+	h["Access-Control-Expose-Headers"] = corsExpose
+	h["Vary"] = varyOrigin
+	method := r.Header["Access-Control-Request-Method"]
+	if r.Method != http.MethodOptions || len(method) == 0 {
+		return false
+	}
+	h["Access-Control-Allow-Methods"] = method[:1]
+	if wanted := r.Header["Access-Control-Request-Headers"]; len(wanted) > 0 {
+		h["Access-Control-Allow-Headers"] = wanted
+	}
+	h.Set("Access-Control-Max-Age", "3600")
+	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	w.WriteHeader(http.StatusOK)
+	return true
+}

@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// getDefinitions serves a project's definitions to SDKs that evaluate locally,
+// with the checks in the order of §1.8.
+func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
+	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
+	if err != nil {
+		return err
+	}
+	if err := s.authorize(r, &project); err != nil {
+		return err
+	}
+	if !s.limits.definitions.allow(s, w, project.APIKey) {
+		return &problemRateLimited
+	}
+	payload, version, err := s.Decider.Payload(r.Context(), project.APIKey)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("ETag", `W/"`+version+`"`)
+	h.Set("Cache-Control", "private, must-revalidate")
+	if matchesETag(r.Header.Values("If-None-Match"), version) {
+		w.WriteHeader(http.StatusNotModified) // free: nothing is counted
+		return nil
+	}
+	if !s.Decider.CountPayload(r.Context(), &project) {
+		h.Del("ETag")
+		h.Del("Cache-Control")
+		return &problemQuota
+	}
+	s.write(w, http.StatusOK, payload)
+	return nil
+}
+
+// matchesETag accepts the weak form, the strong form and a bare value.
+func matchesETag(headers []string, version string) bool {
+	for _, header := range headers {
+		for _, tag := range strings.Split(header, ",") {
+			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+			if tag == "*" || strings.Trim(tag, `"`) == version {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bearer is the key of the Authorization header, empty when there is none.
+func bearer(r *http.Request) string {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+// readScopes open definitions and remote configuration.
+var readScopes = []string{"feature_flag:read", "feature_flag:write", "*"}
+
+// authorize checks that the caller's key opens the project's definitions.
+func (s *server) authorize(r *http.Request, p *flags.Project) error {
+	key, err := s.key(r)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(key.Projects, p.APIKey) {
+		if key.Secret {
+			return &problemBadSecretKey
+		}
+		return &problemForeignProject
+	}
+	return nil
+}
+
+// key looks the caller's key up and checks its scopes.
+func (s *server) key(r *http.Request) (Key, error) {
+	text := bearer(r)
+	if text == "" {
+		return Key{}, &problemNoCredentials
+	}
+	err := ErrUnknownKey
+	var key Key
+	if s.Keys != nil {
+		key, err = s.Keys.Key(r.Context(), text)
+	}
+	switch {
+	case errors.Is(err, ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
+		return Key{}, &problemBadSecretKey
+	case errors.Is(err, ErrUnknownKey):
+		return Key{}, &problemBadPersonalKey
+	case err != nil:
+		return Key{}, errors.Join(flags.ErrUnavailable, err)
+	case !key.Secret && !slices.ContainsFunc(key.Scopes, func(scope string) bool { return slices.Contains(readScopes, scope) }):
+		return Key{}, &problemNoScope
+	}
+	return key, nil
+}

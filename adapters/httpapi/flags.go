@@ -1,0 +1,282 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// scratch is the memory of one flags request, used again by another.
+type scratch struct {
+	raw, unpacked []byte
+	body          flagsBody
+	request       flags.Request
+	answer        flags.Answer
+	out           []byte
+}
+
+// release empties the scratch; what has grown out of proportion is let go.
+func (s *server) release(sc *scratch) {
+	sc.body.reset()
+	sc.request = flags.Request{}
+	if cap(sc.raw)+cap(sc.unpacked)+cap(sc.out) > 1<<20 {
+		sc.raw, sc.unpacked, sc.out = nil, nil, nil
+	}
+	s.scratch.Put(sc)
+}
+
+// shape is one of the answers of §9.6.
+type shape uint8
+
+const (
+	shapeV2     shape = iota // flags: {key: {…}}
+	shapeLegacy              // featureFlags: {key: value}, with payloads
+	shapeMap                 // featureFlags: {key: value} of enabled flags
+	shapeList                // featureFlags: [key] of enabled flags
+)
+
+// format is how a flags answer is written.
+type format struct {
+	shape  shape
+	config bool
+}
+
+// flagsFormat chooses the answer of /flags (§9.5).
+func flagsFormat(q *flagsQuery) format {
+	switch {
+	case !q.HasV && !q.HasConfig:
+		return format{shapeV2, true}
+	case q.HasV && q.V >= 2:
+		return format{shapeV2, q.Config}
+	}
+	return format{shapeLegacy, q.Config}
+}
+
+// decideFormat chooses the answer of /decide, which gives its configuration
+// unless told not to.
+func decideFormat(q *flagsQuery) format {
+	f := format{shapeList, q.Config || !q.HasConfig}
+	switch {
+	case !q.HasV:
+	case q.V == 2:
+		f.shape = shapeMap
+	case q.V == 3:
+		f.shape = shapeLegacy
+	case q.V >= 4:
+		f.shape = shapeV2
+	}
+	return f
+}
+
+func postFlags(s *server, w http.ResponseWriter, r *http.Request) error {
+	q := parseQuery(r.URL.RawQuery)
+	return s.evaluate(w, r, &q, flagsFormat(&q))
+}
+
+func postDecide(s *server, w http.ResponseWriter, r *http.Request) error {
+	q := parseQuery(r.URL.RawQuery)
+	return s.evaluate(w, r, &q, decideFormat(&q))
+}
+
+// evaluate answers POST /flags and /decide, in the order of §9.10: address
+// limit, decoding, token limit, and then what the Decider checks.
+func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery, f format) error {
+	if s.limits.on() && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
+		return &problemRateLimited
+	}
+	sc := s.scratch.Get().(*scratch)
+	defer s.release(sc)
+	decodeErr := s.decode(r, q, sc)
+	if s.limits.on() {
+		key := sc.body.Token
+		if key == "" {
+			key = "ip:" + s.clientIP(r).String()
+		}
+		if !s.limits.token.allow(s, w, key) {
+			return &problemRateLimited
+		}
+	}
+	if decodeErr != nil {
+		return decodeErr
+	}
+	if sc.body.Token == "" {
+		return problemNoToken.with("", "token")
+	}
+	s.ask(r, q, sc)
+	if err := s.Decider.Decide(r.Context(), &sc.request, &sc.answer); err != nil {
+		return err
+	}
+	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
+	s.write(w, http.StatusOK, sc.out)
+	return nil
+}
+
+// decode reads and unpacks the body and parses its fields.
+func (s *server) decode(r *http.Request, q *flagsQuery, sc *scratch) error {
+	raw, err := readBody(r, s.MaxBody, sc.raw[:0])
+	sc.raw = raw
+	if err != nil {
+		return err
+	}
+	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), q.Compression, s.MaxBody, sc.unpacked)
+	if bodyErr != nil {
+		return bodyErr
+	}
+	if len(body) > 0 && len(raw) > 0 && &body[0] != &raw[0] {
+		sc.unpacked = body[:0]
+	}
+	if bodyErr := parseFlagsBody(body, &sc.body); bodyErr != nil {
+		return bodyErr
+	}
+	return nil
+}
+
+// readBody reads a body of at most limit bytes into buf.
+func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
+	if r.ContentLength > limit {
+		return buf, bodyTooLarge(limit, r.ContentLength)
+	}
+	if n := int(r.ContentLength); n > cap(buf) {
+		buf = make([]byte, 0, n)
+	}
+	for {
+		if len(buf) == cap(buf) {
+			if int64(len(buf)) == r.ContentLength {
+				break
+			}
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > limit {
+			return buf, bodyTooLarge(limit, int64(len(buf)))
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return buf, &problemBodyUnreadable
+		}
+	}
+	return buf, nil
+}
+
+// ask turns the body into the Decider's question.
+func (s *server) ask(r *http.Request, q *flagsQuery, sc *scratch) {
+	b, req := &sc.body, &sc.request
+	req.APIKey = b.Token
+	req.NoDistinctID = !b.HasDistinctID
+	req.DisableFlags = b.DisableFlags
+	req.GeoIPDisable = b.GeoIPDisable
+	req.Subject = flags.Subject{
+		DistinctID: b.DistinctID, AnonymousID: b.AnonDistinctID, DeviceID: b.DeviceID,
+		Groups: b.Groups, Person: b.PersonProperties, GroupProperties: b.GroupProperties,
+	}
+	if !b.GeoIPDisable {
+		req.IP, req.IPFromHeader = s.locatedIP(r)
+	}
+	req.Selection = flags.Selection{
+		Runtime: runtimeOf(b.EvaluationRuntime, r.Header), Contexts: b.EvaluationContexts, SurveysOnly: q.OnlySurveyFlags,
+	}
+	if b.HasFlagKeys {
+		req.Selection.Keys = b.FlagKeys
+		if req.Selection.Keys == nil {
+			req.Selection.Keys = []string{}
+		}
+	}
+}
+
+// requestID is the caller's X-REQUEST-ID when that is a UUID, else a fresh one.
+func (s *server) requestID(r *http.Request) string {
+	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
+		return id[0]
+	}
+	return s.NewID()
+}
+
+// getFlags and getDecide answer without authentication and without flags (§9.1).
+func getFlags(s *server, w http.ResponseWriter, r *http.Request) error {
+	q := parseQuery(r.URL.RawQuery)
+	return s.minimal(w, r, flagsFormat(&q))
+}
+
+func getDecide(s *server, w http.ResponseWriter, r *http.Request) error {
+	q := parseQuery(r.URL.RawQuery)
+	return s.minimal(w, r, decideFormat(&q))
+}
+
+func (s *server) minimal(w http.ResponseWriter, r *http.Request, f format) error {
+	if f.shape != shapeV2 {
+		f.shape = shapeLegacy
+	}
+	f.config = true
+	answer := flags.Answer{At: s.Decider.Now()}
+	s.write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
+	return nil
+}
+
+// sdkRuntimes are the PostHog SDKs by the name in their User-Agent (§9.9).
+var sdkRuntimes = map[string]string{
+	"python": "server", "ruby": "server", "php": "server", "java": "server", "go": "server", "node": "server",
+	"dotnet": "server", "elixir": "server", "rs": "server", "server": "server",
+	"js": "client", "android": "client", "ios": "client", "react-native": "client", "flutter": "client",
+}
+
+var (
+	browserMarks = []string{"Mozilla/", "Chrome/", "Safari/", "Firefox/", "Edge/"}
+	serverMarks  = []string{"curl/", "python-requests/"}
+	browserOnly  = []string{"Origin", "Referer", "Sec-Fetch-Mode", "Sec-Fetch-Site"}
+)
+
+// runtimeOf tells where the caller runs: what the body says, else what the
+// User-Agent tells, else what only browsers send; empty when unknown (§9.9).
+func runtimeOf(said string, h http.Header) string {
+	if said != "" {
+		switch said = strings.ToLower(said); said {
+		case "server", "client":
+			return said
+		}
+		return "all"
+	}
+	if agents := h["User-Agent"]; len(agents) > 0 {
+		agent := agents[0]
+		if sdk, isSDK := strings.CutPrefix(agent, "posthog-"); isSDK {
+			name, _, _ := strings.Cut(sdk, "/")
+			if runtime := sdkRuntimes[name]; runtime != "" {
+				return runtime
+			}
+		}
+		if containsAny(agent, browserMarks) {
+			return "client"
+		}
+		if containsAny(agent, serverMarks) {
+			return "server"
+		}
+	}
+	for _, name := range browserOnly {
+		if len(h[name]) > 0 {
+			return "client"
+		}
+	}
+	return ""
+}
+
+func containsAny(s string, marks []string) bool {
+	for _, mark := range marks {
+		if strings.Contains(s, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// project finds the project that a token names.
+func (s *server) project(ctx context.Context, token string) (flags.Project, *flags.Set, error) {
+	if token == "" {
+		return flags.Project{}, nil, problemTokenParameter.with("", "token")
+	}
+	return s.Decider.Project(ctx, token)
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// getRemoteConfig serves the value of a remote configuration flag (§1.8).
+func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
+	key, err := s.key(r)
+	if err != nil {
+		return err
+	}
+	project, err := s.projectOf(r, &key)
+	if err != nil {
+		return err
+	}
+	if !s.limits.remoteConfig.allow(s, w, bearer(r)) {
+		return &problemRateLimited
+	}
+	value, ok, err := s.Decider.RemoteConfig(r.Context(), project.APIKey, parameter(r, "flag"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &problemRemoteConfigFlag
+	}
+	if falsy(value) {
+		value = nil
+	}
+	s.write(w, http.StatusOK, value)
+	return nil
+}
+
+// falsy values are answered with an empty body, as the original does.
+func falsy(value []byte) bool {
+	switch string(value) {
+	case "", "null", "false", "0", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// projectOf finds the project of a request: by token, else by the id in the
+// path, else @current, the first that the key opens.
+func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
+	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
+	for _, apiKey := range key.Projects {
+		if token != "" && apiKey != token {
+			continue
+		}
+		p, _, err := s.Decider.Project(r.Context(), apiKey)
+		if err != nil {
+			return p, err
+		}
+		if token != "" || named == "@current" || named == strconv.FormatInt(p.ID, 10) {
+			return p, nil
+		}
+	}
+	if token == "" {
+		return flags.Project{}, &problemNotFound
+	}
+	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {
+		return flags.Project{}, err
+	}
+	return flags.Project{}, &problemForeignProject
+}
+
+// arrayConfig is what posthog-js needs to know before it loads flags. What is
+// not served here is off.
+type arrayConfig struct {
+	Token                string         `json:"token"`
+	SupportedCompression []string       `json:"supportedCompression"`
+	HasFeatureFlags      bool           `json:"hasFeatureFlags"`
+	CaptureDeadClicks    bool           `json:"captureDeadClicks"`
+	CapturePerformance   bool           `json:"capturePerformance"`
+	AutocaptureOptOut    bool           `json:"autocapture_opt_out"`
+	AutocaptureErrors    bool           `json:"autocaptureExceptions"`
+	Analytics            map[string]any `json:"analytics"`
+	ElementsChain        bool           `json:"elementsChainAsString"`
+	SessionRecording     bool           `json:"sessionRecording"`
+	Heatmaps             bool           `json:"heatmaps"`
+	Surveys              bool           `json:"surveys"`
+	IdentifiedOnly       bool           `json:"defaultIdentifiedOnly"`
+	SiteApps             []any          `json:"siteApps"`
+}
+
+func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
+	project, set, err := s.project(r.Context(), parameter(r, "token"))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(arrayConfig{
+		Token: project.APIKey, SupportedCompression: []string{"gzip", "gzip-js"}, HasFeatureFlags: set.Len() > 0,
+		Analytics: map[string]any{"endpoint": "/i/v0/e/"}, ElementsChain: true, IdentifiedOnly: true, SiteApps: []any{},
+	})
+}
+
+func getArrayConfig(s *server, w http.ResponseWriter, r *http.Request) error {
+	config, err := s.arrayConfig(r)
+	if err != nil {
+		return err
+	}
+	s.write(w, http.StatusOK, config)
+	return nil
+}
+
+// getArrayConfigJS is the same as a script that leaves it where posthog-js
+// looks for it.
+func getArrayConfigJS(s *server, w http.ResponseWriter, r *http.Request) error {
+	config, err := s.arrayConfig(r)
+	if err != nil {
+		return err
+	}
+	token, err := json.Marshal(parameter(r, "token"))
+	if err != nil {
+		return err
+	}
+	script := "(function(){var c=window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};c[" +
+		string(token) + "]={config:" + string(config) + ",siteApps:[]}})();\n"
+	h := w.Header()
+	h.Set("Content-Type", "application/javascript")
+	h.Set("Content-Length", strconv.Itoa(len(script)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write([]byte(script))
+	return nil
+}

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// configMembers are what config=true adds, exactly the interface document's
+// fields (decision 9).
+const configMembers = `"supportedCompression":["gzip","lz64"],"config":{"enable_collect_everything":true},"toolbarParams":{},"isAuthenticated":false`
+
+// appendAnswer writes a flags answer (§9.6). empty asks for an answer without
+// flags, whatever the decisions are.
+func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty bool) []byte {
+	list := a.Decisions.List
+	if empty || a.QuotaLimited {
+		list = nil
+	}
+	b = append(b, '{')
+	switch f.shape {
+	case shapeV2:
+		b = append(b, `"errorsWhileComputingFlags":`...)
+		b = strconv.AppendBool(b, a.Decisions.Errors)
+		b = append(b, `,"flags":{`...)
+		for i := range list {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendFlag(b, &list[i])
+		}
+		b = append(b, '}')
+		if a.Set != nil && a.Set.MinimalFlagCalledEvents() {
+			b = append(b, `,"minimalFlagCalledEvents":true`...)
+		}
+	case shapeLegacy:
+		b = append(b, `"errorsWhileComputingFlags":`...)
+		b = strconv.AppendBool(b, a.Decisions.Errors)
+		b = append(b, `,"featureFlags":{`...)
+		b = appendValues(b, list, true)
+		b = append(b, `},"featureFlagPayloads":{`...)
+		b = appendPayloads(b, list)
+		b = append(b, '}')
+	case shapeMap:
+		b = append(b, `"featureFlags":{`...)
+		b = appendValues(b, list, false)
+		b = append(b, '}')
+	case shapeList:
+		b = append(b, `"featureFlags":[`...)
+		first := true
+		for i := range list {
+			if list[i].Enabled {
+				b = comma(b, &first)
+				b = appendString(b, list[i].Key)
+			}
+		}
+		b = append(b, ']')
+	}
+	if a.QuotaLimited { // the second spelling is the one posthog-go reads (decision 11)
+		b = append(b, `,"quotaLimited":["feature_flags"],"quota_limited":["feature_flags"]`...)
+	}
+	b = append(b, `,"requestId":"`...)
+	b = append(b, requestID...)
+	b = append(b, `","evaluatedAt":`...)
+	b = strconv.AppendInt(b, a.At.UnixMilli(), 10)
+	if f.config {
+		b = append(b, ',')
+		b = append(b, configMembers...)
+	}
+	return append(b, '}')
+}
+
+// appendFlag writes one member of flags.
+func appendFlag(b []byte, d *flags.Decision) []byte {
+	b = appendString(b, d.Key)
+	b = append(b, `:{"key":`...)
+	b = appendString(b, d.Key)
+	if d.Enabled {
+		b = append(b, `,"enabled":true,"variant":`...)
+	} else {
+		b = append(b, `,"enabled":false,"variant":`...)
+	}
+	if d.Variant != "" {
+		b = appendString(b, d.Variant)
+	} else {
+		b = append(b, "null"...)
+	}
+	if d.Failed() {
+		b = append(b, `,"failed":true`...)
+	}
+	b = append(b, `,"reason":{"code":"`...)
+	b = append(b, d.Reason.Code.String()...)
+	b = append(b, `","condition_index":`...)
+	if d.Reason.Condition >= 0 {
+		b = strconv.AppendInt(b, int64(d.Reason.Condition), 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"description":"`...)
+	b = d.Reason.AppendDescription(b)
+	b = append(b, `"},"metadata":{"id":`...)
+	b = strconv.AppendInt(b, d.ID, 10)
+	b = append(b, `,"version":`...)
+	b = strconv.AppendInt(b, d.Version, 10)
+	b = append(b, `,"description":null,"payload":`...)
+	if d.Payload != nil {
+		b = append(b, d.Payload...)
+	} else {
+		b = append(b, "null"...)
+	}
+	if d.HasExperiment {
+		return append(b, `,"has_experiment":true}}`...)
+	}
+	return append(b, `,"has_experiment":false}}`...)
+}
+
+func appendValues(b []byte, list []flags.Decision, off bool) []byte {
+	first := true
+	for i := range list {
+		d := &list[i]
+		if !d.Enabled && !off {
+			continue
+		}
+		b = comma(b, &first)
+		b = append(appendString(b, d.Key), ':')
+		if d.Variant != "" {
+			b = appendString(b, d.Variant)
+		} else {
+			b = strconv.AppendBool(b, d.Enabled)
+		}
+	}
+	return b
+}
+
+func appendPayloads(b []byte, list []flags.Decision) []byte {
+	first := true
+	for i := range list {
+		if d := &list[i]; d.Payload != nil {
+			b = comma(b, &first)
+			b = append(appendString(b, d.Key), ':')
+			b = append(b, d.Payload...)
+		}
+	}
+	return b
+}
+
+func comma(b []byte, first *bool) []byte {
+	if *first {
+		*first = false
+		return b
+	}
+	return append(b, ',')
+}
+
+const hexAlphabet = "0123456789abcdef"
+
+// appendString writes a JSON string.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+		} else {
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			default:
+				b = append(b, '\\', 'u', '0', '0', hexAlphabet[c>>4], hexAlphabet[c&15])
+			}
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}

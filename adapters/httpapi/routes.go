@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// route is one row of the table. A handler returns an error for what it has not
+// answered itself.
+type route struct {
+	path    string
+	methods map[string]handler
+	// allow is the Allow header of OPTIONS and of methods that are missing.
+	allow string
+	// public answers may be read by pages of any origin.
+	public bool
+}
+
+type handler func(*server, http.ResponseWriter, *http.Request) error
+
+const (
+	allowFlags       = "GET, POST, OPTIONS, HEAD"
+	allowDefinitions = "GET, OPTIONS, HEAD"
+	allowGet         = "GET, HEAD, OPTIONS"
+)
+
+// THE TABLE: every route. A path serves with and without a trailing slash.
+var routes = []route{
+	{"/flags", methods{"POST": postFlags, "GET": getFlags, "HEAD": headJSON}, allowFlags, true},
+	{"/decide", methods{"POST": postDecide, "GET": getDecide, "HEAD": headJSON}, allowFlags, true},
+	{"/flags/definitions", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
+	{"/api/feature_flag/local_evaluation", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
+	{"/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig, "HEAD": headJSON}, allowGet, true},
+	{"/array/{token}/config", methods{"GET": getArrayConfig, "HEAD": headJSON}, allowGet, true},
+	{"/array/{token}/config.js", methods{"GET": getArrayConfigJS, "HEAD": headJSON}, allowGet, true},
+	{"/_liveness", methods{"GET": getLiveness, "HEAD": getLiveness}, allowGet, false},
+	{"/_readiness", methods{"GET": getReadiness, "HEAD": getReadiness}, allowGet, false},
+	{"/", methods{"GET": getRoot, "HEAD": getRoot}, allowGet, false},
+}
+
+type methods = map[string]handler
+
+func (s *server) router() http.Handler {
+	mux := chi.NewRouter()
+	for i := range routes {
+		h := s.serve(&routes[i])
+		mux.Handle(routes[i].path, h)
+		if slashed := routes[i].path + "/"; routes[i].path != "/" {
+			mux.Handle(slashed, h)
+		}
+	}
+	if s.Metrics != nil {
+		mux.Handle("/metrics", s.Metrics)
+	}
+	for path, h := range s.Extra {
+		mux.Handle(path, h)
+	}
+	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if !cors(w, r) {
+			s.fail(w, r, &problemNotFound)
+		}
+	})
+	return mux
+}
+
+// serve answers a row of the table: CORS, OPTIONS and missing methods, panics,
+// errors.
+func (s *server) serve(row *route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		defer s.recover(w, r)
+		if row.public && cors(w, r) {
+			return
+		}
+		h := row.methods[r.Method]
+		if h == nil {
+			w.Header().Set("Allow", row.allow)
+			if r.Method == http.MethodOptions {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			s.fail(w, r, &problemMethod)
+			return
+		}
+		if err := h(s, w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// recover turns a mistake of ours into a 500 and a line in the log.
+func (s *server) recover(w http.ResponseWriter, r *http.Request) {
+	v := recover()
+	switch v {
+	case nil:
+		return
+	case http.ErrAbortHandler:
+		panic(v)
+	}
+	s.stats.panics.Add(1)
+	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v)
+	s.fail(w, r, &problemInternal)
+}
+
+// headJSON answers HEAD: JSON, no body.
+func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
+	w.Header()["Content-Type"] = contentTypeJSON
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// parameter is a part of the path.
+func parameter(r *http.Request, name string) string {
+	return strings.TrimSuffix(chi.URLParam(r, name), "/")
+}

@@ -1,0 +1,162 @@
+// Package httpapi serves Bunting over HTTP as PostHog's SDKs expect it: flags,
+// definitions for local evaluation, and remote configuration.
+//
+// [New] returns an http.Handler that can be served alone or mounted in another
+// router, chi's or net/http's, with or without a path prefix. A handler here
+// decodes, calls one method of a room of ideas, and encodes; rules live there.
+// routes.go is the table of all routes, errors.go the table of all errors.
+//
+// Bounds: a request body (Config.MaxBody), the time and depth of its reading,
+// the number of rate-limited tokens and addresses that are remembered.
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+// Defaults of Config.
+const (
+	// DefaultMaxBody is the largest request body, compressed and unpacked.
+	DefaultMaxBody = 10 << 20
+)
+
+// Config says what the handler serves. Only Decider is required.
+type Config struct {
+	Decider *flags.Decider
+	// Keys knows the keys that may read definitions and remote configuration.
+	// Nil: nobody may.
+	Keys Keys
+	// TrustedProxies may speak for a client's address where that protects the
+	// server (rate limits). Nil: loopback and private networks.
+	TrustedProxies []netip.Prefix
+	// StrictGeoIP locates only addresses that a trusted proxy vouches for. By
+	// default every caller may name its user's address, which changes only what
+	// that caller is told.
+	StrictGeoIP bool
+	// MaxBody bounds a request body in bytes, before and after unpacking.
+	// DefaultMaxBody when zero.
+	MaxBody int64
+	// RateLimits are off when zero.
+	RateLimits RateLimits
+	// Ready says whether the server can answer. Nil: always.
+	Ready func(context.Context) error
+	// Metrics serves /metrics. Nil leaves the route out.
+	Metrics http.Handler
+	// Logger gets what goes wrong inside. Nil: nothing is logged.
+	Logger *slog.Logger
+	// NewID makes request ids, random UUIDs when nil.
+	NewID func() string
+	// Extra adds routes: path to handler.
+	Extra map[string]http.Handler
+}
+
+// Keys looks secret and personal API keys up.
+type Keys interface {
+	// Key returns what a key opens, ErrUnknownKey when there is no such key.
+	Key(ctx context.Context, key string) (Key, error)
+}
+
+// Key is what a secret or personal key opens.
+type Key struct {
+	// Secret is a project's secret key, which needs no scopes.
+	Secret bool
+	Scopes []string
+	// Projects are the API keys of the projects that the key opens.
+	Projects []string
+}
+
+// ErrUnknownKey is for keys that nobody has.
+var ErrUnknownKey = errors.New("httpapi: unknown key")
+
+// New makes the handler.
+func New(c Config) (http.Handler, error) {
+	if c.Decider == nil {
+		return nil, errors.New("httpapi: Config.Decider is required")
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = DefaultMaxBody
+	}
+	if c.TrustedProxies == nil {
+		c.TrustedProxies = geoip.DefaultTrusted()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.NewID == nil {
+		c.NewID = newUUID
+	}
+	s := &server{Config: c, limits: newLimiters(c.RateLimits)}
+	s.scratch.New = func() any { return &scratch{} }
+	return s.router(), nil
+}
+
+type server struct {
+	Config
+	limits  *limiters
+	scratch sync.Pool // of *scratch: the memory of one flags request
+	stats   counters
+}
+
+// clientIP is the address that limits count, by the strict reading. Garbage in
+// the headers counts as the peer itself.
+func (s *server) clientIP(r *http.Request) netip.Addr {
+	peer := geoip.ParseRemote(r.RemoteAddr)
+	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
+		return ip
+	}
+	return peer
+}
+
+// locatedIP is the address to locate, and whether a header names it.
+func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
+	peer := geoip.ParseRemote(r.RemoteAddr)
+	if s.StrictGeoIP {
+		ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies)
+		return ip, ip.IsValid() && ip != peer
+	}
+	return geoip.CallerIP(r.Header[geoip.HeaderForwardedFor], r.Header[geoip.HeaderLiteral], peer)
+}
+
+// newUUID makes a random UUID, version 4.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	var out [36]byte
+	hex.Encode(out[0:8], b[0:4])
+	hex.Encode(out[9:13], b[4:6])
+	hex.Encode(out[14:18], b[6:8])
+	hex.Encode(out[19:23], b[8:10])
+	hex.Encode(out[24:36], b[10:16])
+	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
+	return string(out[:])
+}
+
+// isUUID accepts the 36-character form.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
+}

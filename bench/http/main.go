@@ -1,0 +1,111 @@
+// Command http measures what a POST /flags?v=2 costs our server: CPU time of
+// the server process per request, beside a bare net/http handler that reads the
+// same body and answers the same bytes.
+//
+// Usage: http run [-requests n] [-rounds n]. The other modes, serve-ours and
+// serve-bare, are the child processes that run starts, one core each.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// flagCounts are the sizes of the project that is asked.
+var flagCounts = []int{10, 100}
+
+func main() {
+	mode := "run"
+	args := os.Args[1:]
+	if len(args) > 0 && args[0][0] != '-' {
+		mode, args = args[0], args[1:]
+	}
+	set := flag.NewFlagSet(mode, flag.ExitOnError)
+	requests := set.Int("requests", 20_000, "requests of one round")
+	rounds := set.Int("rounds", 5, "rounds, ours and bare in turn; the table shows medians")
+	count := set.Int("flags", 10, "flags of the project (serve-ours)")
+	answer := set.String("answer", "", "file with the bytes to answer (serve-bare)")
+	_ = set.Parse(args) // ExitOnError
+
+	var err error
+	switch mode {
+	case "run":
+		err = run(*requests, *rounds)
+	case "serve-ours":
+		err = serveOurs(*count)
+	case "serve-bare":
+		err = serveBare(*answer)
+	default:
+		err = fmt.Errorf("unknown mode %q: run, serve-ours or serve-bare", mode)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http:", err)
+		os.Exit(1)
+	}
+}
+
+func run(requests, rounds int) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "flags\tours µs CPU/request\tbare µs CPU/request\tours/bare\tanswer bytes\t")
+	for _, n := range flagCounts {
+		ours, bare, size, err := compare(n, requests, rounds)
+		if err != nil {
+			return fmt.Errorf("%d flags: %w", n, err)
+		}
+		micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / float64(requests) }
+		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.2f\t%d\t\n", n, micros(ours), micros(bare), float64(ours)/float64(bare), size)
+	}
+	return w.Flush()
+}
+
+// compare returns the CPU time that one round costs each server, the median of
+// the rounds, and the size of the answer.
+func compare(flags, requests, rounds int) (ours, bare time.Duration, size int, err error) {
+	us, err := start("serve-ours", fmt.Sprintf("-flags=%d", flags))
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer us.stop()
+	answer, err := us.ask()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := check(answer, flags); err != nil {
+		return 0, 0, 0, err
+	}
+	file, err := os.CreateTemp("", "bench-answer-*.json")
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer os.Remove(file.Name())
+	if _, err := file.Write(answer); err != nil {
+		return 0, 0, 0, err
+	}
+	if err := file.Close(); err != nil {
+		return 0, 0, 0, err
+	}
+	them, err := start("serve-bare", "-answer="+file.Name())
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer them.stop()
+
+	spent := map[*child][]time.Duration{}
+	for round := range rounds + 1 { // the first warms up and is not counted
+		for _, c := range []*child{us, them} {
+			d, err := c.load(requests)
+			if err != nil {
+				return 0, 0, 0, err
+			}
+			if round > 0 {
+				spent[c] = append(spent[c], d)
+			}
+		}
+	}
+	median := func(d []time.Duration) time.Duration { slices.Sort(d); return d[len(d)/2] }
+	return median(spent[us]), median(spent[them]), len(answer), nil
+}

@@ -1,0 +1,26 @@
+//go:build ours
+
+package main
+
+import (
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/bench"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// serveOurs serves a project of n mixed flags from memory.
+func serveOurs(n int) error {
+	defs, err := flags.ParseDefinitions(bench.Definitions(bench.Mixed(n)))
+	if err != nil {
+		return err
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static(apiKey, flags.Project{ID: 1}, defs)})
+	if err != nil {
+		return err
+	}
+	handler, err := httpapi.New(httpapi.Config{Decider: decider})
+	if err != nil {
+		return err
+	}
+	return serve(handler)
+}

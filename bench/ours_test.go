@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// now is the time of every evaluation: no workload depends on it.
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func compile(tb testing.TB, definitions []byte) *flags.Set {
+	tb.Helper()
+	defs, err := flags.ParseDefinitions(definitions)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	set := flags.Compile(defs)
+	if faults := set.Faults(); len(faults) > 0 {
+		tb.Fatal(faults[0])
+	}
+	return set
+}
+
+func subject(u *User) *flags.Subject {
+	return &flags.Subject{DistinctID: u.ID, Person: u.Properties()}
+}
+
+func loadOurs(tb testing.TB, w Workload) contender {
+	set := compile(tb, Definitions(w.Flags))
+	key := w.Flags[0].Key
+
+	var c contender
+	c.answers = func(u *User) []Answer {
+		var out flags.Decisions
+		if w.Single() {
+			d, ok := set.EvaluateFlag(key, subject(u), now, &out)
+			if !ok {
+				tb.Fatalf("no answer for %s", key)
+			}
+			return []Answer{{d.Enabled, d.Variant}}
+		}
+		set.Evaluate(subject(u), now, &out)
+		if out.Errors {
+			tb.Fatal("errors while computing flags")
+		}
+		got := make([]Answer, len(w.Flags))
+		for i, f := range w.Flags {
+			d := out.Find(f.Key)
+			if d == nil {
+				tb.Fatalf("no answer for %s", f.Key)
+			}
+			got[i] = Answer{d.Enabled, d.Variant}
+		}
+		return got
+	}
+	c.worker = func() func() {
+		u, out := subject(&Ana), new(flags.Decisions)
+		if w.Single() {
+			return func() { set.EvaluateFlag(key, u, now, out) }
+		}
+		return func() { set.Evaluate(u, now, out) }
+	}
+	return c
+}
+
+func BenchmarkOursNoAlloc(b *testing.B) { race(b, loadOurs, equal) }
+
+// compileFlags is the size of the project that BenchmarkOursCompile compiles.
+const compileFlags = 10_000
+
+// BenchmarkOursCompile times Compile alone. B-held is what the Set keeps alive,
+// strings of the definitions included: the heap after a collection with the Set
+// as the only survivor, less the heap before the definitions were read.
+func BenchmarkOursCompile(b *testing.B) {
+	data := Definitions(Mixed(compileFlags))
+	before := heap()
+	set := compile(b, data)
+	held := heap() - before
+	runtime.KeepAlive(set)
+
+	defs, err := flags.ParseDefinitions(data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		set = flags.Compile(defs)
+	}
+	runtime.KeepAlive(data)
+	b.ReportMetric(float64(held), "B-held")
+}
+
+// BenchmarkOursParse times ParseDefinitions on the same project, for knowledge:
+// no limit is set on it.
+func BenchmarkOursParse(b *testing.B) {
+	data := Definitions(Mixed(compileFlags))
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := flags.ParseDefinitions(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// heap returns the bytes that are live after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // the second one frees what finalizers and pools let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
