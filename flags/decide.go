@@ -112,7 +112,7 @@ type outcome struct {
 
 func (o *outcome) consider(code ReasonCode, condition int, note reasonNote) {
 	if score := reasonText[code].score; score >= o.score {
-		o.reason, o.score = Reason{code, condition, note}, score
+		o.reason, o.score = Reason{condition, code, note}, score
 	}
 }
 
@@ -132,7 +132,7 @@ func (o *outcome) settled(on bool, variant int32) bool {
 
 // conditions tries the conditions in their order (§3.6).
 func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
-	o := outcome{reason: Reason{NoGroupType, NoCondition, noteNone}, score: reasonText[NoGroupType].score}
+	o := outcome{reason: Reason{NoCondition, NoGroupType, noteNone}, score: reasonText[NoGroupType].score}
 	b := bucketing{e: e, f: f}
 	for i := range f.conditions {
 		cond := &f.conditions[i]

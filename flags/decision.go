@@ -9,6 +9,8 @@ import (
 type Decision struct {
 	Key     string
 	Enabled bool
+	// HasExperiment is passed on to clients (§10.3).
+	HasExperiment bool
 	// Variant is empty for a boolean answer. A variant implies Enabled.
 	Variant string
 	// Payload is the JSON value stored for the answer, nil if there is none. It
@@ -17,8 +19,6 @@ type Decision struct {
 	Reason  Reason
 	ID      int64
 	Version int64
-	// HasExperiment is passed on to clients (§10.3).
-	HasExperiment bool
 	// Undecided is not nil when the subject is partial and the answer could
 	// change with a fact that is not known. Enabled and Variant mean nothing then.
 	Undecided *Undecided
@@ -49,9 +49,9 @@ func (u *Undecided) Error() string { return "not decided: unknown " + u.Fact + "
 
 // Reason is why a flag was answered as it was (§3.8, §3.9).
 type Reason struct {
-	Code ReasonCode
 	// Condition is the index of the condition that decided, -1 for none.
 	Condition int
+	Code      ReasonCode
 	note      reasonNote
 }
 

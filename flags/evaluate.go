@@ -189,12 +189,21 @@ func (e *evaluation) want(sel *Selection) {
 // fact looks a slot up, once in an evaluation.
 func (e *evaluation) fact(i int32) *fact {
 	f := &e.facts[i]
-	if f.epoch != e.epoch {
-		value, state, source := e.set.slots[i].find(e)
-		*f = fact{epoch: e.epoch, value: normalize(value), state: state, source: source}
-		if s, ok := f.value.(string); ok {
-			f.text, f.textual = s, 1
-		}
+	if f.epoch == e.epoch {
+		return f
+	}
+	f.epoch, f.numeric, f.textual = e.epoch, 0, 0
+	s := &e.set.slots[i]
+	// What a request says of a person is the common case and needs no layers.
+	if value, ok := e.subject.Person[s.key]; ok && value != nil && s.kind == slotPerson {
+		f.value, f.state, f.source = value, factPresent, SourceRequest
+	} else {
+		f.value, f.state, f.source = s.find(e)
+	}
+	if text, ok := f.value.(string); ok {
+		f.text, f.textual = text, 1
+	} else {
+		f.value = normalize(f.value)
 	}
 	return f
 }

@@ -211,8 +211,8 @@ func operandOf(m matcher, e *evaluation) any {
 		return string(m)
 	case oneOf:
 		return anyList(m)
-	case oneOfMany:
-		return anyList(sortedKeys(m))
+	case *oneOfMany:
+		return anyList(sortedKeys(m.set))
 	case isTruthy:
 		return bool(m)
 	case folded:

@@ -3,6 +3,7 @@ package flags
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The operators of §4.5 and the two that only cohorts and flags know.
@@ -207,9 +208,10 @@ func exactly(c *compiler, v any) (matcher, string) {
 		}
 	}
 	if len(set) > 8 {
-		m := make(oneOfMany, len(set))
+		m := &oneOfMany{set: make(map[string]struct{}, len(set))}
 		for _, s := range set {
-			m[s] = struct{}{}
+			m.set[s] = struct{}{}
+			m.starts[startOf(s)] = true
 		}
 		return m, ""
 	}
@@ -275,15 +277,32 @@ func (m oneOf) match(f *fact, e *evaluation) verdict {
 	return no
 }
 
-type oneOfMany map[string]struct{}
+// oneOfMany is a long list. Most texts that are not in it are known by their
+// first byte.
+type oneOfMany struct {
+	set    map[string]struct{}
+	starts [utf8.RuneSelf + 1]bool
+}
 
-func (m oneOfMany) match(f *fact, e *evaluation) verdict {
+// startOf is the first byte of a lowered text when that is ASCII; all other
+// texts, the empty one included, share a place.
+func startOf(lowered string) byte {
+	if lowered == "" || lowered[0] >= utf8.RuneSelf {
+		return utf8.RuneSelf
+	}
+	return lowered[0]
+}
+
+func (m *oneOfMany) match(f *fact, e *evaluation) verdict {
 	text, ok := e.text(f)
 	if !ok {
 		return no
 	}
+	if text != "" && text[0] < utf8.RuneSelf && !m.starts[asciiFold[text[0]]] {
+		return no
+	}
 	e.input = appendLower(e.input[:0], text)
-	_, found := m[string(e.input)]
+	_, found := m.set[string(e.input)]
 	return is(found)
 }
 

@@ -1,5 +1,3 @@
-//go:build ours
-
 package main
 
 import (
