@@ -3,17 +3,17 @@ module github.com/bunting-flags/bunting
 go 1.26.8
 
 require (
-	github.com/dlclark/regexp2 v1.12.0 // indirect
-	github.com/dlclark/regexp2/v2 v2.12.0 // indirect
-	github.com/fsnotify/fsnotify v1.10.1 // indirect
-	github.com/go-chi/chi/v5 v5.5.0 // indirect
-	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
-	github.com/oschwald/geoip2-golang/v2 v2.5.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.12.0
+	github.com/go-chi/chi/v5 v5.5.0
+	github.com/google/go-cmp v0.7.0
+	github.com/hashicorp/golang-lru/v2 v2.0.7
+	github.com/oschwald/geoip2-golang/v2 v2.5.0
+	github.com/spaolacci/murmur3 v1.1.0
+	go.uber.org/goleak v1.3.0
+	golang.org/x/time v0.16.0
+)
+
+require (
 	github.com/oschwald/maxminddb-golang/v2 v2.8.0 // indirect
-	github.com/prometheus/client_golang v1.25.0 // indirect
-	github.com/spaolacci/murmur3 v1.1.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/time v0.16.0 // indirect
 )

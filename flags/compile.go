@@ -177,6 +177,7 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 	set(f.EarlyExit, bitEarlyExit)
 	set(f.DeviceBucketing, bitDevice)
+	c.set.devices = c.set.devices || f.DeviceBucketing
 	set(f.Continuity && f.Group == nil && !f.DeviceBucketing, bitContinuity)
 	set(f.Hash == Murmur3 || f.Hash == "" && c.d.BucketingHash == Murmur3, bitMurmur3)
 	set(f.HasExperiment, bitExperiment)

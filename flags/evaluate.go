@@ -154,7 +154,10 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	e.facts = grow(e.facts, len(s.slots))
 	e.states = grow(e.states, len(s.flags))
 	e.members = grow(e.members, len(s.cohorts))
-	e.distinct, e.device = truncate(sub.DistinctID), sub.deviceID()
+	e.distinct, e.device = truncate(sub.DistinctID), ""
+	if s.devices {
+		e.device = sub.deviceID()
+	}
 	e.arena, e.holdoutKnown, e.failed = e.arena[:0], false, false
 	return e
 }

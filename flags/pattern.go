@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -111,12 +112,19 @@ func (p *pattern) find(text string) patternResult {
 	return hitIf(strings.Contains(text, p.plain))
 }
 
-// backtrack searches with the backtracking engine. The engine has no other errors than that its
-// time or its stack ran out.
+// backtrack searches with the backtracking engine, whose only errors are that its time or its stack
+// ran out. Time also runs out when the machine is too busy to run this goroutine, or the engine's
+// clock, for so long: so that load does not change an answer, a search gets a second chance.
 func (p *pattern) backtrack(text string) patternResult {
 	if len(text) <= maxBacktrackingText {
-		if found, err := p.engine.MatchString(text); err == nil {
-			return hitIf(found)
+		for range 2 {
+			found, err := p.engine.MatchString(text)
+			if err == nil {
+				return hitIf(found)
+			}
+			if errors.Is(err, regexp2.ErrBacktrackingStackLimit) {
+				break
+			}
 		}
 	}
 	timedOutPatterns.Add(1)

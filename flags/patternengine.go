@@ -9,7 +9,7 @@ import (
 )
 
 // Limits of the backtracking engine. fancy_regex allows 10,000 steps back; regexp2 can be bounded
-// by time and by the height of its stack only.
+// by time and by the height of its stack only. Time is that of one of two tries, see backtrack.
 const (
 	patternTimeLimit    = 10 * time.Millisecond
 	patternClockPeriod  = 2 * time.Millisecond
@@ -137,16 +137,7 @@ func writeEngineSet(w *patternWriter, set runeSet) {
 		w.put("[", engineWord, "]")
 	case set.equal(notWordSet()):
 		w.put("[^", engineWord, "]")
-	case len(set) == 1 && set[0].lo == set[0].hi:
-		w.put(engineChar(set[0].lo))
 	default:
-		w.writeClass(set, engineChar)
+		w.class(set)
 	}
-}
-
-func engineChar(r rune) string {
-	if isPlain(r) || r > 0xFFFF {
-		return string(r)
-	}
-	return fmt.Sprintf(`\u%04X`, r)
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // This file reads patterns with the grammar of the Rust crate fancy_regex 0.17, which PostHog's
-// flags service uses; bracket classes follow the crate regex-syntax 0.8, to which it hands them.
-// Escapes are in patternescape.go, bracket classes in patternclass.go.
+// flags service uses, and the flag (?R), which release 0.18 took over from the crate regex. Bracket
+// classes follow the crate regex-syntax 0.8, to which fancy_regex hands them. Groups are in
+// patterngroup.go, escapes in patternescape.go, bracket classes in patternclass.go.
 
 // maxPatternGroups is how deep groups may nest (fancy_regex refuses the 64th level).
 const maxPatternGroups = 63
@@ -31,8 +32,8 @@ const (
 	opExists                  // group has matched
 	opCondition               // if subs[0] then subs[1] else subs[2]
 	opKeep                    // \K: moves the start of the match, which nobody reads here
-	opTextStart               // ^ \A; also \G, as a search begins at the start
-	opContinue                // \G
+	opTextStart               // ^ \A
+	opContinue                // \G: where the search began, which here is the start
 	opTextEnd                 // $ \z
 	opLineStart               // (?m)^
 	opLineEnd                 // (?m)$

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxWritten bounds the text handed to an engine, in bytes.
@@ -123,13 +124,33 @@ func joined(set runeSet) runeSet {
 	return set
 }
 
-// writeClass writes a bracket class of the ranges, each rune by char.
-func (w *patternWriter) writeClass(set runeSet, char func(rune) string) {
+// rune writes a literal. Beyond ASCII no engine reads a rune as anything but itself.
+func (w *patternWriter) rune(r rune) {
+	switch {
+	case r >= utf8.RuneSelf:
+		w.put(string(r))
+	case '0' <= r && r <= '9', 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z':
+		w.put(alphanumerics[r-'0' : r-'0'+1])
+	default:
+		w.put(fmt.Sprintf(`\x%02X`, r)) // both engines know this form
+	}
+}
+
+// alphanumerics are the characters from '0' to 'z', so that no string is made for one of them.
+const alphanumerics = "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz"
+
+// class writes a set: a single rune, or a bracket class of ranges.
+func (w *patternWriter) class(set runeSet) {
+	if len(set) == 1 && set[0].lo == set[0].hi {
+		w.rune(set[0].lo)
+		return
+	}
 	w.put("[")
 	for _, r := range joined(set) {
-		w.put(char(r.lo))
+		w.rune(r.lo)
 		if r.hi > r.lo {
-			w.put("-", char(r.hi))
+			w.put("-")
+			w.rune(r.hi)
 		}
 	}
 	w.put("]")
@@ -188,26 +209,12 @@ func writeLinearSet(w *patternWriter, set runeSet) {
 	}
 	switch {
 	case len(set) == 0:
-		w.put(`[^\x{0}-\x{10FFFF}]`)
+		w.put(`[^\x{0}-\x{10FFFF}]`) // nothing
 	case set.equal(anySet):
 		w.put(`(?s:.)`)
 	case set.equal(notNewline):
 		w.put(`(?-s:.)`)
-	case len(set) == 1 && set[0].lo == set[0].hi:
-		w.put(linearChar(set[0].lo))
 	default:
-		w.writeClass(set, linearChar)
+		w.class(set)
 	}
-}
-
-func linearChar(r rune) string {
-	if isPlain(r) {
-		return string(r)
-	}
-	return fmt.Sprintf(`\x{%X}`, r)
-}
-
-// isPlain tells which runes no engine reads as anything but themselves.
-func isPlain(r rune) bool {
-	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 }

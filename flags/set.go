@@ -27,7 +27,7 @@ type Set struct {
 	cyclic    bool
 	minimal   bool
 	revision  int64
-	deviceKey bool
+	devices   bool // some flag is bucketed by device
 }
 
 // Needs says which facts beyond the request could change an answer: what is

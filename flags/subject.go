@@ -174,6 +174,9 @@ func (s *slot) find(e *evaluation) (value any, state factState, source ValueSour
 	case slotGroup:
 		return s.findGroup(sub)
 	case slotCreatedAt:
+		if s.key != "created_at" { // the only one there is (§1.4)
+			return nil, factMissing, SourceNone
+		}
 		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
 			return st.CreatedAt.UTC().Format(time.RFC3339Nano), factPresent, SourceStored
 		}
@@ -195,7 +198,7 @@ func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSourc
 		return value, factPresent, SourceRequest
 	}
 	if s.distinct {
-		return sub.DistinctID, factPresent, SourceIdentity
+		return e.distinct, factPresent, SourceIdentity
 	}
 	var stored any
 	inStore := false

@@ -1,0 +1,259 @@
+package flags
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+// stopPatternClock ends the backtracking engine's clock goroutine, which else lives a second longer.
+func stopPatternClock() { regexp2.StopTimeoutClock() }
+
+func TestFlags_4_5_Regex(t *testing.T) {
+	defer stopPatternClock()
+	for _, v := range patternVectors {
+		p, err := compilePattern(v.pattern)
+		if err != nil {
+			t.Errorf("%s: %q: %v", v.source, v.pattern, err)
+			continue
+		}
+		if got := p.find(v.text); got != hitIf(v.want) {
+			t.Errorf("%s: %q on %.60q: %d, want %v", v.source, v.pattern, v.text, got, v.want)
+		}
+		if got := onlyEngine(t, v.pattern).find(v.text); got != hitIf(v.want) && got != patternTimeout {
+			t.Errorf("%s: %q on %.60q: the engine says %d, want %v", v.source, v.pattern, v.text, got, v.want)
+		}
+	}
+}
+
+// What fancy_regex 0.17 refuses: parse.rs and analyze.rs, their tests, and regex-syntax 0.8 for classes.
+func TestFlags_4_5_RegexInvalid(t *testing.T) {
+	for _, v := range []struct {
+		pattern string
+		pos     int
+	}{
+		{`(`, 1}, {`a)`, 1}, {`?*`, 0}, {`a**`, 2}, {`a|*`, 2}, {`(?:)*`, 4}, {`(?=a)*`, 5}, {`\K?`, 2}, {`\G*`, 2},
+		{`\`, 0}, {`\y`, 0}, {`\q`, 0}, {`\c`, 0}, {`\Q`, 0}, {`\X`, 0}, {`a\R`, 1}, {`\N`, 0}, {`[\Z]`, 1}, {`[\y]`, 1}, {`[\1]`, 1},
+		{`\x`, 2}, {`\xA`, 2}, {`\x{}`, 2}, {`\x{AG}`, 2}, {`\x{D800}`, 2}, {`\x{110000}`, 2}, {`\u123`, 2}, {`\u{123456789}`, 2},
+		{`[a`, 0}, {`[]`, 0}, {`[z-a]`, 0}, {`[a-\d]`, 0}, {`[\d-z]`, 0}, {`[a-[b]]`, 0}, {`[[^]]x]`, 0},
+		{`\p{Foo}`, 0}, {`\p{Greek`, 0}, {`\pX`, 0}, {`\p{sc=Foo}`, 0}, {`\p{^Greek}`, 0}, {`\p{isc}`, 0}, {`\p{age=6.0}`, 0}, {`\p`, 0},
+		{`a\b{middle}`, 1}, {`\B{start}`, 0}, {`\b{start`, 0},
+		{`(?z)`, 2}, {`(?-u)`, 3}, {`(?)`, 2}, {`(?-)`, 3}, {`(?--i)`, 3}, {`(?i`, 1},
+		{`(?P<n`, 1}, {`(?<>a)`, 1}, {`(?P<-n>a)`, 1}, {`(?#a`, 0},
+		{`(a)\2`, 3}, {`a\1`, 1}, {`(a)\0`, 3}, {`\k<n>(?<n>a)`, 2}, {`(a)\k<-2>`, 5}, {`(?P=n)`, 4}, {`(?<n>a)\1`, 9},
+		{`(a)\k<1+0>`, 5}, {`(?P>n)`, 0}, {`(a)\g1`, 3}, {`(?(foo))`, 7}, {`(?(`, 3}, {`(?(?=a)b)`, 3},
+		{`a{3,2}`, 1}, {`x(?<=\ba+)`, 1}, {`(a+)(?<=\1)`, 4},
+	} {
+		_, err := compilePattern(v.pattern)
+		if err == nil {
+			t.Errorf("%q compiled", v.pattern)
+			continue
+		}
+		fault, ok := err.(*patternError)
+		if !ok || fault.pos != v.pos {
+			t.Errorf("%q: %v, want position %d", v.pattern, err, v.pos)
+		}
+	}
+	for _, pattern := range []string{"\xff", strings.Repeat("a", maxPatternLength+1)} {
+		if _, err := compilePattern(pattern); err == nil {
+			t.Errorf("%.20q compiled", pattern)
+		}
+	}
+}
+
+func TestFlags_4_5_RegexErrorText(t *testing.T) {
+	_, err := compilePattern(`ab\y`)
+	if diff := cmp.Diff(`pattern: position 2: unknown escape \y`, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Patterns made to hurt. The linear ones are decided; the others may only end in time.
+func hostilePatterns() []struct{ pattern, text string } {
+	as := strings.Repeat("a", 5000) + "!"
+	return []struct{ pattern, text string }{
+		{`(a+)+$`, as}, {`(a*)*b`, as}, {`(a|aa)+$`, as}, {`(.*)(.*)(.*)(.*)(.*)x`, as}, {`((((((a+)+)+)+)+)+)+$`, as},
+		{`(?!b)(a+)+$`, as}, {`(a|b|ab)*(?>c)`, as}, {`^(?=(a+)+!!)`, as}, {`(a*)*\1b`, as}, {`(?<=a*)+b`, as}, {`(\w+\s?)+\b\z`, "é" + as},
+		{`(?:a{1000}){1000}`, as}, {`\w{1000}`, as}, {`a{4294967296}`, as}, {`(?:a?){9000}b`, as[:300]},
+		{strings.Repeat("(?:", maxPatternGroups) + "a" + strings.Repeat("){10}", maxPatternGroups), as},
+		{strings.Repeat("(", 5000), as}, {strings.Repeat("(a|", 63) + strings.Repeat(")*", 63), as[:100]},
+		{strings.Repeat("[", 8000), as}, {strings.Repeat("[", 249) + "a" + strings.Repeat("]", 249), as},
+		{"[" + strings.Repeat(`\w&&`, 4000) + "]", as}, {"[" + strings.Repeat(`\pL`, 5000) + "]", as},
+		{strings.Repeat(`\w`, 8000), as}, {strings.Repeat(`\b`, 8000), as}, {strings.Repeat("a|b", 5000), as},
+		{strings.Repeat("(?(", 30) + "a" + strings.Repeat(")b|c)", 30), as}, {"(?i)" + strings.Repeat("k", 16000), as},
+		{strings.Repeat("(a)", 2000) + `\1`, as}, {strings.Repeat("(?x", 5000), as}, {strings.Repeat("{", 16000), as},
+	}
+}
+
+func TestFlags_4_5_RegexHostile(t *testing.T) {
+	defer stopPatternClock()
+	const patience = 5 * time.Second // of a loaded machine; a tenth of a second is usual
+	for _, v := range hostilePatterns() {
+		start := time.Now()
+		p, err := compilePattern(v.pattern)
+		if took := time.Since(start); took > patience {
+			t.Errorf("%.40q took %v to compile", v.pattern, took)
+		}
+		if err != nil {
+			continue
+		}
+		start = time.Now()
+		p.find(v.text)
+		if took := time.Since(start); took > patience {
+			t.Errorf("%.40q took %v to search", v.pattern, took)
+		}
+	}
+	for _, pattern := range []string{
+		`\w{1000}`, `(?:a{1000}){1000}`, `a{4294967296}`, strings.Repeat("(", 64) + strings.Repeat(")", 64),
+		strings.Repeat("[", 251) + "a" + strings.Repeat("]", 251),
+	} {
+		if _, err := compilePattern(pattern); err == nil {
+			t.Errorf("%.40q compiled", pattern)
+		}
+	}
+	for _, pattern := range []string{ // rust-lang/regex: `\w{100}` is big but allowed; fancy_regex: 63 groups deep
+		`\w{100}`, strings.Repeat("(", 63) + strings.Repeat(")", 63), strings.Repeat("a", maxPatternLength),
+	} {
+		if _, err := compilePattern(pattern); err != nil {
+			t.Errorf("%.40q: %v", pattern, err)
+		}
+	}
+}
+
+// Over the limit is neither hit nor miss, and counted; without backtracking there is no limit to meet.
+func TestFlags_4_5_RegexTimeLimit(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	text := strings.Repeat("a", 64) + "!"
+	for _, v := range []struct {
+		pattern, text string
+		want          patternResult
+	}{
+		{`(?!b)(a|aa)+$`, text, patternTimeout},
+		{`(?i)(a|b|ab)*(?>c)`, strings.Repeat("ab", 27), patternTimeout}, // fancy, backtrack_limit
+		{`(a|aa)+$`, text, patternMiss},
+		{`(?!b)a+$`, text, patternMiss},
+		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText), patternHit},
+		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText+1), patternTimeout},
+	} {
+		p, err := compilePattern(v.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, start := patternTimeouts(), time.Now()
+		if got := p.find(v.text); got != v.want {
+			t.Errorf("%q: %d, want %d", v.pattern, got, v.want)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%q took %v", v.pattern, took)
+		}
+		if counted := patternTimeouts() > before; counted != (v.want == patternTimeout) {
+			t.Errorf("%q: counted %v", v.pattern, counted)
+		}
+	}
+	stopPatternClock()
+	goleak.VerifyNone(t, ignore)
+}
+
+// The short form of \w that the engine is given, and the set of which all else is made, against the
+// definition in the Unicode tables.
+func TestFlags_4_5_RegexWordCharacters(t *testing.T) {
+	engine := onlyEngine(t, `^\w$`).engine
+	engine.MatchTimeout = regexp2.DefaultMatchTimeout // none: a million matches, some on a busy machine
+	var m referenceMatcher
+	for _, r := range anySet {
+		for c := r.lo; c <= r.hi; c++ {
+			m.text = []rune{c}
+			want := m.assertion(opWordStart, 0)
+			if wordSet().has(c) != want {
+				t.Fatalf("%U in the set: %v", c, !want)
+			}
+			if got, err := engine.MatchRunes(m.text); err != nil || got != want {
+				t.Fatalf("%U in the engine: %v, %v", c, got, err)
+			}
+		}
+	}
+}
+
+func TestFlags_4_5_RegexWithoutAllocation(t *testing.T) {
+	for _, v := range []struct{ pattern, text string }{
+		{`@example\.com$`, "someone@example.com"}, {`(?i)^[\w.+-]+@\w+\.\w{2,}$`, "someone@example.com"}, {`\bsome`, "a some"},
+	} {
+		p, err := compilePattern(v.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.find(v.text) != patternHit {
+			t.Errorf("%q missed", v.pattern)
+		}
+		if n := testing.AllocsPerRun(1000, func() { p.find(v.text) }); n > 0 {
+			t.Errorf("%q: %v allocations", v.pattern, n)
+		}
+	}
+}
+
+// Random patterns of a small language against the reference matcher, always the same ones.
+func TestFlags_4_5_RegexAgainstReference(t *testing.T) {
+	defer stopPatternClock()
+	random := rand.New(rand.NewPCG(4, 5))
+	forms := []string{"@", "(@)@\\1@", "(?:(@)@|@\\1)+", "(?>@|@)@", "(?<=@|@)@", "(@)?@(?(1)@|a)", "(?!@)@(?=@)b", "(?(@)@|@)", "(?<!@@)@"}
+	texts := []string{"", "a", "ab", "abc", "aab", "ba\nb", "a1 b", "aé b", "A b\n", "abab", "\r\n", "a\rb", "Kk\u212A", "ç1é", "bbb", "\n"}
+	compiled := 0
+	for range 20_000 {
+		var rust strings.Builder
+		for _, c := range forms[random.IntN(len(forms))] {
+			if c != '@' {
+				rust.WriteRune(c)
+				continue
+			}
+			for range random.IntN(6) {
+				rust.WriteString(patternWords[random.IntN(len(patternWords))])
+			}
+		}
+		p, err := compilePattern(rust.String())
+		if err != nil {
+			continue
+		}
+		compiled++
+		for _, text := range texts {
+			againstReference(t, rust.String(), text, p.find(text))
+		}
+	}
+	if compiled < 2000 {
+		t.Errorf("only %d patterns compiled", compiled)
+	}
+}
+
+func BenchmarkPattern(b *testing.B) {
+	defer stopPatternClock()
+	for _, v := range []struct{ name, pattern, text string }{
+		{"text", `@example\.com$`, "someone@example.com"},
+		{"linear", `^[\w.+-]+@[\w-]+\.\w{2,}$`, "someone@example.com"},
+		{"boundaryASCII", `\bfoo\b`, "a foo b"},
+		{"boundaryOther", `\bfoo\b`, "é foo b"},
+		{"lookAround", `^(?!.*@spam)\w+@`, "someone@example.com"},
+	} {
+		b.Run("compile/"+v.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := compilePattern(v.pattern); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		p, err := compilePattern(v.pattern)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run("find/"+v.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.find(v.text)
+			}
+		})
+	}
+}
