@@ -1,6 +1,6 @@
 module github.com/bunting-flags/bunting
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/dlclark/regexp2/v2 v2.12.0
@@ -14,6 +14,8 @@ require (
 )
 
 require (
+	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/oschwald/maxminddb-golang/v2 v2.8.0 // indirect
+	github.com/prometheus/client_golang v1.25.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )

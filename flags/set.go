@@ -24,10 +24,10 @@ type Set struct {
 	needs   Needs
 	// cyclic: some flags are on a dependency cycle, so every answer of the
 	// project says errorsWhileComputingFlags (§6).
-	cyclic    bool
-	minimal   bool
-	revision  int64
-	devices   bool // some flag is bucketed by device
+	cyclic   bool
+	minimal  bool
+	revision int64
+	devices  bool // some flag is bucketed by device
 }
 
 // Needs says which facts beyond the request could change an answer: what is
