@@ -73,9 +73,11 @@ func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty b
 
 // appendFlag writes one member of flags.
 func appendFlag(b []byte, d *flags.Decision) []byte {
+	from := len(b)
 	b = appendString(b, d.Key)
+	key := b[from:]
 	b = append(b, `:{"key":`...)
-	b = appendString(b, d.Key)
+	b = append(b, key...)
 	if d.Enabled {
 		b = append(b, `,"enabled":true,"variant":`...)
 	} else {
@@ -155,13 +157,21 @@ func comma(b []byte, first *bool) []byte {
 
 const hexAlphabet = "0123456789abcdef"
 
-// appendString writes a JSON string.
+// plainByte marks what stands in a JSON string as it is.
+var plainByte = func() (t [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// appendString writes a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if plainByte[c] {
 			i++
 			continue
 		}
