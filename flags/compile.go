@@ -44,9 +44,8 @@ type compiler struct {
 	byID            map[int64]int32
 	direct          [][]int32 // flags that each flag depends on directly
 
-	// the place being compiled
+	// the flag being compiled
 	flag int
-	path func() string
 }
 
 type slotKey struct {

@@ -197,7 +197,8 @@ func parseRFC3339(s string) (time.Time, bool) {
 	if f.month < 1 || f.month > 12 || f.day < 1 || f.hour > 23 || f.minute > 59 || f.second > 60 {
 		return time.Time{}, false
 	}
-	rest, ok := s[len(shape):], true
+	rest := s[len(shape):]
+	var ok bool
 	if rest[0] == '.' {
 		if f.nano, rest, ok = readFraction(rest[1:]); !ok {
 			return time.Time{}, false

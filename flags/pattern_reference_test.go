@@ -74,7 +74,7 @@ func (m *referenceMatcher) match(n *patternNode, i int, next func(int) bool) boo
 			return false
 		}
 		for k := span[0]; k < span[1]; k, i = k+1, i+1 {
-			if a, b := m.text[k], m.text[i]; a != b && !(n.fold && runeSet{{a, a}}.fold().has(b)) {
+			if a, b := m.text[k], m.text[i]; a != b && (!n.fold || !runeSet{{a, a}}.fold().has(b)) {
 				return false
 			}
 		}

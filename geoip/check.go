@@ -50,7 +50,7 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 	if err != nil {
 		return nil, info, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only: nothing to lose
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
 	}

@@ -111,10 +111,10 @@ func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 			i += 2
 		}
 		v := base64Value[c]
-		switch {
-		case c == ' ':
+		switch c {
+		case ' ':
 			v = blank
-		case c == '=':
+		case '=':
 			padded = true
 			continue
 		}

@@ -205,7 +205,7 @@ func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsonFault, w
 		return nil, false
 	}
 	for field := tokenField; field < flagsFields; field++ {
-		if f := r.claims[field].fault; f != nil && !(field == distinctIDField && b.DisableFlags) {
+		if f := r.claims[field].fault; f != nil && (field != distinctIDField || !b.DisableFlags) {
 			return f, false
 		}
 	}

@@ -1,0 +1,339 @@
+package flags_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/dlclark/regexp2/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// replays checks that the explanation of a flag gives the answer of an
+// evaluation without one, and that its trace gives it again after a journey
+// through JSON.
+func replays(t testing.TB, set *flags.Set, key string, sub *flags.Subject, at time.Time, sel flags.Selection) {
+	t.Helper()
+	var out flags.Decisions
+	sel.Keys = []string{key}
+	set.Select(sub, at, &sel, &out)
+	plain := out.Find(key)
+
+	trace := set.Explain(key, sub, at, sel)
+	if trace.Found != (plain != nil) {
+		t.Fatalf("%s: explained %v, answered %v", key, trace.Found, plain)
+	}
+	if trace.Decided == "" || trace.String() == "" {
+		t.Errorf("%s: the trace does not say what decided", key)
+	}
+	if plain != nil {
+		if diff := cmp.Diff(asTraced(plain), trace.Decision); diff != "" {
+			t.Errorf("%s: explained otherwise than answered (-answered +explained):\n%s\n%s", key, diff, trace)
+		}
+	}
+	data, err := json.Marshal(trace)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	var back flags.Trace
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatalf("%s: %v in %s", key, err, data)
+	}
+	again, found := set.Replay(&back)
+	if found != (plain != nil) {
+		t.Fatalf("%s: replayed %v, answered %v", key, found, plain)
+	}
+	if plain == nil {
+		return
+	}
+	if diff := cmp.Diff(asTraced(plain), asTraced(&again)); diff != "" {
+		t.Errorf("%s: replayed otherwise than answered (-answered +replayed):\n%s\n%s", key, diff, data)
+	}
+}
+
+// asTraced is a decision as a trace shows it.
+func asTraced(d *flags.Decision) flags.TraceDecision {
+	return flags.TraceDecision{
+		Enabled: d.Enabled, Variant: d.Variant, Payload: d.Payload, Code: d.Reason.Code.String(), Condition: d.Reason.Condition,
+		Description: d.Reason.Description(), Failed: d.Failed(), Undecided: d.Undecided,
+	}
+}
+
+func TestExplain_ReplayGivesTheSameAnswer(t *testing.T) {
+	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
+		for i := range cases {
+			c := &cases[i]
+			set := c.compile(t, map[string]map[string]any{"f": c.filter(op)})
+			sub := c.subject(t)
+			replays(t, set, "f", sub, c.At, flags.Selection{})
+			sub.Partial = true
+			replays(t, set, "f", sub, c.At, flags.Selection{})
+		}
+	})
+	for _, folder := range []string{"../testdata/decisions", "../testdata/edgecases"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			t.Run(filepath.Base(folder)+"/"+filepath.Base(file), func(t *testing.T) {
+				for _, c := range readReplayCases(t, file) {
+					c.replay(t)
+				}
+			})
+		}
+	}
+}
+
+// replayCase is what a replay needs of a case in testdata/decisions and
+// testdata/edgecases; its other members are for other tests.
+type replayCase struct {
+	Name        string          `json:"name"`
+	Definitions json.RawMessage `json:"definitions"`
+	Subject     replaySubject   `json:"subject"`
+	Stored      *replayStored   `json:"stored"`
+	Selection   flags.Selection `json:"selection"`
+	At          *time.Time      `json:"at"`
+}
+
+type replaySubject struct {
+	DistinctID      string                      `json:"distinct_id"`
+	AnonymousID     string                      `json:"anon_distinct_id"`
+	DeviceID        string                      `json:"device_id"`
+	Groups          map[string]string           `json:"groups"`
+	Person          flags.Properties            `json:"person_properties"`
+	GroupProperties map[string]flags.Properties `json:"group_properties"`
+	Located         flags.Properties            `json:"located"`
+	LocatedByPeer   bool                        `json:"located_by_peer"`
+	Partial         bool                        `json:"partial"`
+}
+
+type replayStored struct {
+	Person           flags.Properties            `json:"person"`
+	CreatedAt        time.Time                   `json:"created_at"`
+	Groups           map[string]flags.Properties `json:"groups"`
+	Cohorts          []int64                     `json:"cohorts"`
+	Overrides        map[string]string           `json:"overrides"`
+	Failure          flags.ReasonCode            `json:"failure"`
+	OverridesFailure flags.ReasonCode            `json:"overrides_failure"`
+}
+
+func readReplayCases(t *testing.T, file string) []replayCase {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var cases []replayCase
+	if err := dec.Decode(&cases); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return cases
+}
+
+// replay explains and replays every flag of a case.
+func (c *replayCase) replay(t *testing.T) {
+	t.Helper()
+	if c.Definitions == nil {
+		return
+	}
+	d, err := flags.ParseDefinitions(c.Definitions)
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	in := c.Subject
+	sub := &flags.Subject{
+		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.DeviceID, Groups: in.Groups, Person: in.Person,
+		GroupProperties: in.GroupProperties, Located: in.Located, LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
+	}
+	if c.Stored != nil {
+		stored := flags.Stored(*c.Stored)
+		sub.Stored = &stored
+	}
+	at := usualTime
+	if c.At != nil {
+		at = *c.At
+	}
+	set := flags.Compile(d)
+	keys := []string{"no such flag"}
+	for i := range d.Flags {
+		keys = append(keys, d.Flags[i].Key)
+	}
+	for _, key := range keys {
+		replays(t, set, key, sub, at, c.Selection)
+	}
+}
+
+// tracedDefinitions have a bit of everything that a trace shows.
+const tracedDefinitions = `{
+	"group_type_mapping": {"0": "organization"},
+	"flags": [
+		{"id": 1, "key": "beta-search", "active": true, "filters": {"groups": [
+			{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["Pro", "team"]}], "rollout_percentage": 1}
+		]}},
+		{"id": 2, "key": "checkout-layout", "active": true, "filters": {
+			"holdout": {"id": 7, "exclusion_percentage": 2},
+			"multivariate": {"variants": [{"key": "control", "rollout_percentage": 50}, {"key": "treatment", "rollout_percentage": 50}]},
+			"payloads": {"treatment": "{\"columns\": 2}"},
+			"groups": [
+				{"aggregation_group_type_index": 0, "properties": [{"key": "tier", "type": "group", "operator": "exact", "value": "gold"}]},
+				{"properties": [{"key": "1", "type": "flag", "operator": "flag_evaluates_to", "value": true}]},
+				{"properties": [
+					{"key": "id", "type": "cohort", "operator": "in", "value": 42},
+					{"key": "email", "type": "person", "operator": "not_icontains", "value": "@Example.com"}
+				], "rollout_percentage": 90},
+				{"rollout_percentage": 5}
+			]
+		}}
+	],
+	"cohorts": {"42": {"type": "OR", "values": [
+		{"key": "seats", "type": "person", "operator": "gt", "value": 10},
+		{"key": "joined", "type": "person", "operator": "is_date_after", "value": "-7d", "negation": true}
+	]}}
+}`
+
+// The bucket of the variant is a vector of §2.6; the other three are SHA-1
+// digests of the inputs shown, their first 60 bits over 2^60, worked out apart.
+// Seven days before 1 May 2024 12:00 are 24 April 2024 12:00; 1700000000 is in
+// November 2023.
+const tracedText = `flag "checkout-layout" at 2024-05-01T12:00:00Z
+  answer: "treatment" (condition_match: Matched condition set 3)
+  because: condition 3 of 4 matched: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9; variant treatment by bucket 0.5698252224547713
+  depends on flag "beta-search": false (out_of_rollout_bound: Out of rollout bound), because no condition matched; condition 1 came closest: sha1 of "beta-search.user-61" is 0.9557900487591784 > 0.01
+    condition 1, about a person: out_of_rollout_bound
+      person property "plan" exact ["pro","team"]; saw "pro" (string, request): yes
+      rollout: sha1 of "beta-search.user-61" is 0.9557900487591784 > 0.01
+  holdout: sha1 of "holdout-user-61" is 0.39612893734741916 > 0.02: no
+  condition 1, about a group organization: no_group_type (the request names no such group)
+  condition 2, about a person: no_condition_match
+    flag "beta-search" is false, wanted true: no
+  condition 3, about a person: condition_match
+    person property "email" not_icontains "@example.com"; saw "ann@other.org" (string, stored): yes
+    in cohort 42: yes
+      any of: yes
+        person property "seats" gt 10.0; saw "7" (string, request): no
+        person property "joined" is_date_after "2024-04-24T12:00:00Z"; saw 1700000000 (integer, stored): no, negated
+    rollout: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9
+    variant: sha1 of "checkout-layout.user-61variant" is 0.5698252224547713: treatment
+  condition 4, about a person: not reached
+`
+
+func tracedSubject() *flags.Subject {
+	return &flags.Subject{
+		DistinctID: "user-61",
+		Person:     flags.Properties{"plan": "pro", "seats": "7", "unused": true},
+		Stored: &flags.Stored{
+			Person: flags.Properties{"email": "ann@other.org", "joined": int64(1700000000), "seats": int64(100), "secret": "not looked at"},
+		},
+	}
+}
+
+func TestExplain_Text(t *testing.T) {
+	d, err := flags.ParseDefinitions([]byte(tracedDefinitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := flags.Compile(d)
+	trace := set.Explain("checkout-layout", tracedSubject(), usualTime, flags.Selection{})
+	if diff := cmp.Diff(tracedText, trace.String()); diff != "" {
+		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+	if got := string(trace.Decision.Payload); got != `"{\"columns\": 2}"` {
+		t.Errorf("payload %s", got)
+	}
+	// A trace holds the facts that were looked at and no others.
+	data, err := json.Marshal(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unseen := range []string{"secret", "unused"} {
+		if bytes.Contains(data, []byte(unseen)) {
+			t.Errorf("the trace holds %q, which nothing asked for: %s", unseen, data)
+		}
+	}
+	replays(t, set, "checkout-layout", tracedSubject(), usualTime, flags.Selection{})
+}
+
+// A flag that is not answered is explained too.
+func TestExplain_Absence(t *testing.T) {
+	d, err := flags.ParseDefinitions([]byte(`{"flags": [
+		{"id": 1, "key": "off", "active": false, "filters": {"groups": [{}]}},
+		{"id": 2, "key": "client", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}},
+		{"id": 3, "key": "a", "active": true, "filters": {"groups": [{"properties": [{"key": "4", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},
+		{"id": 4, "key": "b", "active": true, "filters": {"groups": [{"properties": [{"key": "3", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}}
+	]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := flags.Compile(d)
+	for key, want := range map[string]string{
+		"off": "not active", "client": "runtime", "a": "cycle", "b": "cycle", "nobody": `no flag "nobody"`,
+	} {
+		trace := set.Explain(key, &flags.Subject{DistinctID: "u"}, usualTime, flags.Selection{Runtime: "server"})
+		if trace.Found || !strings.Contains(trace.Decided, want) || !strings.Contains(trace.String(), want) {
+			t.Errorf("%s: found %v, decided %q; want a line with %q", key, trace.Found, trace.Decided, want)
+		}
+		replays(t, set, key, &flags.Subject{DistinctID: "u"}, usualTime, flags.Selection{Runtime: "server"})
+	}
+}
+
+// Evaluation without a trace allocates nothing once its memory has grown: one
+// flag for every operator that runs without backtracking, and the traced ones.
+func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
+	values := map[flags.Operator]string{
+		flags.Exact: `["a","b","c"]`, flags.IsNot: `"x"`, flags.IContainsMulti: `["a","b"]`, flags.NotIContainsMulti: `["a"]`,
+		flags.Regex: `"^[a-z]+\\d$"`, flags.NotRegex: `"(?i)x|y"`, flags.Between: `[1,10]`, flags.NotBetween: `[1,10]`,
+		flags.IsDateExact: `"2024-01-01"`, flags.IsDateBefore: `"-7d"`, flags.IsDateAfter: `"2024-01-01T00:00:00Z"`,
+	}
+	groups := []any{}
+	for _, op := range flags.Operators() {
+		value, ok := values[op.Name]
+		if !ok {
+			value = `"1.2.3"`
+		}
+		for _, key := range []string{"text", "whole", "float", "version", "date", "list", "missing"} {
+			groups = append(groups, map[string]any{"properties": []any{
+				map[string]any{"key": key, "type": "person", "operator": op.Name, "value": json.RawMessage(value)},
+				map[string]any{"key": "never", "type": "person", "operator": "is_set"},
+			}})
+		}
+	}
+	doc, err := json.Marshal(map[string]any{
+		"timezone": "Europe/Oslo",
+		"flags":    []any{map[string]any{"id": 9, "key": "all", "active": true, "filters": map[string]any{"groups": groups}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := tracedSubject()
+	for key, v := range map[string]any{
+		"text": "Abc1", "whole": int64(5), "float": 5.5, "version": "1.2.3-rc.1", "date": "2024-01-01", "list": []any{"a", int64(1)},
+	} {
+		sub.Person[key] = v
+	}
+	for _, source := range []string{tracedDefinitions, string(doc)} {
+		d, err := flags.ParseDefinitions([]byte(source))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := flags.Compile(d)
+		var out flags.Decisions
+		set.Evaluate(sub, usualTime, &out) // grows the memory
+		want := slices.Clone(out.List)
+		if n := testing.AllocsPerRun(100, func() { set.Evaluate(sub, usualTime, &out) }); n != 0 {
+			t.Errorf("%v allocations in an evaluation", n)
+		}
+		if diff := cmp.Diff(want, out.List, cmp.AllowUnexported(flags.Reason{})); diff != "" {
+			t.Errorf("the answer changed (-first +last):\n%s", diff)
+		}
+	}
+	regexp2.StopTimeoutClock()
+}
