@@ -322,7 +322,7 @@ var cohortProblems = map[ReasonCode]string{
 // property compiles a comparison of a person's or group's property. The result
 // tells why it can never match, empty when it can.
 func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op}
+	*out = filter{kind: filterNever, operator: op, want: p.Key}
 	if op.only != "" {
 		return "the operator is for " + string(op.only) + " filters"
 	}
@@ -374,7 +374,7 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 
 // flagFilter compiles a dependency on another flag (§6, decision 3).
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op}
+	*out = filter{kind: filterNever, operator: op, want: p.Key}
 	target, found := c.findFlag(p)
 	if found {
 		c.direct[c.flag] = append(c.direct[c.flag], target)
@@ -385,6 +385,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	if op.name != FlagEvaluatesTo {
 		return "only flag_evaluates_to matches a flag"
 	}
+	out.want = ""
 	switch v := p.Value.(type) {
 	case bool:
 		out.wantOn, out.wantOff = v, !v

@@ -257,6 +257,11 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 		if s.kind == slotGroup {
 			out.Kind += " of " + s.groupType
 		}
+	case filterNever:
+		out.Kind, out.Key = "property", f.want
+		if f.operator != nil && f.operator.only != "" {
+			out.Kind = string(f.operator.only)
+		}
 	case filterFlag:
 		out.Kind = "flag"
 		if f.target >= 0 {

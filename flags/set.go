@@ -176,7 +176,7 @@ const (
 // filter is one compiled requirement.
 type filter struct {
 	matcher matcher
-	want    string // filterFlag: the variant wanted, "" for wantBool
+	want    string // filterFlag: the variant wanted; filterNever: the key, for traces
 	target  int32  // slot, cohort or flag; -1 for a flag that does not exist
 	kind    filterKind
 	negated bool // of the operator

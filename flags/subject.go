@@ -1,6 +1,9 @@
 package flags
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Properties are JSON values by name: nil, bool, string, any Go number,
 // json.Number, []any, []string and map[string]any. A whole number given as a
@@ -97,6 +100,12 @@ func (s ValueSource) String() string { return valueSources[s] }
 
 // MarshalText writes the layer's name.
 func (s ValueSource) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a layer's name; an unknown one becomes SourceNone.
+func (s *ValueSource) UnmarshalText(text []byte) error {
+	*s = ValueSource(max(slices.Index(valueSources[:], string(text)), 0))
+	return nil
+}
 
 // The seven properties that an address gives (§8.3).
 var locatedKeys = map[string]bool{
