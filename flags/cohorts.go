@@ -12,7 +12,7 @@ func (e *evaluation) cohorts(filters []filter) verdict {
 		if co.failure != NoReason {
 			if co.absent && e.subject.Partial {
 				e.unknownFact(co.undecided)
-				result = min2(result, unknown)
+				result, e.mayFail = unknown, true
 				continue
 			}
 			if t := e.trace; t != nil {
@@ -40,7 +40,9 @@ func (e *evaluation) cohorts(filters []filter) verdict {
 			t.cohortFilter(e, f, v)
 		}
 		if v == no {
-			e.behavioural = e.behavioural || behavioural
+			if result != no { // the first that misses gives the reason
+				e.behavioural = behavioural
+			}
 			if e.trace == nil {
 				return no
 			}

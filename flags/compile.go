@@ -113,9 +113,12 @@ func (c *compiler) names() {
 			continue
 		}
 		c.set.byKey[f.Key] = int32(i)
-		if other, taken := c.byID[f.ID]; taken && f.fault == nil && !f.Deleted && !c.d.Flags[other].Deleted {
+		other, taken := c.byID[f.ID]
+		holder := taken && c.d.Flags[other].fault == nil && !c.d.Flags[other].Deleted
+		if holder && f.fault == nil && !f.Deleted {
 			c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id mean the first")
-		} else {
+		}
+		if !holder {
 			c.byID[f.ID] = int32(i)
 		}
 	}
@@ -326,7 +329,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	if op.only != "" {
 		return "the operator is for " + string(op.only) + " filters"
 	}
-	if !p.HasValue && !op.valueless {
+	if !p.hasValue() && !op.valueless {
 		return "there is no value to compare with"
 	}
 	switch kind {

@@ -42,6 +42,8 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 		d.Reason.Code = f.failure
 	case f.is(bitMissingDependency):
 		d.Reason.Code = MissingDependency
+	case f.is(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
+		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
 	case e.enrolled(f, d) || e.heldOut(f, d):
 	default:
 		e.conditions(f, d)
@@ -136,7 +138,7 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 	b := bucketing{e: e, f: f}
 	for i := range f.conditions {
 		cond := &f.conditions[i]
-		e.missing = nil
+		e.missing, e.mayFail = nil, false
 		if t := e.trace; t != nil {
 			t.beginCondition(i, cond)
 		}
@@ -158,6 +160,10 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 			}
 			d.Reason.Code = e.failure
 			return
+		}
+		if e.mayFail { // a failure is like no answer that a later condition gives
+			o.maybe(false, noVariant, e.missing)
+			o.clash = true
 		}
 		if met == no {
 			note := noteNone
@@ -230,9 +236,6 @@ func (e *evaluation) undecided(d *Decision) {
 	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Reason: Reason{Condition: NoCondition}}
 	if stored := e.subject.Stored; !e.subject.Partial && stored != nil {
 		d.Reason.Code = stored.Failure
-		if e.missing == undecidedContinuity && stored.OverridesFailure != NoReason || d.Reason.Code == NoReason {
-			d.Reason.Code = HashKeyOverrideError
-		}
 		return
 	}
 	d.Undecided = e.missing
@@ -253,7 +256,7 @@ func (e *evaluation) filters(cond *compiledCondition) verdict {
 		case filterCohort:
 			v = e.cohorts(cond.filters[i:])
 			if result == unknown && e.failure != NoReason {
-				e.failure, v = NoReason, unknown // may not be reached
+				e.failure, e.mayFail, v = NoReason, true, unknown // may not be reached
 			}
 			if v == no {
 				return no

@@ -162,7 +162,7 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 			sub.Stored = stored
 		}
 	}
-	if d.config.Continuity != nil && needs.ContinuityMatters {
+	if d.config.Continuity != nil && l.set.continuityMatters(&r.Selection) {
 		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, truncate(sub.DistinctID), sub.AnonymousID, needs.Continuity)
 		stored.Overrides = overrides
 		if err != nil {

@@ -146,7 +146,7 @@ type Property struct {
 	Type PropertyType
 	// Operator is exact when empty; for cohorts "in".
 	Operator Operator
-	// Value is any JSON value. HasValue tells null from absent.
+	// Value is any JSON value. HasValue tells a null from no value.
 	Value    any
 	HasValue bool
 	// GroupType is the group type whose property is meant. Nil: the condition's.
@@ -157,6 +157,8 @@ type Property struct {
 	// is a flag's key, otherwise first an id and then a key.
 	Chain []string
 }
+
+func (p *Property) hasValue() bool { return p.HasValue || p.Value != nil }
 
 // Cohort is a set of persons: a tree of conditions or a list (§1.6).
 type Cohort struct {

@@ -113,6 +113,7 @@ type evaluation struct {
 	missing     *Undecided // the first unknown fact
 	behavioural bool       // a cohort that missed is computed from events
 	failure     ReasonCode
+	mayFail     bool // a failure that is reached only if unknown facts allow
 
 	holdoutID     string // whom the cached holdout bucket is for
 	holdoutBucket float64

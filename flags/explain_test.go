@@ -3,8 +3,6 @@ package flags_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,91 +74,28 @@ func TestExplain_ReplayGivesTheSameAnswer(t *testing.T) {
 			replays(t, set, "f", sub, c.At, flags.Selection{})
 		}
 	})
-	for _, folder := range []string{"../testdata/decisions", "../testdata/edgecases"} {
-		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			t.Run(filepath.Base(folder)+"/"+filepath.Base(file), func(t *testing.T) {
-				for _, c := range readReplayCases(t, file) {
-					c.replay(t)
-				}
-			})
-		}
+	for _, folder := range []string{"decisions", "edgecases"} {
+		t.Run(folder, func(t *testing.T) {
+			cases, _ := readCases(t, folder)
+			for i := range cases {
+				replayCase(t, &cases[i])
+			}
+		})
 	}
 }
 
-// replayCase is what a replay needs of a case in testdata/decisions and
-// testdata/edgecases; its other members are for other tests.
-type replayCase struct {
-	Name        string          `json:"name"`
-	Definitions json.RawMessage `json:"definitions"`
-	Subject     replaySubject   `json:"subject"`
-	Stored      *replayStored   `json:"stored"`
-	Selection   flags.Selection `json:"selection"`
-	At          *time.Time      `json:"at"`
-}
-
-type replaySubject struct {
-	DistinctID      string                      `json:"distinct_id"`
-	AnonymousID     string                      `json:"anon_distinct_id"`
-	DeviceID        string                      `json:"device_id"`
-	Groups          map[string]string           `json:"groups"`
-	Person          flags.Properties            `json:"person_properties"`
-	GroupProperties map[string]flags.Properties `json:"group_properties"`
-	Located         flags.Properties            `json:"located"`
-	LocatedByPeer   bool                        `json:"located_by_peer"`
-	Partial         bool                        `json:"partial"`
-}
-
-type replayStored struct {
-	Person           flags.Properties            `json:"person"`
-	CreatedAt        time.Time                   `json:"created_at"`
-	Groups           map[string]flags.Properties `json:"groups"`
-	Cohorts          []int64                     `json:"cohorts"`
-	Overrides        map[string]string           `json:"overrides"`
-	Failure          flags.ReasonCode            `json:"failure"`
-	OverridesFailure flags.ReasonCode            `json:"overrides_failure"`
-}
-
-func readReplayCases(t *testing.T, file string) []replayCase {
+// replayCase explains and replays every flag of a case, and one that is not
+// there.
+func replayCase(t *testing.T, c *testCase) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var cases []replayCase
-	if err := dec.Decode(&cases); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	return cases
-}
-
-// replay explains and replays every flag of a case.
-func (c *replayCase) replay(t *testing.T) {
-	t.Helper()
-	if c.Definitions == nil {
-		return
-	}
-	d, err := flags.ParseDefinitions(c.Definitions)
+	d, err := flags.ParseDefinitions(c.Definition)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	in := c.Subject
-	sub := &flags.Subject{
-		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.DeviceID, Groups: in.Groups, Person: in.Person,
-		GroupProperties: in.GroupProperties, Located: in.Located, LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
-	}
+	sub := c.Subject.subject()
 	if c.Stored != nil {
 		stored := flags.Stored(*c.Stored)
 		sub.Stored = &stored
-	}
-	at := usualTime
-	if c.At != nil {
-		at = *c.At
 	}
 	set := flags.Compile(d)
 	keys := []string{"no such flag"}
@@ -168,7 +103,7 @@ func (c *replayCase) replay(t *testing.T) {
 		keys = append(keys, d.Flags[i].Key)
 	}
 	for _, key := range keys {
-		replays(t, set, key, sub, at, c.Selection)
+		replays(t, set, key, &sub, c.at(), c.Selection)
 	}
 }
 
@@ -315,7 +250,7 @@ func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
 	}
 	sub := tracedSubject()
 	for key, v := range map[string]any{
-		"text": "Abc1", "whole": int64(5), "float": 5.5, "version": "1.2.3-rc.1", "date": "2024-01-01", "list": []any{"a", int64(1)},
+		"text": "abc1", "whole": int64(5), "float": 5.5, "version": "1.2.3-rc.1", "date": "2024-01-01", "list": []any{"a", int64(1)},
 	} {
 		sub.Person[key] = v
 	}

@@ -92,6 +92,8 @@ var richSubjects = []string{
 	`{"distinct_id": "user-31", "anonymous_id": "anon", "groups": {"company": "acme", "project": ""}, "group_properties": {"company": {"tier": "Gold"}}, "located": {"$geoip_country_code": "NO"}, "located_by_peer": true}`,
 	`{"distinct_id": "user-61", "person": {"a": [1, "x", {"b": 1.0, "a": null}], "b": {"y": []}, "n": 18446744073709551616, "$browser": "Safari"}, "stored": {"person": {"a": true, "d": "-3d"}, "created_at": "2024-01-01T00:00:00Z", "groups": {"company": {"tier": "gold"}}, "cohorts": [3], "overrides": {"continuity": "kept"}, "failure": "", "overrides_failure": ""}}`,
 	`{"distinct_id": "x", "stored": {"person": null, "cohorts": null, "overrides": null, "failure": "database_unavailable", "overrides_failure": "hash_key_override_error"}}`,
+	`{"distinct_id": "u3", "person": {"a": 1e400, "b": [1e400], "n": -1e400, "d": 1e400, "v": 1e400}}`,
+	`{"distinct_id": "u4", "person": {"a": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`,
 	`{"distinct_id": "` + strings.Repeat("é", 201) + `", "person": {"v": " 01.2 ", "d": "2024-03-31 02:30", "n": "NaN", "a": "\u0000"}}`,
 }
 
@@ -111,6 +113,7 @@ func FuzzEvaluate(f *testing.F) {
 		f.Add([]byte(subject))
 	}
 	set := flags.Compile(parse(f, richDefinitions))
+	known := knownSubjects(f)
 	var out, selected, single flags.Decisions
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var in flags.TraceSubject
@@ -133,8 +136,47 @@ func FuzzEvaluate(f *testing.F) {
 			}
 			replays(t, set, d.Key, sub, usualTime, flags.Selection{Runtime: "all"})
 		}
+		if sub.Partial && sub.Stored == nil {
+			neverGuesses(t, set, sub, known)
+		}
 		regexp2.StopTimeoutClock()
 	})
+}
+
+// neverGuesses checks that what is decided for a partial subject stays so
+// whatever a store knows besides (decision 2).
+func neverGuesses(t *testing.T, set *flags.Set, partial *flags.Subject, known []flags.TraceSubject) {
+	t.Helper()
+	var decided, full flags.Decisions
+	set.Evaluate(partial, usualTime, &decided)
+	for i := range known {
+		other := &known[i].Subject
+		sub := *partial
+		sub.Partial = false
+		sub.Stored = &flags.Stored{Person: other.Person, Groups: other.GroupProperties, CreatedAt: usualTime.AddDate(0, -i, 0), Overrides: map[string]string{}}
+		if i%2 == 0 {
+			sub.Stored.Cohorts = []int64{3}
+			sub.Stored.Overrides["continuity"] = other.DistinctID
+		}
+		set.Evaluate(&sub, usualTime, &full)
+		for j := range decided.List {
+			d := &decided.List[j]
+			if f := full.Find(d.Key); d.Undecided == nil && (f.Enabled != d.Enabled || f.Variant != d.Variant || f.Failed() != d.Failed()) {
+				t.Errorf("%s is decided %v for a partial subject, and %v with what subject %d has stored", d.Key, d.Value(), f.Value(), i)
+			}
+		}
+	}
+}
+
+func knownSubjects(t testing.TB) []flags.TraceSubject {
+	t.Helper()
+	out := make([]flags.TraceSubject, len(richSubjects))
+	for i, s := range richSubjects {
+		if err := json.Unmarshal([]byte(s), &out[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
 }
 
 // traced are decisions as traces show them, by key.
@@ -153,6 +195,13 @@ func FuzzDefinitions(f *testing.F) {
 	for _, doc := range []string{richDefinitions, tracedDefinitions, surroundings, `{}`, `{"flags": null}`, `[]`, `{"projects": [{"id": 1, "api_key": "k"}]}`} {
 		f.Add([]byte(doc))
 	}
+	for _, flag := range parse(f, richDefinitions).Flags { // small ones, that mutations soon change
+		record, err := json.Marshal(flag)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(`{"flags": [` + string(record) + `]}`))
+	}
 	for _, folder := range []string{"decisions", "edgecases"} {
 		files, _ := filepath.Glob(filepath.Join("../testdata", folder, "*.json"))
 		for _, file := range files {
@@ -163,12 +212,7 @@ func FuzzDefinitions(f *testing.F) {
 	if err == nil {
 		f.Add(demo)
 	}
-	subjects := make([]flags.TraceSubject, len(richSubjects))
-	for i, s := range richSubjects {
-		if err := json.Unmarshal([]byte(s), &subjects[i]); err != nil {
-			f.Fatal(err)
-		}
-	}
+	subjects := knownSubjects(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_ = flags.IsFile(data)
 		_, _ = flags.ParsePayload(data, "key")
@@ -220,7 +264,7 @@ func checkDefinitions(t *testing.T, d flags.Definitions, subjects []flags.TraceS
 		t.Fatalf("the payload cannot be read: %v\n%s", err, payload)
 	}
 	again := flags.Compile(served)
-	same := comparable(&d, set, again)
+	same := servedAlike(&d, set, again)
 	var before, after flags.Decisions
 	for i := range subjects {
 		sub := &subjects[i].Subject
@@ -246,11 +290,11 @@ func checkDefinitions(t *testing.T, d flags.Definitions, subjects []flags.TraceS
 	}
 }
 
-// comparable are the flags whose answer a payload must not change: those that
+// servedAlike are the flags whose answer a payload must not change: those that
 // are served, together with all flags and cohorts that they lean on. Left out of
 // it are faulty and deleted flags, flags with encrypted payloads and those of
 // surveys (§1.8), and the members of lists (decision 5).
-func comparable(d *flags.Definitions, sets ...*flags.Set) map[string]bool {
+func servedAlike(d *flags.Definitions, sets ...*flags.Set) map[string]bool {
 	bad := map[string]bool{}
 	for _, set := range sets {
 		for _, fault := range set.Faults() {

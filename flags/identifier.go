@@ -55,7 +55,7 @@ func (e *evaluation) personIdentifier(f *compiledFlag) (id string, known bool) {
 		return e.distinct, true
 	}
 	loaded := sub.Stored != nil && sub.Stored.Overrides != nil
-	if !loaded && sub.Partial || sub.Stored != nil && sub.Stored.OverridesFailure != NoReason {
+	if !loaded && sub.Partial {
 		return "", false
 	}
 	if sub.AnonymousID != "" {

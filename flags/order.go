@@ -101,7 +101,11 @@ func (c *compiler) finishNeeds() {
 		case slotPerson:
 			needs.Located = needs.Located || s.located
 			if !s.distinct {
+				needs.asked = append(needs.asked, s.key)
 				needs.Person = append(needs.Person, s.key)
+			}
+			if s.initial != "" {
+				needs.Person = append(needs.Person, s.initial)
 			}
 		case slotGroup:
 			if s.groupType != "" && s.key != "$group_key" {
@@ -122,9 +126,13 @@ func (c *compiler) finishNeeds() {
 			continue
 		}
 		needs.Continuity = append(needs.Continuity, f.key())
-		needs.ContinuityMatters = needs.ContinuityMatters || f.hashMatters()
+		if f.hashMatters() {
+			needs.ContinuityMatters = true
+			needs.hashed = append(needs.hashed, int32(i))
+		}
 	}
 	sort.Strings(needs.Person)
+	needs.Person = slices.Compact(needs.Person)
 	slices.Sort(needs.Cohorts)
 	needs.GroupTypes = sortedKeys(groups)
 }
@@ -138,6 +146,22 @@ func (f *compiledFlag) hashMatters() bool {
 		}
 	}
 	return false
+}
+
+// continuityMatters reports whether the bucket of a continuity flag decides
+// something that is asked for. Only then are identifiers read and kept (§8.6).
+func (s *Set) continuityMatters(sel *Selection) bool {
+	return slices.ContainsFunc(s.needs.hashed, func(i int32) bool {
+		return s.flags[i].selected(sel) && s.asks(sel, i)
+	})
+}
+
+// asks reports whether a selection includes a flag, itself or as a dependency.
+func (s *Set) asks(sel *Selection, i int32) bool {
+	return sel.Keys == nil || slices.ContainsFunc(sel.Keys, func(key string) bool {
+		k, ok := s.byKey[key]
+		return ok && (k == i || s.flags[k].selected(sel) && slices.Contains(s.flags[k].deps, i))
+	})
 }
 
 // variantHashed reports whether a match of the condition needs a hash to

@@ -135,7 +135,7 @@ func (f *Flag) parse(n *node) {
 		f.Runtime = ""
 	}
 	contexts := n.at("evaluation_contexts")
-	if !n.has("evaluation_contexts") {
+	if contexts.value == nil {
 		contexts = n.at("evaluation_tags")
 	}
 	f.Contexts = contexts.texts()

@@ -108,7 +108,7 @@ func (p *Property) record() map[string]any {
 		kind = PersonProperty
 	}
 	out := map[string]any{"key": p.Key, "type": string(kind), "operator": string(p.Operator.orDefault(kind))}
-	if p.HasValue {
+	if p.hasValue() {
 		out["value"] = jsonValue{p.Value}
 	}
 	if p.GroupType != nil {
@@ -124,6 +124,10 @@ func (p *Property) record() map[string]any {
 }
 
 func (n *CohortNode) record() any {
+	if n.Unsupported {
+		negated := n.Leaf != nil && n.Leaf.Negated
+		return map[string]any{"type": "behavioral", "key": "", "negation": negated}
+	}
 	if n.Leaf != nil {
 		return n.Leaf.record()
 	}

@@ -33,7 +33,8 @@ type Set struct {
 // Needs says which facts beyond the request could change an answer: what is
 // not needed does not have to be looked up.
 type Needs struct {
-	// Person are the person properties that conditions ask for, sorted.
+	// Person are the person properties that conditions ask for, and those that
+	// stand in for a missing $initial_ one (§8.2), sorted.
 	Person []string
 	// CreatedAt: some condition asks when the person was first seen.
 	CreatedAt bool
@@ -47,6 +48,9 @@ type Needs struct {
 	// ContinuityMatters says that the bucket of one of them decides (§8.6).
 	Continuity        []string
 	ContinuityMatters bool
+
+	asked  []string // Person without the stand-ins
+	hashed []int32  // the continuity flags whose bucket decides
 }
 
 // PersonCovered reports whether the request's properties alone answer all that
@@ -55,7 +59,7 @@ func (n *Needs) PersonCovered(request Properties) bool {
 	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
 		return false
 	}
-	for _, key := range n.Person {
+	for _, key := range n.asked {
 		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
 			return false
 		}

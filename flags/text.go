@@ -14,7 +14,8 @@ const maxDepth = 128
 // above the int64 range), finite float64, []any, map[string]any. A value that already has that form is returned as it
 // is, without allocation. NaN and the infinities become nil, as in JSON. A float32 becomes the number that its shortest
 // decimal form names. A json.Number is read as the flags service reads that literal: integers that fit stay integers,
-// "-0" and everything else is a float. A value of any other type is returned unchanged; it has no text form (§4.2).
+// "-0" and everything else is a float. A value of any other type, or nested beyond maxDepth,
+// becomes unsupported.
 func normalize(v any) any {
 	if canonical(v, maxDepth) {
 		return v
@@ -32,7 +33,7 @@ func canonical(v any, depth int) bool {
 		return x > math.MaxInt64
 	case []any:
 		if depth == 0 {
-			return true // appendText refuses it
+			return false
 		}
 		for _, e := range x {
 			if !canonical(e, depth-1) {
@@ -42,7 +43,7 @@ func canonical(v any, depth int) bool {
 		return true
 	case map[string]any:
 		if depth == 0 {
-			return true
+			return false
 		}
 		for _, e := range x {
 			if !canonical(e, depth-1) {
@@ -87,6 +88,7 @@ func convert(v any, depth int) any {
 		if n, ok := literal(string(x)); ok {
 			return n
 		}
+		return unsupported{}
 	case []string:
 		list := make([]any, len(x))
 		for i, e := range x {
@@ -95,7 +97,7 @@ func convert(v any, depth int) any {
 		return list
 	case []any:
 		if depth == 0 {
-			return v
+			return unsupported{}
 		}
 		list := make([]any, len(x))
 		for i, e := range x {
@@ -104,16 +106,22 @@ func convert(v any, depth int) any {
 		return list
 	case map[string]any:
 		if depth == 0 {
-			return v
+			return unsupported{}
 		}
 		object := make(map[string]any, len(x))
 		for k, e := range x {
 			object[k] = convert(e, depth-1)
 		}
 		return object
+	case nil, bool, string, int64:
+	default:
+		return unsupported{}
 	}
 	return v
 }
+
+// unsupported stands for a value that JSON has not, or that is nested too deeply. It has no text and equals nothing.
+type unsupported struct{}
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 

@@ -192,7 +192,7 @@ type jsonValue struct{ Value any }
 func (v jsonValue) MarshalJSON() ([]byte, error) {
 	text, ok := appendText(nil, []any{normalize(v.Value)})
 	if !ok {
-		return []byte(`"(not a JSON value)"`), nil
+		return []byte(`{"$unsupported":true}`), nil
 	}
 	return text[1 : len(text)-1], nil
 }
@@ -204,6 +204,10 @@ func (v *jsonValue) UnmarshalJSON(data []byte) error {
 	var raw any
 	if err := dec.Decode(&raw); err != nil {
 		return err
+	}
+	if obj, ok := raw.(map[string]any); ok && len(obj) == 1 && obj["$unsupported"] == true {
+		v.Value = unsupported{}
+		return nil
 	}
 	v.Value = normalizeTree(raw)
 	return nil

@@ -1,0 +1,105 @@
+package flags
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spaolacci/murmur3"
+)
+
+// TestFlags_2_6_Buckets computes the vectors of testdata/buckets.json.
+func TestFlags_2_6_Buckets(t *testing.T) {
+	data, err := os.ReadFile("../testdata/buckets.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		SHA1 []struct {
+			Input  string  `json:"input"`
+			N      uint64  `json:"n"`
+			Bucket float64 `json:"bucket"`
+		} `json:"sha1"`
+		Named []struct {
+			Kind, Key, Identifier string
+			Bucket                float64
+		} `json:"named"`
+		Thresholds []struct {
+			Percentages []float64 `json:"percentages"`
+			Boundaries  []float64 `json:"boundaries"`
+		} `json:"thresholds"`
+		Murmur3 []struct {
+			Input  string  `json:"input"`
+			Sum64  string  `json:"sum64"`
+			Bucket float64 `json:"bucket"`
+		} `json:"murmur3"`
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	if len(vectors.SHA1) < 26 || len(vectors.Named) == 0 || len(vectors.Thresholds) < 6 || len(vectors.Murmur3) == 0 {
+		t.Fatal("vectors are missing")
+	}
+	for _, v := range vectors.SHA1 {
+		if got := hashSHA1([]byte(v.Input)); got != v.Bucket {
+			t.Errorf("hashSHA1(%q) = %v, want %v", v.Input, got, v.Bucket)
+		}
+		divisor := float64(uint64(0xFFFFFFFFFFFFFFF))
+		if got := float64(v.N) / divisor; got != v.Bucket {
+			t.Errorf("%d over 15 Fs = %v, want %v: the vector is wrong", v.N, got, v.Bucket)
+		}
+	}
+	kinds := map[string]func(key, identifier string) float64{
+		"rollout": func(key, identifier string) float64 { return Bucket(SHA1, key, identifier) },
+		"variant": func(key, identifier string) float64 { return VariantBucket(SHA1, key, identifier) },
+		"holdout": func(_, identifier string) float64 { return HoldoutBucket(identifier) },
+	}
+	for _, v := range vectors.Named {
+		if got := kinds[v.Kind](v.Key, v.Identifier); got != v.Bucket {
+			t.Errorf("%s bucket of %q under %q = %v, want %v", v.Kind, v.Identifier, v.Key, got, v.Bucket)
+		}
+	}
+	for _, v := range vectors.Thresholds {
+		if got := boundaries(v.Percentages); !cmp.Equal(got, v.Boundaries) {
+			t.Errorf("boundaries of the shares %v = %v, want %v", v.Percentages, got, v.Boundaries)
+		}
+		if got := rolloutShare(t, v.Percentages[0]); got != v.Boundaries[0] {
+			t.Errorf("a rollout of %v is compared with %v, want %v", v.Percentages[0], got, v.Boundaries[0])
+		}
+	}
+	for _, v := range vectors.Murmur3 {
+		if got := fmt.Sprintf("%016x", murmur3.Sum64([]byte(v.Input))); got != v.Sum64 {
+			t.Errorf("murmur3.Sum64(%q) = %s, want %s", v.Input, got, v.Sum64)
+		}
+		if got := hashMurmur3([]byte(v.Input)); got != v.Bucket {
+			t.Errorf("hashMurmur3(%q) = %v, want %v", v.Input, got, v.Bucket)
+		}
+	}
+	if got := Bucket(Murmur3, "beta-search", "user-17"); got != vectors.Murmur3[0].Bucket {
+		t.Errorf("Bucket(Murmur3, …) = %v, want %v", got, vectors.Murmur3[0].Bucket)
+	}
+}
+
+// boundaries are those of the variants of a compiled flag.
+func boundaries(shares []float64) []float64 {
+	f := Flag{ID: 1, Key: "f", Active: true}
+	for i, p := range shares {
+		f.Variants = append(f.Variants, Variant{Key: fmt.Sprint(i), Rollout: p})
+	}
+	var out []float64
+	for _, v := range Compile(Definitions{Flags: []Flag{f}}).flags[0].variants {
+		out = append(out, v.below)
+	}
+	return out
+}
+
+// rolloutShare is what a bucket is compared with, as an explanation shows it.
+func rolloutShare(t *testing.T, percentage float64) float64 {
+	t.Helper()
+	set := Compile(Definitions{Flags: []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Rollout: &percentage}}}}})
+	trace := set.Explain("f", &Subject{DistinctID: "u"}, time.Unix(0, 0), Selection{})
+	return trace.Flags[0].Conditions[0].Rollout.Share
+}

@@ -1,0 +1,125 @@
+package flags_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// exampleDefinitions are as a definitions payload carries them.
+const exampleDefinitions = `{"flags": [
+	{"id": 1, "key": "beta-search", "active": true, "filters": {"groups": [
+		{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro", "team"]}]}
+	]}},
+	{"id": 2, "key": "checkout-layout", "active": true, "filters": {
+		"groups": [{"properties": [{"key": "age", "type": "person", "operator": "gte", "value": 18}], "rollout_percentage": 90}],
+		"multivariate": {"variants": [{"key": "control", "rollout_percentage": 50}, {"key": "wide", "rollout_percentage": 50}]},
+		"payloads": {"wide": "{\"columns\": 3}"}
+	}}
+]}`
+
+// A flag file and three calls: read it, compile it, evaluate.
+func Example() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set := flags.Compile(d)
+	for _, fault := range set.Faults() {
+		fmt.Println("fault:", fault)
+	}
+
+	subject := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "Pro", "age": 36}}
+	var answers flags.Decisions // use it again and nothing more is allocated
+	set.Evaluate(subject, time.Now(), &answers)
+	for i := range answers.List {
+		d := &answers.List[i]
+		fmt.Println(d.Key, "is", d.Value(), "because", d.Reason.Description())
+		if d.Payload != nil {
+			fmt.Println("with", string(d.Payload))
+		}
+	}
+	// Output:
+	// beta-search is true because Matched condition set 1
+	// checkout-layout is wide because Matched condition set 1
+	// with "{\"columns\": 3}"
+}
+
+// A Decider answers requests by API key. It asks a Source for definitions and
+// People for what is stored.
+func ExampleNewDecider() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	people := &flags.Memory{}
+	people.AddPerson(1, time.Now(), flags.Properties{"plan": "team"}, nil, "user-61")
+	decider, err := flags.NewDecider(flags.DeciderConfig{
+		Source: flags.Static("phc_demo", flags.Project{ID: 1, Name: "demo"}, d),
+		People: people,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	request := &flags.Request{APIKey: "phc_demo", Subject: flags.Subject{DistinctID: "user-61"}}
+	var answer flags.Answer
+	if err := decider.Decide(context.Background(), request, &answer); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("beta-search:", answer.Decisions.Find("beta-search").Enabled)
+	fmt.Println("checkout-layout:", answer.Decisions.Find("checkout-layout").Enabled)
+	// Output:
+	// beta-search: true
+	// checkout-layout: false
+}
+
+// Explain tells what a flag looked at and what decided.
+func ExampleSet_Explain() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	subject := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"age": "36"}}
+	at := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	fmt.Print(flags.Compile(d).Explain("checkout-layout", subject, at, flags.Selection{}))
+	// Output:
+	// flag "checkout-layout" at 2024-05-01T12:00:00Z
+	//   answer: "wide" (condition_match: Matched condition set 1)
+	//   because: condition 1 of 1 matched: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9; variant wide by bucket 0.5698252224547713
+	//   condition 1, about a person: condition_match
+	//     person property "age" gte 18.0; saw "36" (string, request): yes
+	//     rollout: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9
+	//     variant: sha1 of "checkout-layout.user-61variant" is 0.5698252224547713: wide
+}
+
+// For a partial subject a property that nobody supplied is unknown, not
+// missing: a flag that could change with it is not decided.
+func ExampleSubject_partial() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	subject := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "free"}, Partial: true}
+	var answers flags.Decisions
+	flags.Compile(d).Evaluate(subject, time.Now(), &answers)
+	for i := range answers.List {
+		d := &answers.List[i]
+		if d.Undecided != nil {
+			fmt.Println(d.Key, "-", d.Undecided)
+			continue
+		}
+		fmt.Println(d.Key, d.Enabled)
+	}
+	// Output:
+	// beta-search false
+	// checkout-layout - not decided: unknown person property "age"
+}

@@ -1,0 +1,224 @@
+package flags_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// TestFlags_Decision2_PartialLaw: what a partial subject decides holds for
+// every completion of what is unknown, and a full subject decides everything.
+func TestFlags_Decision2_PartialLaw(t *testing.T) {
+	const definitions, completions = 10000, 6
+	decided, undecided := 0, 0
+	shortest := ""
+	for seed := int64(0); seed < definitions; seed++ {
+		g := generator{rand.New(rand.NewSource(seed))}
+		d := g.definitions()
+		set := flags.Compile(d)
+		partial := g.subject(&d)
+		var known flags.Decisions
+		set.Evaluate(&partial, testAt, &known)
+		for n := 0; n < completions; n++ {
+			full := g.complete(partial, &d)
+			fullSet := set
+			if d.StaticCohorts == nil && n%2 == 0 { // where the others are, these may exist
+				there := d
+				there.StaticCohorts = []int64{4, 5}
+				fullSet = flags.Compile(there)
+			}
+			var out flags.Decisions
+			fullSet.Evaluate(&full, testAt, &out)
+			if len(out.List) != len(known.List) {
+				t.Fatalf("seed %d: %d flags answered, partial %d", seed, len(out.List), len(known.List))
+			}
+			for i := range out.List {
+				want, got := &known.List[i], &out.List[i]
+				problem := ""
+				switch {
+				case got.Undecided != nil:
+					problem = "a full subject is not decided"
+				case want.Undecided != nil:
+					undecided++
+				case got.Enabled != want.Enabled || got.Variant != want.Variant ||
+					d.StaticCohorts != nil && got.Failed() != want.Failed():
+					problem = "a completion changes a decided flag"
+				default:
+					decided++
+				}
+				if problem == "" {
+					continue
+				}
+				text := report(problem, seed, &d, &partial, &full, want, got)
+				if shortest == "" || len(text) < len(shortest) {
+					shortest = text
+				}
+			}
+		}
+	}
+	if shortest != "" {
+		t.Error(shortest)
+	}
+	if total := decided + undecided; decided < total/4 || undecided < total/10 {
+		t.Errorf("%d decided, %d undecided: the cases are too much alike", decided, undecided)
+	}
+}
+
+func report(problem string, seed int64, d *flags.Definitions, partial, full *flags.Subject, want, got *flags.Decision) string {
+	js := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(data)
+	}
+	return fmt.Sprintf("%s: seed %d, flag %s\npartial: %s\nfull:    %s\nflags: %s\ncohorts: %+v static %v\npartial subject: %s\nfull subject:    %s",
+		problem, seed, want.Key, show(want), show(got), js(d.Flags), d.Cohorts, d.StaticCohorts, js(flags.TraceSubject{Subject: *partial}), js(flags.TraceSubject{Subject: *full}))
+}
+
+// TestFlags_AgreementLaw: an explanation, its replay from JSON, a flag decided
+// alone and the definitions as served all give the answer of Evaluate.
+func TestFlags_AgreementLaw(t *testing.T) {
+	var shortest string
+	for seed := int64(0); seed < 5000; seed++ {
+		g := generator{rand.New(rand.NewSource(seed))}
+		d := g.definitions()
+		d.Cohorts[3] = flags.Cohort{Static: true} // lists are not served
+		set := flags.Compile(d)
+		partial := g.subject(&d)
+		full := g.complete(partial, &d)
+		for _, sub := range []*flags.Subject{&partial, &full} {
+			var all flags.Decisions
+			set.Evaluate(sub, testAt, &all)
+			for name, answers := range otherWays(t, set, &d, sub, &all) {
+				for i := range all.List {
+					want, got := &all.List[i], answers[i]
+					if got.Enabled == want.Enabled && got.Variant == want.Variant && got.Reason == want.Reason && (got.Undecided == nil) == (want.Undecided == nil) {
+						continue
+					}
+					if text := report(name, seed, &d, sub, sub, want, &got); shortest == "" || len(text) < len(shortest) {
+						shortest = text
+					}
+				}
+			}
+		}
+	}
+	if shortest != "" {
+		t.Error(shortest)
+	}
+}
+
+// otherWays decides the flags of an answer in every other way there is.
+func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Subject, all *flags.Decisions) map[string][]flags.Decision {
+	t.Helper()
+	out := map[string][]flags.Decision{}
+	payload, err := d.Payload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := flags.ParseDefinitions(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served, alone flags.Decisions
+	flags.Compile(read).Evaluate(sub, testAt, &served)
+	// An unknown cohort may exist elsewhere; the payload says that it does not.
+	sameKnowledge := !sub.Partial || d.StaticCohorts != nil
+	for i := range all.List {
+		want := all.List[i]
+		trace := set.Explain(want.Key, sub, testAt, flags.Selection{})
+		told := trace.Decision
+		explained := flags.Decision{Key: want.Key, Enabled: told.Enabled, Variant: told.Variant, Undecided: told.Undecided}
+		if told.Code == want.Reason.Code.String() && told.Condition == want.Reason.Condition && told.Description == want.Reason.Description() {
+			explained.Reason = want.Reason // the note in it is not exported
+		}
+		out["explained"] = append(out["explained"], explained)
+		data, err := json.Marshal(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again flags.Trace
+		if err := json.Unmarshal(data, &again); err != nil {
+			t.Fatalf("a trace cannot be read again: %v", err)
+		}
+		replayed, _ := set.Replay(&again)
+		out["replayed"] = append(out["replayed"], replayed)
+		single, _ := set.EvaluateFlag(want.Key, sub, testAt, &alone)
+		out["alone"] = append(out["alone"], single)
+		if found := served.Find(want.Key); found == nil {
+			t.Fatalf("%s is not served: %s", want.Key, payload)
+		} else if sameKnowledge {
+			out["served"] = append(out["served"], *found)
+		} else {
+			out["served"] = append(out["served"], want)
+		}
+	}
+	return out
+}
+
+// TestFlags_8_1_NeedsLaw: stored facts that a Set does not need change nothing,
+// and none matter when the request covers all that is asked of the person.
+func TestFlags_8_1_NeedsLaw(t *testing.T) {
+	shortest := ""
+	for seed := int64(0); seed < 10000; seed++ {
+		g := generator{rand.New(rand.NewSource(seed))}
+		d := g.definitions()
+		set := flags.Compile(d)
+		full := g.complete(g.subject(&d), &d)
+		needed := full
+		needed.Stored = onlyNeeded(set.Needs(), full.Stored)
+		if set.Needs().PersonCovered(full.Person) {
+			needed.Stored = &flags.Stored{Groups: needed.Stored.Groups}
+		}
+		var all, some flags.Decisions
+		set.Evaluate(&full, testAt, &all)
+		set.Evaluate(&needed, testAt, &some)
+		for i := range all.List {
+			want, got := &all.List[i], &some.List[i]
+			if want.Enabled == got.Enabled && want.Variant == got.Variant && want.Reason == got.Reason {
+				continue
+			}
+			text := report("a fact that is not needed changes an answer", seed, &d, &full, &needed, want, got)
+			if shortest == "" || len(text) < len(shortest) {
+				shortest = text
+			}
+		}
+	}
+	if shortest != "" {
+		t.Error(shortest)
+	}
+}
+
+// onlyNeeded is what a store returns that reads no more than it has to.
+func onlyNeeded(n *flags.Needs, all *flags.Stored) *flags.Stored {
+	out := &flags.Stored{Person: flags.Properties{}, Groups: map[string]flags.Properties{}}
+	for _, key := range n.Person {
+		if v, ok := all.Person[key]; ok {
+			out.Person[key] = v
+		}
+	}
+	for _, groupType := range n.GroupTypes {
+		out.Groups[groupType] = all.Groups[groupType]
+	}
+	for _, id := range all.Cohorts {
+		if slices.Contains(n.Cohorts, id) {
+			out.Cohorts = append(out.Cohorts, id)
+		}
+	}
+	if n.CreatedAt {
+		out.CreatedAt = all.CreatedAt
+	}
+	if n.ContinuityMatters {
+		out.Overrides = map[string]string{}
+		for _, key := range n.Continuity {
+			if id, ok := all.Overrides[key]; ok {
+				out.Overrides[key] = id
+			}
+		}
+	}
+	return out
+}
