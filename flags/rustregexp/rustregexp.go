@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"errors"
@@ -11,26 +11,26 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// maxPatternLength is the longest pattern that is compiled, in bytes.
-const maxPatternLength = 16 << 10
+// maxLength is the longest pattern that is compiled, in bytes.
+const maxLength = 16 << 10
 
-// patternResult is the outcome of looking for a pattern.
-type patternResult uint8
+// Result is the outcome of looking for a pattern.
+type Result uint8
 
 const (
-	patternMiss    patternResult = iota // not in the text
-	patternHit                          // in the text
-	patternTimeout                      // undecided within the limits; counts as no match for regex and not_regex alike
+	Miss    Result = iota // not in the text
+	Hit                   // in the text
+	Timeout               // undecided within the limits; counts as no match for regex and not_regex alike
 )
 
-// pattern is a compiled filter value of the operators regex and not_regex: Rust syntax, as the crate
+// Pattern is a compiled filter value of the operators regex and not_regex: Rust syntax, as the crate
 // fancy_regex reads it (§4.5 "Regex engine"). It is safe for concurrent use.
 //
 // Patterns run on package regexp, in time linear in the text and without allocating. What that
 // cannot do (look-around, back-references, atomic groups, conditions, one-sided word boundaries)
 // runs on a backtracking engine with limits. \b runs on the first for text in ASCII, where
 // its two meanings agree, and on the second for other text.
-type pattern struct {
+type Pattern struct {
 	plain      string
 	start, end bool // plain must stand at the start, at the end of the text
 	linear     *regexp.Regexp
@@ -40,36 +40,36 @@ type pattern struct {
 
 var timedOutPatterns atomic.Uint64
 
-// patternTimeouts returns how many searches of this process ended as patternTimeout.
-func patternTimeouts() uint64 { return timedOutPatterns.Load() }
+// Timeouts returns how many searches of this process ended as Timeout.
+func Timeouts() uint64 { return timedOutPatterns.Load() }
 
-// compilePattern prepares a pattern. An error says what is wrong and at which byte of the pattern:
+// Compile prepares a pattern. An error says what is wrong and at which byte of the pattern:
 // bad syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, or a compiled
 // size above about 10 MiB (the limits of fancy_regex, but for the length).
-func compilePattern(rust string) (*pattern, error) {
-	if len(rust) > maxPatternLength {
-		return nil, fmt.Errorf("pattern: %d bytes are more than %d", len(rust), maxPatternLength)
+func Compile(rust string) (*Pattern, error) {
+	if len(rust) > maxLength {
+		return nil, fmt.Errorf("pattern: %d bytes are more than %d", len(rust), maxLength)
 	}
 	if !utf8.ValidString(rust) {
 		return nil, fmt.Errorf("pattern: not valid UTF-8")
 	}
-	tree, refs, err := parsePattern(rust)
+	tree, refs, err := parse(rust)
 	if err != nil {
 		return nil, err
 	}
 	tree = withoutTrailingLook(tree)
-	analysis := &patternAnalysis{refs: refs, groups: make(map[int]patternFacts)}
+	analysis := &analyzer{refs: refs, groups: make(map[int]nodeFacts)}
 	facts, err := analysis.node(tree)
 	if err != nil {
 		return nil, err
 	}
-	if facts.size > maxPatternSize {
-		return nil, errPatternTooBig
+	if facts.size > maxSize {
+		return nil, errTooBig
 	}
 	if text, start, end, ok := plainText(tree); ok {
-		return &pattern{plain: text, start: start, end: end}, nil
+		return &Pattern{plain: text, start: start, end: end}, nil
 	}
-	p := &pattern{asciiOnly: analysis.boundary}
+	p := &Pattern{asciiOnly: analysis.boundary}
 	if !analysis.backtrack {
 		if p.linear, err = compileLinear(tree, p.asciiOnly); err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func compilePattern(rust string) (*pattern, error) {
 	return p, nil
 }
 
-func compileLinear(tree *patternNode, ascii bool) (*regexp.Regexp, error) {
+func compileLinear(tree *node, ascii bool) (*regexp.Regexp, error) {
 	text, err := newLinearWriter(ascii).text(tree)
 	if err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func compileLinear(tree *patternNode, ascii bool) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// find looks for the pattern anywhere in text, which must be valid UTF-8.
-func (p *pattern) find(text string) patternResult {
+// Find looks for the pattern anywhere in text, which must be valid UTF-8.
+func (p *Pattern) Find(text string) Result {
 	switch {
 	case p.linear != nil && (!p.asciiOnly || isASCII(text)):
 		return hitIf(p.linear.MatchString(text))
@@ -115,7 +115,7 @@ func (p *pattern) find(text string) patternResult {
 // backtrack searches with the backtracking engine, whose only errors are that its time or its stack
 // ran out. Time also runs out when the machine is too busy to run this goroutine, or the engine's
 // clock, for so long: so that load does not change an answer, a search gets a second chance.
-func (p *pattern) backtrack(text string) patternResult {
+func (p *Pattern) backtrack(text string) Result {
 	if len(text) <= maxBacktrackingText {
 		for range 2 {
 			found, err := p.engine.MatchString(text)
@@ -128,14 +128,14 @@ func (p *pattern) backtrack(text string) patternResult {
 		}
 	}
 	timedOutPatterns.Add(1)
-	return patternTimeout
+	return Timeout
 }
 
-func hitIf(found bool) patternResult {
+func hitIf(found bool) Result {
 	if found {
-		return patternHit
+		return Hit
 	}
-	return patternMiss
+	return Miss
 }
 
 func isASCII(text string) bool {

@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"errors"
@@ -11,28 +11,28 @@ import (
 // maxWritten bounds the text handed to an engine, in bytes.
 const maxWritten = 8 << 20
 
-// patternWriter writes a tree in an engine's own syntax.
-type patternWriter struct {
+// writer writes a tree in an engine's own syntax.
+type writer struct {
 	out   strings.Builder
 	full  bool // maxWritten is reached, the rest is dropped
-	write func(w *patternWriter, n *patternNode)
-	set   func(w *patternWriter, set runeSet)
+	write func(w *writer, n *node)
+	set   func(w *writer, set runeSet)
 	refs  map[int]bool // groups that must be captured
 	ascii bool         // only for ASCII text: other runes may be left out
 }
 
-var errPatternTooBig = errors.New("pattern: too big once compiled")
+var errTooBig = errors.New("pattern: too big once compiled")
 
 // text writes a tree and returns the result.
-func (w *patternWriter) text(n *patternNode) (string, error) {
+func (w *writer) text(n *node) (string, error) {
 	w.node(n)
 	if w.full {
-		return "", errPatternTooBig
+		return "", errTooBig
 	}
 	return w.out.String(), nil
 }
 
-func (w *patternWriter) put(parts ...string) {
+func (w *writer) put(parts ...string) {
 	for _, part := range parts {
 		if w.out.Len()+len(part) > maxWritten {
 			w.full = true
@@ -43,7 +43,7 @@ func (w *patternWriter) put(parts ...string) {
 }
 
 // node writes what both engines share and leaves the rest to write.
-func (w *patternWriter) node(n *patternNode) {
+func (w *writer) node(n *node) {
 	if w.full {
 		return
 	}
@@ -79,14 +79,14 @@ func (w *patternWriter) node(n *patternNode) {
 	}
 }
 
-func (w *patternWriter) wrap(open string, n *patternNode) {
+func (w *writer) wrap(open string, n *node) {
 	w.put(open)
 	w.node(n)
 	w.put(")")
 }
 
 // atom writes a node so that a quantifier applies to all of it.
-func (w *patternWriter) atom(n *patternNode) {
+func (w *writer) atom(n *node) {
 	if n.op == opSet {
 		w.node(n)
 		return
@@ -95,7 +95,7 @@ func (w *patternWriter) atom(n *patternNode) {
 }
 
 // counts writes a quantifier.
-func (w *patternWriter) counts(lo, hi int) {
+func (w *writer) counts(lo, hi int) {
 	switch {
 	case lo == 0 && hi == 1:
 		w.put("?")
@@ -125,7 +125,7 @@ func joined(set runeSet) runeSet {
 }
 
 // rune writes a literal. Beyond ASCII no engine reads a rune as anything but itself.
-func (w *patternWriter) rune(r rune) {
+func (w *writer) rune(r rune) {
 	switch {
 	case r >= utf8.RuneSelf:
 		w.put(string(r))
@@ -140,7 +140,7 @@ func (w *patternWriter) rune(r rune) {
 const alphanumerics = "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz"
 
 // class writes a set: a single rune, or a bracket class of ranges.
-func (w *patternWriter) class(set runeSet) {
+func (w *writer) class(set runeSet) {
 	if len(set) == 1 && set[0].lo == set[0].hi {
 		w.rune(set[0].lo)
 		return
@@ -157,11 +157,11 @@ func (w *patternWriter) class(set runeSet) {
 }
 
 // newLinearWriter writes for package regexp. Captures and greed do not matter to it.
-func newLinearWriter(ascii bool) *patternWriter {
-	return &patternWriter{write: writeLinear, set: writeLinearSet, ascii: ascii}
+func newLinearWriter(ascii bool) *writer {
+	return &writer{write: writeLinear, set: writeLinearSet, ascii: ascii}
 }
 
-func writeLinear(w *patternWriter, n *patternNode) {
+func writeLinear(w *writer, n *node) {
 	switch n.op {
 	case opGroup:
 		w.wrap("(?:", n.subs[0])
@@ -175,7 +175,7 @@ func writeLinear(w *patternWriter, n *patternNode) {
 }
 
 // linearRepeat writes a repetition; counts beyond what package regexp takes are written out piece by piece.
-func (w *patternWriter) linearRepeat(n *patternNode) {
+func (w *writer) linearRepeat(n *node) {
 	sub := n.subs[0]
 	step := maxLinearCount / sub.counted
 	if most := max(n.lo, n.hi); most <= step || most <= 1 {
@@ -203,7 +203,7 @@ func (w *patternWriter) linearRepeat(n *patternNode) {
 	pieces(n.hi-n.lo, true)
 }
 
-func writeLinearSet(w *patternWriter, set runeSet) {
+func writeLinearSet(w *writer, set runeSet) {
 	if w.ascii {
 		set = set.intersect(runeSet{{0, 0x7F}})
 	}

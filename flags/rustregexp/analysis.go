@@ -1,45 +1,45 @@
-package flags
+package rustregexp
 
-// A pattern is refused above maxPatternSize, the figure of Rust's own limit, reckoned as follows.
+// A pattern is refused above maxSize, the figure of Rust's own limit, reckoned as follows.
 // Rust spends some 80 bytes on each non-ASCII range of a class (\w{1000} is over its limit, \w{100}
 // is not) and some 32 on a step that takes one ASCII character. Steps are reckoned dearer here, for
 // Go's matcher takes time by their number: that leaves 20,480 of them.
 const (
-	maxPatternSize = 10 << 20 // bytes
-	stepSize       = 512      // bytes
-	rangeSize      = 80       // bytes
-	assertionSize  = 4 << 10  // bytes; word boundaries are long in the backtracking engine's syntax
+	maxSize       = 10 << 20 // bytes
+	stepSize      = 512      // bytes
+	rangeSize     = 80       // bytes
+	assertionSize = 4 << 10  // bytes; word boundaries are long in the backtracking engine's syntax
 )
 
 // maxLinearCount is how high package regexp counts in {n,m}, nested counts multiplied.
 const maxLinearCount = 1000
 
-// patternFacts say what a node needs. fixed and hard decide, as in fancy_regex, which look-behinds
+// nodeFacts say what a node needs. fixed and hard decide, as in fancy_regex, which look-behinds
 // are allowed: those that always look at the same number of runes, or hold nothing hard.
-type patternFacts struct {
+type nodeFacts struct {
 	min   int  // runes consumed at least
 	fixed bool // always min
 	hard  bool // not for a linear engine in Rust's eyes
-	size  int  // bytes, by the reckoning above; may exceed maxPatternSize by one
+	size  int  // bytes, by the reckoning above; may exceed maxSize by one
 }
 
-// patternAnalysis goes through a tree once, and leaves in each node its facts and counted, the
+// analyzer goes through a tree once, and leaves in each node its facts and counted, the
 // product of the nested counts that package regexp will see.
-type patternAnalysis struct {
-	refs      map[int]bool         // groups referred to
-	groups    map[int]patternFacts // groups passed so far
-	backtrack bool                 // something only a backtracking engine can do
-	boundary  bool                 // \b or \B, which package regexp has in ASCII only
+type analyzer struct {
+	refs      map[int]bool      // groups referred to
+	groups    map[int]nodeFacts // groups passed so far
+	backtrack bool              // something only a backtracking engine can do
+	boundary  bool              // \b or \B, which package regexp has in ASCII only
 }
 
-func (a *patternAnalysis) node(n *patternNode) (patternFacts, error) {
-	subs := make([]patternFacts, len(n.subs))
+func (a *analyzer) node(n *node) (nodeFacts, error) {
+	subs := make([]nodeFacts, len(n.subs))
 	n.counted = 1
 	own := stepSize
 	for i, sub := range n.subs {
 		facts, err := a.node(sub)
 		if err != nil {
-			return patternFacts{}, err
+			return nodeFacts{}, err
 		}
 		subs[i] = facts
 		own += facts.size
@@ -49,17 +49,17 @@ func (a *patternAnalysis) node(n *patternNode) (patternFacts, error) {
 	if n.op != opRepeat {
 		facts.size += own
 	}
-	facts.size = min(facts.size, maxPatternSize+1)
-	facts.min = min(facts.min, maxPatternSize)
+	facts.size = min(facts.size, maxSize+1)
+	facts.min = min(facts.min, maxSize)
 	if n.op == opLook && n.behind && !behindAllowed(n.subs[0], subs[0]) {
-		return facts, &patternError{n.pos, "look-behind of variable length around something that is not plain"}
+		return facts, &syntaxError{n.pos, "look-behind of variable length around something that is not plain"}
 	}
 	n.facts = facts
 	return facts, nil
 }
 
 // behindAllowed also allows alternatives that differ in length, each being looked for by itself.
-func behindAllowed(n *patternNode, facts patternFacts) bool {
+func behindAllowed(n *node, facts nodeFacts) bool {
 	if facts.fixed || !facts.hard {
 		return true
 	}
@@ -75,8 +75,8 @@ func behindAllowed(n *patternNode, facts patternFacts) bool {
 }
 
 // combine returns the facts of a node, its size without that of its parts unless it repeats one.
-func (a *patternAnalysis) combine(n *patternNode, subs []patternFacts) patternFacts {
-	facts := patternFacts{fixed: true}
+func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
+	facts := nodeFacts{fixed: true}
 	switch n.op {
 	case opSet:
 		facts.min = 1
@@ -92,7 +92,7 @@ func (a *patternAnalysis) combine(n *patternNode, subs []patternFacts) patternFa
 			facts.hard = facts.hard || sub.hard
 		}
 	case opAlternate:
-		facts = patternFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard}
+		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard}
 		for _, sub := range subs[1:] {
 			facts.fixed = facts.fixed && sub.fixed && facts.min == sub.min
 			facts.min = min(facts.min, sub.min)
@@ -101,14 +101,14 @@ func (a *patternAnalysis) combine(n *patternNode, subs []patternFacts) patternFa
 	case opRepeat:
 		facts = a.repeat(n, subs[0])
 	case opGroup:
-		facts = patternFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard || a.refs[n.group]}
+		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard || a.refs[n.group]}
 		a.groups[n.group] = facts
 	case opAtomic:
-		facts = patternFacts{min: subs[0].min, fixed: subs[0].fixed, hard: true}
+		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: true}
 		a.backtrack = true
 	case opBackref:
 		group := a.groups[n.group]
-		facts = patternFacts{min: group.min, fixed: group.fixed, hard: true}
+		facts = nodeFacts{min: group.min, fixed: group.fixed, hard: true}
 		a.backtrack = true
 	case opCondition:
 		cond, yes, no := subs[0], subs[1], subs[2]
@@ -133,7 +133,7 @@ func (a *patternAnalysis) combine(n *patternNode, subs []patternFacts) patternFa
 	return facts
 }
 
-func (a *patternAnalysis) repeat(n *patternNode, sub patternFacts) patternFacts {
+func (a *analyzer) repeat(n *node, sub nodeFacts) nodeFacts {
 	times := n.hi
 	if n.hi == unlimited {
 		times = n.lo + 1
@@ -141,7 +141,7 @@ func (a *patternAnalysis) repeat(n *patternNode, sub patternFacts) patternFacts 
 	if most := max(n.lo, n.hi); most > 1 {
 		n.counted = min(most, maxLinearCount/n.counted) * n.counted
 	}
-	return patternFacts{
+	return nodeFacts{
 		min:   sub.min * n.lo,
 		fixed: sub.fixed && n.lo == n.hi,
 		hard:  sub.hard,
@@ -151,7 +151,7 @@ func (a *patternAnalysis) repeat(n *patternNode, sub patternFacts) patternFacts 
 
 // withoutTrailingLook replaces a look-ahead at the very end of a pattern by what it looks at:
 // where only the existence of a match counts, that is the same, and needs no backtracking.
-func withoutTrailingLook(n *patternNode) *patternNode {
+func withoutTrailingLook(n *node) *node {
 	if n.op == opLook && !n.behind && !n.negated {
 		return n.subs[0]
 	}
@@ -160,17 +160,17 @@ func withoutTrailingLook(n *patternNode) *patternNode {
 	}
 	last := len(n.subs) - 1
 	if look := n.subs[last]; look.op == opLook && !look.behind && !look.negated {
-		subs := append(append([]*patternNode{}, n.subs[:last]...), look.subs[0])
-		return &patternNode{op: opConcat, subs: subs}
+		subs := append(append([]*node{}, n.subs[:last]...), look.subs[0])
+		return &node{op: opConcat, subs: subs}
 	}
 	return n
 }
 
 // plainText tells whether a pattern is nothing but text, possibly bound to the start or end.
-func plainText(n *patternNode) (text string, start, end, ok bool) {
+func plainText(n *node) (text string, start, end, ok bool) {
 	parts := n.subs
 	if n.op != opConcat {
-		parts = []*patternNode{n}
+		parts = []*node{n}
 	}
 	if n.op == opEmpty {
 		parts = nil

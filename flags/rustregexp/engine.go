@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 // Limits of the backtracking engine. fancy_regex allows 10,000 steps back; regexp2 can be bounded
 // by time and by the height of its stack only. Time is that of one of two tries, see backtrack.
 const (
-	patternTimeLimit    = 10 * time.Millisecond
-	patternClockPeriod  = 2 * time.Millisecond
+	timeLimit           = 10 * time.Millisecond
+	clockPeriod         = 2 * time.Millisecond
 	maxBacktrackStack   = 1 << 18 // integers, 2 MiB a running match
 	maxBacktrackingText = 1 << 20 // bytes
 )
 
 // A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's goroutine
 // runs from the first backtracking match until a second after the last.
-func init() { regexp2.SetTimeoutCheckPeriod(patternClockPeriod) }
+func init() { regexp2.SetTimeoutCheckPeriod(clockPeriod) }
 
 // compileEngine prepares a tree for regexp2, version 2 of the module: the maintained line, and the
 // one whose stack has a limit. Its default mode is meant, of which only the constructs that
 // writeEngine writes are used: classes come as plain ranges, text ends as \z.
-func compileEngine(tree *patternNode, refs map[int]bool) (*regexp2.Regexp, error) {
-	w := &patternWriter{write: writeEngine, set: writeEngineSet, refs: refs}
+func compileEngine(tree *node, refs map[int]bool) (*regexp2.Regexp, error) {
+	w := &writer{write: writeEngine, set: writeEngineSet, refs: refs}
 	text, err := w.text(tree)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func compileEngine(tree *patternNode, refs map[int]bool) (*regexp2.Regexp, error
 	if err != nil {
 		return nil, fmt.Errorf("pattern: %w", err)
 	}
-	re.MatchTimeout = patternTimeLimit
+	re.MatchTimeout = timeLimit
 	return re, nil
 }
 
@@ -43,7 +43,7 @@ func compileEngine(tree *patternNode, refs map[int]bool) (*regexp2.Regexp, error
 const engineWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200C\u200DⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉`
 
 // engineAssertions are the assertions that regexp2 lacks, by what stands to the left and to the right.
-var engineAssertions = map[patternOp]string{
+var engineAssertions = map[nodeOp]string{
 	opBoundary:      `(?:` + afterWord + notBeforeWord + `|` + notAfterWord + beforeWord + `)`,
 	opNotBoundary:   `(?:` + afterWord + beforeWord + `|` + notAfterWord + notBeforeWord + `)`,
 	opWordStart:     notAfterWord + beforeWord,
@@ -61,7 +61,7 @@ const (
 	notAfterWord  = `(?<![` + engineWord + `])`
 )
 
-func writeEngine(w *patternWriter, n *patternNode) {
+func writeEngine(w *writer, n *node) {
 	group := strconv.Itoa(n.group)
 	switch n.op {
 	case opGroup:
@@ -106,7 +106,7 @@ func writeEngine(w *patternWriter, n *patternNode) {
 
 // engineCondition writes a condition. An expression as condition consumes what it matches, unlike
 // regexp2's own, and is not entered again.
-func (w *patternWriter) engineCondition(n *patternNode) {
+func (w *writer) engineCondition(n *node) {
 	cond, yes, no := n.subs[0], n.subs[1], n.subs[2]
 	if cond.op == opExists {
 		w.put("(?(", strconv.Itoa(cond.group), ")")
@@ -125,7 +125,7 @@ func (w *patternWriter) engineCondition(n *patternNode) {
 	w.put(")")
 }
 
-func writeEngineSet(w *patternWriter, set runeSet) {
+func writeEngineSet(w *writer, set runeSet) {
 	switch {
 	case len(set) == 0:
 		w.put(`(?!)`)

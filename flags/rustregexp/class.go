@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import "unicode/utf8"
 
@@ -37,7 +37,7 @@ var asciiClasses = map[string]runeSet{
 
 // class reads a bracket class, from its "[". Its extent is found first, by counting brackets,
 // because that is how fancy_regex cuts out what it hands to regex-syntax.
-func (p *patternParser) class() (*patternNode, error) {
+func (p *parser) class() (*node, error) {
 	start := p.pos
 	p.pos++
 	var items []classItem
@@ -81,7 +81,7 @@ func (p *patternParser) class() (*patternNode, error) {
 	return setNode(set), nil
 }
 
-func (p *patternParser) classEscape() (classItem, error) {
+func (p *parser) classEscape() (classItem, error) {
 	if p.pos+1 < len(p.src) {
 		c := p.src[p.pos+1]
 		if r, ok := classEscapes[c]; ok {

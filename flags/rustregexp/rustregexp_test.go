@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"math/rand/v2"
@@ -11,21 +11,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// stopPatternClock ends the backtracking engine's clock goroutine, which else lives a second longer.
-func stopPatternClock() { regexp2.StopTimeoutClock() }
+// stopClock ends the backtracking engine's clock goroutine, which else lives a second longer.
+func stopClock() { regexp2.StopTimeoutClock() }
 
 func TestFlags_4_5_Regex(t *testing.T) {
-	defer stopPatternClock()
-	for _, v := range patternVectors {
-		p, err := compilePattern(v.pattern)
+	defer stopClock()
+	for _, v := range vectors {
+		p, err := Compile(v.pattern)
 		if err != nil {
 			t.Errorf("%s: %q: %v", v.source, v.pattern, err)
 			continue
 		}
-		if got := p.find(v.text); got != hitIf(v.want) {
+		if got := p.Find(v.text); got != hitIf(v.want) {
 			t.Errorf("%s: %q on %.60q: %d, want %v", v.source, v.pattern, v.text, got, v.want)
 		}
-		if got := onlyEngine(t, v.pattern).find(v.text); got != hitIf(v.want) && got != patternTimeout {
+		if got := onlyEngine(t, v.pattern).Find(v.text); got != hitIf(v.want) && got != Timeout {
 			t.Errorf("%s: %q on %.60q: the engine says %d, want %v", v.source, v.pattern, v.text, got, v.want)
 		}
 	}
@@ -49,25 +49,25 @@ func TestFlags_4_5_RegexInvalid(t *testing.T) {
 		{`(a)\k<1+0>`, 5}, {`(?P>n)`, 0}, {`(a)\g1`, 3}, {`(?(foo))`, 7}, {`(?(`, 3}, {`(?(?=a)b)`, 3},
 		{`a{3,2}`, 1}, {`x(?<=\ba+)`, 1}, {`(a+)(?<=\1)`, 4},
 	} {
-		_, err := compilePattern(v.pattern)
+		_, err := Compile(v.pattern)
 		if err == nil {
 			t.Errorf("%q compiled", v.pattern)
 			continue
 		}
-		fault, ok := err.(*patternError)
+		fault, ok := err.(*syntaxError)
 		if !ok || fault.pos != v.pos {
 			t.Errorf("%q: %v, want position %d", v.pattern, err, v.pos)
 		}
 	}
-	for _, pattern := range []string{"\xff", strings.Repeat("a", maxPatternLength+1)} {
-		if _, err := compilePattern(pattern); err == nil {
+	for _, pattern := range []string{"\xff", strings.Repeat("a", maxLength+1)} {
+		if _, err := Compile(pattern); err == nil {
 			t.Errorf("%.20q compiled", pattern)
 		}
 	}
 }
 
 func TestFlags_4_5_RegexErrorText(t *testing.T) {
-	_, err := compilePattern(`ab\y`)
+	_, err := Compile(`ab\y`)
 	if diff := cmp.Diff(`pattern: position 2: unknown escape \y`, err.Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -80,7 +80,7 @@ func hostilePatterns() []struct{ pattern, text string } {
 		{`(a+)+$`, as}, {`(a*)*b`, as}, {`(a|aa)+$`, as}, {`(.*)(.*)(.*)(.*)(.*)x`, as}, {`((((((a+)+)+)+)+)+)+$`, as},
 		{`(?!b)(a+)+$`, as}, {`(a|b|ab)*(?>c)`, as}, {`^(?=(a+)+!!)`, as}, {`(a*)*\1b`, as}, {`(?<=a*)+b`, as}, {`(\w+\s?)+\b\z`, "é" + as},
 		{`(?:a{1000}){1000}`, as}, {`\w{1000}`, as}, {`a{4294967296}`, as}, {`(?:a?){9000}b`, as[:300]},
-		{strings.Repeat("(?:", maxPatternGroups) + "a" + strings.Repeat("){10}", maxPatternGroups), as},
+		{strings.Repeat("(?:", maxGroups) + "a" + strings.Repeat("){10}", maxGroups), as},
 		{strings.Repeat("(", 5000), as}, {strings.Repeat("(a|", 63) + strings.Repeat(")*", 63), as[:100]},
 		{strings.Repeat("[", 8000), as}, {strings.Repeat("[", 249) + "a" + strings.Repeat("]", 249), as},
 		{"[" + strings.Repeat(`\w&&`, 4000) + "]", as}, {"[" + strings.Repeat(`\pL`, 5000) + "]", as},
@@ -91,11 +91,11 @@ func hostilePatterns() []struct{ pattern, text string } {
 }
 
 func TestFlags_4_5_RegexHostile(t *testing.T) {
-	defer stopPatternClock()
+	defer stopClock()
 	const patience = 5 * time.Second // of a loaded machine; a tenth of a second is usual
 	for _, v := range hostilePatterns() {
 		start := time.Now()
-		p, err := compilePattern(v.pattern)
+		p, err := Compile(v.pattern)
 		if took := time.Since(start); took > patience {
 			t.Errorf("%.40q took %v to compile", v.pattern, took)
 		}
@@ -103,7 +103,7 @@ func TestFlags_4_5_RegexHostile(t *testing.T) {
 			continue
 		}
 		start = time.Now()
-		p.find(v.text)
+		p.Find(v.text)
 		if took := time.Since(start); took > patience {
 			t.Errorf("%.40q took %v to search", v.pattern, took)
 		}
@@ -112,14 +112,14 @@ func TestFlags_4_5_RegexHostile(t *testing.T) {
 		`\w{1000}`, `(?:a{1000}){1000}`, `a{4294967296}`, strings.Repeat("(", 64) + strings.Repeat(")", 64),
 		strings.Repeat("[", 251) + "a" + strings.Repeat("]", 251),
 	} {
-		if _, err := compilePattern(pattern); err == nil {
+		if _, err := Compile(pattern); err == nil {
 			t.Errorf("%.40q compiled", pattern)
 		}
 	}
 	for _, pattern := range []string{ // rust-lang/regex: `\w{100}` is big but allowed; fancy_regex: 63 groups deep
-		`\w{100}`, strings.Repeat("(", 63) + strings.Repeat(")", 63), strings.Repeat("a", maxPatternLength),
+		`\w{100}`, strings.Repeat("(", 63) + strings.Repeat(")", 63), strings.Repeat("a", maxLength),
 	} {
-		if _, err := compilePattern(pattern); err != nil {
+		if _, err := Compile(pattern); err != nil {
 			t.Errorf("%.40q: %v", pattern, err)
 		}
 	}
@@ -131,31 +131,31 @@ func TestFlags_4_5_RegexTimeLimit(t *testing.T) {
 	text := strings.Repeat("a", 64) + "!"
 	for _, v := range []struct {
 		pattern, text string
-		want          patternResult
+		want          Result
 	}{
-		{`(?!b)(a|aa)+$`, text, patternTimeout},
-		{`(?i)(a|b|ab)*(?>c)`, strings.Repeat("ab", 27), patternTimeout}, // fancy, backtrack_limit
-		{`(a|aa)+$`, text, patternMiss},
-		{`(?!b)a+$`, text, patternMiss},
-		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText), patternHit},
-		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText+1), patternTimeout},
+		{`(?!b)(a|aa)+$`, text, Timeout},
+		{`(?i)(a|b|ab)*(?>c)`, strings.Repeat("ab", 27), Timeout}, // fancy, backtrack_limit
+		{`(a|aa)+$`, text, Miss},
+		{`(?!b)a+$`, text, Miss},
+		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText), Hit},
+		{`(?!b)a`, strings.Repeat("a", maxBacktrackingText+1), Timeout},
 	} {
-		p, err := compilePattern(v.pattern)
+		p, err := Compile(v.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, start := patternTimeouts(), time.Now()
-		if got := p.find(v.text); got != v.want {
+		before, start := Timeouts(), time.Now()
+		if got := p.Find(v.text); got != v.want {
 			t.Errorf("%q: %d, want %d", v.pattern, got, v.want)
 		}
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("%q took %v", v.pattern, took)
 		}
-		if counted := patternTimeouts() > before; counted != (v.want == patternTimeout) {
+		if counted := Timeouts() > before; counted != (v.want == Timeout) {
 			t.Errorf("%q: counted %v", v.pattern, counted)
 		}
 	}
-	stopPatternClock()
+	stopClock()
 	goleak.VerifyNone(t, ignore)
 }
 
@@ -183,14 +183,14 @@ func TestFlags_4_5_RegexWithoutAllocation(t *testing.T) {
 	for _, v := range []struct{ pattern, text string }{
 		{`@example\.com$`, "someone@example.com"}, {`(?i)^[\w.+-]+@\w+\.\w{2,}$`, "someone@example.com"}, {`\bsome`, "a some"},
 	} {
-		p, err := compilePattern(v.pattern)
+		p, err := Compile(v.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.find(v.text) != patternHit {
+		if p.Find(v.text) != Hit {
 			t.Errorf("%q missed", v.pattern)
 		}
-		if n := testing.AllocsPerRun(1000, func() { p.find(v.text) }); n > 0 {
+		if n := testing.AllocsPerRun(1000, func() { p.Find(v.text) }); n > 0 {
 			t.Errorf("%q: %v allocations", v.pattern, n)
 		}
 	}
@@ -198,7 +198,7 @@ func TestFlags_4_5_RegexWithoutAllocation(t *testing.T) {
 
 // Random patterns of a small language against the reference matcher, always the same ones.
 func TestFlags_4_5_RegexAgainstReference(t *testing.T) {
-	defer stopPatternClock()
+	defer stopClock()
 	random := rand.New(rand.NewPCG(4, 5))
 	forms := []string{"@", "(@)@\\1@", "(?:(@)@|@\\1)+", "(?>@|@)@", "(?<=@|@)@", "(@)?@(?(1)@|a)", "(?!@)@(?=@)b", "(?(@)@|@)", "(?<!@@)@"}
 	texts := []string{"", "a", "ab", "abc", "aab", "ba\nb", "a1 b", "aé b", "A b\n", "abab", "\r\n", "a\rb", "Kk\u212A", "ç1é", "bbb", "\n"}
@@ -211,16 +211,16 @@ func TestFlags_4_5_RegexAgainstReference(t *testing.T) {
 				continue
 			}
 			for range random.IntN(6) {
-				rust.WriteString(patternWords[random.IntN(len(patternWords))])
+				rust.WriteString(wordClasses[random.IntN(len(wordClasses))])
 			}
 		}
-		p, err := compilePattern(rust.String())
+		p, err := Compile(rust.String())
 		if err != nil {
 			continue
 		}
 		compiled++
 		for _, text := range texts {
-			againstReference(t, rust.String(), text, p.find(text))
+			againstReference(t, rust.String(), text, p.Find(text))
 		}
 	}
 	if compiled < 2000 {
@@ -229,7 +229,7 @@ func TestFlags_4_5_RegexAgainstReference(t *testing.T) {
 }
 
 func BenchmarkPattern(b *testing.B) {
-	defer stopPatternClock()
+	defer stopClock()
 	for _, v := range []struct{ name, pattern, text string }{
 		{"text", `@example\.com$`, "someone@example.com"},
 		{"linear", `^[\w.+-]+@[\w-]+\.\w{2,}$`, "someone@example.com"},
@@ -240,19 +240,19 @@ func BenchmarkPattern(b *testing.B) {
 		b.Run("compile/"+v.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := compilePattern(v.pattern); err != nil {
+				if _, err := Compile(v.pattern); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		p, err := compilePattern(v.pattern)
+		p, err := Compile(v.pattern)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run("find/"+v.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p.find(v.text)
+				p.Find(v.text)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"fmt"
@@ -13,47 +13,47 @@ import (
 // classes follow the crate regex-syntax 0.8, to which fancy_regex hands them. Groups are in
 // patterngroup.go, escapes in patternescape.go, bracket classes in patternclass.go.
 
-// maxPatternGroups is how deep groups may nest (fancy_regex refuses the 64th level).
-const maxPatternGroups = 63
+// maxGroups is how deep groups may nest (fancy_regex refuses the 64th level).
+const maxGroups = 63
 
-// patternOp says what a patternNode is.
-type patternOp uint8
+// nodeOp says what a node is.
+type nodeOp uint8
 
 const (
-	opEmpty         patternOp = iota
-	opSet                     // one rune of set
-	opConcat                  // subs in order
-	opAlternate               // the first of subs that matches
-	opRepeat                  // subs[0], lo to hi times
-	opGroup                   // subs[0], captured as group
-	opAtomic                  // subs[0], never entered again
-	opLook                    // subs[0], looked at without consuming; behind, negated
-	opBackref                 // the text of group; fold
-	opExists                  // group has matched
-	opCondition               // if subs[0] then subs[1] else subs[2]
-	opKeep                    // \K: moves the start of the match, which nobody reads here
-	opTextStart               // ^ \A
-	opContinue                // \G: where the search began, which here is the start
-	opTextEnd                 // $ \z
-	opLineStart               // (?m)^
-	opLineEnd                 // (?m)$
-	opLineStartCRLF           // (?Rm)^: a line ends at \r\n, \r or \n
-	opLineEndCRLF             // (?Rm)$
-	opBoundary                // \b
-	opNotBoundary             // \B
-	opWordStart               // \< \b{start}
-	opWordEnd                 // \> \b{end}
-	opHalfStart               // \b{start-half}
-	opHalfEnd                 // \b{end-half}
+	opEmpty         nodeOp = iota
+	opSet                  // one rune of set
+	opConcat               // subs in order
+	opAlternate            // the first of subs that matches
+	opRepeat               // subs[0], lo to hi times
+	opGroup                // subs[0], captured as group
+	opAtomic               // subs[0], never entered again
+	opLook                 // subs[0], looked at without consuming; behind, negated
+	opBackref              // the text of group; fold
+	opExists               // group has matched
+	opCondition            // if subs[0] then subs[1] else subs[2]
+	opKeep                 // \K: moves the start of the match, which nobody reads here
+	opTextStart            // ^ \A
+	opContinue             // \G: where the search began, which here is the start
+	opTextEnd              // $ \z
+	opLineStart            // (?m)^
+	opLineEnd              // (?m)$
+	opLineStartCRLF        // (?Rm)^: a line ends at \r\n, \r or \n
+	opLineEndCRLF          // (?Rm)$
+	opBoundary             // \b
+	opNotBoundary          // \B
+	opWordStart            // \< \b{start}
+	opWordEnd              // \> \b{end}
+	opHalfStart            // \b{start-half}
+	opHalfEnd              // \b{end-half}
 )
 
 // unlimited is the hi of a repeat without an upper bound.
 const unlimited = -1
 
-// patternNode is a node of a parsed pattern.
-type patternNode struct {
-	op      patternOp
-	subs    []*patternNode
+// node is a node of a parsed pattern.
+type node struct {
+	op      nodeOp
+	subs    []*node
 	set     runeSet
 	lo, hi  int // hi may be unlimited
 	group   int
@@ -61,36 +61,36 @@ type patternNode struct {
 	behind  bool
 	negated bool
 	fold    bool
-	pos     int          // of opLook in the pattern
-	facts   patternFacts // facts and counted are set by patternAnalysis
+	pos     int       // of opLook in the pattern
+	facts   nodeFacts // facts and counted are set by analyzer
 	counted int
 }
 
-func emptyNode() *patternNode { return &patternNode{op: opEmpty} }
+func emptyNode() *node { return &node{op: opEmpty} }
 
-func literalNode(r rune) *patternNode { return setNode(runeSet{{r, r}}) }
+func literalNode(r rune) *node { return setNode(runeSet{{r, r}}) }
 
-func setNode(set runeSet) *patternNode { return &patternNode{op: opSet, set: set} }
+func setNode(set runeSet) *node { return &node{op: opSet, set: set} }
 
-// patternError is a fault at a byte offset of a pattern, counted from 0.
-type patternError struct {
+// syntaxError is a fault at a byte offset of a pattern, counted from 0.
+type syntaxError struct {
 	pos int
 	msg string
 }
 
-func (e *patternError) Error() string {
+func (e *syntaxError) Error() string {
 	return fmt.Sprintf("pattern: position %d: %s", e.pos, e.msg)
 }
 
-// patternFlags are the inline flags that change what is read; (?u) is always on.
-type patternFlags struct{ fold, multiLine, dotAll, swapGreed, verbose, crlf bool }
+// parseFlags are the inline flags that change what is read; (?u) is always on.
+type parseFlags struct{ fold, multiLine, dotAll, swapGreed, verbose, crlf bool }
 
-// patternParser holds the state of one reading. pos is the byte offset of the next character.
-type patternParser struct {
+// parser holds the state of one reading. pos is the byte offset of the next character.
+type parser struct {
 	src     string
 	pos     int
 	depth   int
-	flags   patternFlags
+	flags   parseFlags
 	groups  int            // capture groups opened so far
 	names   map[string]int // group by name
 	numeric bool           // a group was referred to by number
@@ -101,13 +101,13 @@ type patternParser struct {
 // groupRef is a reference to a group, checked once all groups are known.
 type groupRef struct{ group, pos int }
 
-func (p *patternParser) errorf(pos int, format string, args ...any) error {
-	return &patternError{pos, fmt.Sprintf(format, args...)}
+func (p *parser) errorf(pos int, format string, args ...any) error {
+	return &syntaxError{pos, fmt.Sprintf(format, args...)}
 }
 
-// parsePattern reads a whole pattern. It returns the tree and the groups to which it refers.
-func parsePattern(src string) (*patternNode, map[int]bool, error) {
-	p := &patternParser{src: src, names: make(map[string]int), sets: make(map[string]runeSet)}
+// parse reads a whole pattern. It returns the tree and the groups to which it refers.
+func parse(src string) (*node, map[int]bool, error) {
+	p := &parser{src: src, names: make(map[string]int), sets: make(map[string]runeSet)}
 	node, err := p.alternation()
 	if err != nil {
 		return nil, nil, err
@@ -125,15 +125,15 @@ func parsePattern(src string) (*patternNode, map[int]bool, error) {
 	return node, refs, nil
 }
 
-func (p *patternParser) atEnd() bool { return p.pos >= len(p.src) }
+func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
 
 // looking tells whether the rest of the pattern begins with prefix.
-func (p *patternParser) looking(prefix string) bool {
+func (p *parser) looking(prefix string) bool {
 	return strings.HasPrefix(p.src[p.pos:], prefix)
 }
 
 // take skips prefix if the rest of the pattern begins with it.
-func (p *patternParser) take(prefix string) bool {
+func (p *parser) take(prefix string) bool {
 	if !p.looking(prefix) {
 		return false
 	}
@@ -142,7 +142,7 @@ func (p *patternParser) take(prefix string) bool {
 }
 
 // skipBlanks skips (?#comments) and, in verbose mode, white space and # comments.
-func (p *patternParser) skipBlanks() error {
+func (p *parser) skipBlanks() error {
 	for !p.atEnd() {
 		switch c := p.src[p.pos]; {
 		case p.flags.verbose && c == '#':
@@ -173,7 +173,7 @@ func (p *patternParser) skipBlanks() error {
 	return nil
 }
 
-func (p *patternParser) alternation() (*patternNode, error) {
+func (p *parser) alternation() (*node, error) {
 	first, err := p.sequence()
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (p *patternParser) alternation() (*patternNode, error) {
 		}
 		return first, nil
 	}
-	subs := []*patternNode{first}
+	subs := []*node{first}
 	for p.take("|") {
 		next, err := p.sequence()
 		if err != nil {
@@ -193,11 +193,11 @@ func (p *patternParser) alternation() (*patternNode, error) {
 		}
 		subs = append(subs, next)
 	}
-	return &patternNode{op: opAlternate, subs: subs}, nil
+	return &node{op: opAlternate, subs: subs}, nil
 }
 
-func (p *patternParser) sequence() (*patternNode, error) {
-	var subs []*patternNode
+func (p *parser) sequence() (*node, error) {
+	var subs []*node
 	for !p.atEnd() {
 		start := p.pos
 		node, err := p.piece()
@@ -217,11 +217,11 @@ func (p *patternParser) sequence() (*patternNode, error) {
 	case 1:
 		return subs[0], nil
 	}
-	return &patternNode{op: opConcat, subs: subs}, nil
+	return &node{op: opConcat, subs: subs}, nil
 }
 
 // piece reads an atom and its repetition.
-func (p *patternParser) piece() (*patternNode, error) {
+func (p *parser) piece() (*node, error) {
 	atom, err := p.atom()
 	if err != nil {
 		return nil, err
@@ -245,15 +245,15 @@ func (p *patternParser) piece() (*patternNode, error) {
 		return nil, err
 	}
 	lazy := p.take("?")
-	node := &patternNode{op: opRepeat, subs: []*patternNode{atom}, lo: lo, hi: hi, lazy: lazy != p.flags.swapGreed}
+	repeat := &node{op: opRepeat, subs: []*node{atom}, lo: lo, hi: hi, lazy: lazy != p.flags.swapGreed}
 	if p.take("+") {
-		node = &patternNode{op: opAtomic, subs: []*patternNode{node}}
+		repeat = &node{op: opAtomic, subs: []*node{repeat}}
 	}
-	return node, nil
+	return repeat, nil
 }
 
 // quantifier reads ?, *, + or {n,m}. Braces that are no repetition are literal text and left alone.
-func (p *patternParser) quantifier() (lo, hi int, ok bool) {
+func (p *parser) quantifier() (lo, hi int, ok bool) {
 	switch {
 	case p.take("?"):
 		return 0, 1, true
@@ -272,7 +272,7 @@ func (p *patternParser) quantifier() (lo, hi int, ok bool) {
 }
 
 // counts reads what follows the "{" of {n}, {n,}, {n,m} or {,m}.
-func (p *patternParser) counts() (lo, hi int, ok bool) {
+func (p *parser) counts() (lo, hi int, ok bool) {
 	blanks := func() bool { return p.skipBlanks() == nil && !p.atEnd() }
 	if !blanks() {
 		return 0, 0, false
@@ -296,9 +296,9 @@ func (p *patternParser) counts() (lo, hi int, ok bool) {
 	return lo, hi, p.take("}")
 }
 
-// decimal reads digits that fit 64 bits. Numbers beyond maxPatternSize become just that, so that
+// decimal reads digits that fit 64 bits. Numbers beyond maxSize become just that, so that
 // no sum overflows: the size limit refuses them later, as it would the true number.
-func (p *patternParser) decimal() (int, bool) {
+func (p *parser) decimal() (int, bool) {
 	end := p.pos
 	for end < len(p.src) && '0' <= p.src[end] && p.src[end] <= '9' {
 		end++
@@ -308,23 +308,23 @@ func (p *patternParser) decimal() (int, bool) {
 		return 0, false
 	}
 	p.pos = end
-	return int(min(n, maxPatternSize)), true
+	return int(min(n, maxSize)), true
 }
 
 // atom reads one atom; emptyNode where none stands.
-func (p *patternParser) atom() (*patternNode, error) {
+func (p *parser) atom() (*node, error) {
 	if err := p.skipBlanks(); err != nil || p.atEnd() {
 		return emptyNode(), err
 	}
-	choose := func(text, line, lineCRLF patternOp) *patternNode {
+	choose := func(text, line, lineCRLF nodeOp) *node {
 		p.pos++
 		switch {
 		case !p.flags.multiLine:
-			return &patternNode{op: text}
+			return &node{op: text}
 		case p.flags.crlf:
-			return &patternNode{op: lineCRLF}
+			return &node{op: lineCRLF}
 		}
-		return &patternNode{op: line}
+		return &node{op: line}
 	}
 	switch p.src[p.pos] {
 	case '+', '*', '?', '|', ')':
@@ -355,7 +355,7 @@ func (p *patternParser) atom() (*patternNode, error) {
 }
 
 // foldable is the literal r, in either case if (?i) holds.
-func (p *patternParser) foldable(r rune) *patternNode {
+func (p *parser) foldable(r rune) *node {
 	node := literalNode(r)
 	if p.flags.fold {
 		node.set = node.set.fold()

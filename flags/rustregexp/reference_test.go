@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"maps"
@@ -14,7 +14,7 @@ type referenceMatcher struct {
 }
 
 // referenceFind looks for a tree in a text; ok is false if it gave up.
-func referenceFind(tree *patternNode, text string) (found, ok bool) {
+func referenceFind(tree *node, text string) (found, ok bool) {
 	m := &referenceMatcher{text: []rune(text), steps: 200_000}
 	for start := 0; start <= len(m.text); start++ {
 		m.spans = make(map[int][2]int)
@@ -26,7 +26,7 @@ func referenceFind(tree *patternNode, text string) (found, ok bool) {
 }
 
 // match tries n at i and hands each end to next until that is content.
-func (m *referenceMatcher) match(n *patternNode, i int, next func(int) bool) bool {
+func (m *referenceMatcher) match(n *node, i int, next func(int) bool) bool {
 	if m.steps--; m.steps <= 0 {
 		return false
 	}
@@ -111,14 +111,14 @@ func (m *referenceMatcher) undo(try func() bool) bool {
 	return false
 }
 
-func (m *referenceMatcher) sequence(subs []*patternNode, i int, next func(int) bool) bool {
+func (m *referenceMatcher) sequence(subs []*node, i int, next func(int) bool) bool {
 	if len(subs) == 0 {
 		return next(i)
 	}
 	return m.match(subs[0], i, func(j int) bool { return m.sequence(subs[1:], j, next) })
 }
 
-func (m *referenceMatcher) repeat(n *patternNode, count, i int, next func(int) bool) bool {
+func (m *referenceMatcher) repeat(n *node, count, i int, next func(int) bool) bool {
 	more := func() bool {
 		return (n.hi == unlimited || count < n.hi) && m.match(n.subs[0], i, func(j int) bool {
 			if j == i && count >= n.lo { // once around for nothing is enough
@@ -137,12 +137,12 @@ func (m *referenceMatcher) repeat(n *patternNode, count, i int, next func(int) b
 }
 
 // once returns the first end of n at i.
-func (m *referenceMatcher) once(n *patternNode, i int) (end int, ok bool) {
+func (m *referenceMatcher) once(n *node, i int) (end int, ok bool) {
 	ok = m.match(n, i, func(j int) bool { end = j; return true })
 	return end, ok
 }
 
-func (m *referenceMatcher) look(n *patternNode, i int) bool {
+func (m *referenceMatcher) look(n *node, i int) bool {
 	var found bool
 	if !n.behind {
 		_, found = m.once(n.subs[0], i)
@@ -154,7 +154,7 @@ func (m *referenceMatcher) look(n *patternNode, i int) bool {
 	return found != n.negated
 }
 
-func (m *referenceMatcher) assertion(op patternOp, i int) bool {
+func (m *referenceMatcher) assertion(op nodeOp, i int) bool {
 	at := func(j int, ok func(rune) bool) bool { return j >= 0 && j < len(m.text) && ok(m.text[j]) }
 	is := func(r rune) func(rune) bool { return func(x rune) bool { return x == r } }
 	word := func(r rune) bool {

@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"strconv"
@@ -20,18 +20,18 @@ var setEscapes = map[byte]func() runeSet{
 }
 
 // assertionEscapes have their meaning outside classes only; in a class these are errors or letters.
-var assertionEscapes = map[byte]patternOp{
+var assertionEscapes = map[byte]nodeOp{
 	'A': opTextStart, 'z': opTextEnd, 'K': opKeep, 'G': opContinue, 'b': opBoundary, 'B': opNotBoundary,
 	'<': opWordStart, '>': opWordEnd,
 }
 
 // boundaryNames are the words of \b{word}.
-var boundaryNames = map[string]patternOp{
+var boundaryNames = map[string]nodeOp{
 	"start": opWordStart, "end": opWordEnd, "start-half": opHalfStart, "end-half": opHalfEnd,
 }
 
 // escape reads an escape outside a class, from its backslash.
-func (p *patternParser) escape() (*patternNode, error) {
+func (p *parser) escape() (*node, error) {
 	start := p.pos
 	if start+1 >= len(p.src) {
 		return nil, p.errorf(start, "backslash at the end")
@@ -42,7 +42,7 @@ func (p *patternParser) escape() (*patternNode, error) {
 		if c == 'b' || c == 'B' {
 			return p.boundary(start, op)
 		}
-		return &patternNode{op: op}, nil
+		return &node{op: op}, nil
 	}
 	switch {
 	case '0' <= c && c <= '9':
@@ -53,7 +53,7 @@ func (p *patternParser) escape() (*patternNode, error) {
 		}
 		p.numeric = true
 		p.refs = append(p.refs, groupRef{group, start})
-		return &patternNode{op: opBackref, group: group, fold: p.flags.fold}, nil
+		return &node{op: opBackref, group: group, fold: p.flags.fold}, nil
 	case c == 'k':
 		p.pos += 2
 		if p.looking("'") {
@@ -62,9 +62,9 @@ func (p *patternParser) escape() (*patternNode, error) {
 		return p.reference("<", ">", true)
 	case c == 'Z': // the end of the text, but for newlines
 		p.pos += 2
-		newlines := &patternNode{op: opRepeat, subs: []*patternNode{literalNode('\n')}, hi: unlimited}
-		end := &patternNode{op: opConcat, subs: []*patternNode{newlines, {op: opTextEnd}}}
-		return &patternNode{op: opLook, subs: []*patternNode{end}}, nil
+		newlines := &node{op: opRepeat, subs: []*node{literalNode('\n')}, hi: unlimited}
+		end := &node{op: opConcat, subs: []*node{newlines, {op: opTextEnd}}}
+		return &node{op: opLook, subs: []*node{end}}, nil
 	case c == 'O':
 		p.pos += 2
 		return setNode(anySet), nil
@@ -85,21 +85,21 @@ func (p *patternParser) escape() (*patternNode, error) {
 }
 
 // boundary reads what may follow \b: the braces of \b{start}, unless they count a repetition.
-func (p *patternParser) boundary(start int, op patternOp) (*patternNode, error) {
+func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 	after := p.pos
 	if err := p.skipBlanks(); err != nil {
 		return nil, err
 	}
 	if !p.take("{") {
 		p.pos = after
-		return &patternNode{op: op}, nil
+		return &node{op: op}, nil
 	}
 	if err := p.skipBlanks(); err != nil {
 		return nil, err
 	}
 	if !p.atEnd() && strings.IndexByte("0123456789,", p.src[p.pos]) >= 0 {
 		p.pos = after
-		return &patternNode{op: op}, nil
+		return &node{op: op}, nil
 	}
 	var word []byte
 	for !p.atEnd() && !p.looking("}") {
@@ -113,11 +113,11 @@ func (p *patternParser) boundary(start int, op patternOp) (*patternNode, error) 
 	if !ok || op == opNotBoundary || !p.take("}") {
 		return nil, p.errorf(start, "unknown word boundary")
 	}
-	return &patternNode{op: named}, nil
+	return &node{op: named}, nil
 }
 
 // sharedEscape reads an escape that means the same in and outside classes: a rune or a set.
-func (p *patternParser) sharedEscape() (classItem, error) {
+func (p *parser) sharedEscape() (classItem, error) {
 	start := p.pos
 	if start+1 >= len(p.src) {
 		return classItem{}, p.errorf(start, "backslash at the end")
@@ -150,7 +150,7 @@ func (p *patternParser) sharedEscape() (classItem, error) {
 }
 
 // hex reads the digits of \x, \u or \U: so many, or in braces.
-func (p *patternParser) hex(digits int) (classItem, error) {
+func (p *parser) hex(digits int) (classItem, error) {
 	if err := p.skipBlanks(); err != nil {
 		return classItem{}, err
 	}
@@ -188,7 +188,7 @@ func isHex(s string) bool {
 }
 
 // property reads the name behind \p or \P: one rune, or in braces.
-func (p *patternParser) property(start int, negated bool) (classItem, error) {
+func (p *parser) property(start int, negated bool) (classItem, error) {
 	var name string
 	if p.take("{") {
 		end := strings.IndexByte(p.src[p.pos:], '}')

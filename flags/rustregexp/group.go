@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"strconv"
@@ -14,12 +14,12 @@ var lookarounds = []struct {
 }
 
 // groupNode reads whatever begins with "(".
-func (p *patternParser) groupNode() (*patternNode, error) {
+func (p *parser) groupNode() (*node, error) {
 	start := p.pos
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > maxPatternGroups {
-		return nil, p.errorf(start, "groups nest deeper than %d", maxPatternGroups)
+	if p.depth > maxGroups {
+		return nil, p.errorf(start, "groups nest deeper than %d", maxGroups)
 	}
 	p.pos++
 	if err := p.skipBlanks(); err != nil {
@@ -28,7 +28,7 @@ func (p *patternParser) groupNode() (*patternNode, error) {
 	for _, look := range lookarounds {
 		if p.take(look.open) {
 			sub, err := p.closed()
-			return &patternNode{op: opLook, subs: []*patternNode{sub}, behind: look.behind, negated: look.negated, pos: start}, err
+			return &node{op: opLook, subs: []*node{sub}, behind: look.behind, negated: look.negated, pos: start}, err
 		}
 	}
 	switch {
@@ -38,7 +38,7 @@ func (p *patternParser) groupNode() (*patternNode, error) {
 		return nil, p.errorf(start, "group calls are not supported")
 	case p.take("?>"):
 		sub, err := p.closed()
-		return &patternNode{op: opAtomic, subs: []*patternNode{sub}}, err
+		return &node{op: opAtomic, subs: []*node{sub}}, err
 	case p.take("?("):
 		return p.condition()
 	case p.looking("?P<") || p.looking("?<") || p.looking("?'"):
@@ -50,18 +50,18 @@ func (p *patternParser) groupNode() (*patternNode, error) {
 }
 
 // capture reads the inside of a capture group, named if name is not empty.
-func (p *patternParser) capture(name string) (*patternNode, error) {
+func (p *parser) capture(name string) (*node, error) {
 	p.groups++
 	group := p.groups
 	if name != "" {
 		p.names[name] = group
 	}
 	sub, err := p.closed()
-	return &patternNode{op: opGroup, subs: []*patternNode{sub}, group: group}, err
+	return &node{op: opGroup, subs: []*node{sub}, group: group}, err
 }
 
 // closed reads alternatives and the ")" behind them.
-func (p *patternParser) closed() (*patternNode, error) {
+func (p *parser) closed() (*node, error) {
 	start := p.pos
 	node, err := p.alternation()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *patternParser) closed() (*patternNode, error) {
 	return node, p.closeParen(start)
 }
 
-func (p *patternParser) closeParen(start int) error {
+func (p *parser) closeParen(start int) error {
 	if err := p.skipBlanks(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *patternParser) closeParen(start int) error {
 }
 
 // namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group of the same name hides the earlier one.
-func (p *patternParser) namedGroup() (*patternNode, error) {
+func (p *parser) namedGroup() (*node, error) {
 	start := p.pos
 	p.pos++
 	p.take("P")
@@ -98,7 +98,7 @@ func (p *patternParser) namedGroup() (*patternNode, error) {
 }
 
 // name reads the runes of a group name; "" where none stands.
-func (p *patternParser) name() string {
+func (p *parser) name() string {
 	rest := p.src[p.pos:]
 	end := strings.IndexFunc(rest, func(r rune) bool { return !isNameRune(r) })
 	if end < 0 {
@@ -110,7 +110,7 @@ func (p *patternParser) name() string {
 
 // reference reads a back-reference to a group by name, by number or, if relative and as in <-1>,
 // by distance, between opening and closing.
-func (p *patternParser) reference(opening, closing string, relative bool) (*patternNode, error) {
+func (p *parser) reference(opening, closing string, relative bool) (*node, error) {
 	start := p.pos
 	if !p.take(opening) {
 		return nil, p.errorf(start, "bad group name")
@@ -149,16 +149,16 @@ func (p *patternParser) reference(opening, closing string, relative bool) (*patt
 		group = p.groups + distance
 	}
 	p.refs = append(p.refs, groupRef{group, start})
-	return &patternNode{op: opBackref, group: group, fold: p.flags.fold}, nil
+	return &node{op: opBackref, group: group, fold: p.flags.fold}, nil
 }
 
 // condition reads what follows "(?(": a reference to a group or an expression, then one or two branches.
-func (p *patternParser) condition() (*patternNode, error) {
+func (p *parser) condition() (*node, error) {
 	start := p.pos
 	if p.atEnd() {
 		return nil, p.errorf(start, "unclosed group")
 	}
-	var cond *patternNode
+	var cond *node
 	var err error
 	switch c := p.src[p.pos]; {
 	case c == '\'':
@@ -175,7 +175,7 @@ func (p *patternParser) condition() (*patternNode, error) {
 	}
 	isRef := cond.op == opBackref
 	if isRef {
-		cond = &patternNode{op: opExists, group: cond.group}
+		cond = &node{op: opExists, group: cond.group}
 	}
 	before := p.pos
 	branches, err := p.alternation()
@@ -189,7 +189,7 @@ func (p *patternParser) condition() (*patternNode, error) {
 	if branches.op == opAlternate {
 		yes, no = branches.subs[0], branches.subs[1]
 		if len(branches.subs) > 2 {
-			no = &patternNode{op: opAlternate, subs: branches.subs[1:]}
+			no = &node{op: opAlternate, subs: branches.subs[1:]}
 		}
 	}
 	if err := p.closeParen(start); err != nil {
@@ -198,12 +198,12 @@ func (p *patternParser) condition() (*patternNode, error) {
 	if yes.op == opEmpty && no.op == opEmpty {
 		return cond, nil
 	}
-	return &patternNode{op: opCondition, subs: []*patternNode{cond, yes, no}}, nil
+	return &node{op: opCondition, subs: []*node{cond, yes, no}}, nil
 }
 
 // flagGroup reads (?flags) and (?flags:…), from the "?". As in fancy_regex, flags set by the first
 // form hold until changed again, beyond the end of the group in which they stand.
-func (p *patternParser) flagGroup() (*patternNode, error) {
+func (p *parser) flagGroup() (*node, error) {
 	start, before := p.pos, p.flags
 	p.pos++
 	first, negated := p.pos, false

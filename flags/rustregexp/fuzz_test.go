@@ -1,4 +1,4 @@
-package flags
+package rustregexp
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 )
 
 // onlyEngine compiles a pattern for the backtracking engine, whether it needs that or not.
-func onlyEngine(t testing.TB, rust string) *pattern {
+func onlyEngine(t testing.TB, rust string) *Pattern {
 	t.Helper()
-	tree, refs, err := parsePattern(rust)
+	tree, refs, err := parse(rust)
 	if err != nil {
 		t.Fatalf("%q: %v", rust, err)
 	}
@@ -17,23 +17,23 @@ func onlyEngine(t testing.TB, rust string) *pattern {
 	if err != nil {
 		t.Fatalf("%q on the engine: %v", rust, err)
 	}
-	return &pattern{engine: engine}
+	return &Pattern{engine: engine}
 }
 
 // againstReference compares a result with that of the reference matcher, as far as both have one.
-func againstReference(t *testing.T, rust, text string, got patternResult) {
+func againstReference(t *testing.T, rust, text string, got Result) {
 	t.Helper()
-	tree, _, err := parsePattern(rust)
+	tree, _, err := parse(rust)
 	if err != nil {
 		t.Fatalf("%q: %v", rust, err)
 	}
-	if want, ok := referenceFind(tree, text); ok && got != patternTimeout && got != hitIf(want) {
+	if want, ok := referenceFind(tree, text); ok && got != Timeout && got != hitIf(want) {
 		t.Fatalf("%q on %q: %d, want %v", rust, text, got, want)
 	}
 }
 
-// patternWords are the words of a small language of which many sentences are patterns.
-var patternWords = []string{
+// wordClasses are the words of a small language of which many sentences are patterns.
+var wordClasses = []string{
 	"a", "b", "c", ".", "^", "$", "|", "(", ")", "(?:", "*", "+", "?", "*?", "{2}", "{1,3}", "{0,2}?", "[ab]", "[^a]",
 	"[a-c&&[^b]]", `\d`, `\w`, `\W`, `\s`, `\b`, `\B`, "(?i)", "(?m)", "(?s:", "A", "1", " ", `\n`, "é", `\.`, "(?=", "(?!",
 	"(?<=", "(?<!", "(?>", `\1`, "++", `\Z`, `\K`, `\G`, "(?(1)", `\<`, `\b{end}`, "(?R)", "K",
@@ -42,7 +42,7 @@ var patternWords = []string{
 // FuzzPattern reads a seed as a pattern, and as one of the small language. No input panics or takes
 // long to compile; short ones give what the reference matcher and the backtracking engine give.
 func FuzzPattern(f *testing.F) {
-	for _, v := range patternVectors {
+	for _, v := range vectors {
 		f.Add(v.pattern, v.text)
 	}
 	for _, v := range hostilePatterns() {
@@ -52,23 +52,23 @@ func FuzzPattern(f *testing.F) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 		var small strings.Builder
 		for _, b := range []byte(seed[:min(len(seed), 40)]) {
-			small.WriteString(patternWords[int(b)%len(patternWords)])
+			small.WriteString(wordClasses[int(b)%len(wordClasses)])
 		}
 		for _, rust := range []string{seed, small.String()} {
 			start := time.Now()
-			p, err := compilePattern(rust)
+			p, err := Compile(rust)
 			if took := time.Since(start); took > 5*time.Second {
 				t.Fatalf("%.100q took %v to compile", rust, took)
 			}
 			if err != nil {
 				continue
 			}
-			got := p.find(text)
+			got := p.Find(text)
 			if len(rust) > 200 || len(text) > 50 {
 				continue
 			}
 			againstReference(t, rust, text, got)
-			againstReference(t, rust, text, onlyEngine(t, rust).find(text))
+			againstReference(t, rust, text, onlyEngine(t, rust).Find(text))
 		}
 	})
 }

@@ -1,0 +1,15 @@
+// Package rustregexp runs regular expressions written in Rust's syntax, as the
+// crate fancy_regex reads it, in Go. PostHog's flags service matches with that
+// crate; package flags needs the same answers (§4.5, decision 8).
+//
+// A pattern is parsed, checked against the limits of fancy_regex, and written
+// out again for one of two engines: package regexp, linear in time, for all
+// that it can do, or regexp2, which backtracks, for look-around,
+// back-references and the like. The second has 10 ms, 2 MiB of stack and 1 MiB
+// of text; beyond that a search is a [Timeout], which is no match and is
+// counted by [Timeouts].
+//
+// The time limit of regexp2 is kept by a goroutine that ends by itself when no
+// search is under way; tests that look for leaked goroutines stop it with
+// regexp2.StopTimeoutClock.
+package rustregexp
