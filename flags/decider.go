@@ -100,9 +100,6 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	l.set.Select(&sub, now, &r.Selection, &out.Decisions)
 	d.stats.requests.Add(1)
 	d.stats.decisions.Add(uint64(len(out.Decisions.List)))
-	if limit := l.project.FlagLimit; limit != nil && !anyBillable(out.Decisions.List) {
-		d.quota.giveBack(l.project.OrganizationID, 1)
-	}
 	return nil
 }
 
@@ -135,8 +132,15 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	if r.NoDistinctID {
 		return nil, ErrNoDistinctID
 	}
-	if l.project.Paused("feature_flags") ||
-		l.project.FlagLimit != nil && !d.quota.take(ctx, l.project.OrganizationID, *l.project.FlagLimit, now, 1) {
+	limited := l.project.Paused("feature_flags")
+	if limit := l.project.FlagLimit; limit != nil && !limited {
+		cost := int64(0) // free where no billable flag is asked for (§10.1)
+		if l.set.billed(&r.Selection) {
+			cost = 1
+		}
+		limited = !d.quota.take(ctx, l.project.OrganizationID, *limit, now, cost)
+	}
+	if limited {
 		out.QuotaLimited = true
 		d.stats.quotaLimited.Add(1)
 	}
@@ -195,15 +199,6 @@ func neededGroups(needs *Needs, sub *Subject) map[string]string {
 		}
 	}
 	return groups
-}
-
-func anyBillable(list []Decision) bool {
-	for i := range list {
-		if list[i].Billable() {
-			return true
-		}
-	}
-	return false
 }
 
 // Now is the Decider's clock.

@@ -156,6 +156,13 @@ func (s *Set) continuityMatters(sel *Selection) bool {
 	})
 }
 
+// billed reports whether a selection evaluates a flag that is counted (§10.1).
+func (s *Set) billed(sel *Selection) bool {
+	return slices.ContainsFunc(s.order, func(i int32) bool {
+		return billable(s.flags[i].key()) && s.flags[i].selected(sel) && s.asks(sel, i)
+	})
+}
+
 // asks reports whether a selection includes a flag, itself or as a dependency.
 func (s *Set) asks(sel *Selection, i int32) bool {
 	return sel.Keys == nil || slices.ContainsFunc(sel.Keys, func(key string) bool {

@@ -53,13 +53,18 @@ func newQuota(usage Usage, lot int64) *quota {
 }
 
 // take spends n requests of an organization with a limit; false when there are
-// not so many left. Without a count the request is answered: flags must not
-// fail because a counter does.
+// not so many left. With n = 0 it only tells whether the limit is reached.
+// Without a count the request is answered: flags must not fail because a
+// counter does.
 func (q *quota) take(ctx context.Context, organization string, limit int64, at time.Time, n int64) bool {
 	m := q.meter(organization)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now := monthOf(at); m.month != now || m.limit != limit {
+	now := monthOf(at)
+	if m.month == now && m.limit != limit && m.left > 0 {
+		_, _ = q.usage.Spend(ctx, organization, at, -m.left) // claimed under the old limit
+	}
+	if m.month != now || m.limit != limit {
 		m.month, m.limit, m.left, m.spent = now, limit, 0, false
 	}
 	if m.left < n && !m.spent {
@@ -68,25 +73,18 @@ func (q *quota) take(ctx context.Context, organization string, limit int64, at t
 		if err != nil {
 			return true
 		}
-		if over := total - limit; over > 0 { // what lies beyond the limit is not ours
+		if over := min(total-limit, claim); over > 0 { // what lies beyond the limit is not ours
 			m.spent = true
-			claim = max(claim-over, 0)
+			claim -= over
+			_, _ = q.usage.Spend(ctx, organization, at, -over)
 		}
 		m.left += claim
 	}
-	if m.left < n {
+	if m.left < n || m.spent && m.left == 0 {
 		return false
 	}
 	m.left -= n
 	return true
-}
-
-// giveBack returns requests that turned out to be free.
-func (q *quota) giveBack(organization string, n int64) {
-	m := q.meter(organization)
-	m.mu.Lock()
-	m.left += n
-	m.mu.Unlock()
 }
 
 func (q *quota) meter(organization string) *meter {

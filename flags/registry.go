@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,9 +34,13 @@ type registry struct {
 
 // entry is one key. Its set is replaced, never changed.
 type entry struct {
-	mu      sync.Mutex // one reader of the source at a time
+	reading chan struct{} // holds a token while somebody reads the source
 	checked atomic.Int64
 	live    atomic.Pointer[live]
+}
+
+func (e *entry) fresh(now time.Time) bool {
+	return now.UnixNano()-e.checked.Load() < int64(revisionAge)
 }
 
 // live is a project with its compiled flags, or the news that there is none.
@@ -67,20 +70,29 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	shard := r.shards[murmur3.Sum64([]byte(key))%registryShards]
 	e, ok := shard.Get(key)
 	if !ok {
-		e = &entry{}
+		e = &entry{reading: make(chan struct{}, 1)}
 		if old, had, _ := shard.PeekOrAdd(strings.Clone(key), e); had {
 			e = old
 		}
 	}
-	if l := e.live.Load(); l != nil {
-		if now.UnixNano()-e.checked.Load() < int64(revisionAge) || !e.mu.TryLock() {
-			return l, l.err
-		}
-	} else {
-		e.mu.Lock()
+	old := e.live.Load()
+	if old != nil && e.fresh(now) {
+		return old, old.err
 	}
-	defer e.mu.Unlock()
-	if l := e.live.Load(); l != nil && now.UnixNano()-e.checked.Load() < int64(revisionAge) {
+	select {
+	case e.reading <- struct{}{}:
+	default: // somebody is at it: the old flags do, or else this is worth waiting for
+		if old != nil {
+			return old, old.err
+		}
+		select {
+		case e.reading <- struct{}{}:
+		case <-ctx.Done():
+			return nil, errors.Join(ErrUnavailable, ctx.Err())
+		}
+	}
+	defer func() { <-e.reading }()
+	if l := e.live.Load(); l != nil && e.fresh(now) {
 		return l, l.err
 	}
 	return r.renew(ctx, key, e, now)

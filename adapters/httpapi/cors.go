@@ -15,15 +15,19 @@ var (
 // mirrored and credentials are allowed (§9.1). It reports a preflight, which it
 // has answered.
 func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
+	h := w.Header()
+	if len(h["Vary"]) == 0 {
+		h["Vary"] = varyOrigin // full: who adds to it makes a copy
+	} else {
+		h.Add("Vary", "Origin")
+	}
 	origin := r.Header["Origin"]
 	if len(origin) == 0 {
 		return false
 	}
-	h := w.Header()
 	h["Access-Control-Allow-Origin"] = origin[:1]
 	h["Access-Control-Allow-Credentials"] = corsTrue
 	h["Access-Control-Expose-Headers"] = corsExpose
-	h["Vary"] = varyOrigin
 	method := r.Header["Access-Control-Request-Method"]
 	if r.Method != http.MethodOptions || len(method) == 0 {
 		return false
@@ -33,7 +37,7 @@ func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 		h["Access-Control-Allow-Headers"] = wanted
 	}
 	h.Set("Access-Control-Max-Age", "3600")
-	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusOK)
 	return true
 }

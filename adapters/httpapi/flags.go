@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -92,7 +93,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	decodeErr := s.decode(r, q, sc)
 	if s.limits.on() {
 		key := sc.body.Token
-		if key == "" {
+		if key == "" || len(key) > maxLimitedToken {
 			key = "ip:" + s.clientIP(r).String()
 		}
 		if !s.limits.token.allow(s, w, key) {
@@ -156,6 +157,10 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 		}
 		if err == io.EOF {
 			break
+		}
+		var outer *http.MaxBytesError // of a router around this one
+		if errors.As(err, &outer) {
+			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
 		}
 		if err != nil {
 			return buf, &problemBodyUnreadable

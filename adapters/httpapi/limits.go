@@ -38,6 +38,11 @@ func DefaultRateLimits() RateLimits {
 // forgotten, which lets them start with a full bucket.
 const limiterKeys = 65536
 
+// maxLimitedToken is the longest token that gets a bucket of its own, in bytes:
+// longer ones belong to nobody and count for the address that sends them, so
+// that what is remembered stays small.
+const maxLimitedToken = 256
+
 type limiters struct {
 	token, ip, definitions, remoteConfig *limiter
 	enabled                              bool

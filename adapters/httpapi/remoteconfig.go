@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -53,6 +54,9 @@ func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 			continue
 		}
 		p, _, err := s.Decider.Project(r.Context(), apiKey)
+		if token == "" && errors.Is(err, flags.ErrUnknownKey) {
+			continue // the key is older than the end of one of its projects
+		}
 		if err != nil {
 			return p, err
 		}

@@ -2,7 +2,7 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
+	"net/url"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -57,6 +57,12 @@ func (s *server) router() http.Handler {
 	for path, h := range s.Extra {
 		mux.Handle(path, h)
 	}
+	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		// chi does not know the method: the row of the path answers, as to any
+		// other method that it lacks.
+		chi.RouteContext(r.Context()).RouteMethod = http.MethodTrace
+		mux.ServeHTTP(w, r)
+	})
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		if !cors(w, r) {
 			s.fail(w, r, &problemNotFound)
@@ -110,7 +116,14 @@ func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// parameter is a part of the path.
+// parameter is a part of the path. chi matches the escaped form of a path
+// that has one, and then the part is escaped too.
 func parameter(r *http.Request, name string) string {
-	return strings.TrimSuffix(chi.URLParam(r, name), "/")
+	part := chi.URLParam(r, name)
+	if r.URL.RawPath != "" {
+		if plain, err := url.PathUnescape(part); err == nil {
+			return plain
+		}
+	}
+	return part
 }

@@ -6,8 +6,9 @@
 // decodes, calls one method of a room of ideas, and encodes; rules live there.
 // routes.go is the table of all routes, errors.go the table of all errors.
 //
-// Bounds: a request body (Config.MaxBody), the time and depth of its reading,
-// the number of rate-limited tokens and addresses that are remembered.
+// Bounds: a request body (Config.MaxBody) and the depth of its JSON, the number
+// of rate-limited tokens and addresses that are remembered. How long a body may
+// take is the server's to bound (http.Server.ReadTimeout).
 package httpapi
 
 import (

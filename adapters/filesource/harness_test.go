@@ -1,0 +1,174 @@
+package filesource
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/fsnotify/fsnotify"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// definitions is a file of one project with one flag of each key.
+func definitions(id int, apiKey string, keys ...string) string {
+	list := make([]string, len(keys))
+	for i, key := range keys {
+		list[i] = fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{}]}}`, i+1, key)
+	}
+	return fmt.Sprintf(`{"projects": [{"id": %d, "api_key": %q, "flags": [%s]}]}`, id, apiKey, strings.Join(list, ", "))
+}
+
+// harness is a Source under test with its log and the news of its changes.
+type harness struct {
+	*Source
+	t    *testing.T
+	news chan struct{}
+	log  *safeBuffer
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// never is longer than any test: what happens then came from events.
+const never = time.Hour
+
+func start(t *testing.T, c Config, newWatcher func() (*fsnotify.Watcher, error)) *harness {
+	t.Helper()
+	h := &harness{t: t, news: make(chan struct{}, 1000), log: &safeBuffer{}}
+	c.OnChange = func() { h.news <- struct{}{} }
+	c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
+	if c.Debounce == 0 {
+		c.Debounce = 5 * time.Millisecond
+	}
+	s, err := open(c, newWatcher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	h.Source = s
+	return h
+}
+
+// byEvents and byPoll start a Source that has only one way to see changes.
+func byEvents(t *testing.T, files ...string) *harness {
+	t.Helper()
+	return start(t, Config{Files: files, Poll: never}, fsnotify.NewWatcher)
+}
+
+func byPoll(t *testing.T, files ...string) *harness {
+	t.Helper()
+	return start(t, Config{Files: files, Poll: 5 * time.Millisecond},
+		func() (*fsnotify.Watcher, error) { return nil, errors.New("none on this file system") })
+}
+
+// until waits for changes until the condition holds.
+func (h *harness) until(what string, holds func() bool) {
+	h.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for !holds() {
+		select {
+		case <-h.news:
+		case <-deadline:
+			h.t.Fatalf("waited in vain until %s; status %+v, log:\n%s", what, h.Status(), h.log)
+		}
+	}
+}
+
+// flagKeys are the flags of a project, nil for an unknown one.
+func (h *harness) flagKeys(apiKey string) []string {
+	p, err := h.ProjectByKey(context.Background(), apiKey)
+	if errors.Is(err, flags.ErrUnknownKey) {
+		return nil
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	d, err := h.Definitions(context.Background(), p)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	keys := []string{}
+	for _, f := range d.Flags {
+		keys = append(keys, f.Key)
+	}
+	return keys
+}
+
+func (h *harness) has(apiKey string, keys ...string) func() bool {
+	return func() bool { got := h.flagKeys(apiKey); return got != nil && slices.Equal(got, keys) }
+}
+
+func (h *harness) failing(i int, text string) func() bool {
+	return func() bool { err := h.Status()[i].Err; return err != nil && strings.Contains(err.Error(), text) }
+}
+
+func (h *harness) revision(apiKey string) int64 {
+	h.t.Helper()
+	p, err := h.ProjectByKey(context.Background(), apiKey)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return p.Revision
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replace writes beside the file and renames over it, as editors do.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, path+".tmp", text)
+	rename(t, path+".tmp", path)
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func symlink(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// watchers are the two ways to see changes; either alone must be enough.
+var watchers = map[string]func(*testing.T, ...string) *harness{"events": byEvents, "poll": byPoll}
+
+func eachWay(t *testing.T, test func(t *testing.T, start func(*testing.T, ...string) *harness)) {
+	for name, start := range watchers {
+		t.Run(name, func(t *testing.T) { test(t, start) })
+	}
+}

@@ -1,0 +1,249 @@
+package filesource
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// maxLogged bounds the faults that are logged at a time.
+const maxLogged = 20
+
+// snapshot is all that is in use. It is replaced, never changed.
+type snapshot struct {
+	projects map[string]*project // by API key
+	order    []flags.Project
+	grants   map[string]*grant // by personal or secret key
+}
+
+type project struct {
+	flags.FileProject
+	faults []Fault
+}
+
+// grant is what a key opens.
+type grant struct {
+	secret   bool
+	scopes   []string
+	projects []string
+}
+
+// settle takes into use what was read and does not contradict the rest: all
+// together where that is possible, so that two files may exchange a project,
+// else file by file until no further one fits.
+func (s *Source) settle() {
+	waiting := slices.Collect(func(yield func(*file) bool) {
+		for _, f := range s.files {
+			if f.next != nil && !yield(f) {
+				return
+			}
+		}
+	})
+	if len(waiting) == 0 {
+		return
+	}
+	accepted := waiting
+	if err := conflict(s.files); err != nil {
+		accepted = s.settleSingly(waiting)
+	} else {
+		for _, f := range waiting {
+			f.accept(s.config.Now())
+		}
+	}
+	if len(accepted) > 0 {
+		s.publish(accepted)
+	}
+}
+
+func (s *Source) settleSingly(waiting []*file) (accepted []*file) {
+	held := map[*file]*flags.File{}
+	for _, f := range waiting {
+		held[f], f.next = f.next, nil
+	}
+	for again := true; again; {
+		again = false
+		for _, f := range waiting {
+			if held[f] == nil {
+				continue
+			}
+			f.next = held[f]
+			if err := conflict(s.files); err != nil {
+				f.next = nil
+				f.refuse(s, err)
+				continue
+			}
+			f.accept(s.config.Now())
+			delete(held, f)
+			accepted = append(accepted, f)
+			again = true
+		}
+	}
+	for f, next := range held {
+		f.next = next // tried again with every further change
+	}
+	return accepted
+}
+
+// publish makes the good states visible.
+func (s *Source) publish(accepted []*file) {
+	old := s.current.Load()
+	next := &snapshot{projects: map[string]*project{}, grants: map[string]*grant{}}
+	for _, f := range s.files {
+		for i := range f.good.Projects {
+			next.add(s.renew(old, &f.good.Projects[i]))
+		}
+	}
+	for key := range next.projects {
+		s.remember(next.projects[key])
+	}
+	s.current.Store(next)
+	for _, f := range accepted {
+		s.report(next, f)
+	}
+}
+
+// renew gives a project its revision: that of before when nothing of its
+// definitions has changed, else a larger one.
+func (s *Source) renew(old *snapshot, p *flags.FileProject) *project {
+	var before *project
+	if old != nil {
+		before = old.projects[p.APIKey]
+	}
+	if before != nil && reflect.DeepEqual(before.Definitions, p.Definitions) {
+		same := *before
+		same.FileProject = *p
+		same.Revision = before.Revision
+		return &same
+	}
+	out := &project{FileProject: *p}
+	out.Revision = s.revision + 1
+	if before != nil {
+		out.Revision = before.Revision + 1
+	}
+	s.revision = max(s.revision, out.Revision)
+	for _, f := range flags.Compile(p.Definitions).Faults() {
+		out.faults = append(out.faults, Fault{p.APIKey, f})
+	}
+	return out
+}
+
+func (n *snapshot) add(p *project) {
+	n.projects[p.APIKey] = p
+	n.order = append(n.order, p.Project)
+	for _, k := range p.PersonalKeys {
+		n.grant(k.Key, false, k.Scopes, p.APIKey)
+	}
+	for _, k := range p.SecretKeys {
+		n.grant(k, true, nil, p.APIKey)
+	}
+}
+
+func (n *snapshot) grant(key string, secret bool, scopes []string, project string) {
+	g := n.grants[key]
+	if g == nil {
+		g = &grant{secret: secret, scopes: scopes}
+		n.grants[key] = g
+	}
+	if !slices.Contains(g.projects, project) {
+		g.projects = append(g.projects, project)
+	}
+}
+
+// remember makes the members of static cohorts known. When they were first
+// seen is not known.
+func (s *Source) remember(p *project) {
+	for _, c := range p.Definitions.Cohorts {
+		if !c.Static || c.Deleted {
+			continue
+		}
+		for _, id := range c.Members {
+			member := person{p.ID, id}
+			if !s.people[member] {
+				s.people[member] = true
+				s.memory.AddPerson(p.ID, time.Time{}, nil, nil, id)
+			}
+		}
+	}
+}
+
+// report logs what was taken into use, with its faults.
+func (s *Source) report(n *snapshot, f *file) {
+	log := s.config.Logger
+	faults, count := []Fault(nil), 0
+	for i := range f.good.Projects {
+		p := n.projects[f.good.Projects[i].APIKey]
+		faults = append(faults, p.faults...)
+		count += len(p.Definitions.Flags)
+	}
+	log.Info("definitions file taken into use", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
+	for i, fault := range faults {
+		if i == maxLogged {
+			log.Warn("more faults in the definitions, see bunting check", "file", f.path, "more", len(faults)-i)
+			break
+		}
+		log.Warn("fault in the definitions", "file", f.path, "project", fault.Project, "fault", fault.Error())
+	}
+}
+
+// conflict says what the newest states of the files contradict one another in.
+func conflict(files []*file) error {
+	type place struct{ path, key string }
+	byKey, byID := map[string]place{}, map[int64]place{}
+	kinds := map[string]*grant{} // of personal and secret keys
+	for _, f := range files {
+		for i := range f.newest().Projects {
+			p := &f.newest().Projects[i]
+			if other, taken := byKey[p.APIKey]; taken {
+				return fmt.Errorf("%s and %s both have the project with the api_key %q: a project may stand in one file only", other.path, f.path, p.APIKey)
+			}
+			if other, taken := byID[p.ID]; taken {
+				return fmt.Errorf("%s and %s both have a project with the id %d (api_key %q and %q): give one of them another id", other.path, f.path, p.ID, other.key, p.APIKey)
+			}
+			byKey[p.APIKey], byID[p.ID] = place{f.path, p.APIKey}, place{f.path, p.APIKey}
+			if err := conflictingKeys(f.path, p, kinds); err != nil {
+				return err
+			}
+		}
+	}
+	for key, p := range byKey {
+		if kinds[key] != nil {
+			return fmt.Errorf("%s: the api_key %q, which is public, is also a personal or secret key", p.path, key)
+		}
+	}
+	return nil
+}
+
+// conflictingKeys finds keys that mean different things in different places,
+// and would open more in one of them than is written there.
+func conflictingKeys(path string, p *flags.FileProject, kinds map[string]*grant) error {
+	check := func(list string, i int, key string, g grant) error {
+		place := fmt.Sprintf("%s: %s[%d] of the project %q", path, list, i, p.APIKey)
+		switch other := kinds[key]; {
+		case key == "":
+			return fmt.Errorf("%s is empty", place)
+		case other == nil:
+			kinds[key] = &g
+		case other.secret != g.secret:
+			return fmt.Errorf("%s is a personal key in one place and a secret key in another", place)
+		case !slices.Equal(other.scopes, g.scopes):
+			return fmt.Errorf("%s stands in several places with different scopes", place)
+		}
+		return nil
+	}
+	for i, k := range p.PersonalKeys {
+		scopes := slices.Clone(k.Scopes)
+		slices.Sort(scopes)
+		if err := check("personal_api_keys", i, k.Key, grant{scopes: scopes}); err != nil {
+			return err
+		}
+	}
+	for i, k := range p.SecretKeys {
+		if err := check("secret_api_keys", i, k, grant{secret: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,334 @@
+package filesource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSource_WrittenInPlace(t *testing.T) {
+	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+		path := filepath.Join(t.TempDir(), "flags.json")
+		write(t, path, definitions(1, "phc_a", "one"))
+		h := start(t, path)
+		if !h.has("phc_a", "one")() {
+			t.Fatal("not loaded at the start")
+		}
+		before := h.revision("phc_a")
+		write(t, path, definitions(1, "phc_a", "two")) // the same length
+		h.until("the new flag is there", h.has("phc_a", "two"))
+		if after := h.revision("phc_a"); after <= before {
+			t.Errorf("revision %d after %d, want a larger one", after, before)
+		}
+	})
+}
+
+func TestSource_RenamedOver(t *testing.T) {
+	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+		path := filepath.Join(t.TempDir(), "flags.json")
+		write(t, path, definitions(1, "phc_a", "v0"))
+		h := start(t, path)
+		for i := 1; i < 4; i++ { // the watch survives the first replacement
+			key := fmt.Sprintf("v%d", i)
+			replace(t, path, definitions(1, "phc_a", key))
+			h.until(key+" is there", h.has("phc_a", key))
+		}
+	})
+}
+
+func TestSource_DeletedAndRestored(t *testing.T) {
+	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+		path := filepath.Join(t.TempDir(), "flags.json")
+		write(t, path, definitions(1, "phc_a", "one"))
+		h := start(t, path)
+		before := h.revision("phc_a")
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the loss is noticed", h.failing(0, "file does not exist"))
+		if !h.has("phc_a", "one")() {
+			t.Error("the last good state is gone")
+		}
+		if !strings.Contains(h.log.String(), "level=WARN") {
+			t.Errorf("no warning in the log:\n%s", h.log)
+		}
+		write(t, path, definitions(1, "phc_a", "one"))
+		h.until("the file is back", func() bool { return h.Status()[0].Err == nil })
+		if after := h.revision("phc_a"); after != before {
+			t.Errorf("revision %d after %d: nothing has changed", after, before)
+		}
+		write(t, path, definitions(1, "phc_a", "two"))
+		h.until("the new flag is there", h.has("phc_a", "two"))
+	})
+}
+
+func TestSource_FolderReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "conf")
+	path := filepath.Join(dir, "flags.json")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, definitions(1, "phc_a", "one"))
+	h := start(t, Config{Files: []string{path}, Poll: 20 * time.Millisecond}, fsnotify.NewWatcher)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the loss is noticed", h.failing(0, "file does not exist"))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, definitions(1, "phc_a", "two"))
+	h.until("the new flag is there", h.has("phc_a", "two"))
+	replace(t, path, definitions(1, "phc_a", "three"))
+	h.until("the next one too", h.has("phc_a", "three"))
+}
+
+// A Kubernetes volume: the file is a link through ..data, which is renamed over.
+func TestSource_KubernetesVolume(t *testing.T) {
+	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+		dir := t.TempDir()
+		version := func(name, key string) {
+			if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, name, "flags.json"), definitions(1, "phc_a", key))
+		}
+		version("..1", "one")
+		symlink(t, "..1", filepath.Join(dir, "..data"))
+		path := filepath.Join(dir, "flags.json")
+		symlink(t, filepath.Join("..data", "flags.json"), path)
+		h := start(t, path)
+		for i, key := range []string{"two", "three"} {
+			name := fmt.Sprintf("..%d", i+2)
+			version(name, key)
+			symlink(t, name, filepath.Join(dir, "..data_tmp"))
+			rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
+			if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..%d", i+1))); err != nil {
+				t.Fatal(err)
+			}
+			h.until(key+" is there", h.has("phc_a", key))
+		}
+	})
+}
+
+func TestSource_LinkIntoAnotherFolder(t *testing.T) { // no events there: the poll sees it
+	target, link := filepath.Join(t.TempDir(), "target.json"), filepath.Join(t.TempDir(), "flags.json")
+	write(t, target, definitions(1, "phc_a", "one"))
+	symlink(t, target, link)
+	h := start(t, Config{Files: []string{link}, Poll: 10 * time.Millisecond}, fsnotify.NewWatcher)
+	write(t, target, definitions(1, "phc_a", "two"))
+	h.until("the new flag is there", h.has("phc_a", "two"))
+}
+
+func TestSource_HalfWritten(t *testing.T) {
+	eachWay(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
+		path := filepath.Join(t.TempDir(), "flags.json")
+		write(t, path, definitions(1, "phc_a", "one"))
+		h := start(t, path)
+		whole := definitions(1, "phc_a", "one", "two")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		half := len(whole) / 2
+		if _, err := f.WriteString(whole[:half]); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the half is refused", h.failing(0, "the document ends in the middle"))
+		if !h.has("phc_a", "one")() {
+			t.Error("the last good state is gone")
+		}
+		if _, err := f.WriteString(whole[half:]); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the whole is there", h.has("phc_a", "one", "two"))
+		if st := h.Status()[0]; st.Err != nil || st.Loads != 2 || st.Failures == 0 || st.Flags != 2 {
+			t.Errorf("status %+v, want no error, two loads, a failure, two flags", st)
+		}
+	})
+}
+
+func TestSource_UnreadableFileBecomesADirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, definitions(1, "phc_a", "one"))
+	h := byEvents(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the folder is refused", h.failing(0, "not a regular file"))
+	if !h.has("phc_a", "one")() {
+		t.Error("the last good state is gone")
+	}
+}
+
+func TestSource_ProjectsComeAndGo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	two := `{"projects": [{"id": 1, "api_key": "phc_a"}, {"id": 2, "api_key": "phc_b", "flags": []}]}`
+	write(t, path, two)
+	h := byEvents(t, path)
+	first := h.revision("phc_b")
+	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_a"}]}`)
+	h.until("phc_b is unknown", func() bool { return h.flagKeys("phc_b") == nil })
+	if _, err := h.Definitions(context.Background(), flags.Project{APIKey: "phc_b"}); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Errorf("Definitions of a project that is gone: %v, want ErrUnknownKey", err)
+	}
+	if got := len(h.Projects()); got != 1 {
+		t.Errorf("%d projects, want 1", got)
+	}
+	write(t, path, two)
+	h.until("phc_b is back", h.has("phc_b"))
+	if again := h.revision("phc_b"); again <= first {
+		t.Errorf("revision %d after %d, want a larger one", again, first)
+	}
+}
+
+func TestSource_RevisionGrowsForTheChangedProjectAlone(t *testing.T) {
+	a, b := filepath.Join(t.TempDir(), "a.json"), filepath.Join(t.TempDir(), "b.json")
+	write(t, a, definitions(1, "phc_a", "one"))
+	write(t, b, definitions(2, "phc_b", "one"))
+	h := byEvents(t, a, b)
+	revA, revB := h.revision("phc_a"), h.revision("phc_b")
+	write(t, b, definitions(2, "phc_b", "two"))
+	h.until("the new flag is there", h.has("phc_b", "two"))
+	if got := h.revision("phc_a"); got != revA {
+		t.Errorf("phc_a: revision %d, want %d as before", got, revA)
+	}
+	if got := h.revision("phc_b"); got != revB+1 {
+		t.Errorf("phc_b: revision %d, want %d", got, revB+1)
+	}
+	// A name and a quota are no definitions.
+	write(t, b, strings.Replace(definitions(2, "phc_b", "two"), `"id": 2`, `"id": 2, "name": "B", "quota_limited": ["feature_flags"]`, 1))
+	h.until("the name is there", func() bool { p, _ := h.ProjectByKey(context.Background(), "phc_b"); return p.Name == "B" })
+	if got := h.revision("phc_b"); got != revB+1 {
+		t.Errorf("phc_b: revision %d, want %d as before", got, revB+1)
+	}
+}
+
+// A decider over the source sees a change of the file.
+func TestSource_DeciderSeesChanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, definitions(1, "phc_a", "one"))
+	h := byEvents(t, path)
+	now := time.Unix(1, 0)
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: h.Source, People: h.Memory(), Continuity: h.Memory(), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (keys []string, err error) {
+		var out flags.Answer
+		err = d.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "u"}}, &out)
+		for _, d := range out.Decisions.List {
+			keys = append(keys, d.Key)
+		}
+		return keys, err
+	}
+	if keys, err := ask(); err != nil || !slices.Equal(keys, []string{"one"}) {
+		t.Fatalf("before: %v, %v", keys, err)
+	}
+	replace(t, path, definitions(1, "phc_a", "two"))
+	h.until("the new flag is there", h.has("phc_a", "two"))
+	now = now.Add(time.Minute) // the registry asks again once a second
+	if keys, err := ask(); err != nil || !slices.Equal(keys, []string{"two"}) {
+		t.Fatalf("after: %v, %v", keys, err)
+	}
+	replace(t, path, definitions(1, "phc_other", "two"))
+	h.until("the project is gone", func() bool { return h.flagKeys("phc_a") == nil })
+	now = now.Add(time.Minute)
+	if _, err := ask(); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Fatalf("of a project that is gone: %v, want ErrUnknownKey", err)
+	}
+}
+
+func TestSource_WithoutEventsSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, definitions(1, "phc_a", "one"))
+	h := byPoll(t, path)
+	if log := h.log.String(); !strings.Contains(log, "no file events") {
+		t.Errorf("log %q does not say that there are no events", log)
+	}
+}
+
+func TestSource_Close(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, definitions(1, "phc_a", "one"))
+	h := byEvents(t, path)
+	for range 2 { // twice does no harm
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !h.has("phc_a", "one")() {
+		t.Error("what was read is gone")
+	}
+}
+
+func TestSource_ReadersWhileFilesChange(t *testing.T) { // for the race detector
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, definitions(1, "phc_a", "v0"))
+	h := byEvents(t, path)
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				p, err := h.ProjectByKey(context.Background(), "phc_a")
+				if err == nil {
+					_, err = h.Definitions(context.Background(), p)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				h.Status()
+				h.Projects()
+				h.Key("phx_a")
+			}
+		})
+	}
+	for i := 1; i < 5; i++ {
+		key := fmt.Sprintf("v%d", i)
+		replace(t, path, definitions(1, "phc_a", key))
+		h.until(key+" is there", h.has("phc_a", key))
+	}
+	close(stop)
+	readers.Wait()
+}
+
+func TestSource_Status(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_a", "flags": [{"id": 1, "key": "bad", "active": true, "filters": {"groups": [
+		{"properties": [{"key": "x", "type": "person", "operator": "resembles", "value": "y"}]}]}}]}]}`)
+	h := start(t, Config{Files: []string{path}, Poll: never, Now: func() time.Time { return now }}, fsnotify.NewWatcher)
+	st := h.Status()
+	want := []FileStatus{{Path: path, LoadedAt: now, Projects: 1, Flags: 1, Loads: 1, Faults: []Fault{{"phc_a", &flags.DefinitionError{
+		FlagID: 1, Flag: "bad", Path: "flags[0].filters.groups[0].properties[0].operator", Code: flags.FlagDataParsingError,
+		Problem: `unknown operator "resembles"`,
+	}}}}}
+	if diff := cmp.Diff(want, st); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if log := h.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, "resembles") {
+		t.Errorf("the fault is not in the log:\n%s", log)
+	}
+}

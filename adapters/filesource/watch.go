@@ -1,0 +1,126 @@
+package filesource
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// patience is how many times Debounce a file that keeps changing is waited for.
+const patience = 10
+
+// startWatching asks for events. Without them the poll still sees everything,
+// only later.
+func (s *Source) startWatching(newWatcher func() (*fsnotify.Watcher, error)) {
+	w, err := newWatcher()
+	if err != nil {
+		s.config.Logger.Warn("no file events, files are looked at from time to time", "every", s.config.Poll, "error", err)
+		return
+	}
+	s.watcher = w
+	for dir, err := range s.watchFolders() {
+		s.config.Logger.Warn("no file events in this folder, its files are looked at from time to time", "folder", dir, "every", s.config.Poll, "error", err)
+	}
+}
+
+// watchFolders watches the folder of each file, again if it was replaced. It
+// returns the folders that cannot be watched.
+func (s *Source) watchFolders() map[string]error {
+	failed := map[string]error{}
+	if s.watcher == nil {
+		return failed
+	}
+	for _, f := range s.files {
+		dir := filepath.Dir(f.path)
+		if err := s.watcher.Add(dir); err != nil {
+			failed[dir] = err
+		}
+	}
+	return failed
+}
+
+func (s *Source) closeWatcher() {
+	if s.watcher != nil {
+		_ = s.watcher.Close()
+	}
+}
+
+// watch waits for events and for the time of the next look.
+func (s *Source) watch() {
+	defer close(s.stopped)
+	defer s.closeWatcher()
+	poll := time.NewTicker(s.config.Poll)
+	defer poll.Stop()
+	quiet := time.NewTimer(time.Hour)
+	quiet.Stop()
+	defer quiet.Stop()
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	if s.watcher != nil {
+		events, errs = s.watcher.Events, s.watcher.Errors
+	}
+	var since time.Time // of the first event that is not dealt with
+	force := false
+	wait := func() {
+		now := time.Now()
+		if since.IsZero() {
+			since = now
+		}
+		quiet.Reset(min(s.config.Debounce, since.Add(patience*s.config.Debounce).Sub(now)))
+	}
+	for {
+		select {
+		case <-s.stop:
+			return
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			force = force || s.names(e.Name)
+			wait()
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			s.config.Logger.Warn("file events were lost, all files are read", "error", err)
+			force = true
+			wait()
+		case <-quiet.C:
+			s.round(force)
+			since, force = time.Time{}, false
+		case <-poll.C:
+			s.watchFolders()
+			s.round(false)
+		}
+	}
+}
+
+// names reports whether an event is about one of the files itself. Every other
+// event in a folder is a reason to look, but not to read what looks unchanged.
+func (s *Source) names(event string) bool {
+	for _, f := range s.files {
+		if filepath.Clean(f.path) == filepath.Clean(event) {
+			return true
+		}
+	}
+	return false
+}
+
+// round looks at every file and takes into use what has changed.
+func (s *Source) round(force bool) {
+	s.mu.Lock()
+	news := false
+	for _, f := range s.files {
+		news = f.look(s, force) || news
+	}
+	if news {
+		s.settle()
+	}
+	s.mu.Unlock()
+	if news && s.config.OnChange != nil {
+		s.config.OnChange()
+	}
+}

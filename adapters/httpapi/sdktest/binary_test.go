@@ -1,0 +1,99 @@
+package sdktest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// The built program serves the same, to an SDK that asks and to one that
+// decides.
+func TestGo_Binary(t *testing.T) {
+	const root = "../../.."
+	binary := filepath.Join(t.TempDir(), "bunting")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/bunting")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := &server{URL: runBinary(t, binary), projects: map[string]*project{}}
+	for _, p := range readFile(t).Projects {
+		s.projects[p.Name] = &project{&p, flags.Compile(p.Definitions)}
+	}
+	p := s.projects["main"]
+	asking, deciding := goClient(t, s, p, nil), goClient(t, s, p, local(p.personalKey()))
+	for i, who := range readSubjects(t) {
+		if i%10 != 0 {
+			continue
+		}
+		want := decide(p, who, flags.Selection{}, goPayload)
+		remote, err := asking.EvaluateFlags(goQuestion(who, false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, who.Name, want, goAnswers(remote))
+		alone, err := deciding.EvaluateFlags(goQuestion(who, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, mine := range goAnswers(alone) {
+			server, ok := want[key]
+			if !ok {
+				server = off
+			}
+			if mine != server && explain(pair{"go", p, p.flag(key), who}, mine, server) == nil {
+				t.Errorf("%s for %s: %v, the server says %v", key, who.Name, mine, server)
+			}
+		}
+		if len(alone.Keys()) == 0 {
+			t.Errorf("%s: nothing was decided locally", who.Name)
+		}
+	}
+}
+
+// runBinary starts the program and returns where it listens.
+func runBinary(t *testing.T, binary string) string {
+	t.Helper()
+	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", "testdata/project.json")
+	errors := &tail{}
+	cmd.Stderr = errors
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the program ended with %v\n%s", err, errors)
+		}
+	})
+	url := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			if found := listening.FindString(lines.Text()); found != "" {
+				select {
+				case url <- found:
+				default: // printed again
+				}
+			}
+		}
+	}()
+	select {
+	case found := <-url:
+		return found
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the program does not say where it listens\n%s", errors)
+		return ""
+	}
+}

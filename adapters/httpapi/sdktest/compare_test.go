@@ -1,0 +1,238 @@
+package sdktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer is one flag's value and payload. A flag that is not answered is off.
+type answer struct {
+	Value any // false, true or the variant
+	// Payload is the payload's text, as the SDK reads it. Empty: none.
+	Payload string
+}
+
+var off = answer{Value: false}
+
+// answers of one subject by flag key. What is not there was not decided.
+type answers map[string]answer
+
+// A reader is what an SDK makes of a payload.
+type reader func(raw json.RawMessage) string
+
+// goPayload is posthog-go's: the content of a JSON string, else the JSON.
+func goPayload(raw json.RawMessage) string {
+	var text string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// nodePayload is posthog-node's: the content of a JSON string is JSON again,
+// or else the text. Null is no payload.
+func nodePayload(raw json.RawMessage) string {
+	var text string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return sortedJSON(raw)
+	}
+	if json.Valid([]byte(text)) {
+		return sortedJSON(json.RawMessage(text))
+	}
+	return sortedJSON(raw)
+}
+
+// sortedJSON writes JSON so that equal values have equal texts. Null is empty.
+func sortedJSON(raw json.RawMessage) string {
+	var v any
+	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil || v == nil {
+		return ""
+	}
+	return describe(v)
+}
+
+// leftToServer are, by project, the flags that need a murmur3 bucket or depend
+// on one that does: no SDK may decide them (decision 1). The other murmur flags
+// need no bucket: a rollout of 0 or 100, a single or a forced variant.
+var leftToServer = map[string][]string{
+	"main": {
+		"murmur-half", "murmur-variants", "murmur-later", "murmur-group", "murmur-device", "murmur-mixed",
+		"murmur-dependant", "murmur-dependant-2", "murmur-dependant-3", "murmur-dependant-variant",
+	},
+	"murmur": {"half", "variants", "sha1-depends", "depends-everyone"},
+}
+
+// decide is the server's own answer, without HTTP. Clients of these tests run
+// on servers, so flags for browsers are not answered (§9.9).
+func decide(p *project, s *subject, sel flags.Selection, read reader) answers {
+	sel.Runtime = "server"
+	var d flags.Decisions
+	p.Set.Select(s.subject(), time.Now(), &sel, &d)
+	out := answers{}
+	for i := range d.List {
+		out[d.List[i].Key] = answer{d.List[i].Value(), read(d.List[i].Payload)}
+	}
+	return out
+}
+
+// same compares an SDK's answers with the server's, which must be all there.
+func same(t *testing.T, subject string, want, got answers) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-server +sdk)\n%s", subject, diff)
+	}
+}
+
+// pair is one flag decided for one subject.
+type pair struct {
+	SDK     string // "go" or "node"
+	Project *project
+	Flag    *flags.Flag
+	Subject *subject
+}
+
+// comparison counts what an SDK decided by itself, and holds it against the
+// server and against what flags.LocalProblems says of it.
+type comparison struct {
+	sdk           string
+	read          reader
+	seen          map[string]int // rows of the tables, by why
+	missed        map[string]int // rows that LocalProblems did not foresee
+	decided, left int
+	different     int
+}
+
+func newComparison(sdk string, read reader) *comparison {
+	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, missed: map[string]int{}}
+}
+
+// problems says what LocalProblems has on each flag: undecidable, or decided
+// by other rules.
+func problems(sdk string, d flags.Definitions) (undecidable, differs map[string]string) {
+	undecidable, differs = map[string]string{}, map[string]string{}
+	for _, p := range flags.LocalProblems(d) {
+		if p.SDK != "all" && p.SDK != sdk {
+			continue
+		}
+		if p.Differs {
+			differs[p.Key] = p.Why
+		} else {
+			undecidable[p.Key] = p.Why
+		}
+	}
+	return undecidable, differs
+}
+
+// subject compares all that an SDK decided by itself for one subject.
+func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Selection, got answers) {
+	t.Helper()
+	want := decide(p, s, sel, c.read)
+	undecidable, differs := problems(c.sdk, p.Definitions)
+	for _, key := range leftToServer[p.Name] {
+		if mine, ok := got[key]; ok {
+			t.Errorf("%s %s rests on a murmur3 bucket, but %s decides %s for %s", p.Name, key, c.sdk, describe(mine), s.Name)
+		}
+	}
+	for i := range p.Definitions.Flags {
+		f := &p.Definitions.Flags[i]
+		mine, ok := got[f.Key]
+		if !ok {
+			c.left++
+			continue
+		}
+		c.decided++
+		server, ok := want[f.Key]
+		if !ok {
+			server = off
+		}
+		at := pair{c.sdk, p, f, s}
+		if why := undecidable[f.Key]; why != "" && f.Active {
+			c.undecidable(t, at, why)
+		}
+		if mine == server {
+			continue
+		}
+		c.different++
+		row := explain(at, mine, server)
+		if row == nil {
+			t.Errorf("%s %s %s for %s: %s decides %s, the server %s", p.Name, f.Key, record(f), describe(s), c.sdk, describe(mine), describe(server))
+			continue
+		}
+		c.seen[row.why]++
+		if mine.Value == server.Value || differs[f.Key] != "" || undecidable[f.Key] != "" {
+			continue
+		}
+		if c.missed[row.why]++; row.kind == foreseen {
+			t.Errorf("LocalProblems has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.why)
+		}
+	}
+}
+
+// loaded fails when an SDK decided nothing in a project: then it could not read
+// the definitions.
+func (c *comparison) loaded(t *testing.T, p *project, before int) {
+	t.Helper()
+	if c.decided == before {
+		t.Errorf("%s decided nothing in project %s: it has no definitions", c.sdk, p.Name)
+	}
+}
+
+// undecidable notes that a flag was decided which LocalProblems says cannot be.
+func (c *comparison) undecidable(t *testing.T, at pair, why string) {
+	t.Helper()
+	for i := range reached {
+		if strings.Contains(reached[i].sdks, c.sdk) && reached[i].applies(at) {
+			c.seen[reached[i].why]++
+			return
+		}
+	}
+	t.Errorf("LocalProblems says of %s %s %s: %s; but it is decided for %s", at.Project.Name, at.Flag.Key, record(at.Flag), why, describe(at.Subject))
+}
+
+// finish logs the counts and fails for rows that were not needed.
+func (c *comparison) finish(t *testing.T) {
+	t.Helper()
+	t.Logf("%s: %d decided locally, %d of them otherwise than the server, %d left to it", c.sdk, c.decided, c.different, c.left)
+	var lines []string
+	for _, row := range slices.Concat(known, payloads) {
+		if !strings.Contains(row.sdks, c.sdk) {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%6d  %s: %s", c.seen[row.why], row.clause, row.why))
+		if c.seen[row.why] == 0 {
+			t.Errorf("never seen with %s any more, take it out: %s, %s", c.sdk, row.clause, row.why)
+		}
+		if row.kind == unforeseen && c.missed[row.why] == 0 {
+			t.Errorf("LocalProblems lists it for %s now, it is not unforeseen any more: %s, %s", c.sdk, row.clause, row.why)
+		}
+	}
+	for _, row := range reached {
+		if strings.Contains(row.sdks, c.sdk) && c.seen[row.why] == 0 {
+			t.Errorf("LocalProblems is right about %s now, take it out: %s", c.sdk, row.why)
+		}
+	}
+	t.Logf("known disagreements, with how often they were seen:\n%s", strings.Join(lines, "\n"))
+}
+
+func record(f *flags.Flag) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func describe(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

@@ -1,0 +1,17 @@
+// Package sdktest runs PostHog's own clients, unmodified, against the server:
+// posthog-go from the module proxy and posthog-node from npm. It is a module of
+// its own, so that neither becomes a requirement of the product.
+//
+//	go test ./...             posthog-go; needs the module proxy or a filled cache
+//	go test -tags sdk ./...   posthog-node too; needs npm and its registry
+//
+// posthog-node runs on Node ^20.20 or >= 22.22; where the machine's is another,
+// npm's package node brings one. TestGo_Binary builds the program and asks it
+// the same questions.
+//
+// testdata/project.json holds the projects that are served, testdata/subjects.json
+// the people they are asked about: every flag is compared for every subject,
+// once as the server answers it and once as the client decides it by itself from
+// /flags/definitions. Where a client decides otherwise than the server, known_test.go
+// says why; an entry there that is not needed any more fails the test.
+package sdktest

@@ -1,0 +1,125 @@
+package sdktest
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/posthog/posthog-go"
+)
+
+// quiet is a logger that says nothing.
+type quiet struct{}
+
+func (quiet) Debugf(string, ...any) {}
+func (quiet) Logf(string, ...any)   {}
+func (quiet) Warnf(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+
+// goClient is posthog-go as an application would set it up. Events are
+// dropped unless a test wants them.
+func goClient(t testing.TB, s *server, p *project, change func(*posthog.Config)) posthog.Client {
+	t.Helper()
+	none := 0
+	config := posthog.Config{
+		Endpoint: s.URL, Logger: quiet{}, MaxRetries: &none, ShutdownTimeout: 5 * time.Second,
+		FeatureFlagRequestTimeout: 20 * time.Second,
+		BeforeSend:                func(posthog.Message) posthog.Message { return nil },
+	}
+	if change != nil {
+		change(&config)
+	}
+	client, err := posthog.NewWithConfig(p.APIKey, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// local lets a client decide by itself.
+func local(key string) func(*posthog.Config) {
+	return func(c *posthog.Config) { c.SecretKey = key }
+}
+
+func goGroups(s *subject, text bool) posthog.Groups {
+	out := posthog.Groups{}
+	for groupType, key := range s.Groups {
+		out[groupType] = key
+	}
+	if text { // a group key that is no text makes local evaluation panic
+		for groupType, key := range s.groupKeys() {
+			out[groupType] = key
+		}
+	}
+	return out
+}
+
+func goGroupProperties(s *subject) map[string]posthog.Properties {
+	out := map[string]posthog.Properties{}
+	for groupType, p := range s.GroupProperties {
+		out[groupType] = posthog.Properties(p)
+	}
+	return out
+}
+
+func goQuestion(s *subject, local bool) posthog.EvaluateFlagsPayload {
+	return posthog.EvaluateFlagsPayload{
+		DistinctId: s.DistinctID, DeviceId: s.DeviceID, Groups: goGroups(s, local),
+		PersonProperties: posthog.Properties(s.Person), GroupProperties: goGroupProperties(s), OnlyEvaluateLocally: local,
+	}
+}
+
+func goAnswers(e *posthog.FeatureFlagEvaluations) answers {
+	out := answers{}
+	for _, key := range e.Keys() {
+		out[key] = answer{e.GetFlag(key), e.GetFlagPayload(key)}
+	}
+	return out
+}
+
+// All flags at once, values and payloads.
+func TestGo_Remote(t *testing.T) {
+	s := serve(t)
+	for _, p := range s.projects {
+		if p.Name == "paused" {
+			continue
+		}
+		client := goClient(t, s, p, nil)
+		for _, who := range readSubjects(t) {
+			e, err := client.EvaluateFlags(goQuestion(who, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, p.Name+" "+who.Name, decide(p, who, flags.Selection{}, goPayload), goAnswers(e))
+		}
+	}
+	for _, r := range s.evaluations() {
+		if r.Status != http.StatusOK {
+			t.Fatalf("%+v", r)
+		}
+	}
+}
+
+func TestGo_Local(t *testing.T) {
+	s := serve(t)
+	c := newComparison("go", goPayload)
+	for _, name := range []string{"main", "strict", "murmur", "odd"} {
+		before := c.decided
+		p := s.projects[name]
+		client := goClient(t, s, p, local(p.personalKey()))
+		for _, who := range readSubjects(t) {
+			e, err := client.EvaluateFlags(goQuestion(who, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.subject(t, p, who, flags.Selection{}, goAnswers(e))
+		}
+		c.loaded(t, p, before)
+	}
+	c.finish(t)
+	if n := len(s.evaluations()); n > 0 {
+		t.Errorf("%d requests for flags, though all was to be decided locally", n)
+	}
+}

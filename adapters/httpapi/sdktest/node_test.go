@@ -1,0 +1,187 @@
+//go:build sdk
+
+package sdktest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// nodeZone is the time zone of the Node process: one that is not UTC shows
+// where dates are read in it.
+const nodeZone = "America/New_York"
+
+// nodePackage is a package of npm that carries a Node for machines whose own
+// is none that posthog-node runs on.
+const nodePackage = "node@22.23.3"
+
+// nodeFits says whether posthog-node runs on a version: ^20.20 or >= 22.22.
+func nodeFits(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "v%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major == 20 && minor >= 20 || major == 22 && minor >= 22 || major > 22
+}
+
+// installed installs posthog-node as package-lock.json has it, unless it is
+// there.
+var installed = sync.OnceValue(func() error {
+	wanted, err := lockedVersion("package-lock.json")
+	if err != nil {
+		return err
+	}
+	if have, err := lockedVersion(filepath.Join("node_modules", ".package-lock.json")); err == nil && have == wanted {
+		return nil
+	}
+	out, err := exec.Command("npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("npm ci: %w\n%s", err, out)
+	}
+	return nil
+})
+
+func lockedVersion(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var lock struct {
+		Packages map[string]struct{ Version string }
+	}
+	if err := json.Unmarshal(data, &lock); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return lock.Packages["node_modules/posthog-node"].Version, nil
+}
+
+// node is a Node process with posthog-node in it.
+type node struct {
+	t   testing.TB
+	in  *json.Encoder
+	out *bufio.Reader
+}
+
+func startNode(t testing.TB) *node {
+	t.Helper()
+	if err := installed(); err != nil {
+		t.Fatal(err)
+	}
+	command := []string{"node", "driver.mjs"}
+	if version, err := exec.Command("node", "--version").Output(); err != nil || !nodeFits(string(version)) {
+		command = []string{"npm", "exec", "--yes", "--package=" + nodePackage, "--", "node", "driver.mjs"}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "TZ="+nodeZone)
+	cmd.Stderr = &tail{}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // ends the driver
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Logf("node: %v\n%s", err, cmd.Stderr)
+		}
+	})
+	return &node{t, json.NewEncoder(stdin), bufio.NewReader(stdout)}
+}
+
+// object is a JSON object on its way to the driver.
+type object = map[string]any
+
+// do makes one call of driver.mjs; result may be nil.
+func (n *node) do(name string, args object, result any) {
+	n.t.Helper()
+	call := object{"name": name}
+	for k, v := range args {
+		call[k] = v
+	}
+	if err := n.in.Encode(call); err != nil {
+		n.t.Fatal(err)
+	}
+	line, err := n.out.ReadBytes('\n')
+	if err != nil {
+		n.t.Fatalf("%s: %v", name, err)
+	}
+	var answer struct {
+		Result json.RawMessage
+		Error  string
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		n.t.Fatalf("%s: %v in %s", name, err, line)
+	}
+	if answer.Error != "" {
+		n.t.Fatalf("%s: %s", name, answer.Error)
+	}
+	if result != nil && answer.Result != nil {
+		if err := json.Unmarshal(answer.Result, result); err != nil {
+			n.t.Fatalf("%s: %v in %s", name, err, line)
+		}
+	}
+}
+
+// open makes a client that polls only when told to.
+func (n *node) open(client string, s *server, p *project, options object) {
+	n.t.Helper()
+	all := object{"host": s.URL, "featureFlagsPollingInterval": 3600000, "requestTimeout": 20000, "flushAt": 1000, "fetchRetryCount": 0}
+	for k, v := range options {
+		all[k] = v
+	}
+	n.do("open", object{"client": client, "key": p.APIKey, "options": all, "forwardedFor": "203.0.113.7"}, nil)
+}
+
+// method calls a method of a client.
+func (n *node) method(client, method string, result any, args ...any) {
+	n.t.Helper()
+	if args == nil {
+		args = []any{}
+	}
+	n.do("call", object{"client": client, "method": method, "args": args}, result)
+}
+
+func nodeOptions(s *subject) object {
+	return object{"personProperties": s.Person, "groups": s.Groups, "groupProperties": s.GroupProperties}
+}
+
+// evaluate asks for the flags of subjects, with further options for all.
+func (n *node) evaluate(client string, subjects []*subject, options object) []answers {
+	n.t.Helper()
+	questions := make([]object, len(subjects))
+	for i, s := range subjects {
+		all := nodeOptions(s)
+		for k, v := range options {
+			all[k] = v
+		}
+		questions[i] = object{"distinctId": s.DistinctID, "options": all}
+	}
+	var got []map[string]struct {
+		Value   any
+		Payload json.RawMessage
+	}
+	n.do("evaluate", object{"client": client, "questions": questions}, &got)
+	if len(got) != len(subjects) {
+		n.t.Fatalf("%d answers for %d subjects", len(got), len(subjects))
+	}
+	out := make([]answers, len(got))
+	for i := range got {
+		out[i] = answers{}
+		for key, a := range got[i] {
+			out[i][key] = answer{a.Value, sortedJSON(a.Payload)}
+		}
+	}
+	return out
+}

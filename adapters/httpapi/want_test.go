@@ -1,0 +1,197 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// want is what a case expects of an answer. Members of a body are named by JSON
+// pointers (RFC 6901).
+type want struct {
+	Status int `json:"status"`
+	// Headers: a value, or null for a header that must not be there.
+	Headers map[string]*string `json:"headers"`
+	// Body is part of the body: what it does not name may be anything.
+	Body json.RawMessage `json:"body_subset"`
+	// Exact is the whole body: text for what is no JSON.
+	Exact    json.RawMessage            `json:"body_exact"`
+	Equal    map[string]json.RawMessage `json:"equal"`
+	SetEqual map[string][]string        `json:"set_equal"`
+	Prefix   map[string]string          `json:"prefix"`
+	Present  []string                   `json:"present"`
+	Absent   []string                   `json:"absent"`
+	Empty    bool                       `json:"empty"`
+	// ETag: "weak", or "same" as the step before.
+	ETag string `json:"etag"`
+}
+
+// check compares an answer; etag is that of the step before.
+func (w *want) check(t *testing.T, got *httptest.ResponseRecorder, etag string) {
+	t.Helper()
+	if got.Code != w.Status {
+		t.Errorf("status %d, want %d: %s", got.Code, w.Status, shortened(got.Body.Bytes()))
+	}
+	checkHeaders(t, got.Header(), w.Headers)
+	switch tag := got.Header().Get("ETag"); {
+	case w.ETag == "weak" && (!strings.HasPrefix(tag, `W/"`) || !strings.HasSuffix(tag, `"`) || len(tag) < 5),
+		w.ETag == "same" && tag != etag:
+		t.Errorf("ETag %s, want %s (%s before)", tag, w.ETag, etag)
+	}
+	if w.Empty && got.Body.Len() > 0 {
+		t.Errorf("a body: %s", shortened(got.Body.Bytes()))
+	}
+	if w.Exact != nil {
+		var text string
+		if json.Unmarshal(w.Exact, &text) == nil && !strings.HasPrefix(got.Header().Get("Content-Type"), "application/json") {
+			if got.Body.String() != text {
+				t.Errorf("body %q, want %q", shortened(got.Body.Bytes()), text)
+			}
+		} else if diff := cmp.Diff(value(t, w.Exact), value(t, got.Body.Bytes())); diff != "" {
+			t.Errorf("body (-want +got)\n%s", diff)
+		}
+	}
+	if w.Body == nil && len(w.Equal)+len(w.SetEqual)+len(w.Prefix)+len(w.Present)+len(w.Absent) == 0 {
+		return
+	}
+	w.checkMembers(t, value(t, got.Body.Bytes()))
+}
+
+func (w *want) checkMembers(t *testing.T, body any) {
+	t.Helper()
+	if w.Body != nil {
+		if place := notWithin(value(t, w.Body), body, ""); place != "" {
+			t.Errorf("%s\nin %s", place, textOf(body))
+		}
+	}
+	for at, v := range w.Equal {
+		got, _ := member(body, at)
+		if diff := cmp.Diff(value(t, v), got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", at, diff)
+		}
+	}
+	for at, names := range w.SetEqual {
+		got, _ := member(body, at)
+		var texts []string
+		list, _ := got.([]any)
+		for _, v := range list {
+			texts = append(texts, fmt.Sprint(v))
+		}
+		slices.Sort(texts)
+		slices.Sort(names)
+		if !slices.Equal(texts, names) {
+			t.Errorf("%s is %v, want %v in any order", at, got, names)
+		}
+	}
+	for at, prefix := range w.Prefix {
+		if got, _ := member(body, at); !strings.HasPrefix(fmt.Sprint(got), prefix) {
+			t.Errorf("%s is %q, want it to begin with %q", at, got, prefix)
+		}
+	}
+	for _, at := range w.Present {
+		if _, ok := member(body, at); !ok {
+			t.Errorf("no %s in %s", at, textOf(body))
+		}
+	}
+	for _, at := range w.Absent {
+		if got, ok := member(body, at); ok {
+			t.Errorf("%s is there: %s", at, textOf(got))
+		}
+	}
+}
+
+func checkHeaders(t *testing.T, got http.Header, wanted map[string]*string) {
+	t.Helper()
+	for name, v := range wanted {
+		values := got.Values(name)
+		switch {
+		case v == nil && len(values) > 0:
+			t.Errorf("header %s is there: %q", name, values)
+		case v != nil && strings.Join(values, ", ") != *v:
+			t.Errorf("header %s is %q, want %q", name, values, *v)
+		}
+	}
+}
+
+// notWithin names the first place where part is not within whole: members of
+// objects may be missing from part, everything else is equal.
+func notWithin(part, whole any, at string) string {
+	object, isObject := part.(map[string]any)
+	inner, innerIsObject := whole.(map[string]any)
+	if isObject && innerIsObject {
+		for name, v := range object {
+			got, ok := inner[name]
+			if !ok {
+				return at + "/" + name + " is missing"
+			}
+			if place := notWithin(v, got, at+"/"+name); place != "" {
+				return place
+			}
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(part, whole) {
+		return fmt.Sprintf("%s is %s, want %s", at, textOf(whole), textOf(part))
+	}
+	return ""
+}
+
+// member follows a JSON pointer.
+func member(v any, pointer string) (any, bool) {
+	for _, name := range strings.Split(pointer, "/")[1:] {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch inner := v.(type) {
+		case map[string]any:
+			next, ok := inner[name]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(inner) {
+				return nil, false
+			}
+			v = inner[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// value reads JSON with its numbers as they are written.
+func value(t testing.TB, data []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Errorf("no JSON: %v: %s", err, shortened(data))
+		return nil
+	}
+	if d.More() {
+		t.Errorf("more than one JSON value: %s", shortened(data))
+	}
+	return v
+}
+
+func decodeJSON(t testing.TB, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Errorf("no JSON: %v: %s", err, shortened(data))
+	}
+}
+
+func textOf(v any) string {
+	text, _ := json.Marshal(v)
+	return shortened(text)
+}

@@ -1,0 +1,172 @@
+// Package metrics shows the totals of the rooms as Prometheus reads them.
+//
+// The rooms count in atomics; this package asks them at each scrape, through
+// the functions of [Config], and keeps nothing. THE TABLE of metrics stands in
+// collector.go.
+package metrics
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Config says whom to ask. A nil function leaves its metrics out.
+type Config struct {
+	// Flags are the totals of a Decider.
+	Flags func() flags.Stats
+	// GeoIP are the totals of a location database.
+	GeoIP func() GeoIP
+	// Files is how the definitions files stand.
+	Files func() []File
+	// Version is the program's, for bunting_build_info. Empty: left out.
+	Version string
+}
+
+// GeoIP are the totals of a location database; geoip.Stats converts to it.
+type GeoIP struct {
+	Lookups, Hits, Unreadable uint64
+	Reloads, FailedReloads    uint64
+	Remembered                int
+	Type                      string
+	Built                     time.Time
+}
+
+// File is how a definitions file stands.
+type File struct {
+	Path string
+	// LoadedAt is when the state in use was read.
+	LoadedAt time.Time
+	// Stale: a newer state of the file could not be taken into use.
+	Stale bool
+	// Projects, Flags and Faults count what is in use.
+	Projects, Flags, Faults int
+	// Loads and Failures are totals since the start.
+	Loads, Failures uint64
+}
+
+// Handler serves all metrics, those of the Go runtime and of the process
+// included, from a registry of its own.
+func Handler(c Config) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(NewCollector(c), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{Registry: r})
+}
+
+// NewCollector makes the collector alone, for a registry of the caller's.
+func NewCollector(c Config) prometheus.Collector { return collector{c} }
+
+type collector struct{ config Config }
+
+// metric is a row of the table: of what T says, one number.
+type metric[T any] struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*T) float64
+}
+
+func row[T any](kind prometheus.ValueType, name, help string, value func(*T) float64, labels ...string) metric[T] {
+	return metric[T]{prometheus.NewDesc("bunting_"+name, help, labels, nil), kind, value}
+}
+
+const (
+	counter = prometheus.CounterValue
+	gauge   = prometheus.GaugeValue
+)
+
+// THE TABLE: every metric of ours.
+var (
+	flagMetrics = []metric[flags.Stats]{
+		row(counter, "flags_requests_total", "Requests whose flags were evaluated.", func(s *flags.Stats) float64 { return float64(s.Requests) }),
+		row(counter, "flags_decisions_total", "Flags that were decided.", func(s *flags.Stats) float64 { return float64(s.Decisions) }),
+		row(counter, "flags_quota_limited_total", "Requests answered without evaluation because the quota is spent or the resource paused.", func(s *flags.Stats) float64 { return float64(s.QuotaLimited) }),
+		row(counter, "flags_compilations_total", "Sets of definitions that were compiled.", func(s *flags.Stats) float64 { return float64(s.Compilations) }),
+		row(counter, "flags_source_errors_total", "Failed attempts to read definitions.", func(s *flags.Stats) float64 { return float64(s.SourceErrors) }),
+		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *flags.Stats) float64 { return float64(s.StoreErrors) }),
+		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into their time limit.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
+	}
+	geoMetrics = []metric[GeoIP]{
+		row(counter, "geoip_lookups_total", "Addresses that were looked up.", func(s *GeoIP) float64 { return float64(s.Lookups) }),
+		row(counter, "geoip_hits_total", "Look-ups answered from memory.", func(s *GeoIP) float64 { return float64(s.Hits) }),
+		row(counter, "geoip_unreadable_total", "Look-ups that met a damaged record.", func(s *GeoIP) float64 { return float64(s.Unreadable) }),
+		row(counter, "geoip_reloads_total", "Replaced databases that were taken into use.", func(s *GeoIP) float64 { return float64(s.Reloads) }),
+		row(counter, "geoip_reload_failures_total", "Replaced databases that were refused.", func(s *GeoIP) float64 { return float64(s.FailedReloads) }),
+		row(gauge, "geoip_remembered_addresses", "Addresses whose answer is in memory.", func(s *GeoIP) float64 { return float64(s.Remembered) }),
+	}
+	geoBuilt    = prometheus.NewDesc("bunting_geoip_built_timestamp_seconds", "When the database was built by its publisher, by type of database.", []string{"type"}, nil)
+	fileMetrics = []metric[File]{
+		row(gauge, "definitions_loaded_timestamp_seconds", "When the state of the file that is in use was read.", func(f *File) float64 { return seconds(f.LoadedAt) }, "file"),
+		row(gauge, "definitions_stale", "1 when a newer state of the file could not be taken into use.", func(f *File) float64 { return boolean(f.Stale) }, "file"),
+		row(gauge, "definitions_projects", "Projects in the file.", func(f *File) float64 { return float64(f.Projects) }, "file"),
+		row(gauge, "definitions_flags", "Flags in the file.", func(f *File) float64 { return float64(f.Flags) }, "file"),
+		row(gauge, "definitions_faults", "Faults in the definitions of the file.", func(f *File) float64 { return float64(f.Faults) }, "file"),
+		row(counter, "definitions_loads_total", "States of the file that were taken into use.", func(f *File) float64 { return float64(f.Loads) }, "file"),
+		row(counter, "definitions_load_failures_total", "States of the file that were refused.", func(f *File) float64 { return float64(f.Failures) }, "file"),
+	}
+	buildInfo = prometheus.NewDesc("bunting_build_info", "Always 1, by version of the program.", []string{"version"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(out chan<- *prometheus.Desc) {
+	describe(out, flagMetrics, c.config.Flags != nil)
+	describe(out, geoMetrics, c.config.GeoIP != nil)
+	describe(out, fileMetrics, c.config.Files != nil)
+	if c.config.GeoIP != nil {
+		out <- geoBuilt
+	}
+	if c.config.Version != "" {
+		out <- buildInfo
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	if c.config.Flags != nil {
+		s := c.config.Flags()
+		collect(out, flagMetrics, &s)
+	}
+	if c.config.GeoIP != nil {
+		s := c.config.GeoIP()
+		collect(out, geoMetrics, &s)
+		if !s.Built.IsZero() {
+			out <- prometheus.MustNewConstMetric(geoBuilt, gauge, seconds(s.Built), s.Type)
+		}
+	}
+	if c.config.Files != nil {
+		files := c.config.Files()
+		for i := range files {
+			collect(out, fileMetrics, &files[i], files[i].Path)
+		}
+	}
+	if c.config.Version != "" {
+		out <- prometheus.MustNewConstMetric(buildInfo, gauge, 1, c.config.Version)
+	}
+}
+
+func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], wanted bool) {
+	for i := range rows {
+		if wanted {
+			out <- rows[i].desc
+		}
+	}
+}
+
+func collect[T any](out chan<- prometheus.Metric, rows []metric[T], from *T, labels ...string) {
+	for i := range rows {
+		out <- prometheus.MustNewConstMetric(rows[i].desc, rows[i].kind, rows[i].value(from), labels...)
+	}
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

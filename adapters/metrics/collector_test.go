@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// The package may not import geoip; that its totals convert is held here.
+var _ = GeoIP(geoip.Stats{})
+
+// config says a different number everywhere: a row that reads the wrong field
+// does not go unnoticed.
+var config = Config{
+	Flags: func() flags.Stats {
+		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7}
+	},
+	GeoIP: func() GeoIP {
+		return GeoIP{Lookups: 11, Hits: 12, Unreadable: 13, Reloads: 14, FailedReloads: 15, Remembered: 16, Type: "GeoLite2-City", Built: time.Unix(1767225600, 0)}
+	},
+	Files: func() []File {
+		return []File{
+			{Path: "a.json", LoadedAt: time.UnixMilli(1767225601500), Projects: 21, Flags: 22, Faults: 23, Loads: 24, Failures: 25},
+			{Path: `b "quoted".json`, LoadedAt: time.Unix(1767225602, 0), Stale: true, Projects: 31, Flags: 32, Faults: 33, Loads: 34, Failures: 35},
+		}
+	},
+	Version: "v1.2.3",
+}
+
+func scrape(t *testing.T, h http.Handler) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// The golden text was written by hand from the numbers above and the text
+// format of Prometheus.
+func TestCollector_Golden(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "scrape.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(NewCollector(config))
+	got := scrape(t, promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+	if diff := cmp.Diff(string(golden), got); diff != "" {
+		t.Errorf("scrape (-want +got):\n%s", diff)
+	}
+}
+
+func TestHandler_RuntimeAndProcess(t *testing.T) {
+	got := scrape(t, Handler(config))
+	for _, name := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds ", "\nbunting_flags_requests_total 1\n"} {
+		if !strings.Contains(got, name) {
+			t.Errorf("no %q in the scrape", strings.TrimSpace(name))
+		}
+	}
+}
+
+func TestHandler_LeavesOutWhatIsNotThere(t *testing.T) {
+	got := scrape(t, Handler(Config{}))
+	if strings.Contains(got, "bunting_") {
+		t.Errorf("metrics of ours without anybody to ask:\n%s", got)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheck_DemoHasNoFaults(t *testing.T) {
+	r := call(t, "", nil, "check", demo)
+	r.want(t, 0, "project phc_demo (demo): 8 flags, 2 cohorts\n", "")
+	if !strings.HasSuffix(r.stdout, "\n0 errors, 0 warnings\n") {
+		t.Errorf("stdout %q", r.stdout)
+	}
+	// §11: membership of a static cohort is on the server, whatever the SDK.
+	if !strings.Contains(r.stdout, "beta-program  all  asks the server  ") {
+		t.Errorf("beta-program is not listed in %q", r.stdout)
+	}
+}
+
+const faulty = `{"projects": [
+	{"id": 1, "api_key": "phc_good"},
+	{"id": 2, "api_key": "phc_bad", "name": "bad", "flags": [
+		{"id": 1, "key": "operator", "active": true, "filters": {"groups": [{"properties": [{"key": "x", "type": "person", "operator": "resembles", "value": "y"}]}]}},
+		{"id": 2, "key": "never", "active": true, "filters": {"groups": [{"properties": [{"key": "x", "type": "person", "operator": "regex", "value": "("}]}]}},
+		{"id": "3", "key": "id", "active": true, "filters": {}}
+	]}]}`
+
+func TestCheck_FaultsWithTheirPlaces(t *testing.T) {
+	file := tempFile(t, "f.json", faulty)
+	r := call(t, "", nil, "check", "--json", file)
+	if r.code != 1 || r.stderr != "" {
+		t.Errorf("exit code %d, stderr %q", r.code, r.stderr)
+	}
+	var got []checked
+	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || len(got) != 1 || len(got[0].Projects) != 2 {
+		t.Fatalf("%v in %s", err, r.stdout)
+	}
+	if got[0].Projects[0].Faults == nil || len(got[0].Projects[0].Faults) != 0 {
+		t.Errorf("faults of the good project: %v", got[0].Projects[0].Faults)
+	}
+	type short struct{ Severity, Place, Flag, Code string }
+	faults := []short{}
+	for _, f := range got[0].Projects[1].Faults {
+		faults = append(faults, short{f.Severity, f.Place, f.Flag, f.Code})
+	}
+	want := []short{
+		{"error", "projects[1].flags[2].id", "id", "flag_data_parsing_error"},
+		{"error", "projects[1].flags[0].filters.groups[0].properties[0].operator", "operator", "flag_data_parsing_error"},
+		{"warning", "projects[1].flags[1].filters.groups[0].properties[0].value", "never", ""},
+	}
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	text := call(t, "", nil, "check", file)
+	text.want(t, 1, `    error    projects[1].flags[0].filters.groups[0].properties[0].operator (flag "operator"): unknown operator "resembles"`, "")
+	if !strings.HasSuffix(text.stdout, "\n2 errors, 1 warning\n") {
+		t.Errorf("stdout %q", text.stdout)
+	}
+}
+
+func TestCheck_SeveralFiles(t *testing.T) {
+	bad := tempFile(t, "bad.json", "{\n x}")
+	bare := tempFile(t, "bare.json", `{"flags": [{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"variant": "b"}]}}]}`)
+	r := call(t, "", nil, "check", demo, bad, bare, "none.json")
+	r.want(t, 1, bad+"\n  error    line 2 column ", "")
+	for _, want := range []string{
+		"phc_demo (demo)", "none.json\n  error    file does not exist\n",
+		`    warning  flags[0].filters.groups[0].variant (flag "a"): the flag has no variant "b"`, "\n2 errors, 1 warning\n",
+	} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in %s", want, r.stdout)
+		}
+	}
+	call(t, "", nil, "check", bare).want(t, 0, "0 errors, 1 warning", "") // warnings alone are no failure
+}

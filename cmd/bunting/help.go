@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// help prints the help of a command, or that of the program.
+func (p *program) help(args []string) error {
+	if len(args) == 0 {
+		return p.print(programHelp())
+	}
+	if args[0] == "help" {
+		return p.print("Usage: bunting help [COMMAND]\n\nExplains a command, or lists them all.\n")
+	}
+	c := findCommand(args[0])
+	if c == nil {
+		return unknownCommand(args[0])
+	}
+	return p.print(c.help())
+}
+
+func (p *program) print(text string) error {
+	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+func programHelp() string {
+	var b strings.Builder
+	b.WriteString(`Bunting decides feature flags. It answers PostHog's SDKs from a file of
+definitions, and has tools to try and to check such a file.
+
+Usage: bunting COMMAND [ARGUMENTS]
+
+Commands:
+`)
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+	}
+	b.WriteString(`  help      explain a command: bunting help serve
+
+A first try, from the root of the repository:
+  bunting serve --definitions testdata/demo.json
+  bunting eval --definitions testdata/demo.json --distinct-id user-1
+  bunting check testdata/demo.json
+
+Exit codes: 0 good, 1 it did not work, 2 the command line is wrong.
+`)
+	return b.String()
+}
+
+// newFlags makes an empty set of flags that prints nothing by itself.
+func newFlags(command string) *flag.FlagSet {
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	return fs
+}
+
+// parseArgs reads flags and other arguments in any order.
+func parseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, errHelp{fs.Name()}
+			}
+			return nil, badUsage(fs.Name(), "%s", strings.TrimPrefix(err.Error(), "flag provided but "))
+		}
+		left := fs.Args()
+		if len(left) == 0 {
+			return rest, nil
+		}
+		if read := len(args) - len(left); read > 0 && args[read-1] == "--" {
+			return append(rest, left...), nil
+		}
+		rest, args = append(rest, left[0]), left[1:]
+	}
+}
+
+// noArgs refuses what is not a flag.
+func noArgs(fs *flag.FlagSet, args []string) error {
+	rest, err := parseArgs(fs, args)
+	if err == nil && len(rest) > 0 {
+		return badUsage(fs.Name(), "unexpected argument %q", rest[0])
+	}
+	return err
+}
+
+func versionHelp() string {
+	return "Usage: bunting version\n\nPrints the version, the revision it was built from when that is known, the\nGo release and the platform.\n"
+}
+
+// build is what the binary knows of itself.
+type build struct{ version, revision, time, modified string }
+
+func readBuild() build {
+	b := build{version: "(devel)"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.revision = s.Value
+		case "vcs.time":
+			b.time = s.Value
+		case "vcs.modified":
+			b.modified = s.Value
+		}
+	}
+	return b
+}
+
+func (p *program) version(_ context.Context, args []string) error {
+	if err := noArgs(newFlags("version"), args); err != nil {
+		return err
+	}
+	b := readBuild()
+	var out strings.Builder
+	fmt.Fprintf(&out, "bunting   %s\n", b.version)
+	if b.revision != "" {
+		fmt.Fprintf(&out, "revision  %s", b.revision)
+		if b.time != "" {
+			fmt.Fprintf(&out, " of %s", b.time)
+		}
+		if b.modified == "true" {
+			out.WriteString(", with changes")
+		}
+		out.WriteByte('\n')
+	}
+	fmt.Fprintf(&out, "go        %s\nplatform  %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return p.print(out.String())
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/bunting-flags/bunting"
+
+// room is a row of the import table: what a package may import besides the
+// standard library, and what of that it may not.
+type room struct {
+	ours   []string
+	others []string
+	pure   bool // no I/O: none of the packages of impure
+}
+
+var (
+	core   = []string{"flags", "capture", "management"}
+	impure = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
+	// harmless are packages below impure ones that do no I/O.
+	harmless = []string{"net/netip"}
+)
+
+// table says who may import whom. Arrows point down only; no adapter imports
+// another.
+var table = map[string]room{
+	"flags":               {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags/rustregexp":    {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	"geoip":               {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
+	"capture":             {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management":          {pure: true, ours: []string{"flags"}},
+	"adapters/httpapi":    {ours: append([]string{"geoip"}, core...), others: []string{"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
+	"adapters/sqlstore":   {ours: core, others: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5"}},
+	"adapters/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go"}},
+	"adapters/sinks":      {ours: []string{"capture"}},
+	"adapters/filesource": {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
+	"adapters/remote":     {ours: []string{"flags"}},
+	"adapters/smtpmail":   {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
+	"adapters/dnstxt":     {ours: []string{"management"}},
+	"adapters/exports":    {ours: []string{"capture"}, others: []string{"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go"}},
+	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
+	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/console":    {},
+	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp"}},
+	"cmd/bunting": {ours: append([]string{
+		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/sinks", "adapters/filesource",
+		"adapters/smtpmail", "adapters/dnstxt", "adapters/exports", "adapters/metrics", "adapters/console",
+	}, core...)},
+}
+
+// contextFiles are the files of flags above its inner line: below it everything
+// is a function of its arguments.
+var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/decider.go"}
+
+func TestHouse_ImportTable(t *testing.T) {
+	problems, rooms := house(t, os.DirFS("../.."))
+	for _, p := range problems {
+		t.Error(p)
+	}
+	for _, name := range []string{"flags", "geoip", "adapters/httpapi", "cmd/bunting"} {
+		if !slices.Contains(rooms, name) {
+			t.Errorf("room %s was not seen: is the test looking at the right folder?", name)
+		}
+	}
+}
+
+// house holds the code below a module's root against the table.
+func house(t *testing.T, root fs.FS) (problems, rooms []string) {
+	t.Helper()
+	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			_, nested := fs.Stat(root, path.Join(file, "go.mod"))
+			if file != "." && (nested == nil || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		source, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		if dir := path.Dir(file); !slices.Contains(rooms, dir) {
+			rooms = append(rooms, dir)
+		}
+		problems = append(problems, houseFile(t, file, source)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems, rooms
+}
+
+func houseFile(t *testing.T, file string, source []byte) (problems []string) {
+	t.Helper()
+	name := roomOf(path.Dir(file))
+	if name == "" {
+		return []string{file + ": the table names no such room"}
+	}
+	row := table[name]
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problem := row.judge(name, imported); problem != "" {
+			problems = append(problems, fmt.Sprintf("%s imports %q: %s", file, imported, problem))
+		}
+		if imported == "context" && under(file, []string{"flags"}) && !slices.Contains(contextFiles, file) {
+			problems = append(problems, file+` imports "context": only `+strings.Join(contextFiles, ", ")+" may")
+		}
+	}
+	return problems
+}
+
+// roomOf names the room of a folder: its own, or that of which it is a part;
+// empty when there is none.
+func roomOf(dir string) string {
+	for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if _, ok := table[dir]; ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+// judge says what is wrong with an import of the named room; empty: nothing.
+func (r room) judge(name, imported string) string {
+	if ours, is := strings.CutPrefix(imported, module); is && (ours == "" || ours[0] == '/') {
+		if to := roomOf(strings.TrimPrefix(ours, "/")); to != "" && (to == name || slices.Contains(r.ours, to)) {
+			return ""
+		}
+		return "the table does not name this arrow"
+	}
+	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") {
+		if under(imported, r.others) {
+			return ""
+		}
+		return "the table does not name this module"
+	}
+	if imported == "C" {
+		return "not here"
+	}
+	if r.pure && under(imported, impure) && !slices.Contains(harmless, imported) {
+		return "this room does no I/O"
+	}
+	return ""
+}
+
+// under reports whether a path is one of the roots or below one.
+func under(p string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return p == root || strings.HasPrefix(p, root+"/") })
+}
+
+// The test above must be able to fail: each rule of it, shown on a small house.
+func TestHouse_RulesBite(t *testing.T) {
+	file := func(imports ...string) *fstest.MapFile {
+		var b strings.Builder
+		b.WriteString("package x\n\n")
+		for _, i := range imports {
+			fmt.Fprintf(&b, "import _ %q\n", i)
+		}
+		return &fstest.MapFile{Data: []byte(b.String())}
+	}
+	tests := map[string]struct {
+		file *fstest.MapFile
+		path string
+		want []string
+	}{
+		"allowed":            {file("fmt", "net/netip", "github.com/spaolacci/murmur3"), "flags/a.go", nil},
+		"flags and net":      {file("net"), "flags/a.go", []string{`flags/a.go imports "net": this room does no I/O`}},
+		"flags and net/http": {file("net/http"), "flags/a.go", []string{`flags/a.go imports "net/http": this room does no I/O`}},
+		"flags and os":       {file("os"), "flags/a.go", []string{`flags/a.go imports "os": this room does no I/O`}},
+		"flags and sql":      {file("database/sql"), "flags/a.go", []string{`flags/a.go imports "database/sql": this room does no I/O`}},
+		"flags and slog":     {file("log/slog"), "flags/a.go", []string{`flags/a.go imports "log/slog": this room does no I/O`}},
+		"flags and geoip":    {file(module + "/geoip"), "flags/a.go", []string{`flags/a.go imports "` + module + `/geoip": the table does not name this arrow`}},
+		"an arrow upwards":   {file(module + "/adapters/httpapi"), "geoip/a.go", []string{`geoip/a.go imports "` + module + `/adapters/httpapi": the table does not name this arrow`}},
+		"adapter to adapter": {file(module + "/adapters/metrics"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/adapters/metrics": the table does not name this arrow`}},
+		"a new module":       {file("example.org/leftpad"), "geoip/a.go", []string{`geoip/a.go imports "example.org/leftpad": the table does not name this module`}},
+		"a longer name":      {file("github.com/spaolacci/murmur32"), "flags/a.go", []string{`flags/a.go imports "github.com/spaolacci/murmur32": the table does not name this module`}},
+		"cgo":                {file("C"), "geoip/a.go", []string{`geoip/a.go imports "C": not here`}},
+		"a new room":         {file(), "utils/a.go", []string{"utils/a.go: the table names no such room"}},
+		"a file at the root": {file(), "a.go", []string{"a.go: the table names no such room"}},
+		"an inner room":      {file(module + "/flags/rustregexp"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/flags/rustregexp": the table does not name this arrow`}},
+		"a part of a room":   {file(module + "/adapters/exports"), "adapters/exports/s3/b.go", nil},
+		"a room in a room":   {file(module + "/capture"), "adapters/exports/s3/a.go", nil},
+		"context below":      {file("context"), "flags/evaluate.go", []string{`flags/evaluate.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/decider.go may`}},
+		"context inside":     {file("context"), "flags/rustregexp/a.go", []string{`flags/rustregexp/a.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/decider.go may`}},
+		"context above":      {file("context"), "flags/ports.go", nil},
+		"tests":              {file("os", "example.org/leftpad"), "flags/a_test.go", nil},
+		"testdata":           {file("example.org/leftpad"), "testdata/gen/a.go", nil},
+		"a nested module":    {file("example.org/leftpad"), "bench/a.go", nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, _ := house(t, fstest.MapFS{tt.path: tt.file, "go.mod": {}, "bench/go.mod": {}})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

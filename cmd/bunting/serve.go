@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+func serveHelp() string {
+	var b strings.Builder
+	b.WriteString(`Usage: bunting serve --definitions FILE [SETTINGS]
+
+Answers flag requests over HTTP. The definitions file is read again whenever it
+changes; a bad file leaves the last good one in use. SIGTERM and SIGINT stop the
+server: requests under way have ten seconds to end; a second signal ends it at
+once.
+
+Settings:
+`)
+	for _, s := range settings {
+		name := strings.TrimSuffix("--"+s.name+" "+s.arg, " ")
+		fmt.Fprintf(&b, "  %s\n        %s\n", name, s.help)
+		if value := strings.Join(s.fallback, ","); value != "" && s.kind != boolean {
+			fmt.Fprintf(&b, "        default %s\n", value)
+		}
+	}
+	b.WriteString(`  --config FILE
+        config file: a JSON object with the settings as members
+  --print-config
+        print the settings as JSON, with where each came from, and end
+
+Each setting can also be given in the environment (--max-body is
+BUNTING_MAX_BODY, an empty value counts as none) and in the config file
+({"max_body": 1000000}). The command line wins over the environment, that over
+the config file, and that over the default. Lists are separated by commas; in
+the config file they are arrays. Paths are relative to the working directory.
+
+Served: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
+locally, /_liveness, /_readiness, and /metrics for Prometheus.
+`)
+	return b.String()
+}
+
+// serve runs the server until the context ends or a signal comes.
+func (p *program) serve(ctx context.Context, args []string) error {
+	r, err := p.resolve(args)
+	if err != nil {
+		return err
+	}
+	if r.printConfig {
+		text, err := r.print()
+		if err != nil {
+			return err
+		}
+		return p.print(text)
+	}
+	if len(r.config.definitions) == 0 {
+		return errors.New("serve needs --definitions FILE; to try it: bunting serve --definitions testdata/demo.json")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	s := &server{config: &r.config, log: newLogger(&r.config, p.stderr)}
+	defer s.close()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	return s.run(ctx, stop, p)
+}
+
+func newLogger(c *config, to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.logLevel}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// server is the wiring of serve.
+type server struct {
+	config  *config
+	log     *slog.Logger
+	source  *filesource.Source
+	geo     *geoip.DB // nil without --geoip
+	decider *flags.Decider
+	handler http.Handler
+
+	address    atomic.Pointer[net.Addr] // nil until it listens
+	warnOnce   sync.Once
+	stopWatch  context.CancelFunc
+	background sync.WaitGroup
+}
+
+// open makes all parts, from the ground up.
+func (s *server) open(ctx context.Context) (err error) {
+	if err := makeFolder(s.config.data); err != nil {
+		return fmt.Errorf("--data: %w; choose a folder that this user may write to", err)
+	}
+	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(ctx)) // until close
+	if path := s.config.geoIP; path != "" {
+		if s.geo, err = geoip.Open(path); err != nil {
+			return fmt.Errorf("--geoip: %w", err)
+		}
+		s.background.Go(func() {
+			s.geo.Watch(ctx, 0, func(err error) { s.log.Warn("location database is not taken into use", "error", err) })
+		})
+	}
+	s.source, err = filesource.Open(filesource.Config{
+		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log, OnChange: s.warnOfKeys,
+	})
+	if err != nil {
+		return err
+	}
+	deciding := flags.DeciderConfig{Source: s.source, People: s.source.Memory(), Continuity: s.source.Memory()}
+	if s.geo != nil {
+		deciding.Locator = s.geo
+	}
+	if s.decider, err = flags.NewDecider(deciding); err != nil {
+		return err
+	}
+	s.handler, err = httpapi.New(httpapi.Config{
+		Decider: s.decider, Keys: keys{s.source}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
+	})
+	return err
+}
+
+func (s *server) close() {
+	if s.stopWatch != nil {
+		s.stopWatch()
+	}
+	if s.source != nil {
+		_ = s.source.Close()
+	}
+	s.background.Wait()
+	if s.geo != nil {
+		_ = s.geo.Close()
+	}
+}
+
+// run listens and serves until the context ends, then lets requests end. From
+// then on, after stopCatching, a signal meets no handler and ends the process.
+func (s *server) run(ctx context.Context, stopCatching func(), p *program) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.listen)
+	if err != nil {
+		return listenError(s.config.listen, err)
+	}
+	srv := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(listener) }()
+	address := listener.Addr()
+	s.address.Store(&address)
+	s.warnOfKeys()
+	if err := p.print(s.banner(ctx, address)); err != nil {
+		s.log.Warn("the start could not be printed", "error", err)
+	}
+	select {
+	case err := <-ended: // never nil
+		return fmt.Errorf("the server has failed: %w", err)
+	case <-ctx.Done():
+	}
+	stopCatching()
+	s.log.Info("stopping, requests under way may end", "within", p.grace)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
+	defer cancel()
+	err = srv.Shutdown(grace)
+	if err != nil {
+		_ = srv.Close()
+	}
+	<-ended
+	if err != nil {
+		return fmt.Errorf("requests that were still under way after %s were cut off", p.grace)
+	}
+	s.log.Info("stopped")
+	return nil
+}
+
+// ready reports whether there is something to answer with.
+func (s *server) ready(context.Context) error {
+	if len(s.source.Projects()) == 0 {
+		return errors.New("the definitions files have no project")
+	}
+	return nil
+}
+
+// keys looks personal and secret keys up in the files.
+type keys struct{ source *filesource.Source }
+
+func (k keys) Key(_ context.Context, key string) (httpapi.Key, error) {
+	secret, scopes, projects, ok := k.source.Key(key)
+	if !ok {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	return httpapi.Key{Secret: secret, Scopes: scopes, Projects: projects}, nil
+}
+
+func (s *server) metrics() http.Handler {
+	c := metrics.Config{Flags: s.decider.Stats, Files: s.fileMetrics, Version: readBuild().version}
+	if s.geo != nil {
+		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
+	}
+	return metrics.Handler(c)
+}
+
+func (s *server) fileMetrics() []metrics.File {
+	status := s.source.Status()
+	out := make([]metrics.File, len(status))
+	for i, f := range status {
+		out[i] = metrics.File{
+			Path: f.Path, LoadedAt: f.LoadedAt, Stale: f.Err != nil, Projects: f.Projects, Flags: f.Flags,
+			Faults: len(f.Faults), Loads: f.Loads, Failures: f.Failures,
+		}
+	}
+	return out
+}
+
+// makeFolder makes a folder and tries whether it can be written to.
+func makeFolder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(dir, ".bunting-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// listenProblems is what can be done where listening fails.
+var listenProblems = []struct {
+	is     error
+	advice string
+}{
+	{syscall.EADDRINUSE, "another program listens there: stop it, or choose another port with --listen"},
+	{syscall.EACCES, "ports below 1024 are for the administrator: choose a higher one with --listen"},
+	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with --listen"},
+}
+
+func listenError(address string, err error) error {
+	for _, p := range listenProblems {
+		if errors.Is(err, p.is) {
+			return fmt.Errorf("cannot listen on %s: %s", address, p.advice)
+		}
+	}
+	return fmt.Errorf("cannot listen on %s: %w; see --listen", address, err)
+}
+
+// warnOfKeys warns once where more than this machine and private networks can
+// use the keys of a file, which are meant for development and tests.
+func (s *server) warnOfKeys() {
+	address := s.address.Load()
+	if address == nil || !reachesPublic(*address) || !s.source.HasKeys() {
+		return
+	}
+	s.warnOnce.Do(func() {
+		s.log.Warn("listening on a public address with personal or secret keys from a file: these are for development and tests", "address", (*address).String())
+	})
+}
+
+func reachesPublic(address net.Addr) bool {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return true
+	}
+	ip := at.Addr().Unmap()
+	return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
+}

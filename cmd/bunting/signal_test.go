@@ -1,0 +1,61 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The real program, with real signals.
+func TestServe_Signals(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "bunting")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	start := func(t *testing.T) (*exec.Cmd, *serving) {
+		s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan int, 1)}
+		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", demo)
+		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_ = cmd.Wait()
+			s.ended <- cmd.ProcessState.ExitCode()
+		}()
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		s.url = s.address(s.stdout)
+		return cmd, s
+	}
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		t.Run(sig.String(), func(t *testing.T) {
+			cmd, s := start(t)
+			if code, _ := do(t, pasted(t, s.stdout.String())); code != http.StatusOK {
+				t.Errorf("status %d", code)
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			s.wait(0)
+		})
+	}
+	t.Run("a second one ends it at once", func(t *testing.T) {
+		cmd, s := start(t)
+		conn := s.begin(request) // would hold the end up for ten seconds
+		defer func() { _ = conn.Close() }()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		for !strings.Contains(s.stderr.String(), "stopping") {
+			<-s.stderr.written
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(-1) // ended by a signal
+	})
+}

@@ -1,0 +1,175 @@
+package flags_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// A larger revision is compiled within a second; one that has not grown is not,
+// nor is anything read again within that second.
+func TestDecider_RevisionGrows(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s := newShop(t, oneFlag)
+	d := s.decider(t, nil)
+	for range 10 {
+		checkAsked(t, d, flags.Request{}, onOne)
+	}
+	if s.lookups != 1 || s.downloads != 1 {
+		t.Errorf("%d look-ups, %d downloads", s.lookups, s.downloads)
+	}
+	s.definitions = parse(t, otherFlag)
+	s.advance(2 * time.Second)
+	checkAsked(t, d, flags.Request{}, onOne) // the revision is the same
+	s.project.Revision++
+	s.advance(999 * time.Millisecond)
+	checkAsked(t, d, flags.Request{}, onOne)
+	s.advance(time.Millisecond)
+	if answer := checkAsked(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 1 {
+		t.Errorf("revision %d", answer.Set.Revision())
+	}
+	if s.downloads != 2 || d.Stats().Compilations != 2 {
+		t.Errorf("%d downloads, %+v", s.downloads, d.Stats())
+	}
+	// What else is known of a project is renewed without compiling.
+	s.project.QuotaLimited = []string{"feature_flags"}
+	s.advance(time.Second)
+	if _, answer := asked(t, d, flags.Request{}); !answer.QuotaLimited {
+		t.Error("not paused")
+	}
+	if s.downloads != 2 {
+		t.Errorf("%d downloads", s.downloads)
+	}
+}
+
+func decideErr(d *flags.Decider, key string) error {
+	return d.Decide(context.Background(), &flags.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, new(flags.Answer))
+}
+
+// A key that nobody has is remembered for a second, and may be made later; one
+// that is too long for a key is not even looked up.
+func TestDecider_UnknownKey(t *testing.T) {
+	s := newShop(t, oneFlag)
+	s.project.APIKey = "phc_later"
+	d := s.decider(t, nil)
+	for range 5 {
+		if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnknownKey) {
+			t.Error(err)
+		}
+	}
+	if s.lookups != 1 {
+		t.Errorf("%d look-ups", s.lookups)
+	}
+	s.project.APIKey = "phc_shop"
+	s.advance(time.Second)
+	checkAsked(t, d, flags.Request{}, onOne)
+	s.project.APIKey = "phc_gone" // the project ends
+	s.advance(time.Second)
+	if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Error(err)
+	}
+	before := s.lookups
+	if err := decideErr(d, strings.Repeat("x", 1<<20)); !errors.Is(err, flags.ErrUnknownKey) || s.lookups != before {
+		t.Errorf("%v, %d look-ups", err, s.lookups-before)
+	}
+	if _, _, err := d.Project(context.Background(), "phc_x"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Error(err)
+	}
+	if _, _, err := d.Payload(context.Background(), "phc_x"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Error(err)
+	}
+	if _, _, err := d.RemoteConfig(context.Background(), "phc_x", "one"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Error(err)
+	}
+	if _, err := d.Explain(context.Background(), &flags.Request{APIKey: "phc_x"}, "one"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Error(err)
+	}
+}
+
+// A source that fails keeps the last good flags (decision 29); without any it is
+// ErrUnavailable, with the cause.
+func TestDecider_SourceFails(t *testing.T) {
+	s := newShop(t, oneFlag)
+	d := s.decider(t, nil)
+	cause := errors.New("database is down")
+	s.failure = cause
+	if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnavailable) || !errors.Is(err, cause) {
+		t.Error(err)
+	}
+	s.failure = nil
+	checkAsked(t, d, flags.Request{}, onOne) // at once: a failure is not remembered
+	s.failure = cause
+	s.project.Revision, s.definitions = 1, parse(t, otherFlag)
+	for range 3 {
+		s.advance(time.Second)
+		checkAsked(t, d, flags.Request{}, onOne)
+	}
+	s.failure, s.defsFailure = nil, cause // the project can be read, its flags cannot
+	s.advance(time.Second)
+	checkAsked(t, d, flags.Request{}, onOne)
+	s.defsFailure = nil
+	s.advance(time.Second)
+	checkAsked(t, d, flags.Request{}, onTwo)
+	if got := d.Stats().SourceErrors; got != 5 {
+		t.Errorf("%d source errors", got)
+	}
+}
+
+// Goroutines that meet at a key that nobody has asked for yet read it once.
+func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s := newShop(t, oneFlag)
+	d := s.decider(t, nil)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if err := decideErr(d, "phc_shop"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if s.lookups != 1 || s.downloads != 1 || d.Stats().Compilations != 1 {
+		t.Errorf("%d look-ups, %d downloads, %+v", s.lookups, s.downloads, d.Stats())
+	}
+}
+
+// The registry forgets keys beyond its bound, 16 times 1,024, the least recently
+// used first.
+func TestDecider_RegistryIsBounded(t *testing.T) {
+	s := newShop(t, oneFlag)
+	d := s.decider(t, nil)
+	ask := func(from, to int) (lookups int) {
+		before := s.lookups
+		for i := from; i < to; i++ {
+			if err := decideErr(d, fmt.Sprintf("phc_%d", i)); !errors.Is(err, flags.ErrUnknownKey) {
+				t.Fatal(err)
+			}
+		}
+		return s.lookups - before
+	}
+	checkAsked(t, d, flags.Request{}, onOne)
+	const bound = 16 * 1024
+	ask(0, bound/2)
+	if got := ask(0, bound/2); got != 0 {
+		t.Errorf("%d of half as many keys as fit were forgotten", got)
+	}
+	for i := 0; i < 4*bound; i += 1000 {
+		ask(i, i+1000)
+		checkAsked(t, d, flags.Request{}, onOne) // in use: never forgotten
+	}
+	if s.downloads != 1 {
+		t.Errorf("%d downloads of the project in use", s.downloads)
+	}
+	if got := ask(0, bound); got < bound*9/10 {
+		t.Errorf("of the oldest %d keys %d were still known", bound, bound-got)
+	}
+}
