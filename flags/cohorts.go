@@ -163,7 +163,7 @@ func (e *evaluation) leaf(f *filter) verdict {
 		}
 	default:
 		if t := e.trace; t != nil {
-			t.filter(e, f, nil, no)
+			t.filter(e, f, nil, invalid)
 		}
 	}
 	if f.leaf {

@@ -334,6 +334,14 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	if !p.hasValue() && !op.valueless {
 		return "there is no value to compare with"
 	}
+	matcher, problem := op.compile(c, p.Value)
+	missing := op.missing
+	if matcher == nil {
+		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue
+		if !missing { // neither what is there nor what is missing can match
+			return problem
+		}
+	}
 	switch kind {
 	case GroupProperty:
 		if p.GroupType != nil {
@@ -345,13 +353,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	default:
 		out.target = c.slot(slotPerson, "", p.Key)
 	}
-	out.matcher, problem = op.compile(c, p.Value)
-	out.negated, out.missing = op.negated, op.missing
-	if out.matcher == nil {
-		out.matcher = always(invalid)
-		out.missing = op.missing && !op.missingNeedsValue
-	}
-	out.kind = filterProperty
+	out.matcher, out.negated, out.missing, out.kind = matcher, op.negated, missing, filterProperty
 	return problem
 }
 

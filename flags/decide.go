@@ -268,7 +268,7 @@ func (e *evaluation) filters(cond *compiledCondition) verdict {
 		default:
 			v = no
 			if t := e.trace; t != nil {
-				t.filter(e, f, nil, no)
+				t.filter(e, f, nil, invalid)
 			}
 		}
 		if v != yes && v != unknown {

@@ -175,8 +175,7 @@ type Cohort struct {
 	// behavioral): they count as not matching and the reason says so (§5.5).
 	Unsupported bool
 
-	source any
-	fault  *DefinitionError
+	fault *DefinitionError
 }
 
 // CohortNode is an inner node (Any or all of Children) or, when Leaf is set, a

@@ -7,8 +7,9 @@ import (
 )
 
 // Evaluate decides all flags of the set for a subject at an instant, into out.
-// It changes neither, allocates nothing once out has grown, and may run on any
-// number of goroutines, each with its own out.
+// It changes neither and may run on any number of goroutines, each with its own
+// out. Once out has grown it allocates nothing, but for dates in unusual formats
+// and for property values of Go types that a JSON decoder does not make.
 func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
 	e := out.begin(s, sub, at)
 	for _, i := range s.order {

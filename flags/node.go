@@ -175,6 +175,15 @@ func wholeNumber(num json.Number) (int64, bool) {
 	return int64(f), true
 }
 
+func (n *node) ints() []int64 {
+	list := n.list()
+	out := make([]int64, len(list))
+	for i, v := range list {
+		out[i] = n.item(i, v).int()
+	}
+	return out
+}
+
 func (n *node) intOr() int64 {
 	if n.value == nil {
 		return 0

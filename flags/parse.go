@@ -48,7 +48,10 @@ func parseDefinitions(n *node) Definitions {
 		BucketingHash:           parseHash(n.at("bucketing_hash")),
 	}
 	if v := d.PropertyMatchingVersion; v < 0 || v > 2 {
-		n.at("property_matching_version").fail("must be 1 or 2, not %d", v)
+		d.PropertyMatchingVersion = 1
+		d.faults = append(d.faults, &DefinitionError{
+			Path: n.at("property_matching_version").path(), Problem: "must be 1 or 2, not " + strconv.Itoa(v) + ": 1 is used",
+		})
 	}
 	d.GroupTypes = parseGroupTypes(n.at("group_type_mapping"))
 	flags := n.at("flags")
@@ -62,10 +65,13 @@ func parseDefinitions(n *node) Definitions {
 	}
 	d.parseCohorts(n.at("cohorts"))
 	if ids := n.at("static_cohorts"); ids.value != nil {
-		d.StaticCohorts = []int64{}
-		for i, v := range ids.list() {
-			d.StaticCohorts = append(d.StaticCohorts, ids.item(i, v).int())
-		}
+		d.StaticCohorts = append([]int64{}, ids.ints()...)
+	}
+	for _, id := range n.at("empty_cohorts").ints() {
+		d.addCohort(id, Cohort{})
+	}
+	for _, id := range n.at("behavioral_cohorts").ints() {
+		d.addCohort(id, Cohort{Unsupported: true})
 	}
 	return d
 }
@@ -309,6 +315,13 @@ func encodeJSON(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(buf.String(), "\n"))
 }
 
+func (d *Definitions) addCohort(id int64, c Cohort) {
+	if d.Cohorts == nil {
+		d.Cohorts = map[int64]Cohort{}
+	}
+	d.Cohorts[id] = c
+}
+
 // parseCohorts reads cohorts by id, or as a list of records with ids.
 func (d *Definitions) parseCohorts(n *node) {
 	add := func(id int64, at *node) {
@@ -316,10 +329,7 @@ func (d *Definitions) parseCohorts(n *node) {
 		if c.fault != nil {
 			d.faults = append(d.faults, c.fault)
 		}
-		if d.Cohorts == nil {
-			d.Cohorts = map[int64]Cohort{}
-		}
-		d.Cohorts[id] = c
+		d.addCohort(id, c)
 	}
 	switch v := n.value.(type) {
 	case nil:

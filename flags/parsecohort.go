@@ -11,7 +11,6 @@ func parseCohort(n *node) Cohort {
 		err.Code = CohortFiltersParsingError
 		c.fault = err
 	}
-	c.source = n.value
 	return c
 }
 

@@ -32,7 +32,9 @@ func (l *live) served() (*servedPayload, error) {
 
 // Payload is the definitions as SDKs that evaluate locally read them (§1.8).
 // Beyond that section it carries members that PostHog's SDKs ignore: timezone,
-// bucketing_hash, revision, static_cohorts and faults (decision 5).
+// bucketing_hash, revision, static_cohorts and faults (decision 5), and the ids
+// of cohorts that nobody is in, which SDKs would misread (empty_cohorts) or
+// compute otherwise (behavioral_cohorts).
 func (d *Definitions) Payload() ([]byte, error) { return d.payload(Compile(*d)) }
 
 func (d *Definitions) payload(set *Set) ([]byte, error) {
@@ -47,6 +49,8 @@ func (d *Definitions) payload(set *Set) ([]byte, error) {
 		"bucketing_hash":             string(d.hash()),
 		"revision":                   d.Revision,
 		"static_cohorts":             p.statics,
+		"empty_cohorts":              p.unserved(func(c *Cohort) bool { return !c.Unsupported }),
+		"behavioral_cohorts":         p.unserved(func(c *Cohort) bool { return c.Unsupported }),
 		"faults":                     p.faults(),
 	}
 	return encodeJSON(out), nil
@@ -75,14 +79,25 @@ type payloadBuilder struct {
 	byKey   map[string]int
 	reached map[int64]bool // cohorts
 	statics []int64
+	ends    map[int64]ending
 }
 
+// ending is what is known of a cohort's references.
+type ending uint8
+
+const (
+	endsUnknown ending = iota
+	endsSoon           // being looked at
+	endsWell
+	endsNever
+)
+
 func newPayload(d *Definitions, set *Set) *payloadBuilder {
-	p := &payloadBuilder{d, set, map[int64]int{}, map[string]int{}, map[int64]bool{}, []int64{}}
+	p := &payloadBuilder{d, set, map[int64]int{}, map[string]int{}, map[int64]bool{}, []int64{}, map[int64]ending{}}
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		if f.Deleted || f.Key == "" {
-			continue
+		if f.Deleted || f.Key == "" || set.flags[i].failure != NoReason {
+			continue // what the server fails, an SDK must not decide
 		}
 		if _, taken := p.byKey[f.Key]; !taken {
 			p.byKey[f.Key] = i
@@ -100,7 +115,7 @@ func (p *payloadBuilder) flags() []any {
 	out := []any{}
 	for _, key := range sortedKeys(p.byKey) {
 		f := &p.d.Flags[p.byKey[key]]
-		if f.fault != nil || f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix) {
+		if f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix) {
 			continue
 		}
 		record := f.record()
@@ -297,34 +312,62 @@ func (p *payloadBuilder) reachTree(n *CohortNode) {
 	}
 }
 
-// cohorts are the trees that are reachable, by id.
+// cohorts are the trees that are reachable, by id. Those that SDKs could only
+// misread are left out, so that they ask the server: cohorts on a cycle (which
+// would never end), computed elsewhere, or described by nothing.
 func (p *payloadBuilder) cohorts() map[string]any {
 	slices.Sort(p.statics)
 	out := map[string]any{}
 	for id := range p.reached {
 		c, ok := p.d.Cohorts[id]
-		if !ok || c.Static || c.Deleted || c.fault != nil {
+		if !ok || c.Static || c.Deleted || c.fault != nil || c.Unsupported || c.Tree == nil || p.endless(id) {
 			continue
 		}
-		out[strconv.FormatInt(id, 10)] = c.tree()
+		out[strconv.FormatInt(id, 10)] = c.Tree.record()
 	}
 	return out
 }
 
-// tree is the cohort as SDKs read it: the bare tree.
-func (c *Cohort) tree() any {
-	if record, ok := c.source.(map[string]any); ok {
-		if _, bare := record["values"]; bare {
-			return record
-		}
-		if filters, ok := record["filters"].(map[string]any); ok && filters["properties"] != nil {
-			return filters["properties"]
+// unserved are the reachable cohorts without a tree that can be served, of one
+// kind, sorted.
+func (p *payloadBuilder) unserved(kind func(*Cohort) bool) []int64 {
+	ids := []int64{}
+	for id := range p.reached {
+		c, ok := p.d.Cohorts[id]
+		if ok && !c.Static && !c.Deleted && c.fault == nil && (c.Unsupported || c.Tree == nil) && kind(&c) {
+			ids = append(ids, id)
 		}
 	}
-	if c.Tree == nil {
-		return map[string]any{"type": "OR", "values": []any{}}
+	slices.Sort(ids)
+	return ids
+}
+
+// endless reports whether a cohort leads back to itself or into a cycle.
+func (p *payloadBuilder) endless(id int64) bool {
+	switch p.ends[id] {
+	case endsWell:
+		return false
+	case endsNever, endsSoon: // known, or met again on the way down
+		return true
 	}
-	return c.Tree.record()
+	p.ends[id] = endsWell
+	if t := p.d.Cohorts[id].Tree; t != nil {
+		p.ends[id] = endsSoon
+		if p.endlessTree(t) {
+			p.ends[id] = endsNever
+			return true
+		}
+		p.ends[id] = endsWell
+	}
+	return false
+}
+
+func (p *payloadBuilder) endlessTree(n *CohortNode) bool {
+	if n.Leaf != nil && n.Leaf.Type == CohortProperty {
+		id, ok := n.Leaf.Value.(int64)
+		return ok && p.endless(id)
+	}
+	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return p.endlessTree(&c) })
 }
 
 type payloadFault struct {

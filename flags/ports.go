@@ -129,7 +129,7 @@ func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Proper
 	if len(ids) == 0 {
 		return
 	}
-	p := m.persons[memoryKey{project, "", ids[0]}]
+	p := m.persons[memoryKey{project, "", truncate(ids[0])}]
 	if p == nil {
 		p = &memoryPerson{createdAt: createdAt, properties: Properties{}, overrides: map[string]string{}}
 	}
@@ -176,6 +176,9 @@ func (m *Memory) Clear(project int64) {
 func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	if len(m.persons) == 0 && len(m.groups) == 0 {
+		return nil, nil
+	}
 	out := &Stored{}
 	if p := m.persons[memoryKey{q.ProjectID, "", q.DistinctID}]; p != nil {
 		out.Person, out.CreatedAt, out.Cohorts = p.properties, p.createdAt, p.cohorts

@@ -3,29 +3,11 @@ package flags
 import "encoding/json"
 
 // record is a flag as the payload shows it: what was read, or for a flag built
-// by hand the same members. The result may be changed at its top level.
+// by hand the same members. What SDKs cannot read, but the server can, is
+// written as they read it. The result may be changed at its top level.
 func (f *Flag) record() map[string]any {
 	if f.source != nil {
-		out := cloneMap(f.source)
-		if tags, ok := out["evaluation_tags"]; ok && out["evaluation_contexts"] == nil {
-			out["evaluation_contexts"] = tags
-		}
-		if filters, ok := out["filters"].(map[string]any); ok {
-			filters = cloneMap(filters)
-			// Older ways of saying things stay, with what they mean beside them.
-			if f.Enrollment && filters["feature_enrollment"] == nil {
-				filters["feature_enrollment"] = true
-			}
-			if f.Holdout != nil && filters["holdout"] == nil {
-				filters["holdout"] = f.Holdout.record()
-			}
-			out["filters"] = filters
-		}
-		delete(out, "x_ensure_experience_continuity")
-		if out["ensure_experience_continuity"] != nil || f.Continuity {
-			out["ensure_experience_continuity"] = f.Continuity
-		}
-		return out
+		return f.sourceRecord()
 	}
 	out := map[string]any{
 		"id": f.ID, "key": f.Key, "name": f.Name, "version": f.Version, "active": f.Active, "deleted": f.Deleted,
@@ -48,6 +30,85 @@ func (f *Flag) record() map[string]any {
 	}
 	if f.RemoteConfig {
 		out["is_remote_configuration"] = true
+	}
+	return out
+}
+
+func (f *Flag) sourceRecord() map[string]any {
+	out := cloneMap(f.source)
+	out["has_experiment"] = f.HasExperiment // without it SDKs send full events (§10.3)
+	if tags, ok := out["evaluation_tags"]; ok && out["evaluation_contexts"] == nil {
+		out["evaluation_contexts"] = tags
+	}
+	delete(out, "x_ensure_experience_continuity")
+	if out["ensure_experience_continuity"] != nil || f.Continuity {
+		out["ensure_experience_continuity"] = f.Continuity
+	}
+	keepIf[json.Number](out, "rollout_percentage") // a relic that posthog-go still decodes
+	filters, ok := out["filters"].(map[string]any)
+	if !ok {
+		return out
+	}
+	filters = cloneMap(filters)
+	out["filters"] = filters
+	// Older ways of saying things stay, with what they mean beside them.
+	if f.Enrollment && filters["feature_enrollment"] == nil {
+		filters["feature_enrollment"] = true
+	}
+	if f.Holdout != nil && filters["holdout"] == nil {
+		filters["holdout"] = f.Holdout.record()
+	}
+	wholeNumbers(filters, "aggregation_group_type_index")
+	if multi, ok := filters["multivariate"].(map[string]any); ok {
+		multi = cloneMap(multi)
+		multi["variants"] = changeEach(multi["variants"], func(variant map[string]any) { keepIf[string](variant, "name") })
+		filters["multivariate"] = multi
+	}
+	filters["groups"] = changeEach(filters["groups"], func(group map[string]any) {
+		wholeNumbers(group, "aggregation_group_type_index")
+		group["properties"] = changeEach(group["properties"], func(property map[string]any) {
+			wholeNumbers(property, "group_type_index")
+			if key, ok := property["key"].(json.Number); ok {
+				property["key"] = string(key)
+			}
+		})
+	})
+	return out
+}
+
+// keepIf removes a member that is not of type T.
+func keepIf[T any](m map[string]any, name string) {
+	if _, ok := m[name].(T); !ok && m[name] != nil {
+		delete(m, name)
+	}
+}
+
+// wholeNumbers writes 3.0 as 3.
+func wholeNumbers(m map[string]any, name string) {
+	if num, ok := m[name].(json.Number); ok {
+		if i, ok := wholeNumber(num); ok {
+			m[name] = i
+		}
+	}
+}
+
+// changeEach returns a copy of a list of objects in which each was changed.
+func changeEach(v any, change func(map[string]any)) any {
+	list, ok := v.([]any)
+	if !ok {
+		if v == nil {
+			return []any{}
+		}
+		return v
+	}
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+		if m, ok := list[i].(map[string]any); ok {
+			m = cloneMap(m)
+			change(m)
+			out[i] = m
+		}
 	}
 	return out
 }

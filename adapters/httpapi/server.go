@@ -80,7 +80,7 @@ type Key struct {
 var ErrUnknownKey = errors.New("httpapi: unknown key")
 
 // New makes the handler.
-func New(c Config) (http.Handler, error) {
+func New(c Config) (*Handler, error) {
 	if c.Decider == nil {
 		return nil, errors.New("httpapi: Config.Decider is required")
 	}
@@ -98,7 +98,26 @@ func New(c Config) (http.Handler, error) {
 	}
 	s := &server{Config: c, limits: newLimiters(c.RateLimits)}
 	s.scratch.New = func() any { return &scratch{} }
-	return s.router(), nil
+	return &Handler{s.router(), s}, nil
+}
+
+// Handler serves the surface. It may be mounted anywhere.
+type Handler struct {
+	http.Handler
+	server *server
+}
+
+// Stats returns totals since the start.
+func (h *Handler) Stats() Stats {
+	return Stats{Panics: h.server.stats.panics.Load(), RateLimited: h.server.stats.rateLimited.Load()}
+}
+
+// Stats are what the adapter alone sees.
+type Stats struct {
+	// Panics are mistakes of ours that were answered with 500.
+	Panics uint64
+	// RateLimited requests were over a limit, refused or only logged.
+	RateLimited uint64
 }
 
 type server struct {

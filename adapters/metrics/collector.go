@@ -21,6 +21,8 @@ type Config struct {
 	Flags func() flags.Stats
 	// GeoIP are the totals of a location database.
 	GeoIP func() GeoIP
+	// HTTP are the totals of the HTTP surface.
+	HTTP func() HTTP
 	// Files is how the definitions files stand.
 	Files func() []File
 	// Version is the program's, for bunting_build_info. Empty: left out.
@@ -35,6 +37,9 @@ type GeoIP struct {
 	Type                      string
 	Built                     time.Time
 }
+
+// HTTP are the totals of the HTTP surface; httpapi.Stats converts to it.
+type HTTP struct{ Panics, RateLimited uint64 }
 
 // File is how a definitions file stands.
 type File struct {
@@ -99,6 +104,10 @@ var (
 		row(gauge, "geoip_remembered_addresses", "Addresses whose answer is in memory.", func(s *GeoIP) float64 { return float64(s.Remembered) }),
 	}
 	geoBuilt    = prometheus.NewDesc("bunting_geoip_built_timestamp_seconds", "When the database was built by its publisher, by type of database.", []string{"type"}, nil)
+	httpMetrics = []metric[HTTP]{
+		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
+		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
+	}
 	fileMetrics = []metric[File]{
 		row(gauge, "definitions_loaded_timestamp_seconds", "When the state of the file that is in use was read.", func(f *File) float64 { return seconds(f.LoadedAt) }, "file"),
 		row(gauge, "definitions_stale", "1 when a newer state of the file could not be taken into use.", func(f *File) float64 { return boolean(f.Stale) }, "file"),
@@ -115,6 +124,7 @@ var (
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, flagMetrics, c.config.Flags != nil)
 	describe(out, geoMetrics, c.config.GeoIP != nil)
+	describe(out, httpMetrics, c.config.HTTP != nil)
 	describe(out, fileMetrics, c.config.Files != nil)
 	if c.config.GeoIP != nil {
 		out <- geoBuilt
@@ -136,6 +146,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		if !s.Built.IsZero() {
 			out <- prometheus.MustNewConstMetric(geoBuilt, gauge, seconds(s.Built), s.Type)
 		}
+	}
+	if c.config.HTTP != nil {
+		s := c.config.HTTP()
+		collect(out, httpMetrics, &s)
 	}
 	if c.config.Files != nil {
 		files := c.config.Files()

@@ -22,6 +22,7 @@ var _ = GeoIP(geoip.Stats{})
 // config says a different number everywhere: a row that reads the wrong field
 // does not go unnoticed.
 var config = Config{
+	HTTP: func() HTTP { return HTTP{Panics: 41, RateLimited: 42} },
 	Flags: func() flags.Stats {
 		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7}
 	},

@@ -100,7 +100,7 @@ type server struct {
 	source  *filesource.Source
 	geo     *geoip.DB // nil without --geoip
 	decider *flags.Decider
-	handler http.Handler
+	handler *httpapi.Handler
 
 	address    atomic.Pointer[net.Addr] // nil until it listens
 	warnOnce   sync.Once
@@ -221,6 +221,7 @@ func (k keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 
 func (s *server) metrics() http.Handler {
 	c := metrics.Config{Flags: s.decider.Stats, Files: s.fileMetrics, Version: readBuild().version}
+	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
 	if s.geo != nil {
 		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
 	}
