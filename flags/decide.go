@@ -152,6 +152,9 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 		}
 		e.behavioural = false
 		met := e.filters(cond)
+		if t := e.trace; t != nil {
+			t.met(met, e.failure, e.mayFail)
+		}
 		if e.failure != NoReason {
 			if o.candidate { // an unknown condition before may have decided
 				e.missing = o.missing

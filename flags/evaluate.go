@@ -26,7 +26,9 @@ func (s *Set) Select(sub *Subject, at time.Time, sel *Selection, out *Decisions)
 
 func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Decisions, t *tracer) {
 	e := out.begin(s, sub, at)
-	e.trace = t
+	if e.trace = t; t != nil {
+		t.evaluation = e
+	}
 	if sel.Keys != nil {
 		e.want(sel)
 	}

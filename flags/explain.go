@@ -62,9 +62,10 @@ func traceDecision(d *Decision) TraceDecision {
 
 // tracer listens to an evaluation and builds its trace.
 type tracer struct {
-	set   *Set
-	trace *Trace
-	slots map[int32]bool // facts that were looked at
+	set        *Set
+	evaluation *evaluation
+	trace      *Trace
+	slots      map[int32]bool // facts that were looked at
 
 	flag      *FlagTrace
 	compiled  *compiledFlag
@@ -90,32 +91,21 @@ func (t *tracer) endFlag(d *Decision) {
 		t.skip(t.compiled.conditions[i].filters)
 		t.flag.Conditions = append(t.flag.Conditions, c)
 	}
-	t.finishConditions(d)
 	t.flag.Decided = t.decided(d)
 	t.condition = nil
 }
 
-// finishConditions gives each condition that was reached its outcome.
-func (t *tracer) finishConditions(d *Decision) {
-	for _, c := range t.flag.Conditions {
-		if !c.Reached || c.Outcome != "" {
-			continue
-		}
-		c.Outcome = ConditionMatch.String()
-		for _, f := range c.Filters {
-			switch {
-			case f.Result == "no" || f.Result == "invalid":
-				c.Outcome = NoConditionMatch.String()
-			case f.Result == "unknown" && c.Outcome != NoConditionMatch.String():
-				c.Outcome = "unknown"
-			}
-		}
-		if d.Failed() && c.Index == len(t.flag.Conditions)-1 {
-			c.Outcome = d.Reason.Code.String()
-		}
-		if c.Outcome == ConditionMatch.String() && c.Rollout != nil && c.Rollout.Result == "no" {
-			c.Outcome = OutOfRolloutBound.String()
-		}
+// met gives a condition its outcome as far as its requirements go.
+func (t *tracer) met(v verdict, failure ReasonCode, mayFail bool) {
+	switch {
+	case failure != NoReason:
+		t.condition.Outcome = failure.String()
+	case v == unknown || mayFail:
+		t.condition.Outcome = unknown.String()
+	case v == no:
+		t.condition.Outcome = NoConditionMatch.String()
+	default:
+		t.condition.Outcome = ConditionMatch.String()
 	}
 }
 
@@ -167,9 +157,6 @@ func (t *tracer) add(f *FilterTrace) {
 func (t *tracer) filter(e *evaluation, f *filter, seen *fact, v verdict) {
 	out := t.describe(f)
 	out.Result = v.String()
-	if e != nil && f.matcher != nil {
-		out.Operand.Value = operandOf(f.matcher, e)
-	}
 	if seen != nil {
 		t.slots[f.target] = true
 		out.see(seen)
@@ -257,11 +244,9 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 		if s.kind == slotGroup {
 			out.Kind += " of " + s.groupType
 		}
+		out.Operand.Value = operandOf(f.matcher, t.evaluation)
 	case filterNever:
 		out.Kind, out.Key = "property", f.want
-		if f.operator != nil && f.operator.only != "" {
-			out.Kind = string(f.operator.only)
-		}
 	case filterFlag:
 		out.Kind = "flag"
 		if f.target >= 0 {
@@ -313,6 +298,9 @@ func (t *tracer) rollout(b *bucketing, cond *compiledCondition, hashed bool, buc
 		out.Input, out.Hash, out.Bucket = b.input(""), b.f.hash(), bucket
 	}
 	t.condition.Rollout = out
+	if in == no {
+		t.condition.Outcome = OutOfRolloutBound.String()
+	}
 }
 
 func (t *tracer) variant(b *bucketing, bucket float64, variant int32) {

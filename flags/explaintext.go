@@ -92,7 +92,10 @@ func (f *FilterTrace) line() string {
 	case "any":
 		b.WriteString("any of")
 	case "cohort":
-		fmt.Fprintf(&b, "%s cohort %s", f.Operator, show(f.Operand.Value))
+		fmt.Fprintf(&b, "%s cohort", f.Operator)
+		if f.Operand.Value != nil {
+			b.WriteString(" " + show(f.Operand.Value))
+		}
 	case "flag":
 		fmt.Fprintf(&b, "flag %q is %s, wanted %s", f.Key, show(f.Seen.Value), show(f.Operand.Value))
 	default:

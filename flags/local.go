@@ -112,7 +112,11 @@ func (l *localCheck) flag(f *Flag) []LocalProblem {
 				continue
 			}
 			for _, of := range l.flag(&l.d.Flags[target]) {
-				out = append(out, LocalProblem{f.Key, of.SDK, of.Differs, "it depends on " + quote(of.Key) + ": " + of.Why})
+				// One line for each SDK and kind is enough, else long chains would
+				// say the same thing over and over.
+				if !slices.ContainsFunc(out, func(p LocalProblem) bool { return p.SDK == of.SDK && p.Differs == of.Differs }) {
+					out = append(out, LocalProblem{f.Key, of.SDK, of.Differs, "it depends on " + quote(of.Key)})
+				}
 			}
 		}
 	}
