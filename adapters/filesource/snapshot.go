@@ -1,7 +1,9 @@
 package filesource
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"time"
@@ -178,7 +180,11 @@ func (s *Source) report(n *snapshot, f *file) {
 		faults = append(faults, p.faults...)
 		count += len(p.Definitions.Flags)
 	}
-	log.Info("definitions file taken into use", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
+	level := slog.LevelInfo
+	if f.loads == 1 { // the start says so itself
+		level = slog.LevelDebug
+	}
+	log.Log(context.Background(), level, "definitions file taken into use", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
 	for i, fault := range faults {
 		if i == maxLogged {
 			log.Warn("more faults in the definitions, see bunting check", "file", f.path, "more", len(faults)-i)

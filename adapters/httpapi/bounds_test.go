@@ -184,7 +184,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := io.WriteString(conn, part); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	out := httptest.NewRecorder()
 	for name, values := range res.Header {
 		out.Header()[name] = values

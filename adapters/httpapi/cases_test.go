@@ -62,7 +62,7 @@ func exchange(t testing.TB, c *http.Client, req *http.Request) *httptest.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	out := httptest.NewRecorder()
 	for name, values := range res.Header {
 		out.Header()[name] = values

@@ -140,7 +140,7 @@ func TestHTTP_Concurrent(t *testing.T) {
 						Flags map[string]bool `json:"featureFlags"`
 					}
 					err = json.NewDecoder(res.Body).Decode(&got)
-					res.Body.Close()
+					_ = res.Body.Close()
 					if err != nil || len(got.Flags) != 1 || got.Flags["pro-plan"] != (plan == "pro") {
 						return fmt.Errorf("%s: %v %v", text, got, err)
 					}

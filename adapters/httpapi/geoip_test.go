@@ -174,7 +174,7 @@ func TestInterface_4_4_SevenProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	w := newWorld(t, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [`+strings.Join(list, ",")+`]}]}`))
 	h := w.handler(t, func(c *flags.DeciderConfig) { c.Locator = db }, nil)
 	for _, header := range []string{forwarded, literal} {

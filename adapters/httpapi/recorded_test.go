@@ -91,7 +91,7 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := conn.Write(r.onTheWire()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	out := httptest.NewRecorder()
 	for name, values := range res.Header {
 		out.Header()[name] = values

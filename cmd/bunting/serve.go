@@ -192,7 +192,9 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	if err != nil {
 		_ = srv.Close()
 	}
-	<-ended
+	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
+		s.log.Warn("the server had failed", "error", ended)
+	}
 	if err != nil {
 		return fmt.Errorf("requests that were still under way after %s were cut off", p.grace)
 	}
