@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // DefaultLot is how many requests a server claims from Usage at a time.
@@ -20,9 +22,12 @@ type quota struct {
 	usage Usage
 	lot   int64
 
-	mu     sync.Mutex
-	meters map[string]*meter // one an organization that has asked
+	// meters holds one an organization. Of more than quotaOrganizations the least
+	// recently used is forgotten, and what is left of its lot is lost.
+	meters *lru.Cache[string, *meter]
 }
+
+const quotaOrganizations = 16384
 
 type meter struct {
 	mu    sync.Mutex
@@ -49,7 +54,8 @@ func newQuota(usage Usage, lot int64) *quota {
 	if lot <= 0 {
 		lot = DefaultLot
 	}
-	return &quota{usage: usage, lot: lot, meters: map[string]*meter{}}
+	meters, _ := lru.New[string, *meter](quotaOrganizations) // fails only for sizes below 1
+	return &quota{usage: usage, lot: lot, meters: meters}
 }
 
 // take spends n requests of an organization with a limit; false when there are
@@ -88,12 +94,12 @@ func (q *quota) take(ctx context.Context, organization string, limit int64, at t
 }
 
 func (q *quota) meter(organization string) *meter {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	m := q.meters[organization]
-	if m == nil {
-		m = &meter{}
-		q.meters[organization] = m
+	if m, ok := q.meters.Get(organization); ok {
+		return m
+	}
+	m := &meter{}
+	if old, had, _ := q.meters.PeekOrAdd(organization, m); had {
+		return old
 	}
 	return m
 }
@@ -101,23 +107,18 @@ func (q *quota) meter(organization string) *meter {
 // memoryUsage counts in memory, from zero at every start.
 type memoryUsage struct {
 	mu     sync.Mutex
-	counts map[usageKey]int64
-}
-
-type usageKey struct {
-	organization string
-	month        month
+	month  month
+	counts map[string]int64 // by organization
 }
 
 func (u *memoryUsage) Spend(_ context.Context, organization string, at time.Time, n int64) (int64, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.counts == nil {
-		u.counts = map[usageKey]int64{}
+	if now := monthOf(at); u.counts == nil || u.month != now { // past months count no more
+		u.counts, u.month = map[string]int64{}, now
 	}
-	k := usageKey{organization, monthOf(at)}
-	u.counts[k] += n
-	return u.counts[k], nil
+	u.counts[organization] += n
+	return u.counts[organization], nil
 }
 
 var _ Usage = (*memoryUsage)(nil)

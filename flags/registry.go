@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/spaolacci/murmur3"
@@ -16,7 +17,7 @@ const (
 	// again: the price of freshness is one small read a key and second.
 	revisionAge = time.Second
 	// registryShards and registryKeys bound the registry: the least recently used
-	// of 16 times 1,024 projects and unknown keys are forgotten first.
+	// of 16 times 1,024 projects are forgotten first, and so of unknown keys.
 	registryShards = 16
 	registryKeys   = 1024
 	// maxKey is the longest API key there can be, in bytes.
@@ -28,8 +29,15 @@ const (
 // one another.
 type registry struct {
 	source Source
-	shards [registryShards]*lru.Cache[string, *entry]
+	shards [registryShards]registryShard
 	stats  *counters
+}
+
+// registryShard keeps unknown keys apart, with the time when they were asked
+// for, so that a flood of them drives no project out.
+type registryShard struct {
+	known   *lru.Cache[string, *entry]
+	unknown *lru.Cache[string, int64]
 }
 
 // entry is one key. Its set is replaced, never changed.
@@ -56,7 +64,8 @@ type live struct {
 func newRegistry(source Source, stats *counters) *registry {
 	r := &registry{source: source, stats: stats}
 	for i := range r.shards {
-		r.shards[i], _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
+		r.shards[i].known, _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
+		r.shards[i].unknown, _ = lru.New[string, int64](registryKeys)
 	}
 	return r
 }
@@ -67,11 +76,15 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	if len(key) > maxKey {
 		return nil, ErrUnknownKey
 	}
-	shard := r.shards[murmur3.Sum64([]byte(key))%registryShards]
-	e, ok := shard.Get(key)
+	// The key is only read: a copy would be an allocation in every request.
+	shard := &r.shards[murmur3.Sum64(unsafe.Slice(unsafe.StringData(key), len(key)))%registryShards]
+	e, ok := shard.known.Get(key)
 	if !ok {
+		if at, asked := shard.unknown.Get(key); asked && now.UnixNano()-at < int64(revisionAge) {
+			return nil, ErrUnknownKey
+		}
 		e = &entry{reading: make(chan struct{}, 1)}
-		if old, had, _ := shard.PeekOrAdd(strings.Clone(key), e); had {
+		if old, had, _ := shard.known.PeekOrAdd(strings.Clone(key), e); had {
 			e = old
 		}
 	}
@@ -95,11 +108,11 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	if l := e.live.Load(); l != nil && e.fresh(now) {
 		return l, l.err
 	}
-	return r.renew(ctx, key, e, now)
+	return r.renew(ctx, shard, key, e, now)
 }
 
 // renew reads the project again. When that fails, the last good flags stay.
-func (r *registry) renew(ctx context.Context, key string, e *entry, now time.Time) (*live, error) {
+func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
 	old := e.live.Load()
 	keep := func(err error) (*live, error) {
 		r.stats.sourceErrors.Add(1)
@@ -111,8 +124,10 @@ func (r *registry) renew(ctx context.Context, key string, e *entry, now time.Tim
 	}
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
-		e.live.Store(&live{err: err})
+		e.live.Store(&live{err: err}) // for those who wait for this entry
 		e.checked.Store(now.UnixNano())
+		shard.known.Remove(key)
+		shard.unknown.Add(strings.Clone(key), now.UnixNano())
 		return nil, err
 	}
 	if err != nil {
