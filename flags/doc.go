@@ -57,7 +57,7 @@
 //
 // A person's property is taken from the first layer that has it:
 //
-//	1  the request                     null included, but for $geoip_ names: there null counts as absent
+//	1  the request                     null included; a located property goes over a null
 //	2  the request's distinct id       for the name distinct_id only
 //	3  located from a header           the seven $geoip_ names only
 //	4  stored
