@@ -255,6 +255,9 @@ func (c *compiler) condition(f *Flag, out *compiledFlag, j int) *compiledConditi
 	}
 	if group != nil {
 		cond.grouped, cond.group = true, c.d.GroupTypes[*group]
+		if cond.group == "" {
+			c.report(NoReason, c.place(j, -1), "there is no group type with the index "+strconv.Itoa(*group)+": the condition is always skipped")
+		}
 	}
 	return cond
 }

@@ -179,11 +179,12 @@ func grow[T any](s []T, n int) []T {
 	return append(s, make([]T, n-len(s))...)
 }
 
-// want marks the flags asked for and all they depend on.
+// want marks the flags asked for and all they depend on, also those that a
+// flag depends on which is itself filtered out (§3.1).
 func (e *evaluation) want(sel *Selection) {
 	for _, key := range sel.Keys {
 		i, ok := e.set.byKey[key]
-		if !ok || !e.set.flags[i].selected(sel) {
+		if !ok {
 			continue
 		}
 		e.states[i].wanted = e.epoch

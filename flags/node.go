@@ -218,13 +218,15 @@ func (n *node) percentage() float64 {
 
 // parseJSON reads one JSON document. Its error gives line and column.
 func parseJSON(data []byte) (any, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write it first
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any
 	err := dec.Decode(&v)
 	if err == nil {
-		if _, extra := dec.Token(); extra != io.EOF {
-			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, dec.InputOffset()))
+		end := dec.InputOffset()
+		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
+			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
 		}
 		return v, nil
 	}

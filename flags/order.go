@@ -167,7 +167,7 @@ func (s *Set) billed(sel *Selection) bool {
 func (s *Set) asks(sel *Selection, i int32) bool {
 	return sel.Keys == nil || slices.ContainsFunc(sel.Keys, func(key string) bool {
 		k, ok := s.byKey[key]
-		return ok && (k == i || s.flags[k].selected(sel) && slices.Contains(s.flags[k].deps, i))
+		return ok && (k == i || slices.Contains(s.flags[k].deps, i))
 	})
 }
 

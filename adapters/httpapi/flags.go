@@ -194,10 +194,11 @@ func (s *server) ask(r *http.Request, q *flagsQuery, sc *scratch) {
 	}
 }
 
-// requestID is the caller's X-REQUEST-ID when that is a UUID, else a fresh one.
+// requestID is the caller's X-REQUEST-ID when that is a UUID, in lower case,
+// else a fresh one.
 func (s *server) requestID(r *http.Request) string {
 	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
-		return id[0]
+		return strings.ToLower(id[0])
 	}
 	return s.NewID()
 }

@@ -52,7 +52,11 @@ func (s *server) router() http.Handler {
 		}
 	}
 	if s.Metrics != nil {
-		mux.Handle("/metrics", s.Metrics)
+		metrics := func(s *server, w http.ResponseWriter, r *http.Request) error {
+			s.Metrics.ServeHTTP(w, r)
+			return nil
+		}
+		mux.Handle("/metrics", s.serve(&route{"/metrics", methods{"GET": metrics, "HEAD": metrics}, allowGet, false}))
 	}
 	for path, h := range s.Extra {
 		mux.Handle(path, h)

@@ -1,0 +1,68 @@
+package flags_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/dlclark/regexp2/v2"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// A search over the time limit is no match, for regex and for not_regex, in a
+// flag; in a cohort the miss is turned round by negation (§4.9). It is counted,
+// and a trace shows it as an outcome of its own (decision 8). The pattern has
+// 2^32 ways to fail on this text.
+func TestFlags_Decision8_TimeLimit(t *testing.T) {
+	t.Cleanup(regexp2.StopTimeoutClock)
+	filter := func(operator, pattern, more string) string {
+		return `{"key":"p","type":"person","operator":"` + operator + `","value":"` + pattern + `"` + more + `}`
+	}
+	flag := func(id, key, filter string) string {
+		return `{"id":` + id + `,"key":"` + key + `","active":true,"filters":{"groups":[{"properties":[` + filter + `]}]}}`
+	}
+	const hostile, harmless = `(?!b)(a|aa)+$`, `(?!b)b+$`
+	d, err := flags.ParseDefinitions([]byte(`{"flags":[` + strings.Join([]string{
+		flag("1", "regex", filter("regex", hostile, "")), flag("2", "not_regex", filter("not_regex", hostile, "")),
+		flag("3", "cohort", `{"key":"id","type":"cohort","value":1}`), flag("4", "plain-miss", filter("not_regex", harmless, "")),
+	}, ",") + `],"cohorts":{"1":{"type":"AND","values":[` + filter("regex", hostile, `,"negation":true`) + `]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_test", flags.Project{ID: 1}, d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := flags.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 64) + "!"}}}
+	before := decider.Stats().PatternTimeouts
+	var answer flags.Answer
+	if err := decider.Decide(context.Background(), &r, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if n := decider.Stats().PatternTimeouts - before; n != 3 {
+		t.Errorf("%d searches counted, want 3", n)
+	}
+	for key, want := range map[string]bool{"regex": false, "not_regex": false, "cohort": true, "plain-miss": true} {
+		if got := answer.Decisions.Find(key); got == nil || got.Enabled != want || got.Failed() {
+			t.Errorf("%s: %+v", key, got)
+		}
+	}
+	if answer.Decisions.Errors {
+		t.Error("a search over the limit is no error")
+	}
+	note := func(key string) (result, note string) {
+		trace, err := decider.Explain(context.Background(), &r, key)
+		if err != nil || len(trace.Flags) != 1 {
+			t.Fatalf("%s: %v, %+v", key, err, trace)
+		}
+		f := trace.Flags[0].Conditions[0].Filters[0]
+		return f.Result, f.Note
+	}
+	if result, text := note("not_regex"); result != "invalid" || !strings.Contains(text, "time limit") {
+		t.Errorf("traced as %s, %q", result, text)
+	}
+	if result, text := note("plain-miss"); result != "yes" || text != "" {
+		t.Errorf("traced as %s, %q", result, text)
+	}
+}
