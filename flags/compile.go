@@ -2,6 +2,7 @@ package flags
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +217,7 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	if len(f.Variants) == 0 {
 		return
 	}
+	c.checkVariants(f)
 	out.variants = make([]compiledVariant, len(f.Variants))
 	sum, first := 0.0, -1
 	for i, v := range f.Variants {
@@ -234,11 +236,31 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	}
 }
 
+// checkVariants reports what the management API would refuse (§1.5): it works,
+// but hardly as it was meant.
+func (c *compiler) checkVariants(f *Flag) {
+	const place = ".filters.multivariate.variants"
+	total, seen := 0.0, map[string]bool{}
+	for i, v := range f.Variants {
+		total += v.Rollout
+		if seen[v.Key] {
+			c.report(NoReason, place+"["+strconv.Itoa(i)+"].key", "the flag has two variants "+quote(v.Key))
+		}
+		seen[v.Key] = true
+	}
+	if math.Abs(total-100) > 0.01 {
+		c.report(NoReason, place, "the shares add up to "+decimal(total)+" per cent, not 100")
+	}
+}
+
 func (c *compiler) condition(f *Flag, out *compiledFlag, j int) *compiledCondition {
 	in := &f.Conditions[j]
 	cond := &compiledCondition{share: 1, all: true, variant: noVariant}
 	if in.Rollout != nil {
 		cond.share, cond.all = share(*in.Rollout), *in.Rollout == 100
+		if *in.Rollout < 0 || *in.Rollout > 100 {
+			c.report(NoReason, c.place(j, -1)+".rollout_percentage", "a rollout is between 0 and 100 per cent, not "+decimal(*in.Rollout))
+		}
 	}
 	for i := range f.Variants {
 		if in.Variant != "" && f.Variants[i].Key == in.Variant {

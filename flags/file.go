@@ -149,7 +149,23 @@ func parseProject(n *node) FileProject {
 		n = &node{value: withEmptyFlags(n.object()), parent: n.parent, name: n.name, index: n.index}
 	}
 	p.Definitions = parseDefinitions(n)
+	for _, name := range sortedKeys(n.object()) {
+		if !projectMembers[name] {
+			p.Definitions.faults = append(p.Definitions.faults, &DefinitionError{
+				Path: name, Problem: "is not a member of a project and does nothing",
+			})
+		}
+	}
 	return p
+}
+
+// projectMembers are all that a project in a file may have; others are most
+// likely misspelt.
+var projectMembers = map[string]bool{
+	"id": true, "name": true, "api_key": true, "timezone": true, "bucketing_hash": true, "property_matching_version": true,
+	"personal_api_keys": true, "secret_api_keys": true, "group_type_mapping": true, "flags": true, "cohorts": true,
+	"quota_limited": true, "minimal_flag_called_events": true, "static_cohorts": true, "empty_cohorts": true,
+	"behavioral_cohorts": true, "revision": true, "faults": true,
 }
 
 func withEmptyFlags(obj map[string]any) map[string]any {

@@ -134,3 +134,31 @@ func TestDefinitionsFile_ByteOrderMark(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A member that a project does not have is reported: it is most likely
+// misspelt. So is what works but cannot have been meant (§1.5).
+func TestFile_WhatIsMostLikelyAMistakeIsReported(t *testing.T) {
+	file, err := flags.ParseFile([]byte(`{"projects": [{"id": 1, "api_key": "k", "flgas": [], "flags": [
+		{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"rollout_percentage": 150}], "multivariate": {"variants": [
+			{"key": "x", "rollout_percentage": 50}, {"key": "x", "rollout_percentage": 20}]}}},
+		{"id": 2, "key": "b", "active": true, "filters": {"groups": [{"rollout_percentage": 33.3}], "multivariate": {"variants": [
+			{"key": "x", "rollout_percentage": 33.33}, {"key": "y", "rollout_percentage": 33.33}, {"key": "z", "rollout_percentage": 33.34}]}}}
+	]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, fault := range flags.Compile(file.Projects[0].Definitions).Faults() {
+		if fault.Code != flags.NoReason {
+			t.Errorf("%v fails the flag", fault)
+		}
+		got = append(got, fault.Path)
+	}
+	want := []string{
+		"flgas", "flags[0].filters.multivariate.variants[1].key", "flags[0].filters.multivariate.variants",
+		"flags[0].filters.groups[0].rollout_percentage",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

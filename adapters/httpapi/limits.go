@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,25 @@ type Rate struct {
 	PerSecond float64 // refill
 	Burst     int     // size of the bucket
 }
+
+// ParseRate reads a rate such as 1200/minute: so many at once, refilled in that
+// time. Units are second, minute, hour and day.
+func ParseRate(text string) (Rate, error) {
+	count, unit, _ := strings.Cut(text, "/")
+	n, err := strconv.Atoi(strings.TrimSpace(count))
+	per := rateUnits[strings.TrimSpace(unit)]
+	if err != nil || n <= 0 || per == 0 {
+		return Rate{}, fmt.Errorf("want a rate such as 1200/minute, not %q", text)
+	}
+	return Rate{float64(n) / per.Seconds(), n}, nil
+}
+
+var rateUnits = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour,
+}
+
+// MaxTokenRates is how many project keys may have a limit of their own.
+const MaxTokenRates = 100
 
 // RateLimits are the limits of §10.2; the zero value has none.
 type RateLimits struct {
@@ -48,12 +69,13 @@ type limiters struct {
 	enabled                              bool
 }
 
-func newLimiters(c RateLimits) *limiters {
+func newLimiters(c RateLimits, tokens map[string]Rate) *limiters {
 	l := &limiters{
 		token: newLimiter("token", c.Token, c.LogOnly), ip: newLimiter("ip", c.IP, c.LogOnly),
 		definitions:  newLimiter("definitions", c.Definitions, c.LogOnly),
 		remoteConfig: newLimiter("remote_config", c.RemoteConfig, c.LogOnly),
 	}
+	l.token.own = tokens
 	l.enabled = c != RateLimits{} && c != RateLimits{LogOnly: true}
 	return l
 }
@@ -64,22 +86,27 @@ type limiter struct {
 	name    string
 	rate    Rate
 	logOnly bool
+	own     map[string]Rate // keys with a limit of their own
 	buckets *lru.Cache[string, *rate.Limiter]
 }
 
 func newLimiter(name string, r Rate, logOnly bool) *limiter {
 	buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // fails only for sizes below 1
-	return &limiter{name, r, logOnly, buckets}
+	return &limiter{name: name, rate: r, logOnly: logOnly, buckets: buckets}
 }
 
 // allow spends one request of a key. From 80 % use on it warns in a header.
 func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
-	if l.rate.Burst <= 0 {
+	limit := l.rate
+	if own, ok := l.own[key]; ok {
+		limit = own
+	}
+	if limit.Burst <= 0 {
 		return true
 	}
 	bucket, ok := l.buckets.Get(key)
 	if !ok {
-		bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
+		bucket = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
 		if old, had, _ := l.buckets.PeekOrAdd(strings.Clone(key), bucket); had {
 			bucket = old
 		}
@@ -92,7 +119,7 @@ func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 			s.Logger.Warn("rate limit would refuse", "limit", l.name)
 		}
 	}
-	if bucket.TokensAt(now) <= 0.2*float64(l.rate.Burst) {
+	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {
 		w.Header().Set(warningHeader, "true")
 	}
 	return allowed || l.logOnly

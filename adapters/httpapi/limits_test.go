@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // never refills within a test.
@@ -76,6 +78,46 @@ func TestFlags_10_2_PerToken(t *testing.T) {
 				t.Fatal(method, w.Code)
 			}
 		}
+	}
+}
+
+// A project key may have a rate of its own, written as §10.2 writes it; at most
+// 100 may.
+func TestFlags_10_2_RatesOfKeys(t *testing.T) {
+	for text, want := range map[string]httpapi.Rate{
+		"1200/minute": {PerSecond: 20, Burst: 1200}, "5/second": {PerSecond: 5, Burst: 5}, "7200 / hour": {PerSecond: 2, Burst: 7200},
+	} {
+		if got, err := httpapi.ParseRate(text); got != want || err != nil {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "5", "/minute", "0/minute", "-1/minute", "5/moment", "five/minute", "1.5/minute"} {
+		if got, err := httpapi.ParseRate(text); err == nil {
+			t.Errorf("%q is %+v", text, got)
+		}
+	}
+	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) {
+		c.RateLimits, c.TokenRates = httpapi.RateLimits{Token: never(2)}, map[string]httpapi.Rate{"phc_other": never(4)}
+	})
+	for key, burst := range map[string]int{"phc_test": 2, "phc_other": 4} {
+		body := `{"api_key":"` + key + `","distinct_id":"u1"}`
+		for i := range burst {
+			if w := ask(h, "POST", "/flags?v=2", body); w.Code != 200 {
+				t.Errorf("%s, request %d: %d", key, i+1, w.Code)
+			}
+		}
+		checkLimited(t, ask(h, "POST", "/flags?v=2", body))
+	}
+	many := map[string]httpapi.Rate{}
+	for i := range 101 {
+		many[strconv.Itoa(i)] = never(1)
+	}
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_x", flags.Project{}, flags.Definitions{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := httpapi.New(httpapi.Config{Decider: d, TokenRates: many}); err == nil {
+		t.Error("101 keys have rates of their own")
 	}
 }
 

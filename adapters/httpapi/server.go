@@ -16,6 +16,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -49,6 +50,9 @@ type Config struct {
 	MaxBody int64
 	// RateLimits are off when zero.
 	RateLimits RateLimits
+	// TokenRates replace RateLimits.Token for single project keys, at most
+	// MaxTokenRates. They do nothing while RateLimits are off.
+	TokenRates map[string]Rate
 	// Ready says whether the server can answer. Nil: always.
 	Ready func(context.Context) error
 	// Metrics serves /metrics. Nil leaves the route out.
@@ -84,6 +88,9 @@ func New(c Config) (*Handler, error) {
 	if c.Decider == nil {
 		return nil, errors.New("httpapi: Config.Decider is required")
 	}
+	if len(c.TokenRates) > MaxTokenRates {
+		return nil, fmt.Errorf("httpapi: Config.TokenRates has %d keys, at most %d may have a rate of their own", len(c.TokenRates), MaxTokenRates)
+	}
 	if c.MaxBody <= 0 {
 		c.MaxBody = DefaultMaxBody
 	}
@@ -96,7 +103,7 @@ func New(c Config) (*Handler, error) {
 	if c.NewID == nil {
 		c.NewID = newUUID
 	}
-	s := &server{Config: c, limits: newLimiters(c.RateLimits)}
+	s := &server{Config: c, limits: newLimiters(c.RateLimits, c.TokenRates)}
 	s.scratch.New = func() any { return &scratch{} }
 	return &Handler{s.router(), s}, nil
 }

@@ -24,6 +24,7 @@ type config struct {
 	trustedProxies []netip.Prefix
 	maxBody        int64
 	rateLimits     httpapi.RateLimits
+	tokenRates     map[string]httpapi.Rate
 	logLevel       slog.Level
 	logFormat      string
 }
@@ -101,6 +102,22 @@ var settings = []setting{
 				return fmt.Errorf("want off, log or on, not %q", v[0])
 			}
 			c.rateLimits = limits()
+			return nil
+		}},
+	{"rate-limit-keys", list, "KEY=RATE", nil, "limits of single project keys, such as phc_abc=1200/minute, at most 100; may be repeated",
+		func(c *config, v []string) error {
+			c.tokenRates = map[string]httpapi.Rate{}
+			for _, text := range v {
+				key, rate, _ := strings.Cut(text, "=")
+				limit, err := httpapi.ParseRate(rate)
+				if err != nil || key == "" {
+					return fmt.Errorf("want KEY=RATE such as phc_abc=1200/minute, not %q", text)
+				}
+				c.tokenRates[key] = limit
+			}
+			if len(c.tokenRates) > httpapi.MaxTokenRates {
+				return fmt.Errorf("at most %d keys may have a limit of their own, not %d", httpapi.MaxTokenRates, len(c.tokenRates))
+			}
 			return nil
 		}},
 	{"log-level", text, "LEVEL", []string{"info"}, "least that is logged: debug, info, warn or error",

@@ -137,7 +137,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	}
 	s.handler, err = httpapi.New(httpapi.Config{
 		Decider: s.decider, Keys: keys{s.source}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
-		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
+		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
 	return err
 }
