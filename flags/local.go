@@ -2,12 +2,13 @@ package flags
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// LocalProblem is a flag that an SDK cannot decide locally from the definitions
-// payload and asks the server for, or (Differs) decides by other rules than the
-// server (§11).
+// LocalProblem is a flag that an SDK which decides locally, from the
+// definitions payload, leaves to the server for some subjects, or (Differs)
+// decides for some by other rules than the server (§11).
 type LocalProblem struct {
 	Key string
 	// SDK is "go", "python" or "node"; "all" for the three of them.
@@ -16,90 +17,135 @@ type LocalProblem struct {
 	Why     string
 }
 
-// localRule is one disagreement of §11 that can be seen in a definition.
-type localRule struct {
-	sdk     string
-	differs bool
-	why     string
-	applies func(l *localCheck, f *Flag) bool
-}
-
-// localRules was read off posthog-go 1.23.1, posthog-python 7.42.0 and
-// posthog-node 5.70.0 (§11).
-var localRules = []localRule{
-	{"all", false, "experience continuity: only the server keeps identifiers", func(_ *localCheck, f *Flag) bool { return f.Continuity }},
-	{"all", false, "its bucket, or that of a flag it depends on, is a murmur3 hash", func(l *localCheck, f *Flag) bool { return l.p.needsServer(f, map[string]bool{}) }},
-	{"all", false, "encrypted payloads: it is not in the payload", func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads }},
-	{"all", false, "surveys create it: it is not in the payload", func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) }},
-	{"all", false, "a static cohort: membership is on the server", func(l *localCheck, f *Flag) bool { return l.cohort(f, Cohort.isStatic) }},
-	{"all", false, "a cohort that is not in the definitions", func(l *localCheck, f *Flag) bool { return l.missingCohort(f) }},
-	{"all", false, "an operator that SDKs do not know", func(l *localCheck, f *Flag) bool {
-		return l.operator(f, Between, NotBetween, IContainsMulti, NotIContainsMulti, IsDateExact)
-	}},
-	{"all", false, "is_not_set: an SDK cannot tell a missing property from one it was not given", func(l *localCheck, f *Flag) bool { return l.operator(f, IsNotSet) }},
-	{"all", false, "the person's creation time is on the server", func(l *localCheck, f *Flag) bool {
-		return l.any(f, func(p *Property) bool { return p.Type == PersonMetadata })
-	}},
-	{"all", true, "early access enrollment is ignored", func(_ *localCheck, f *Flag) bool { return f.Enrollment }},
-	{"all", true, "the evaluation runtime is ignored", func(_ *localCheck, f *Flag) bool { return f.Runtime != "" }},
-	{"all", true, "dates are not read in the project's time zone", func(l *localCheck, f *Flag) bool {
-		return l.d.Timezone != "" && l.d.Timezone != "UTC" && l.operator(f, IsDateBefore, IsDateAfter)
-	}},
-	{"go", true, "the holdout is ignored", func(_ *localCheck, f *Flag) bool { return f.Holdout != nil }},
-	{"python", true, "the holdout is ignored", func(_ *localCheck, f *Flag) bool { return f.Holdout != nil }},
-	{"go", true, "evaluation contexts are ignored", func(_ *localCheck, f *Flag) bool { return len(f.Contexts) > 0 }},
-	{"python", true, "evaluation contexts are ignored", func(_ *localCheck, f *Flag) bool { return len(f.Contexts) > 0 }},
-	{"go", true, "without a device id it is bucketed by distinct id", func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing }},
-	{"python", false, "bucketed by device: undecided without a device id", func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing }},
-	{"node", false, "bucketed by device: undecided without a device id", func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing }},
-	{"go", true, "not_in of a cohort is read as in", func(l *localCheck, f *Flag) bool {
-		return l.any(f, func(p *Property) bool { return p.Type == CohortProperty && p.Operator == NotIn })
-	}},
-	{"go", true, "property_matching_version 2 is not known", func(l *localCheck, f *Flag) bool {
-		return l.d.PropertyMatchingVersion == 2 && l.operator(f, Exact, IsNot)
-	}},
-	{"python", true, "property_matching_version 2 is not known", func(l *localCheck, f *Flag) bool {
-		return l.d.PropertyMatchingVersion == 2 && l.operator(f, Exact, IsNot)
-	}},
-	{"go", true, "exact true and false are compared as they are, not as truth values", func(l *localCheck, f *Flag) bool { return l.truth(f) }},
-	{"python", true, "exact true and false are compared as text, not as truth values", func(l *localCheck, f *Flag) bool { return l.truth(f) }},
-	{"go", false, "an explicit person condition in a group flag looks like a group condition", func(_ *localCheck, f *Flag) bool {
-		return f.Group != nil && slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Aggregation.Set && c.Aggregation.Group == nil })
-	}},
-}
-
 // LocalProblems lists, flag by flag, what keeps SDKs from deciding it locally as
-// the server does. Flags that are inactive or cannot be read are left out; so
-// is what depends on the values of properties.
+// the server does: posthog-go 1.27.0, posthog-node 5.70.0 and posthog-python
+// 7.42.0, of the last only what §11 says.
+//
+// A flag is listed when there may be subjects for whom the problem shows; from
+// others a condition that decides before it may hide it. Only what can be seen
+// in the definitions is told: not that a property or a group was not given, nor
+// what depends on the value of a property or the length of an id. An inactive
+// flag is listed for experience continuity alone. A flag has, of the problems of
+// those it depends on, one for each SDK and kind.
 func LocalProblems(d Definitions) []LocalProblem {
-	l := &localCheck{d: &d, p: newPayload(&d, Compile(d)), verdicts: map[string][]LocalProblem{}}
+	l := newLocalCheck(&d)
 	var out []LocalProblem
 	for i := range d.Flags {
-		if f := &d.Flags[i]; f.Active && !f.Deleted && f.fault == nil && f.Key != "" {
-			out = append(out, l.flag(f)...)
-		}
+		out = append(out, l.flag(i)...)
 	}
 	return out
 }
 
+// localCheck looks at each flag and each cohort once.
 type localCheck struct {
 	d        *Definitions
 	p        *payloadBuilder
-	verdicts map[string][]LocalProblem
+	served   map[string]any // cohorts of the payload by id
+	verdicts map[int][]LocalProblem
+	cohorts  map[int64]ruleSet
+	chains   map[int]ending
+}
+
+// ruleSet says which of localRules apply.
+type ruleSet []bool
+
+func newLocalCheck(d *Definitions) *localCheck {
+	l := &localCheck{
+		d: d, p: newPayload(d, Compile(*d)),
+		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{}, chains: map[int]ending{},
+	}
+	for _, i := range l.p.byKey {
+		if !d.Flags[i].withheld() {
+			l.p.reach(&d.Flags[i])
+		}
+	}
+	l.served = l.p.cohorts()
+	return l
+}
+
+// withheld: not in the payload, though the server decides it.
+func (f *Flag) withheld() bool {
+	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
+}
+
+// inPayload: the flag is there for SDKs that depend on it.
+func (l *localCheck) inPayload(target int) bool {
+	return target >= 0 && !l.d.Flags[target].withheld()
+}
+
+// localFilter is a property of a condition or of a cohort.
+type localFilter struct {
+	*Property
+	op Operator // with its default
+	// flag is whose condition it is in, nil in a cohort.
+	flag *Flag
+	// group is the group type that the condition is about, nil for persons.
+	group *int
 }
 
 // flag checks one flag, and passes on what is wrong with flags it depends on.
-func (l *localCheck) flag(f *Flag) []LocalProblem {
-	if known, ok := l.verdicts[f.Key]; ok {
+func (l *localCheck) flag(i int) []LocalProblem {
+	if known, ok := l.verdicts[i]; ok {
 		return known
 	}
-	l.verdicts[f.Key] = nil // ends a cycle
+	l.verdicts[i] = nil // ends a cycle
+	f := &l.d.Flags[i]
+	used, listed := l.p.byKey[f.Key]
 	var out []LocalProblem
-	for _, r := range localRules {
-		if r.applies(l, f) {
-			out = append(out, LocalProblem{f.Key, r.sdk, r.differs, r.why})
+	switch {
+	case f.Key == "" || f.Deleted || listed && used != i: // not there, or a second one of that key
+	case !f.Active:
+		if listed && f.Continuity && !f.withheld() {
+			const why = "experience continuity, which these SDKs look at before they see that the flag is not active"
+			out = []LocalProblem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
+		}
+	case !listed:
+		out = []LocalProblem{{f.Key, "all", false, "it cannot be evaluated: it is not in the payload"}}
+	default:
+		all := false
+		if out, all = l.own(f); !all {
+			out = l.dependencies(f, out)
 		}
 	}
+	l.verdicts[i] = out
+	return out
+}
+
+// own applies the rules to a flag without what it depends on; all means that
+// nothing more is to be said.
+func (l *localCheck) own(f *Flag) (out []LocalProblem, all bool) {
+	hits := make(ruleSet, len(localRules))
+	for r, rule := range localRules {
+		hits[r] = rule.flag != nil && rule.flag(l, f)
+		if hits[r] && rule.kind == asksAlways {
+			return []LocalProblem{{f.Key, rule.sdks, false, rule.why}}, true
+		}
+	}
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		at := localFilter{flag: f, group: f.Group}
+		if c.Aggregation.Set {
+			at.group = c.Aggregation.Group
+		}
+		for j := range c.Properties {
+			at.Property = &c.Properties[j]
+			l.filter(at, hits)
+		}
+	}
+	for r, hit := range hits {
+		for _, sdk := range strings.Fields(localRules[r].sdks) {
+			if hit {
+				out = append(out, LocalProblem{f.Key, sdk, localRules[r].kind == differs, localRules[r].why})
+			}
+		}
+	}
+	return out, false
+}
+
+// dependencies adds the problems of the flags that a flag depends on: one for
+// each SDK and kind is enough, else long chains would say the same thing over
+// and over.
+func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 	for i := range f.Conditions {
 		for j := range f.Conditions[i].Properties {
 			p := &f.Conditions[i].Properties[j]
@@ -107,95 +153,104 @@ func (l *localCheck) flag(f *Flag) []LocalProblem {
 				continue
 			}
 			target := l.p.target(p)
-			if target < 0 {
-				out = append(out, LocalProblem{f.Key, "all", false, "it depends on a flag that does not exist"})
+			if !l.inPayload(target) || !l.d.Flags[target].Active {
 				continue
 			}
-			for _, of := range l.flag(&l.d.Flags[target]) {
-				// One line for each SDK and kind is enough, else long chains would
-				// say the same thing over and over.
-				if !slices.ContainsFunc(out, func(p LocalProblem) bool { return p.SDK == of.SDK && p.Differs == of.Differs }) {
+			for _, of := range l.flag(target) {
+				known := func(p LocalProblem) bool { return p.Differs == of.Differs && (p.SDK == of.SDK || p.SDK == "all") }
+				if !slices.ContainsFunc(out, known) {
 					out = append(out, LocalProblem{f.Key, of.SDK, of.Differs, "it depends on " + quote(of.Key)})
 				}
 			}
 		}
 	}
-	l.verdicts[f.Key] = out
 	return out
 }
 
-// any looks for a property among the flag's, those of its cohorts included.
-func (l *localCheck) any(f *Flag, match func(*Property) bool) bool {
-	seen := map[int64]bool{}
-	for i := range f.Conditions {
-		for j := range f.Conditions[i].Properties {
-			if l.anyIn(&f.Conditions[i].Properties[j], match, seen) {
+// filter applies the rules to a property, and to the cohort that it names if
+// the payload has it.
+func (l *localCheck) filter(at localFilter, hits ruleSet) {
+	at.op = at.Operator.orDefault(at.Type)
+	for r, rule := range localRules {
+		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &at)
+	}
+	if id, _ := at.cohort(); l.serves(&at) {
+		for r, hit := range l.cohort(id) {
+			hits[r] = hits[r] || hit
+		}
+	}
+}
+
+// cohort applies the rules to a cohort's tree. What is served is on no cycle.
+func (l *localCheck) cohort(id int64) ruleSet {
+	hits, ok := l.cohorts[id]
+	if !ok {
+		hits = make(ruleSet, len(localRules))
+		l.tree(l.d.Cohorts[id].Tree, hits)
+		l.cohorts[id] = hits
+	}
+	return hits
+}
+
+func (l *localCheck) tree(n *CohortNode, hits ruleSet) {
+	for r, rule := range localRules {
+		hits[r] = hits[r] || rule.node != nil && rule.node(n)
+	}
+	if n.Leaf != nil {
+		if !n.Unsupported {
+			l.filter(localFilter{Property: n.Leaf}, hits)
+		}
+		return
+	}
+	for i := range n.Children {
+		l.tree(&n.Children[i], hits)
+	}
+}
+
+// cohort is the id that SDKs see: they take text for a number.
+func (p *localFilter) cohort() (int64, bool) {
+	if p.Type != CohortProperty {
+		return 0, false
+	}
+	switch v := p.Value.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), v == float64(int64(v))
+	case string:
+		id, err := strconv.ParseInt(v, 10, 64)
+		return id, err == nil && strconv.FormatInt(id, 10) == v
+	}
+	return 0, false
+}
+
+// serves: the payload has the cohort that a filter names.
+func (l *localCheck) serves(p *localFilter) bool {
+	id, ok := p.cohort()
+	return ok && l.served[strconv.FormatInt(id, 10)] != nil
+}
+
+// endless reports whether the dependencies of a flag lead to a flag that is not
+// in the definitions, or into a cycle: SDKs are told no chain for it.
+func (l *localCheck) endless(i int) bool {
+	switch l.chains[i] {
+	case endsWell:
+		return false
+	case endsNever, endsSoon: // known, or met again on the way
+		return true
+	}
+	l.chains[i] = endsSoon
+	for _, c := range l.d.Flags[i].Conditions {
+		for j := range c.Properties {
+			if c.Properties[j].Type != FlagProperty {
+				continue
+			}
+			if next := l.p.target(&c.Properties[j]); next < 0 || l.endless(next) {
+				l.chains[i] = endsNever
 				return true
 			}
 		}
 	}
+	l.chains[i] = endsWell
 	return false
-}
-
-func (l *localCheck) anyIn(p *Property, match func(*Property) bool, seen map[int64]bool) bool {
-	if match(p) {
-		return true
-	}
-	id, ok := p.Value.(int64)
-	if p.Type != CohortProperty || !ok || seen[id] {
-		return false
-	}
-	seen[id] = true
-	return l.anyInTree(l.d.Cohorts[id].Tree, match, seen)
-}
-
-func (l *localCheck) anyInTree(n *CohortNode, match func(*Property) bool, seen map[int64]bool) bool {
-	if n == nil {
-		return false
-	}
-	if n.Leaf != nil && l.anyIn(n.Leaf, match, seen) {
-		return true
-	}
-	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return l.anyInTree(&c, match, seen) })
-}
-
-func (l *localCheck) operator(f *Flag, wanted ...Operator) bool {
-	return l.any(f, func(p *Property) bool {
-		switch p.Type {
-		case CohortProperty, FlagProperty:
-			return false
-		}
-		return slices.Contains(wanted, p.Operator.orDefault(p.Type))
-	})
-}
-
-func (l *localCheck) truth(f *Flag) bool {
-	return l.any(f, func(p *Property) bool {
-		op := p.Operator.orDefault(p.Type)
-		return (op == Exact || op == IsNot) && p.Type != CohortProperty && p.Type != FlagProperty && booleanLike(p.Value)
-	})
-}
-
-func (c Cohort) isStatic() bool { return c.Static }
-
-func (l *localCheck) cohort(f *Flag, match func(Cohort) bool) bool {
-	return l.any(f, func(p *Property) bool {
-		id, ok := p.Value.(int64)
-		if p.Type != CohortProperty || !ok {
-			return false
-		}
-		c, found := l.d.Cohorts[id]
-		return found && match(c) || !found && slices.Contains(l.d.StaticCohorts, id)
-	})
-}
-
-func (l *localCheck) missingCohort(f *Flag) bool {
-	return l.any(f, func(p *Property) bool {
-		id, ok := p.Value.(int64)
-		if p.Type != CohortProperty {
-			return false
-		}
-		c, found := l.d.Cohorts[id]
-		return !ok || found && (c.Deleted || c.fault != nil) || !found && !slices.Contains(l.d.StaticCohorts, id)
-	})
 }

@@ -3,6 +3,8 @@ package sdktest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,40 +103,47 @@ type pair struct {
 // comparison counts what an SDK decided by itself, and holds it against the
 // server and against what flags.LocalProblems says of it.
 type comparison struct {
-	sdk           string
-	read          reader
-	seen          map[string]int // rows of the tables, by why
-	missed        map[string]int // rows that LocalProblems did not foresee
-	decided, left int
-	different     int
+	sdk                      string
+	read                     reader
+	seen                     map[string]int // rows of the tables, by why
+	foretold                 map[string]*foretold
+	decided, left, different int
 }
 
 func newComparison(sdk string, read reader) *comparison {
-	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, missed: map[string]int{}}
+	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, foretold: map[string]*foretold{}}
 }
 
-// problems says what LocalProblems has on each flag: undecidable, or decided
-// by other rules.
-func problems(sdk string, d flags.Definitions) (undecidable, differs map[string]string) {
-	undecidable, differs = map[string]string{}, map[string]string{}
-	for _, p := range flags.LocalProblems(d) {
-		if p.SDK != "all" && p.SDK != sdk {
-			continue
-		}
-		if p.Differs {
-			differs[p.Key] = p.Why
-		} else {
-			undecidable[p.Key] = p.Why
+// foretold is what LocalProblems says of a project's flags for one SDK, by key:
+// left to the server for somebody, or decided otherwise for somebody.
+type foretold struct {
+	asks, differs map[string]string
+	left, other   map[string]int // how often that was seen
+}
+
+func (c *comparison) problems(p *project) *foretold {
+	if known := c.foretold[p.Name]; known != nil {
+		return known
+	}
+	out := &foretold{map[string]string{}, map[string]string{}, map[string]int{}, map[string]int{}}
+	for _, l := range flags.LocalProblems(p.Definitions) {
+		switch {
+		case l.SDK != "all" && l.SDK != c.sdk:
+		case l.Differs:
+			out.differs[l.Key] = l.Why
+		default:
+			out.asks[l.Key] = l.Why
 		}
 	}
-	return undecidable, differs
+	c.foretold[p.Name] = out
+	return out
 }
 
 // subject compares all that an SDK decided by itself for one subject.
 func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Selection, got answers) {
 	t.Helper()
 	want := decide(p, s, sel, c.read)
-	undecidable, differs := problems(c.sdk, p.Definitions)
+	says := c.problems(p)
 	for _, key := range leftToServer[p.Name] {
 		if mine, ok := got[key]; ok {
 			t.Errorf("%s %s rests on a murmur3 bucket, but %s decides %s for %s", p.Name, key, c.sdk, describe(mine), s.Name)
@@ -142,9 +151,14 @@ func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Sel
 	}
 	for i := range p.Definitions.Flags {
 		f := &p.Definitions.Flags[i]
+		at := pair{c.sdk, p, f, s}
 		mine, ok := got[f.Key]
 		if !ok {
 			c.left++
+			says.left[f.Key]++
+			if says.asks[f.Key] == "" && f.Active && !f.Deleted && at.filtered(sel) && at.given() {
+				c.unexpected(t, at)
+			}
 			continue
 		}
 		c.decided++
@@ -152,27 +166,34 @@ func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Sel
 		if !ok {
 			server = off
 		}
-		at := pair{c.sdk, p, f, s}
-		if why := undecidable[f.Key]; why != "" && f.Active {
-			c.undecidable(t, at, why)
-		}
 		if mine == server {
 			continue
 		}
 		c.different++
+		says.other[f.Key]++
 		row := explain(at, mine, server)
 		if row == nil {
 			t.Errorf("%s %s %s for %s: %s decides %s, the server %s", p.Name, f.Key, record(f), describe(s), c.sdk, describe(mine), describe(server))
 			continue
 		}
 		c.seen[row.why]++
-		if mine.Value == server.Value || differs[f.Key] != "" || undecidable[f.Key] != "" {
-			continue
-		}
-		if c.missed[row.why]++; row.kind == foreseen {
+		if row.kind == foreseen && says.differs[f.Key] == "" {
 			t.Errorf("LocalProblems has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.why)
 		}
 	}
+}
+
+// unexpected looks for the reason why a flag was left to the server though
+// LocalProblems has nothing on it.
+func (c *comparison) unexpected(t *testing.T, at pair) {
+	t.Helper()
+	for _, row := range undecided {
+		if strings.Contains(row.sdks, c.sdk) && row.applies(at) {
+			c.seen[row.why]++
+			return
+		}
+	}
+	t.Errorf("LocalProblems has nothing on %s %s %s, and %s leaves it to the server for %s", at.Project.Name, at.Flag.Key, record(at.Flag), c.sdk, describe(at.Subject))
 }
 
 // loaded fails when an SDK decided nothing in a project: then it could not read
@@ -182,18 +203,6 @@ func (c *comparison) loaded(t *testing.T, p *project, before int) {
 	if c.decided == before {
 		t.Errorf("%s decided nothing in project %s: it has no definitions", c.sdk, p.Name)
 	}
-}
-
-// undecidable notes that a flag was decided which LocalProblems says cannot be.
-func (c *comparison) undecidable(t *testing.T, at pair, why string) {
-	t.Helper()
-	for i := range reached {
-		if strings.Contains(reached[i].sdks, c.sdk) && reached[i].applies(at) {
-			c.seen[reached[i].why]++
-			return
-		}
-	}
-	t.Errorf("LocalProblems says of %s %s %s: %s; but it is decided for %s", at.Project.Name, at.Flag.Key, record(at.Flag), why, describe(at.Subject))
 }
 
 // finish logs the counts and fails for rows that were not needed.
@@ -209,17 +218,46 @@ func (c *comparison) finish(t *testing.T) {
 		if c.seen[row.why] == 0 {
 			t.Errorf("never seen with %s any more, take it out: %s, %s", c.sdk, row.clause, row.why)
 		}
-		if row.kind == unforeseen && c.missed[row.why] == 0 {
-			t.Errorf("LocalProblems lists it for %s now, it is not unforeseen any more: %s, %s", c.sdk, row.clause, row.why)
+	}
+	for _, row := range undecided {
+		if strings.Contains(row.sdks, c.sdk) && c.seen[row.why] == 0 {
+			t.Errorf("never seen with %s any more, take it out: %s", c.sdk, row.why)
 		}
 	}
-	for _, row := range reached {
-		if strings.Contains(row.sdks, c.sdk) && c.seen[row.why] == 0 {
-			t.Errorf("LocalProblems is right about %s now, take it out: %s", c.sdk, row.why)
+	for name, says := range c.foretold {
+		c.check(t, name, "leaves to the server", says.asks, says.left)
+		c.check(t, name, "decides otherwise", says.differs, says.other)
+	}
+	for _, row := range unseen {
+		if strings.Contains(row.sdks, c.sdk) && c.seen[row.reason] == 0 {
+			t.Errorf("not needed for %s any more, take it out: %s", c.sdk, row.reason)
 		}
 	}
 	t.Logf("known disagreements, with how often they were seen:\n%s", strings.Join(lines, "\n"))
 }
+
+// check fails for problems that no subject shows.
+func (c *comparison) check(t *testing.T, project, what string, problems map[string]string, seen map[string]int) {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(problems)) {
+		if seen[key] > 0 {
+			continue
+		}
+		excused := false
+		for i := range unseen {
+			row := &unseen[i]
+			if strings.Contains(row.sdks, c.sdk) && matches(row.flags, project+" "+key) && matches(row.why, problems[key]) {
+				c.seen[row.reason]++
+				excused = true
+			}
+		}
+		if !excused {
+			t.Errorf("LocalProblems says that %s %s %s %s for somebody (%s), but it does for nobody here", c.sdk, what, project, key, problems[key])
+		}
+	}
+}
+
+func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
 
 func record(f *flags.Flag) string {
 	b, err := json.Marshal(f)

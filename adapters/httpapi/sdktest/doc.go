@@ -13,5 +13,8 @@
 // the people they are asked about: every flag is compared for every subject,
 // once as the server answers it and once as the client decides it by itself from
 // /flags/definitions. Where a client decides otherwise than the server, known_test.go
-// says why; an entry there that is not needed any more fails the test.
+// says why; an entry there that is not needed any more fails the test. And
+// flags.LocalProblems is held against what the clients do, both ways: a flag that
+// a client leaves to the server or decides otherwise must be listed, unless a
+// subject's properties are the reason, and what is listed must happen to somebody.
 package sdktest

@@ -105,7 +105,7 @@ func TestGo_Remote(t *testing.T) {
 func TestGo_Local(t *testing.T) {
 	s := serve(t)
 	c := newComparison("go", goPayload)
-	for _, name := range []string{"main", "strict", "murmur", "odd"} {
+	for _, name := range []string{"main", "strict", "murmur", "odd", "values"} {
 		before := c.decided
 		p := s.projects[name]
 		client := goClient(t, s, p, local(p.personalKey()))

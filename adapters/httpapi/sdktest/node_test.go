@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // nodeZone is the time zone of the Node process: one that is not UTC shows
@@ -151,6 +153,21 @@ func (n *node) method(client, method string, result any, args ...any) {
 		args = []any{}
 	}
 	n.do("call", object{"client": client, "method": method, "args": args}, result)
+}
+
+// forNode is the subject as posthog-node can say it: a device id has no place
+// of its own there, it is a person property.
+func (s *subject) forNode() *subject {
+	if s.DeviceID == nil || *s.DeviceID == "" {
+		return s
+	}
+	out := *s
+	out.DeviceID = nil
+	out.Person = flags.Properties{"$device_id": *s.DeviceID}
+	for k, v := range s.Person {
+		out.Person[k] = v
+	}
+	return &out
 }
 
 func nodeOptions(s *subject) object {

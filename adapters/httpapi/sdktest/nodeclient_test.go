@@ -49,7 +49,7 @@ func TestNode_Local(t *testing.T) {
 	for _, run := range []struct {
 		project  string
 		contexts []string
-	}{{"main", nil}, {"main", []string{"web"}}, {"strict", nil}, {"murmur", nil}, {"odd", nil}, {"unreadable", nil}} {
+	}{{"main", nil}, {"main", []string{"web"}}, {"strict", nil}, {"murmur", nil}, {"odd", nil}, {"values", nil}} {
 		p, before := s.projects[run.project], c.decided
 		n.open(p.Name, s, p, object{"secretKey": p.personalKey(), "evaluationContexts": run.contexts})
 		n.method(p.Name, "reloadFeatureFlags", nil)

@@ -101,10 +101,6 @@ func (at pair) anyCohort(match func(flags.Cohort) bool) bool {
 	})
 }
 
-func (at pair) usesCohort(wanted int64) bool {
-	return at.anyProperty(func(p *flags.Property) bool { id, ok := cohortID(p); return ok && id == wanted })
-}
-
 func (at pair) cohortOperator(op flags.Operator) bool {
 	return at.anyProperty(func(p *flags.Property) bool { return p.Type == flags.CohortProperty && p.Operator == op })
 }
@@ -143,4 +139,39 @@ func (at pair) text(p *flags.Property) string { return asText(at.Subject.Person[
 func (at pair) has(key string) bool {
 	_, ok := at.Subject.Person[key]
 	return ok
+}
+
+// filtered: the flag's contexts let it through.
+func (at pair) filtered(sel flags.Selection) bool {
+	return len(sel.Contexts) == 0 || len(at.Flag.Contexts) == 0 ||
+		slices.ContainsFunc(sel.Contexts, func(c string) bool { return slices.Contains(at.Flag.Contexts, c) })
+}
+
+// given: the subject has the groups that the flag is about, and a value for
+// every property that it asks for.
+func (at pair) given() bool {
+	groups := at.Project.Definitions.GroupTypes
+	complete := func(g *int) bool {
+		return at.Subject.Groups[groups[*g]] != nil && at.Subject.GroupProperties[groups[*g]] != nil
+	}
+	for _, f := range at.flags() {
+		group := f.Group
+		for _, c := range f.Conditions {
+			if c.Aggregation.Group != nil {
+				group = c.Aggregation.Group
+			}
+		}
+		if group != nil && !complete(group) {
+			return false
+		}
+	}
+	return !at.anyProperty(func(p *flags.Property) bool {
+		switch p.Type {
+		case flags.CohortProperty, flags.FlagProperty:
+			return false
+		case flags.GroupProperty:
+			return p.Key != "$group_key" && at.Subject.GroupProperties[groups[*p.GroupType]][p.Key] == nil
+		}
+		return p.Key != "distinct_id" && !at.has(p.Key)
+	})
 }

@@ -66,21 +66,6 @@ func goNumbers(v any) any {
 	return v
 }
 
-// forNode is the subject as posthog-node can say it: a device id has no place
-// of its own there, it is a person property.
-func (s *subject) forNode() *subject {
-	if s.DeviceID == nil || *s.DeviceID == "" {
-		return s
-	}
-	out := *s
-	out.DeviceID = nil
-	out.Person = flags.Properties{"$device_id": *s.DeviceID}
-	for k, v := range s.Person {
-		out.Person[k] = v
-	}
-	return &out
-}
-
 // groupKeys are the groups as texts (§7).
 func (s *subject) groupKeys() map[string]string {
 	out := map[string]string{}

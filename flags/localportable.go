@@ -1,0 +1,134 @@
+package flags
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// posthog-node 5.70.0 matches regular expressions itself only in the syntax
+// that JavaScript and Rust have in common, and asks the server otherwise.
+
+// Tokens of a pattern that are no single character.
+const (
+	startToken = -1 - iota
+	atomToken
+	emptyGroupToken
+)
+
+var portableRepeat = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}`)
+
+// portableExpression reports whether posthog-node takes a pattern for portable.
+// Patterns that both languages refuse are.
+func portableExpression(p string) bool {
+	before := startToken
+	for i := 0; i < len(p); i++ {
+		c, rest, token := p[i], p[i+1:], int(p[i])
+		switch c {
+		case '\\':
+			n, ok := portableEscape(rest)
+			if !ok || strings.HasPrefix(rest, "b") || strings.HasPrefix(rest, "B") {
+				return false
+			}
+			i, token = i+n, atomToken
+		case '[':
+			n, ok := portableClass(rest)
+			if !ok {
+				return false
+			}
+			i, token = i+n, atomToken
+		case '(':
+			if strings.HasPrefix(rest, "?") {
+				if !strings.HasPrefix(rest, "?:") {
+					return false
+				}
+				i += 2
+			}
+		case ')':
+			if before == '(' || before == emptyGroupToken {
+				token = emptyGroupToken
+			}
+		case '{':
+			if before == startToken || before == '|' || before == '(' || !repeats(p[i:]) {
+				return false
+			}
+		}
+		quantifier := strings.IndexByte("*+?", c) >= 0
+		switch {
+		case c >= 0x80,
+			(quantifier || c == '}') && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "{")),
+			(quantifier || c == '{') && (before == '^' || before == '$' || before == emptyGroupToken):
+			return false
+		}
+		before = token
+	}
+	return true
+}
+
+// repeats: a repetition whose counts Rust can hold.
+func repeats(p string) bool {
+	counts := portableRepeat.FindStringSubmatch(p)
+	if counts == nil {
+		return false
+	}
+	for _, n := range counts[1:] {
+		if _, err := strconv.ParseUint(n, 10, 32); err != nil && n != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// portableEscape measures what follows a backslash.
+func portableEscape(rest string) (n int, ok bool) {
+	switch {
+	case rest == "": // refused everywhere
+		return 0, true
+	case rest[0] == 'x':
+		if len(rest) < 3 {
+			return 0, false
+		}
+		_, err := strconv.ParseUint(rest[1:3], 16, 8)
+		return 3, err == nil
+	}
+	return 1, strings.IndexByte("dDsSwWbBfnrtv", rest[0]) >= 0 || strings.IndexByte(" !\"#$%&'()*+,-./:;=?@[\\]^_`{|}~", rest[0]) >= 0
+}
+
+// portableClass measures what follows an opening bracket, the closing one
+// included. One that is not closed is refused everywhere.
+func portableClass(rest string) (n int, ok bool) {
+	i := 0
+	if strings.HasPrefix(rest, "^") {
+		i = 1
+	}
+	first := i
+	set := false // what stands before is a set such as \d
+	dash := -1   // where a dash follows something
+	for ; i < len(rest); i++ {
+		isSet := false
+		switch c := rest[i]; {
+		case c == ']':
+			return i + 1, i > first
+		case c >= 0x80 || c == '[' || strings.HasPrefix(rest[i:], "&&") || strings.HasPrefix(rest[i:], "--") || strings.HasPrefix(rest[i:], "~~"):
+			return 0, false
+		case c == '-' && i > first && dash != i-1 && !strings.HasPrefix(rest[i+1:], "]"):
+			if set { // no end of a range
+				return 0, false
+			}
+			dash = i
+			continue
+		case c == '\\':
+			width, known := portableEscape(rest[i+1:])
+			if !known || width > 0 && strings.IndexByte("dDsSwWbfnrtvx^$\\.*+?()[]{}|/-", rest[i+1]) < 0 {
+				return 0, false
+			}
+			isSet = width > 0 && strings.IndexByte("dDsSwW", rest[i+1]) >= 0
+			if isSet && dash == i-1 && dash >= 0 {
+				return 0, false
+			}
+			i += width
+		}
+		set = isSet
+	}
+	return i, true
+}

@@ -1,0 +1,341 @@
+package flags
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/rustregexp"
+)
+
+// How SDKs read operators and the values of filters, beside the server (§11).
+
+// operatorFamily groups the operators that SDKs know.
+type operatorFamily uint8
+
+const (
+	equality operatorFamily = 1 << iota
+	textual
+	expressions
+	ordering
+	dates
+	versions
+	presence
+	unknownFamily
+)
+
+var operatorFamilies = map[Operator]operatorFamily{
+	Exact: equality, IsNot: equality,
+	IContains: textual, NotIContains: textual, StartsWith: textual, NotStartsWith: textual, EndsWith: textual, NotEndsWith: textual,
+	Regex: expressions, NotRegex: expressions,
+	GreaterThan: ordering, GreaterOrEqual: ordering, LessThan: ordering, LessOrEqual: ordering,
+	IsDateBefore: dates, IsDateAfter: dates,
+	SemverEqual: versions, SemverNotEqual: versions, SemverGreater: versions, SemverGreaterEqual: versions, SemverLess: versions,
+	SemverLessEqual: versions, SemverTilde: versions, SemverCaret: versions, SemverWildcard: versions,
+	IsSet: presence, IsNotSet: presence,
+}
+
+// family is 0 for cohorts and flags.
+func (p *localFilter) family() operatorFamily {
+	if p.Type == CohortProperty || p.Type == FlagProperty {
+		return 0
+	}
+	if f, ok := operatorFamilies[p.op]; ok {
+		return f
+	}
+	return unknownFamily
+}
+
+func family(f operatorFamily) localTest {
+	return ofFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
+}
+
+// reading is what an SDK makes of a filter's value.
+type reading uint8
+
+const (
+	alike     reading = iota // what the server makes of it
+	otherwise                // something else
+	refused                  // nothing
+)
+
+func refusedIf(b bool) reading {
+	if b {
+		return refused
+	}
+	return alike
+}
+
+func otherwiseIf(b bool) reading {
+	if b {
+		return otherwise
+	}
+	return alike
+}
+
+// reads is a test of what an SDK makes of the values of operators.
+func reads(of operatorFamily, read func(*localFilter) reading, want reading) localTest {
+	return ofFilter(func(_ *localCheck, p *localFilter) bool { return p.family()&of != 0 && read(p) == want })
+}
+
+func (p *localFilter) text() string {
+	text, _ := appendText(nil, p.Value)
+	return string(text)
+}
+
+func isPlainASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// goUndecided: posthog-go says so, and does not end the flag there and then.
+func goUndecided(p *localFilter) bool {
+	switch p.family() {
+	case unknownFamily:
+		return true
+	case presence:
+		return p.op == IsNotSet
+	case equality:
+		return holdsWholeNumber(p.Value)
+	case versions:
+		return goVersion(p) == refused
+	}
+	return false
+}
+
+// holdsWholeNumber: for an SDK that has decoded it, 5 and 5.0 are the same.
+func holdsWholeNumber(v any) bool {
+	switch v := v.(type) {
+	case int64, uint64:
+		return true
+	case float64:
+		return v == math.Trunc(v)
+	case []any:
+		for i := range v {
+			if holdsWholeNumber(v[i]) {
+				return true
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if holdsWholeNumber(v[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Texts of values: JSON on the server (§4.2), the language's own in an SDK.
+
+func goText(p *localFilter) reading   { return decodedText(p.Value, p.Value == nil) }
+func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue()) }
+
+// decodedText is for languages that decode every JSON number alike.
+func decodedText(v any, null bool) reading {
+	other := null
+	switch v := v.(type) {
+	case []any, map[string]any, uint64:
+		other = true
+	case int64:
+		other = v > 1<<53 || v < -1<<53
+	case float64: // 5.0 is 5 there, exponents are written otherwise
+		other = v == math.Trunc(v) || math.Abs(v) < 1e-5
+	}
+	return otherwiseIf(other)
+}
+
+// pythonText: a list of exact and is_not is a list of texts.
+func pythonText(p *localFilter) reading {
+	if list, ok := p.Value.([]any); ok && p.family() == equality {
+		return otherwiseIf(slices.ContainsFunc(list, otherInPython))
+	}
+	return otherwiseIf(otherInPython(p.Value))
+}
+
+func otherInPython(v any) bool {
+	switch v := v.(type) {
+	case nil, []any, map[string]any:
+		return true
+	case float64:
+		return v != 0 && (math.Abs(v) < 1e-4 || math.Abs(v) >= 1e16)
+	}
+	return false
+}
+
+var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+
+func goNumber(p *localFilter) reading {
+	text, isText := p.Value.(string)
+	if !isText {
+		_, ok := number(p.Value)
+		return refusedIf(!ok)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
+		return refused
+	case !plainNumber.MatchString(text):
+		return otherwise
+	}
+	return alike
+}
+
+func nodeNumber(p *localFilter) reading {
+	text, isText := p.Value.(string)
+	_, isNumber := number(p.Value)
+	if isNumber && (!isText || plainNumber.MatchString(text)) {
+		return alike
+	}
+	return otherwise
+}
+
+var (
+	escaped     = regexp.MustCompile(`(?s)\\.`)
+	asciiInRE2  = regexp.MustCompile(`^\\[dDwWsSbBQ0-7<>]$`)
+	setsOfSets  = regexp.MustCompile(`\[[^\]]*(&&|--|~~|\[[^:])`)
+	notInPython = regexp.MustCompile(`^\\[zGKhHRQ<>]$`)
+	rustOnly    = regexp.MustCompile(`\\[pPux]\{|\\[pP]\w|\(\?<[^=!]|\(\?[a-z]*-?[a-z]*[RU]|.\(\?[a-z]+\)|\[\[:|&&`)
+)
+
+// goExpression: posthog-go matches with RE2, in Go's syntax. What both refuse
+// matches nowhere.
+func goExpression(p *localFilter) reading {
+	pattern := p.text()
+	_, goErr := regexp.Compile(pattern)
+	_, err := rustregexp.Compile(pattern)
+	switch {
+	case goErr != nil && err == nil:
+		return refused
+	case goErr == nil && (err != nil || hasEscape(pattern, asciiInRE2) || setsOfSets.MatchString(withoutEscapes(pattern))):
+		return otherwise
+	}
+	return alike
+}
+
+func pythonExpression(p *localFilter) reading {
+	pattern := p.text()
+	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython) || rustOnly.MatchString(pattern)) {
+		return otherwise
+	}
+	return alike
+}
+
+func nodeExpression(p *localFilter) reading { return refusedIf(!portableExpression(p.text())) }
+
+func hasEscape(pattern string, wanted *regexp.Regexp) bool {
+	for _, e := range escaped.FindAllString(pattern, -1) {
+		if wanted.MatchString(e) {
+			return true
+		}
+	}
+	return false
+}
+
+func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pattern, "x") }
+
+// goDate: posthog-go reads texts in five layouts, and relative ones.
+func goDate(p *localFilter) reading {
+	text, _ := p.Value.(string)
+	if _, ok := parseStepBack(text); ok {
+		return alike
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, time.DateTime, "2006-01-02T15:04:05"} {
+		if _, err := time.Parse(layout, text); err == nil {
+			return alike
+		}
+	}
+	return refused
+}
+
+// notInDate is a number beyond all years, or one with a letter.
+var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
+
+// nodeDate: posthog-node reads relative texts, and what JavaScript's Date
+// takes, which is more than the server does and partly something else.
+func nodeDate(p *localFilter) reading {
+	text, isText := p.Value.(string)
+	if _, isNumber := number(p.Value); isNumber && !isText {
+		return otherwise
+	}
+	if _, ok := parseStepBack(text); ok {
+		return alike
+	}
+	if !strings.ContainsAny(text, "0123456789") || notInDate.MatchString(text) {
+		return refused
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if _, err := time.Parse(layout, strings.Replace(text, " ", "T", 1)); err == nil {
+			return alike
+		}
+	}
+	return otherwise
+}
+
+// monthsBack: a relative date of so many months or more. Above 1, years do not
+// count.
+func monthsBack(atLeast int) localTest {
+	return ofFilter(func(_ *localCheck, p *localFilter) bool {
+		text, _ := p.Value.(string)
+		back, ok := parseStepBack(text)
+		return ok && p.family() == dates && (back.unit == 'm' && back.count >= atLeast || back.unit == 'y' && atLeast == 1 && back.count > 0)
+	})
+}
+
+// Versions (§4.8). The plain ones mean the same everywhere.
+var (
+	plainVersion  = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `){0,2}$`)
+	plainWildcard = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `)?\.\*$`)
+	sdkVersion    = regexp.MustCompile(`^[vV]?` + versionPart + `(\.` + versionPart + `(\.` + versionPart + `(\.[^-+]*)?)?)?([-+].*)?$`)
+	jsVersion     = regexp.MustCompile(`^[vV]?` + jsPart + `(\.` + jsPart + `?(\.` + jsPart + `?(\.[^-+]*)?)?)?([-+].*)?$`)
+	goWildcard    = regexp.MustCompile(`^\.*` + versionPart + `(\.+` + versionPart + `(\.+` + versionPart + `(\..*)?)?)?\.*$`)
+	jsWildcard    = regexp.MustCompile(`^` + jsPart + `(\.` + jsPart + `(\..*)?)?$`)
+)
+
+const (
+	versionPart = `(0|[1-9]\d{0,17})`
+	jsPart      = `(0|[1-9]\d*)`
+)
+
+func goVersion(p *localFilter) reading {
+	if _, isText := p.Value.(string); !isText {
+		return refused
+	}
+	return pythonVersion(p)
+}
+
+// pythonVersion: §11 has posthog-go's rules for posthog-python.
+func pythonVersion(p *localFilter) reading {
+	if p.op == SemverWildcard {
+		return readVersion(p, goWildcard, func(s string) string { return strings.ReplaceAll(s, "*", "") })
+	}
+	return readVersion(p, sdkVersion, nil)
+}
+
+func nodeVersion(p *localFilter) reading {
+	if p.op == SemverWildcard {
+		return readVersion(p, jsWildcard, func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, ".*"), "*") })
+	}
+	return readVersion(p, jsVersion, nil)
+}
+
+// readVersion reads a version as an SDK does that takes what matches form, for a
+// wildcard after change.
+func readVersion(p *localFilter, form *regexp.Regexp, change func(string) string) reading {
+	text, plain := p.text(), plainVersion
+	read := strings.TrimSpace(text)
+	if change != nil {
+		plain = plainWildcard
+		read = change(strings.TrimPrefix(strings.TrimPrefix(read, "v"), "V"))
+	}
+	switch {
+	case plain.MatchString(text):
+		return alike
+	case !p.hasValue() || !form.MatchString(read):
+		return refused
+	}
+	return otherwise
+}
