@@ -46,26 +46,33 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 // EvaluateFlag decides one flag and what it depends on. It is false for an
 // unknown or inactive flag and for one on a dependency cycle.
 func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
-	e := out.begin(s, sub, at)
+	out.begin(s, sub, at)
 	i, ok := s.byKey[key]
 	if !ok || !s.answered(i) {
 		out.end()
 		return Decision{}, false
 	}
-	for _, dep := range s.flags[i].deps {
-		out.List = append(out.List, Decision{})
-		e.flag(dep, &out.List[len(out.List)-1])
-	}
-	out.List = append(out.List, Decision{})
-	d := &out.List[len(out.List)-1]
-	e.flag(i, d)
+	out.decide(i)
 	out.end()
-	return *d, true
+	return out.List[len(out.List)-1], true
+}
+
+// decide decides a flag after all that it depends on, each once.
+func (d *Decisions) decide(i int32) {
+	e := &d.work
+	for _, dep := range e.set.flags[i].deps {
+		if s := &e.states[dep]; s.wanted != e.epoch {
+			s.wanted = e.epoch
+			d.decide(dep)
+		}
+	}
+	d.List = append(d.List, Decision{})
+	e.flag(i, &d.List[len(d.List)-1])
 }
 
 // answered reports whether a flag is in the order of evaluation.
 func (s *Set) answered(i int32) bool {
-	return s.flags[i].is(bitActive) && (!s.cyclic || slices.Contains(s.order, i))
+	return s.flags[i].is(bitOrdered)
 }
 
 // selected applies the survey, runtime and context filters (§9.2, §9.9). A flag
@@ -183,14 +190,19 @@ func grow[T any](s []T, n int) []T {
 // flag depends on which is itself filtered out (§3.1).
 func (e *evaluation) want(sel *Selection) {
 	for _, key := range sel.Keys {
-		i, ok := e.set.byKey[key]
-		if !ok {
-			continue
+		if i, ok := e.set.byKey[key]; ok {
+			e.wantFlag(i)
 		}
-		e.states[i].wanted = e.epoch
-		for _, dep := range e.set.flags[i].deps {
-			e.states[dep].wanted = e.epoch
-		}
+	}
+}
+
+func (e *evaluation) wantFlag(i int32) {
+	if e.states[i].wanted == e.epoch {
+		return
+	}
+	e.states[i].wanted = e.epoch
+	for _, dep := range e.set.flags[i].deps {
+		e.wantFlag(dep)
 	}
 }
 

@@ -30,6 +30,7 @@ func (c *compiler) order() {
 			case d < 0:
 				f.bits |= bitMissingDependency
 			case c.set.flags[d].is(bitActive):
+				f.deps = append(f.deps, d)
 				waiting[i]++
 				dependants[d] = append(dependants[d], int32(i))
 				c.set.flags[d].bits |= bitDependedOn
@@ -42,7 +43,7 @@ func (c *compiler) order() {
 	for next := 0; next < len(queue); next++ {
 		i := queue[next]
 		f := &c.set.flags[i]
-		c.closure(i)
+		f.bits |= bitOrdered
 		for _, d := range dependants[i] {
 			if f.is(bitMissingDependency) {
 				c.set.flags[d].bits |= bitMissingDependency
@@ -56,22 +57,6 @@ func (c *compiler) order() {
 	if len(queue) < active {
 		c.cycles(waiting)
 	}
-}
-
-// closure gathers all that a flag depends on, dependencies first.
-func (c *compiler) closure(i int32) {
-	var deps []int32
-	for _, d := range c.direct[i] {
-		if d < 0 || !c.set.flags[d].is(bitActive) {
-			continue
-		}
-		for _, dd := range append(c.set.flags[d].deps, d) {
-			if !slices.Contains(deps, dd) {
-				deps = append(deps, dd)
-			}
-		}
-	}
-	c.set.flags[i].deps = slices.Clip(deps)
 }
 
 // cycles reports the flags that could not be placed.
@@ -151,23 +136,41 @@ func (f *compiledFlag) hashMatters() bool {
 // continuityMatters reports whether the bucket of a continuity flag decides
 // something that is asked for. Only then are identifiers read and kept (§8.6).
 func (s *Set) continuityMatters(sel *Selection) bool {
-	return slices.ContainsFunc(s.needs.hashed, func(i int32) bool {
-		return s.flags[i].selected(sel) && s.asks(sel, i)
+	if len(s.needs.hashed) == 0 {
+		return false
+	}
+	return s.anyAsked(sel, func(i int32) bool {
+		f := &s.flags[i]
+		return f.is(bitContinuity) && f.selected(sel) && f.hashMatters()
 	})
 }
 
 // billed reports whether a selection evaluates a flag that is counted (§10.1).
 func (s *Set) billed(sel *Selection) bool {
-	return slices.ContainsFunc(s.order, func(i int32) bool {
-		return billable(s.flags[i].key()) && s.flags[i].selected(sel) && s.asks(sel, i)
+	return s.anyAsked(sel, func(i int32) bool {
+		f := &s.flags[i]
+		return f.is(bitOrdered) && billable(f.key()) && f.selected(sel)
 	})
 }
 
-// asks reports whether a selection includes a flag, itself or as a dependency.
-func (s *Set) asks(sel *Selection, i int32) bool {
-	return sel.Keys == nil || slices.ContainsFunc(sel.Keys, func(key string) bool {
-		k, ok := s.byKey[key]
-		return ok && (k == i || slices.Contains(s.flags[k].deps, i))
+// anyAsked looks among the flags that a selection names, and those they depend
+// on, each once.
+func (s *Set) anyAsked(sel *Selection, match func(i int32) bool) bool {
+	if sel.Keys == nil {
+		return slices.ContainsFunc(s.order, match)
+	}
+	seen := map[int32]bool{}
+	var visit func(i int32) bool
+	visit = func(i int32) bool {
+		if seen[i] {
+			return false
+		}
+		seen[i] = true
+		return match(i) || slices.ContainsFunc(s.flags[i].deps, visit)
+	}
+	return slices.ContainsFunc(sel.Keys, func(key string) bool {
+		i, ok := s.byKey[key]
+		return ok && visit(i)
 	})
 }
 

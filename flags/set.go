@@ -101,7 +101,7 @@ type compiledFlag struct {
 	variants   []compiledVariant
 	payload    json.RawMessage // of the value true
 	holdout    *compiledHoldout
-	deps       []int32 // all flags this one depends on, dependencies first
+	deps       []int32 // the active flags that this one depends on directly
 	contexts   []string
 
 	// fixed is the variant that everybody gets without a hash: an index, or
@@ -128,6 +128,7 @@ const (
 	bitContextsAll
 	bitGrouped // flag-level aggregation is a group type
 	bitSurvey
+	bitOrdered // it is in the order of evaluation
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }

@@ -186,7 +186,7 @@ func (p *checkedProject) text(b *strings.Builder) {
 	if len(p.Local) == 0 {
 		return
 	}
-	b.WriteString("    Evaluated locally by an SDK, these flags are not decided as on the server:\n")
+	b.WriteString("    Evaluated locally by an SDK, these flags may not be decided as on the server:\n")
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "      FLAG\tSDK\tTHERE\tWHY")
 	for _, l := range p.Local {
