@@ -14,11 +14,9 @@ type bucketing struct {
 	known      bool // false: the stored identifier could not be read
 	deviceless bool // device bucketing without a device id
 
-	person                      string
-	personResolved, personKnown bool
-	hashedID                    string // whom rolloutBucket is for
-	hashed                      bool
-	rolloutBucket               float64
+	hashedID      string // whom rolloutBucket is for
+	hashed        bool
+	rolloutBucket float64
 }
 
 // resolve finds the identifier for a condition; false when it is about a group
@@ -31,11 +29,11 @@ func (b *bucketing) resolve(cond *compiledCondition) bool {
 		}
 		return b.id != ""
 	}
-	if !b.personResolved {
-		b.person, b.personKnown = b.e.personIdentifier(b.f)
-		b.personResolved = true
+	if b.f.bits&(bitDevice|bitContinuity) == 0 && b.e.subject.Stored == nil {
+		b.id, b.known, b.deviceless = b.e.distinct, true, false // nearly always
+		return true
 	}
-	b.id, b.known = b.person, b.personKnown
+	b.id, b.known = b.e.personIdentifier(b.f)
 	b.deviceless = b.f.is(bitDevice) && b.e.device == ""
 	return true
 }
