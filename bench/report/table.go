@@ -123,6 +123,11 @@ func (r results) print(out io.Writer) (within bool) {
 			return "pass"
 		}
 		within = false
+		for _, f := range fails {
+			if strings.HasPrefix(f, "no figure") { // only part of it was run
+				return "not judged: " + strings.Join(fails, ", ")
+			}
+		}
 		return "FAIL: " + strings.Join(fails, ", ")
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
