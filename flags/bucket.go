@@ -12,8 +12,10 @@ import (
 // multiplication by a power of two gives the same last digit.
 func hashSHA1(input []byte) float64 {
 	sum := sha1.Sum(input)
-	return float64(binary.BigEndian.Uint64(sum[:8])>>4) * (1.0 / (1 << 60))
+	return bucketOf(binary.BigEndian.Uint64(sum[:8]))
 }
+
+func bucketOf(top uint64) float64 { return float64(top>>4) * (1.0 / (1 << 60)) }
 
 // hashMurmur3 maps bytes to [0, 1): the top 53 bits of murmur3's first 64 bits
 // over 2^53 (decision 1).

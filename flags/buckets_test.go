@@ -3,6 +3,7 @@ package flags
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -102,4 +103,28 @@ func rolloutShare(t *testing.T, percentage float64) float64 {
 	set := Compile(Definitions{Flags: []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Rollout: &percentage}}}}})
 	trace := set.Explain("f", &Subject{DistinctID: "u"}, time.Unix(0, 0), Selection{})
 	return trace.Flags[0].Conditions[0].Rollout.Share
+}
+
+// The short way of hashing is the long one, for every length around the block
+// and for random text (§2.1); on this version of Go it is in use.
+func TestFlags_2_1_ShortHash(t *testing.T) {
+	if !shortHashWorks {
+		t.Error("sha1.Sum is used: the state of crypto/sha1 is laid out in a new way")
+	}
+	var s shortHash
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range 5000 {
+		text := make([]byte, n%130)
+		for i := range text {
+			text[i] = byte(random.IntN(256))
+		}
+		a, b := random.IntN(len(text)+1), random.IntN(len(text)+1)
+		a, b = min(a, b), max(a, b)
+		if got, want := s.sum(string(text[:a]), string(text[a:b]), string(text[b:])), hashSHA1(text); got != want {
+			t.Fatalf("%q cut at %d and %d: %v, want %v", text, a, b, got, want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { s.sum("beta-search.", "user-17", "variant") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

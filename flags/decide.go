@@ -82,8 +82,7 @@ func (e *evaluation) heldOut(f *compiledFlag, d *Decision) bool {
 	if !h.everyone {
 		id := e.holdoutIdentifier(f)
 		if !e.holdoutKnown || e.holdoutID != id {
-			e.input = append(append(e.input[:0], holdoutPrefix...), id...)
-			e.holdoutID, e.holdoutBucket, e.holdoutKnown = id, hashSHA1(e.input), true
+			e.holdoutID, e.holdoutBucket, e.holdoutKnown = id, e.sha1.sum(holdoutPrefix, id, ""), true
 		}
 		if t := e.trace; t != nil {
 			t.holdout(id, e.holdoutBucket, h)

@@ -81,7 +81,7 @@
 // PostHog's public sources; "decision n" is the project's page of decisions,
 // which outranks it.
 //
-//	bucket.go, identifier.go           hashes and identifiers              §2, decision 1
+//	bucket.go, shorthash.go, identifier.gohashes and identifiers              §2, decision 1
 //	evaluate.go                        selection                           §3.1, §9.2, §9.9
 //	decide.go, decision.go             order of decisions, reasons         §3.3 to §3.9
 //	operators.go, orderings.go         operators                           §4.4 to §4.6, §4.9, decision 6

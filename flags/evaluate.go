@@ -118,6 +118,7 @@ type evaluation struct {
 	members  []memberState
 	arena    []byte // texts of facts that are not text
 	input    []byte // hash input and lower-cased text, used and forgotten
+	sha1     shortHash
 
 	// what is known and gathered within one flag
 	missing     *Undecided // the first unknown fact

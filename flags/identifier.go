@@ -142,9 +142,9 @@ func (b *bucketing) variant(cond *compiledCondition) (variant int32, known bool)
 
 func (b *bucketing) hash(salt string) float64 {
 	e := b.e
-	e.input = append(append(append(e.input[:0], b.f.prefix...), b.id...), salt...)
 	if b.f.is(bitMurmur3) {
+		e.input = append(append(append(e.input[:0], b.f.prefix...), b.id...), salt...)
 		return hashMurmur3(e.input)
 	}
-	return hashSHA1(e.input)
+	return e.sha1.sum(b.f.prefix, b.id, salt)
 }
