@@ -11,9 +11,6 @@ import (
 	"sync"
 )
 
-// defaultBodyLimit bounds what a body unpacks to, in bytes (§13.2 item 1).
-const defaultBodyLimit = 10 << 20
-
 // bodyError is a request body that cannot be used: the answer's status, its
 // detail (§9.11), and the member at fault, empty where there is none.
 type bodyError struct {
@@ -40,12 +37,12 @@ func bodyTooLarge(limit, got int64) *bodyError {
 
 // unpack undoes the encodings of §9.3, and lz64. raw is the body as read, the
 // next three are the two headers and the query parameter, empty where absent.
-// No more than limit bytes are produced (0: 10 MiB); beyond is 413, where the
+// No more than limit bytes are produced (0: DefaultMaxBody); beyond is 413, where the
 // count is what had been produced when unpacking stopped. The answer may lie
 // in raw or in buf, whose content is overwritten; it may be no JSON at all.
 func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte) (json []byte, err *bodyError) {
 	if limit <= 0 {
-		limit = defaultBodyLimit
+		limit = DefaultMaxBody
 	}
 	u := unpacker{limit: limit, buf: buf[:0]}
 	form, err := formContent(contentType)
@@ -53,7 +50,7 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 		return nil, err
 	}
 	body := raw
-	switch how := encodingOf(contentEncoding, compression, form, raw); how {
+	switch encodingOf(contentEncoding, compression, form, raw) {
 	case "gzip":
 		body, err = u.gunzip(raw)
 	case "deflate":

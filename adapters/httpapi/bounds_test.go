@@ -62,6 +62,45 @@ func TestFlags_9_11_BodyLimit(t *testing.T) {
 	}
 }
 
+// promise is a body that is declared long and comes in small parts. It notes
+// how much memory it is offered beyond what has come.
+type promise struct {
+	rest     io.Reader
+	came     int
+	greatest int // room that was offered, less what had come before
+}
+
+func (p *promise) Read(b []byte) (int, error) {
+	p.greatest = max(p.greatest, len(b)-p.came)
+	n, err := p.rest.Read(b[:min(len(b), 4000)])
+	p.came += n
+	return n, err
+}
+
+// A declared length alone takes no memory: a caller who promises 10 MiB and
+// sends little holds little.
+func TestHTTP_DeclaredLengthTakesNoMemory(t *testing.T) {
+	const declared = 10 << 20
+	for name, length := range map[string]int64{"declared": declared, "not declared": -1} {
+		t.Run(name, func(t *testing.T) {
+			h := sharedWorld(t).handler(t, nil, nil) // nothing is pooled in a new one
+			for _, text := range []string{good, good + strings.Repeat(" ", declared-len(good))} {
+				p := &promise{rest: strings.NewReader(text)}
+				r := httptest.NewRequest("POST", "/flags?v=2", p)
+				r.ContentLength = length
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != 200 {
+					t.Errorf("%d bytes: %d %s", len(text), w.Code, shortened(w.Body.Bytes()))
+				}
+				if p.greatest > 64<<10 {
+					t.Errorf("%d bytes: room for %d more than had come", len(text), p.greatest)
+				}
+			}
+		})
+	}
+}
+
 // packed is n blanks, compressed.
 func packed[W io.WriteCloser](t *testing.T, writer func(io.Writer) W, n int) string {
 	t.Helper()

@@ -53,11 +53,59 @@ func TestFlags_9_11_ServerErrors(t *testing.T) {
 				if !strings.Contains(log.String(), "secret") {
 					t.Errorf("%s: log %q", path, log.String())
 				}
+				if name == "panic" && !strings.Contains(log.String(), "ProjectByKey") { // where it happened
+					t.Errorf("%s: no stack in the log: %q", path, log.String())
+				}
 			}
 		})
 	}
 	h := sharedWorld(t).handler(t, nil, nil)
 	checkError(t, ask(h, "GET", "/flags/definitions?token=phc_test", "", "Authorization", "Bearer "+brokenKey), 503)
+}
+
+// What fails because the caller has gone is no fault of ours: it is not in the
+// log at the levels that people read.
+func TestHTTP_CallersThatHaveGone(t *testing.T) {
+	w := sharedWorld(t)
+	w.failure = context.Canceled
+	var log bytes.Buffer
+	h := w.handler(t, nil, func(c *httpapi.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	for gone, lines := range map[bool]int{true: 0, false: 1} {
+		log.Reset()
+		ctx, cancel := context.WithCancel(t.Context())
+		if gone {
+			cancel()
+		}
+		r := httptest.NewRequest("POST", "/flags?v=2", strings.NewReader(good)).WithContext(ctx)
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		cancel()
+		checkError(t, rec, 503)
+		if got := strings.Count(log.String(), "request failed"); got != lines {
+			t.Errorf("gone %v: %d lines: %s", gone, got, log.String())
+		}
+	}
+}
+
+// A route of Extra takes over a path of the table, and a mistake in one is an
+// error of New, not a panic.
+func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: sharedWorld(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, h := range map[string]http.Handler{"extra": http.NotFoundHandler(), "": http.NotFoundHandler(), "/extra": nil} {
+		if _, err := httpapi.New(httpapi.Config{Decider: d, Extra: map[string]http.Handler{path: h}}); err == nil {
+			t.Errorf("%q was taken", path)
+		}
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: d, Extra: map[string]http.Handler{"/flags": http.NotFoundHandler()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(h, "POST", "/flags", good); w.Code != 404 {
+		t.Errorf("/flags: %d", w.Code)
+	}
 }
 
 // The net/http way to end a connection passes through.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -85,13 +84,13 @@ func postDecide(s *server, w http.ResponseWriter, r *http.Request) error {
 // evaluate answers POST /flags and /decide, in the order of §9.10: address
 // limit, decoding, token limit, and then what the Decider checks.
 func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery, f format) error {
-	if s.limits.on() && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
 	decodeErr := s.decode(r, q, sc)
-	if s.limits.on() {
+	if s.limits.enabled {
 		key := sc.body.Token
 		if key == "" || len(key) > maxLimitedToken {
 			key = "ip:" + s.clientIP(r).String()
@@ -135,38 +134,31 @@ func (s *server) decode(r *http.Request, q *flagsQuery, sc *scratch) error {
 	return nil
 }
 
+// firstRead is the memory, in bytes, that a body gets for its declared length
+// alone. The rest it gets as it arrives: a caller who promises much and sends
+// nothing holds no more than this.
+const firstRead = 64 << 10
+
 // readBody reads a body of at most limit bytes into buf.
 func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	if r.ContentLength > limit {
 		return buf, bodyTooLarge(limit, r.ContentLength)
 	}
-	if n := int(r.ContentLength); n > cap(buf) {
+	if n := min(r.ContentLength, firstRead); n > int64(cap(buf)) {
 		buf = make([]byte, 0, n)
 	}
-	for {
-		if len(buf) == cap(buf) {
-			if int64(len(buf)) == r.ContentLength {
-				break
-			}
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := r.Body.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if int64(len(buf)) > limit {
-			return buf, bodyTooLarge(limit, int64(len(buf)))
-		}
-		if err == io.EOF {
-			break
-		}
+	out, tooLarge, err := readUpTo(buf, r.Body, limit)
+	switch {
+	case tooLarge != nil:
+		return buf, tooLarge
+	case err != nil:
 		var outer *http.MaxBytesError // of a router around this one
 		if errors.As(err, &outer) {
 			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
 		}
-		if err != nil {
-			return buf, &problemBodyUnreadable
-		}
+		return buf, &problemBodyUnreadable
 	}
-	return buf, nil
+	return out, nil
 }
 
 // ask turns the body into the Decider's question.

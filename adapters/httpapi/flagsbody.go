@@ -38,8 +38,9 @@ type flagsBody struct {
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
-	spare   []map[string]any // emptied maps for GroupProperties
-	scratch []byte
+	spare      []map[string]any // emptied maps for GroupProperties
+	scratch    []byte
+	manyGroups bool // Groups had more than keptCapacity members, and may have lost them
 }
 
 // reset empties b and keeps its storage, within keptCapacity.
@@ -52,12 +53,21 @@ func (b *flagsBody) reset() {
 	if cap(b.scratch) > scratchCapacity {
 		b.scratch = nil
 	}
-	b.PersonProperties, b.Groups, b.GroupProperties = emptied(b.PersonProperties), emptied(b.Groups), emptied(b.GroupProperties)
+	b.dropGroups()
+	b.PersonProperties, b.GroupProperties = emptied(b.PersonProperties), emptied(b.GroupProperties)
 	b.FlagKeys, b.EvaluationContexts = emptiedList(b.FlagKeys), emptiedList(b.EvaluationContexts)
 	b.Token, b.DistinctID, b.AnonDistinctID, b.DeviceID, b.EvaluationRuntime = "", "", "", "", ""
 	b.HasDistinctID, b.GeoIPDisable, b.DisableFlags, b.HasFlagKeys = false, false, false, false
 }
 
+// dropGroups empties Groups.
+func (b *flagsBody) dropGroups() {
+	if b.Groups = emptied(b.Groups); b.manyGroups {
+		b.Groups, b.manyGroups = nil, false
+	}
+}
+
+// emptied is a map without its members, nil where it had many.
 func emptied[V any](m map[string]V) map[string]V {
 	switch n := len(m); {
 	case n > keptCapacity:
@@ -68,6 +78,7 @@ func emptied[V any](m map[string]V) map[string]V {
 	return m
 }
 
+// emptiedList is a list without its entries, nil where it has room for many.
 func emptiedList(list []string) []string {
 	if cap(list) > keptCapacity {
 		return nil

@@ -341,6 +341,51 @@ func TestFlags_9_4_Reset(t *testing.T) {
 	}
 }
 
+// Storage that a request has made large and then emptied itself is let go too: a
+// map that was once large is slow to empty for ever.
+func TestFlags_9_4_ResetAfterTakingBack(t *testing.T) {
+	members := func(value string) string {
+		var s strings.Builder
+		for i := range keptCapacity + 1 {
+			fmt.Fprintf(&s, `"k%d":%s,`, i, value)
+		}
+		return strings.TrimSuffix(s.String(), ",")
+	}
+	list := `["` + strings.Repeat(`x","`, keptCapacity) + `x"]`
+	for name, body := range map[string]string{
+		"person_properties":        `"person_properties":{` + members("1") + `},"person_properties":null`,
+		"groups":                   `"groups":{` + members(`"g"`) + `},"groups":null`,
+		"groups one by one":        `"groups":{` + members(`"g"`) + `,` + members("null") + `}`,
+		"groups by a better name":  `"$groups":{` + members(`"g"`) + `,` + members("null") + `},"groups":null`,
+		"group_properties":         `"group_properties":{` + members("{}") + `},"group_properties":null`,
+		"flag_keys":                `"flag_keys":` + list + `,"flag_keys":null`,
+		"evaluation_contexts":      `"evaluation_contexts":` + list + `,"evaluation_contexts":null`,
+		"not taken back, for once": `"groups":{` + members(`"g"`) + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b flagsBody
+			if err := parseFlagsBody([]byte(`{`+body+`}`), &b); err != nil {
+				t.Fatal(err)
+			}
+			b.reset()
+			if b.PersonProperties != nil || b.Groups != nil || b.GroupProperties != nil || b.FlagKeys != nil || b.EvaluationContexts != nil {
+				t.Error("its storage is kept")
+			}
+		})
+	}
+	// Ordinary storage is kept, and a member that is taken back is not there.
+	var b flagsBody
+	if err := parseFlagsBody([]byte(`{"groups":{"a":"x","b":"y","a":null}}`), &b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"b": "y"}, b.Groups); diff != "" {
+		t.Error(diff)
+	}
+	if b.reset(); b.Groups == nil {
+		t.Error("a small map is let go")
+	}
+}
+
 // Values must not change when the caller uses its buffer again.
 func TestFlags_9_4_BodyIsCopied(t *testing.T) {
 	var b flagsBody

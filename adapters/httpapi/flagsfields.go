@@ -67,7 +67,8 @@ func (r *flagsReader) emptyText() bool {
 	return len(rest) > 1 && (rest[0] == '"' || rest[0] == '\'') && rest[1] == rest[0]
 }
 
-// drop empties a field.
+// drop empties a field, and keeps of its storage what reset would keep: what a
+// map once grew to cannot be seen of it afterwards.
 func (r *flagsReader) drop(field flagsField) {
 	b := r.body
 	switch field {
@@ -76,11 +77,11 @@ func (r *flagsReader) drop(field flagsField) {
 	case distinctIDField:
 		b.DistinctID, b.HasDistinctID = "", false
 	case personField:
-		clear(b.PersonProperties)
+		b.PersonProperties = emptied(b.PersonProperties)
 	case groupsField:
-		clear(b.Groups)
+		b.dropGroups()
 	case groupPropertiesField:
-		clear(b.GroupProperties)
+		b.GroupProperties = emptied(b.GroupProperties)
 	case anonField:
 		b.AnonDistinctID = ""
 	case deviceField:
@@ -90,9 +91,9 @@ func (r *flagsReader) drop(field flagsField) {
 	case disableField:
 		b.DisableFlags = false
 	case flagKeysField:
-		b.FlagKeys, b.HasFlagKeys = b.FlagKeys[:0], false
+		b.FlagKeys, b.HasFlagKeys = emptiedList(b.FlagKeys), false
 	case contextsField:
-		b.EvaluationContexts = b.EvaluationContexts[:0]
+		b.EvaluationContexts = emptiedList(b.EvaluationContexts)
 	case runtimeField:
 		b.EvaluationRuntime = ""
 	}
@@ -246,6 +247,7 @@ func (r *flagsReader) groups() *jsonFault {
 		}
 		if key != "" {
 			b.Groups[name] = key
+			b.manyGroups = b.manyGroups || len(b.Groups) > keptCapacity
 		} else {
 			delete(b.Groups, name)
 		}

@@ -13,12 +13,12 @@ import (
 
 // Rate is a token bucket. Zero means no limit.
 type Rate struct {
-	PerSecond float64 // refill
-	Burst     int     // size of the bucket
+	PerSecond float64 // refill, in requests a second
+	Burst     int     // size of the bucket, in requests
 }
 
 // ParseRate reads a rate such as 1200/minute: so many at once, refilled in that
-// time. Units are second, minute, hour and day.
+// time. Units are second, minute, hour and day. The error says what is wanted.
 func ParseRate(text string) (Rate, error) {
 	count, unit, _ := strings.Cut(text, "/")
 	n, err := strconv.Atoi(strings.TrimSpace(count))
@@ -75,17 +75,16 @@ func newLimiters(c RateLimits, tokens map[string]Rate) *limiters {
 		definitions:  newLimiter("definitions", c.Definitions, c.LogOnly),
 		remoteConfig: newLimiter("remote_config", c.RemoteConfig, c.LogOnly),
 	}
-	l.token.own = tokens
+	l.token.own, l.remoteConfig.secret = tokens, true
 	l.enabled = c != RateLimits{} && c != RateLimits{LogOnly: true}
 	return l
 }
-
-func (l *limiters) on() bool { return l.enabled }
 
 type limiter struct {
 	name    string
 	rate    Rate
 	logOnly bool
+	secret  bool            // its keys are secrets
 	own     map[string]Rate // keys with a limit of their own
 	buckets *lru.Cache[string, *rate.Limiter]
 }
@@ -93,6 +92,15 @@ type limiter struct {
 func newLimiter(name string, r Rate, logOnly bool) *limiter {
 	buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // fails only for sizes below 1
 	return &limiter{name: name, rate: r, logOnly: logOnly, buckets: buckets}
+}
+
+// shown is a key as the log may have it: project keys and addresses are no
+// secrets, personal and secret keys are.
+func (l *limiter) shown(key string) string {
+	if l.secret {
+		return "(hidden)"
+	}
+	return key
 }
 
 // allow spends one request of a key. From 80 % use on it warns in a header.
@@ -116,7 +124,7 @@ func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 	if !allowed {
 		s.stats.rateLimited.Add(1)
 		if l.logOnly {
-			s.Logger.Warn("rate limit would refuse", "limit", l.name)
+			s.Logger.Warn("rate limit would refuse", "limit", l.name, "key", l.shown(key))
 		}
 	}
 	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {

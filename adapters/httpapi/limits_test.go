@@ -218,8 +218,17 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	}
-	if got := strings.Count(log.String(), "rate limit would refuse"); got != 2 {
+	if got := strings.Count(log.String(), `msg="rate limit would refuse" limit=token key=phc_test`); got != 2 {
 		t.Errorf("%d lines: %s", got, log.String())
+	}
+	// Personal keys are secrets: the log does not have them.
+	log.Reset()
+	h = limited(t, httpapi.RateLimits{RemoteConfig: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
+	for range 2 {
+		ask(h, "GET", "/api/projects/1/feature_flags/settings/remote_config", "", "Authorization", "Bearer phx_read")
+	}
+	if got := log.String(); !strings.Contains(got, "limit=remote_config") || strings.Contains(got, "phx_read") {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"runtime/debug"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -109,7 +110,7 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(v)
 	}
 	s.stats.panics.Add(1)
-	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v)
+	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 	s.fail(w, r, &problemInternal)
 }
 

@@ -20,17 +20,16 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// Defaults of Config.
-const (
-	// DefaultMaxBody is the largest request body, compressed and unpacked.
-	DefaultMaxBody = 10 << 20
-)
+// DefaultMaxBody is Config.MaxBody where that is zero: 10 MiB, in bytes
+// (§13.2 item 1).
+const DefaultMaxBody = 10 << 20
 
 // Config says what the handler serves. Only Decider is required.
 type Config struct {
@@ -61,7 +60,8 @@ type Config struct {
 	Logger *slog.Logger
 	// NewID makes request ids, random UUIDs when nil.
 	NewID func() string
-	// Extra adds routes: path to handler.
+	// Extra adds routes: path, which begins with a slash, to handler. A path of
+	// the table of routes is taken over.
 	Extra map[string]http.Handler
 }
 
@@ -75,6 +75,7 @@ type Keys interface {
 type Key struct {
 	// Secret is a project's secret key, which needs no scopes.
 	Secret bool
+	// Scopes of a personal key, such as feature_flag:read; "*" is all of them.
 	Scopes []string
 	// Projects are the API keys of the projects that the key opens.
 	Projects []string
@@ -83,13 +84,19 @@ type Key struct {
 // ErrUnknownKey is for keys that nobody has.
 var ErrUnknownKey = errors.New("httpapi: unknown key")
 
-// New makes the handler.
+// New makes the handler. It fails without a Decider, with more than
+// MaxTokenRates TokenRates, and where a route of Extra cannot be one.
 func New(c Config) (*Handler, error) {
 	if c.Decider == nil {
 		return nil, errors.New("httpapi: Config.Decider is required")
 	}
 	if len(c.TokenRates) > MaxTokenRates {
 		return nil, fmt.Errorf("httpapi: Config.TokenRates has %d keys, at most %d may have a rate of their own", len(c.TokenRates), MaxTokenRates)
+	}
+	for path, h := range c.Extra {
+		if !strings.HasPrefix(path, "/") || h == nil {
+			return nil, fmt.Errorf("httpapi: Config.Extra[%q]: want a path that begins with a slash, and a handler", path)
+		}
 	}
 	if c.MaxBody <= 0 {
 		c.MaxBody = DefaultMaxBody

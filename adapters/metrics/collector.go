@@ -7,6 +7,7 @@ package metrics
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -144,7 +145,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		s := c.config.GeoIP()
 		collect(out, geoMetrics, &s)
 		if !s.Built.IsZero() {
-			out <- prometheus.MustNewConstMetric(geoBuilt, gauge, seconds(s.Built), s.Type)
+			out <- number(geoBuilt, gauge, seconds(s.Built), s.Type)
 		}
 	}
 	if c.config.HTTP != nil {
@@ -158,7 +159,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	if c.config.Version != "" {
-		out <- prometheus.MustNewConstMetric(buildInfo, gauge, 1, c.config.Version)
+		out <- number(buildInfo, gauge, 1, c.config.Version)
 	}
 }
 
@@ -172,8 +173,17 @@ func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], wanted bool)
 
 func collect[T any](out chan<- prometheus.Metric, rows []metric[T], from *T, labels ...string) {
 	for i := range rows {
-		out <- prometheus.MustNewConstMetric(rows[i].desc, rows[i].kind, rows[i].value(from), labels...)
+		out <- number(rows[i].desc, rows[i].kind, rows[i].value(from), labels...)
 	}
+}
+
+// number is one figure. Label values have to be UTF-8, which the name of a file
+// need not be: one that is not would fail the whole scrape.
+func number(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) prometheus.Metric {
+	for i := range labels {
+		labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD")
+	}
+	return prometheus.MustNewConstMetric(desc, kind, value, labels...)
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -63,6 +63,24 @@ func TestCollector_Golden(t *testing.T) {
 	}
 }
 
+// A file may have a name that is not UTF-8; labels may not.
+func TestHandler_NamesThatAreNotUTF8(t *testing.T) {
+	got := scrape(t, Handler(Config{
+		Files:   func() []File { return []File{{Path: "d\xff.json", Flags: 8}} },
+		GeoIP:   func() GeoIP { return GeoIP{Type: "City\xfe", Built: time.Unix(1767225600, 0)} },
+		Version: "v1\xff",
+	}))
+	for _, line := range []string{
+		"\nbunting_definitions_flags{file=\"d\uFFFD.json\"} 8\n",
+		"\nbunting_geoip_built_timestamp_seconds{type=\"City\uFFFD\"} 1.7672256e+09\n",
+		"\nbunting_build_info{version=\"v1\uFFFD\"} 1\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("no %q in the scrape", strings.TrimSpace(line))
+		}
+	}
+}
+
 func TestHandler_RuntimeAndProcess(t *testing.T) {
 	got := scrape(t, Handler(config))
 	for _, name := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds ", "\nbunting_flags_requests_total 1\n"} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/netip"
@@ -75,7 +74,8 @@ func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 type evaluation struct {
 	definitions              texts
 	project, apiKey, geoIP   string
-	userFile, distinctID     string
+	userFile                 string
+	distinctID               *string // nil: not given; "" is a distinct id too
 	properties, groups, keys texts
 	runtime                  string
 	partial                  bool
@@ -121,7 +121,7 @@ func parseEval(args []string) (*evaluation, error) {
 	fs.StringVar(&e.apiKey, "api-key", payloadKey, "")
 	fs.StringVar(&e.geoIP, "geoip", "", "")
 	fs.StringVar(&e.userFile, "user", "", "")
-	fs.StringVar(&e.distinctID, "distinct-id", "", "")
+	fs.Func("distinct-id", "", func(id string) error { e.distinctID = &id; return nil })
 	fs.Var(&e.properties, "property", "")
 	fs.Var(&e.groups, "group", "")
 	fs.Var(&e.keys, "flag", "")
@@ -142,12 +142,10 @@ func parseEval(args []string) (*evaluation, error) {
 		}
 		e.at = t
 	}
-	named := e.userFile != ""
-	fs.Visit(func(f *flag.Flag) { named = named || f.Name == "distinct-id" })
 	switch {
 	case len(e.definitions) == 0:
 		return nil, badUsage("eval", "--definitions FILE is missing; to try it: bunting eval --definitions testdata/demo.json --distinct-id user-1")
-	case !named:
+	case e.userFile == "" && e.distinctID == nil:
 		return nil, badUsage("eval", "for whom? give --user FILE or --distinct-id ID")
 	case e.runtime != "all" && e.runtime != "server" && e.runtime != "client":
 		return nil, badUsage("eval", "--runtime: want server, client or all, not %q", e.runtime)
@@ -160,7 +158,6 @@ func (e *evaluation) readUser(stdin io.Reader) error {
 	e.user = &user{}
 	switch e.userFile {
 	case "":
-		e.user.named = true // by --distinct-id, which may be empty
 	case "-":
 		u, err := readUser("the standard input", stdin)
 		if err != nil {
@@ -179,8 +176,8 @@ func (e *evaluation) readUser(stdin io.Reader) error {
 		}
 		e.user = u
 	}
-	if e.distinctID != "" {
-		e.user.subject.DistinctID, e.user.named = e.distinctID, true
+	if e.distinctID != nil {
+		e.user.subject.DistinctID, e.user.named = *e.distinctID, true
 	}
 	if !e.user.named {
 		return errors.New(`the user has no "distinct_id"; give one there or with --distinct-id`)

@@ -147,6 +147,14 @@ func TestEval_9_6_JSON(t *testing.T) {
 	}
 }
 
+// "" is a distinct id too, also over that of a user.
+func TestEval_EmptyDistinctID(t *testing.T) {
+	for _, user := range []string{`{}`, `{"distinct_id": "u"}`} {
+		call(t, user, nil, "eval", "--definitions", demo, "--user", "-", "--distinct-id", "").want(t, 0, `user ""`, "")
+	}
+	call(t, `{}`, nil, "eval", "--definitions", demo, "--user", "-").want(t, 1, "", "give one there or with --distinct-id")
+}
+
 func TestEval_FlagWithoutAnAnswer(t *testing.T) {
 	file := tempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc", "flags": [
 		{"id": 1, "key": "off", "filters": {}}, {"id": 2, "key": "app", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}}]}]}`)

@@ -119,7 +119,9 @@ func (s *server) open(ctx context.Context) (err error) {
 			return fmt.Errorf("--geoip: %w", err)
 		}
 		s.background.Go(func() {
-			s.geo.Watch(ctx, 0, func(err error) { s.log.Warn("location database is not taken into use", "error", err) })
+			s.geo.Watch(ctx, 0, func(err error) {
+				s.log.Warn("location database is not taken into use, the last good one stays", "error", err)
+			})
 		})
 	}
 	s.source, err = filesource.Open(filesource.Config{

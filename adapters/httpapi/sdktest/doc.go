@@ -1,9 +1,10 @@
 // Package sdktest runs PostHog's own clients, unmodified, against the server:
-// posthog-go from the module proxy and posthog-node from npm. It is a module of
-// its own, so that neither becomes a requirement of the product.
+// posthog-go from the module proxy, posthog-node from npm, and posthog-js in a
+// browser (package browser). It is a module of its own, so that none of them
+// becomes a requirement of the product.
 //
 //	go test ./...             posthog-go; needs the module proxy or a filled cache
-//	go test -tags sdk ./...   posthog-node too; needs npm and its registry
+//	go test -tags sdk ./...   the others too; needs npm, its registry and Chromium
 //
 // posthog-node runs on Node ^20.20 or >= 22.22; where the machine's is another,
 // npm's package node brings one. TestGo_Binary builds the program and asks it
