@@ -32,14 +32,14 @@ const holdoutPrefix = "holdout-"
 
 // Bucket is the place of an identifier under a flag's key, from 0 to 1: a
 // rollout of p per cent holds those at or below p/100. An empty identifier is
-// at 0 (§2.4).
+// at 0 (§2.4). A longer one is not cut here. An empty hash is SHA-1.
 func Bucket(hash Hash, key, identifier string) float64 {
-	return bucket(hash, nil, key, identifier, "")
+	return bucket(hash, key, identifier, "")
 }
 
 // VariantBucket is the place of an identifier for the choice of a variant.
 func VariantBucket(hash Hash, key, identifier string) float64 {
-	return bucket(hash, nil, key, identifier, variantSalt)
+	return bucket(hash, key, identifier, variantSalt)
 }
 
 // HoldoutBucket is the place of an identifier for holdouts. It is computed for
@@ -48,18 +48,15 @@ func HoldoutBucket(identifier string) float64 {
 	return hashSHA1(append([]byte(holdoutPrefix), identifier...))
 }
 
-func bucket(hash Hash, buf []byte, key, identifier, salt string) float64 {
+func bucket(hash Hash, key, identifier, salt string) float64 {
 	if identifier == "" {
 		return 0
 	}
-	buf = append(buf, key...)
-	buf = append(buf, '.')
-	buf = append(buf, identifier...)
-	buf = append(buf, salt...)
+	input := []byte(key + "." + identifier + salt)
 	if hash == Murmur3 {
-		return hashMurmur3(buf)
+		return hashMurmur3(input)
 	}
-	return hashSHA1(buf)
+	return hashSHA1(input)
 }
 
 // truncate cuts a distinct id of more than 200 bytes to its first 200 Unicode

@@ -73,6 +73,8 @@ func (e *evaluation) member(i int32) (verdict, bool) {
 		if t != nil {
 			t.beginCohort(co)
 		}
+		before := e.missing
+		e.missing = nil
 		in := no
 		switch {
 		case co.static:
@@ -80,8 +82,8 @@ func (e *evaluation) member(i int32) (verdict, bool) {
 		case co.tree != nil:
 			in = e.node(co.tree)
 		}
-		m = &e.members[i]
-		*m = memberState{epoch: e.epoch, in: in, behavioural: co.behavioural}
+		*m = memberState{epoch: e.epoch, in: in, behavioural: co.behavioural, missing: e.missing}
+		e.missing = before
 		if t != nil {
 			t.endCohort(in)
 		}
@@ -89,7 +91,7 @@ func (e *evaluation) member(i int32) (verdict, bool) {
 		t.repeatCohort(co, m.in)
 	}
 	if m.in == unknown {
-		e.unknownFact(co.undecided)
+		e.unknownFact(m.missing)
 	}
 	return m.in, m.behavioural
 }
@@ -126,6 +128,7 @@ func (e *evaluation) node(n *compiledNode) verdict {
 	if t != nil {
 		t.beginNode(n)
 	}
+	before := e.missing
 	stop := is(n.any)
 	result := stop.not()
 	for i := range n.children {
@@ -137,6 +140,9 @@ func (e *evaluation) node(n *compiledNode) verdict {
 		if v == unknown {
 			result = unknown
 		}
+	}
+	if result != unknown { // then no answer hangs on what was unknown below
+		e.missing = before
 	}
 	if t != nil {
 		t.endNode(result)

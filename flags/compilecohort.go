@@ -1,9 +1,6 @@
 package flags
 
-import (
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // cohortFilter compiles membership of a cohort.
 func (c *compiler) cohortFilter(id int64, op *operator, out *filter) {
@@ -23,6 +20,10 @@ func (c *compiler) badCohort() int32 {
 	return int32(len(c.set.cohorts) - 1)
 }
 
+// maxCohortNesting is how deep cohorts may refer to one another. Beyond it they
+// cannot be read: the stack of an evaluation grows with the depth.
+const maxCohortNesting = 10_000
+
 // compiling marks a cohort that is being compiled: meeting it again is a cycle.
 const compiling ReasonCode = 255
 
@@ -35,6 +36,11 @@ func (c *compiler) cohort(id int64) int32 {
 		}
 		return i
 	}
+	if c.nesting++; c.nesting > maxCohortNesting {
+		c.nesting--
+		return c.badCohort()
+	}
+	defer func() { c.nesting-- }()
 	i := int32(len(c.set.cohorts))
 	c.cohortIndex[id] = i
 	name := strconv.FormatInt(id, 10)
@@ -43,7 +49,7 @@ func (c *compiler) cohort(id int64) int32 {
 	in, exists := c.d.Cohorts[id]
 	out := compiledCohort{id: id, undecided: c.set.cohorts[i].undecided}
 	switch {
-	case !exists && slices.Contains(c.d.StaticCohorts, id):
+	case !exists && c.staticCohorts[id]:
 		out.static = true
 	case !exists || in.Deleted:
 		out.failure = CohortNotFound
@@ -102,7 +108,7 @@ func (c *compiler) node(in *CohortNode, owner *compiledCohort) compiledNode {
 func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 	var out filter
 	op := operators[p.Operator.orDefault(p.Type)]
-	id, isID := p.Value.(int64)
+	id, isID := p.cohortID()
 	switch {
 	case op == nil || p.Type == CohortProperty && !isID: // cohorts built by hand
 		owner.failure = CohortFiltersParsingError
@@ -111,9 +117,13 @@ func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 		c.cohortFilter(id, op, &out)
 		inner := &c.set.cohorts[out.target]
 		owner.behavioural = owner.behavioural || inner.behavioural
-		if owner.failure == NoReason && inner.failure != compiling {
-			owner.failure = inner.failure
-			owner.absent = inner.absent
+		owner.height = max(owner.height, inner.height+1)
+		switch {
+		case owner.failure != NoReason || inner.failure == compiling:
+		case owner.height >= maxCohortNesting:
+			owner.failure = CohortFiltersParsingError
+		default:
+			owner.failure, owner.absent = inner.failure, inner.absent
 		}
 	case p.Type == PersonMetadata:
 		c.property(p, PersonMetadata, "", op, &out)

@@ -11,8 +11,9 @@ import (
 // zonedLayouts are the forms that are read in the project's zone, in their order (§4.7).
 var zonedLayouts = compileLayouts("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")
 
-// generalForm is one form of the general reader: the shape a text must have, then the layouts that are tried in turn.
-// Times are UTC unless the text names an offset or a zone; what the text leaves out comes from now.
+// generalForm is one form of the general reader: the shape a text must have, then the layouts that
+// are tried in turn. Times are UTC unless the text names an offset or a zone; what the text leaves
+// out comes from now.
 type generalForm struct {
 	shape   *regexp.Regexp // with a group when the text ends in a zone
 	fill    fillFrom
@@ -31,9 +32,10 @@ const (
 	fillTextAndTime
 )
 
-// generalForms are tried in this order; a text that has a shape but fits none of its layouts goes on to the next. Forms
-// that an earlier step of §4.7 always takes, or always refuses, are left out. The white space of these patterns is that
-// of Unicode, and `+-:` is a range that holds digits, points and slashes too.
+// generalForms are tried in this order; a text that has a shape but fits none of its layouts goes
+// on to the next. Forms that an earlier step of §4.7 always takes, or always refuses, are left out.
+// The white space of these patterns is that of Unicode, and `+-:` is a range that holds digits,
+// points and slashes too.
 var generalForms = sync.OnceValue(func() []generalForm {
 	form := func(shape string, fill fillFrom, edit func(string, time.Time) string, layouts ...string) generalForm {
 		shape = strings.NewReplacer(
@@ -95,16 +97,25 @@ var generalForms = sync.OnceValue(func() []generalForm {
 	}
 })
 
-// anyTime stands for a now that is not known: whatever is a date at some time is one in a leap year on the first.
+// anyTime stands for a now that is not known: whatever is a date at some time is one in a leap year
+// on the first.
 var anyTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// parseGeneral is the best-effort reader at the end of the order of §4.7. Without now it says when a text needs it.
+// maxDateText is the longest text, in bytes, that the general forms are tried on:
+// a property may be a megabyte long, and some forms look at all of it.
+const maxDateText = 1024
+
+// parseGeneral is the best-effort reader at the end of the order of §4.7. Without now it says when
+// a text needs it.
 func parseGeneral(text string, now *time.Time) (time.Time, found) {
 	if t, ok := parseTimestamp(text); ok {
 		return t, dateGood
 	}
 	if t, ok := parseRFC2822(text); ok {
 		return t, dateGood
+	}
+	if len(text) > maxDateText {
+		return time.Time{}, dateBad
 	}
 	clock := anyTime
 	if now != nil {
@@ -132,7 +143,8 @@ func parseGeneral(text string, now *time.Time) (time.Time, found) {
 	return time.Time{}, dateBad
 }
 
-// read tries the layouts and fills in what is missing, on a clock that is offset seconds ahead of UTC.
+// read tries the layouts and fills in what is missing, on a clock that is offset seconds ahead of
+// UTC.
 func (form generalForm) read(text string, offset int64, now time.Time) (time.Time, bool) {
 	if form.edit != nil {
 		text = form.edit(text, now)
@@ -155,8 +167,9 @@ func (form generalForm) read(text string, offset int64, now time.Time) (time.Tim
 	return time.Time{}, false
 }
 
-// parseTimestamp reads a count since 1970 of which the length says the unit: 10 digits seconds, 13 milliseconds, 19
-// nanoseconds. Only filter values come here, since a property that is a number is seconds.
+// parseTimestamp reads a count since 1970 of which the length says the unit: 10 digits seconds, 13
+// milliseconds, 19 nanoseconds. Only filter values come here, since a property that is a number is
+// seconds.
 func parseTimestamp(s string) (time.Time, bool) {
 	if len(s) != 10 && len(s) != 13 && len(s) != 19 || digits(s) != len(s) {
 		return time.Time{}, false
@@ -179,8 +192,8 @@ var namedOffsets = map[string]int64{
 	"ut": 0, "gmt": 0, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8,
 }
 
-// zoneOffset reads the zone at the end of a general form. Any unknown name is UTC, and what follows the minutes of an
-// offset is ignored.
+// zoneOffset reads the zone at the end of a general form. Any unknown name is UTC, and what follows
+// the minutes of an offset is ignored.
 func zoneOffset(s string) (int64, bool) {
 	style := offsetStyle{gap: noGap}
 	if strings.Contains(s, ":") {
@@ -201,7 +214,8 @@ func letters(s string) int {
 	return n
 }
 
-// parseRFC2822 reads dates of mail: "Wed, 02 Jun 2021 06:31:39 GMT", the weekday and the seconds being optional.
+// parseRFC2822 reads dates of mail: "Wed, 02 Jun 2021 06:31:39 GMT", the weekday and the seconds
+// being optional.
 func parseRFC2822(s string) (time.Time, bool) {
 	r := mailReader{s: trimSpace(s)}
 	f := dateFields{weekday: r.weekday()}

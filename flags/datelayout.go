@@ -7,14 +7,16 @@ import (
 	"unicode"
 )
 
-// dateLayout is a compiled layout in the notation of strftime, as far as the readers of §4.7 need it:
+// dateLayout is a compiled layout in the notation of strftime, as far as the readers of §4.7 need
+// it:
 //
 //	%Y year, up to four digits or signed   %y two digits: 70...99 are 19xx
 //	%m %d %H %M %S one or two digits       %I %P hours of a half day and am or pm
 //	%b %B month name, short or also long   %.f optional fraction of a second
 //	%z offset, also Z and without minutes  %Z a name that is skipped
 //
-// White space in the layout is any amount of white space, also none; numbers may have white space before them.
+// White space in the layout is any amount of white space, also none; numbers may have white space
+// before them.
 type dateLayout struct {
 	items []layoutItem
 }
@@ -53,7 +55,8 @@ func compileLayouts(texts ...string) []dateLayout {
 	return layouts
 }
 
-// dateFields is what a layout found. Parts that the layout does not name are zero, the date 1970-01-01.
+// dateFields is what a layout found. Parts that the layout does not name are zero, the date
+// 1970-01-01.
 type dateFields struct {
 	year, month, day     int
 	hour, minute, second int
@@ -137,7 +140,8 @@ func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 	return rest, true
 }
 
-// valid checks what single numbers cannot show: the length of the month, the weekday, the size of the offset.
+// valid checks what single numbers cannot show: the length of the month, the weekday, the size of
+// the offset.
 func (f dateFields) valid() bool {
 	if f.year < -262143 || f.year > 262142 || f.day > daysIn(f.year, f.month) {
 		return false
@@ -165,8 +169,8 @@ func (f dateFields) wall() wall {
 // instant applies the offset that was read.
 func (f dateFields) instant() (time.Time, bool) { return f.wall().east(f.offset) }
 
-// parseRFC3339 reads the strict form: "T" may be small or a blank, the fraction any number of digits of which nine
-// count, the seconds 60, the offset Z or ±hh:mm below 24 hours.
+// parseRFC3339 reads the strict form: "T" may be small or a blank, the fraction any number of
+// digits of which nine count, the seconds 60, the offset Z or ±hh:mm below 24 hours.
 func parseRFC3339(s string) (time.Time, bool) {
 	const shape = "dddd-dd-ddTdd:dd:dd"
 	if len(s) < len(shape)+1 {
@@ -249,7 +253,8 @@ var monthNames = [12]string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 }
 
-// readMonth reads the first three letters of a month, and with long also the rest of its name where it is there.
+// readMonth reads the first three letters of a month, and with long also the rest of its name where
+// it is there.
 func readMonth(s string, long bool) (month int, rest string, ok bool) {
 	for i, name := range monthNames {
 		if !hasPrefixFold(s, name[:3]) {

@@ -2,7 +2,8 @@ package flags
 
 import "strings"
 
-// mailReader reads the parts of an RFC 2822 date one after another; bad stays set after the first failure.
+// mailReader reads the parts of an RFC 2822 date one after another; bad stays set after the first
+// failure.
 type mailReader struct {
 	s   string
 	bad bool
@@ -77,8 +78,8 @@ func (r *mailReader) zone() int64 {
 	return hours * 3600
 }
 
-// comment skips white space and one text in parentheses, which may hold others and escaped bytes. It reports false, and
-// skips nothing, when there is none.
+// comment skips white space and one text in parentheses, which may hold others and escaped bytes.
+// It reports false, and skips nothing, when there is none.
 func (r *mailReader) comment() bool {
 	s := trimSpace(r.s)
 	if s == "" || s[0] != '(' {

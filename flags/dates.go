@@ -21,7 +21,8 @@ const (
 	dateFromNow           // its missing year, day or time comes from now
 )
 
-// compileDate prepares a filter value; a nil zone is UTC. It reports false for a text that is a date at no time.
+// compileDate prepares a filter value; a nil zone is UTC. It reports false for a text that is a
+// date at no time.
 func compileDate(text string, zone *time.Location) (dateOperand, bool) {
 	if back, ok := parseStepBack(text); ok {
 		return dateOperand{kind: dateRelative, back: back}, true
@@ -36,8 +37,8 @@ func compileDate(text string, zone *time.Location) (dateOperand, bool) {
 	return dateOperand{}, false
 }
 
-// at gives the instant that the operand means at now. It reports false when there is none, such as a wall clock that a
-// change to summer time skips.
+// at gives the instant that the operand means at now. It reports false when there is none, such as
+// a wall clock that a change to summer time skips.
 func (d dateOperand) at(now time.Time, zone *time.Location) (time.Time, bool) {
 	switch d.kind {
 	case dateRelative:
@@ -49,8 +50,8 @@ func (d dateOperand) at(now time.Time, zone *time.Location) (time.Time, bool) {
 	return d.fixed, true
 }
 
-// dateOf reads a property value: a number, or a string that is one, is seconds since 1970 with fractions; any other
-// string is read as a filter value is. Other values are no dates (§4.7).
+// dateOf reads a property value: a number, or a string that is one, is seconds since 1970 with
+// fractions; any other string is read as a filter value is. Other values are no dates (§4.7).
 func dateOf(v any, now time.Time, zone *time.Location) (time.Time, bool) {
 	f, numeric := number(v)
 	if numeric {
@@ -67,8 +68,8 @@ func dateOf(v any, now time.Time, zone *time.Location) (time.Time, bool) {
 	return t, found == dateGood
 }
 
-// epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole second below, and NaN is
-// 1970 itself, as the service has it.
+// epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole
+// second below, and NaN is 1970 itself, as the service has it.
 func epoch(f float64) (time.Time, bool) {
 	if math.IsNaN(f) {
 		f = 0
@@ -93,7 +94,8 @@ const (
 	dateNeedsNow // only when no now was given
 )
 
-// parseAbsolute tries RFC 3339, then the forms that are read in the project's zone, then the general reader.
+// parseAbsolute tries RFC 3339, then the forms that are read in the project's zone, then the
+// general reader.
 func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time, found) {
 	if t, ok := parseRFC3339(text); ok {
 		return t, dateGood
@@ -113,8 +115,8 @@ func goodIf(t time.Time, ok bool) (time.Time, found) {
 	return time.Time{}, dateBad
 }
 
-// wall is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00, and nanoseconds,
-// which run to 2e9 in a leap second.
+// wall is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00,
+// and nanoseconds, which run to 2e9 in a leap second.
 type wall struct {
 	sec, nano int64
 }
@@ -128,7 +130,8 @@ var (
 // maxOffset is more than any zone differs from UTC, in seconds.
 const maxOffset = 48 * 3600
 
-// in gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A nil zone is UTC.
+// in gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A
+// nil zone is UTC.
 func (w wall) in(zone *time.Location) (time.Time, bool) {
 	if zone == nil || zone == time.UTC {
 		return w.east(0)
@@ -148,8 +151,9 @@ func (w wall) in(zone *time.Location) (time.Time, bool) {
 	}
 }
 
-// east gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap second, which time.Time
-// does not know, becomes the last nanosecond before the next second: it stays before that one and equal to itself.
+// east gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap
+// second, which time.Time does not know, becomes the last nanosecond before the next second: it
+// stays before that one and equal to itself.
 func (w wall) east(offset int64) (time.Time, bool) {
 	sec := w.sec - offset
 	if sec < firstInstant || sec > lastInstant {
@@ -173,7 +177,8 @@ type stepBack struct {
 	unit  byte // h, d, w, m (months), y
 }
 
-// parseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no relative date.
+// parseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no
+// relative date.
 func parseStepBack(s string) (stepBack, bool) {
 	if s != "" && s[0] == '-' {
 		s = s[1:]
@@ -213,8 +218,9 @@ func (b stepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	return w.in(zone)
 }
 
-// monthsBack steps one month at a time and keeps the day within each month it meets: 31 March is two months after 29
-// January. From day 28 on down nothing is lost any more, and the rest is one jump.
+// monthsBack steps one month at a time and keeps the day within each month it meets: 31 March is
+// two months after 29 January. From day 28 on down nothing is lost any more, and the rest is one
+// jump.
 func (w wall) monthsBack(n int) wall {
 	year, month, day := w.date()
 	for ; n > 0 && day > 28; n-- {
@@ -228,7 +234,8 @@ func (w wall) monthsBack(n int) wall {
 	return w.withDate(year, months-year*12+1, day)
 }
 
-// yearsBack steps one year at a time: 29 February becomes the 28th in the first step and stays there.
+// yearsBack steps one year at a time: 29 February becomes the 28th in the first step and stays
+// there.
 func (w wall) yearsBack(n int) wall {
 	year, month, day := w.date()
 	if n > 0 && month == 2 {

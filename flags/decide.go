@@ -15,7 +15,7 @@ func (e *evaluation) flag(i int32, d *Decision) {
 		e.failed = true
 	}
 	if f.is(bitDependedOn) {
-		e.remember(&e.states[i], d)
+		e.remember(f, &e.states[i], d)
 	}
 	if t := e.trace; t != nil {
 		t.endFlag(d)
@@ -23,12 +23,12 @@ func (e *evaluation) flag(i int32, d *Decision) {
 }
 
 // remember keeps what flags that depend on this one see.
-func (e *evaluation) remember(s *flagState, d *Decision) {
+func (e *evaluation) remember(f *compiledFlag, s *flagState, d *Decision) {
 	s.epoch, s.variant, s.value = e.epoch, d.Variant, valueOff
 	switch {
 	case d.Undecided != nil:
 		s.value = valueUnknown
-	case d.Failed():
+	case d.Failed() && !f.is(bitUnknown):
 		s.value = valueNone
 	case d.Enabled:
 		s.value = valueOn

@@ -22,10 +22,10 @@ type DeciderConfig struct {
 	Continuity Continuity
 	// Locator: nil means that addresses are not located.
 	Locator Locator
-	// Usage: nil counts in memory.
+	// Usage: nil counts in memory, from zero at every start.
 	Usage Usage
 	// Lot is how many requests are claimed from Usage at a time, DefaultLot when
-	// zero.
+	// zero or negative.
 	Lot int64
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
@@ -53,8 +53,9 @@ func NewDecider(c DeciderConfig) (*Decider, error) {
 	return d, nil
 }
 
-// Request is one question.
+// Request is one question. It is only read.
 type Request struct {
+	// APIKey is the project's public key.
 	APIKey string
 	// Subject is whom it is about, as the request says; Stored and Located are
 	// filled in by the Decider.
@@ -66,17 +67,22 @@ type Request struct {
 	// that a header names it, so that it wins over stored properties.
 	IP           netip.Addr
 	IPFromHeader bool
+	// GeoIPDisable: the address is not located.
 	GeoIPDisable bool
 	// DisableFlags asks for no flags: nothing is evaluated and nothing counted.
 	DisableFlags bool
-	Selection    Selection
+	// Selection says which flags are to be answered. Without its Runtime, flags
+	// that are for servers or for clients only are left out.
+	Selection Selection
 }
 
-// Answer is what a request gets. Using one again saves allocations.
+// Answer is what a request gets. The zero value is ready; using one again saves
+// allocations, but not for two requests at once.
 type Answer struct {
 	Decisions Decisions
 	Project   Project
-	Set       *Set
+	// Set is the project's flags, nil after an error of the look-up.
+	Set *Set
 	// QuotaLimited: nothing was evaluated, the organization's month is spent or
 	// the resource is paused.
 	QuotaLimited bool
@@ -103,7 +109,9 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	return nil
 }
 
-// Explain answers for one flag and tells why. It counts nothing.
+// Explain answers for one flag and tells why. It counts nothing, and neither
+// quota nor DisableFlags stops it. Its errors are ErrUnknownKey and
+// ErrUnavailable.
 func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
 	now := d.config.Now()
 	l, err := d.registry.get(ctx, r.APIKey, now)
@@ -147,13 +155,14 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	return l, nil
 }
 
-// facts asks the ports for what the flags need and the request does not say.
+// facts asks the ports for what the flags need and the request does not say. An
+// error is also noted in stored, where it fails the flags that it concerns.
 func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, stored *Stored) error {
 	needs := l.set.Needs()
 	if needs.Located && !r.GeoIPDisable && d.config.Locator != nil && r.IP.IsValid() {
 		sub.Located, sub.LocatedByPeer = d.config.Locator.Locate(r.IP), !r.IPFromHeader
 	}
-	var firstErr error
+	var failed error
 	if d.config.People != nil {
 		groups := neededGroups(needs, sub)
 		if len(groups) > 0 || !needs.PersonCovered(sub.Person) {
@@ -162,7 +171,7 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 				*stored = *found
 			}
 			if err != nil {
-				firstErr = err
+				failed = err
 				stored.Failure = failureOf(err)
 			}
 			sub.Stored = stored
@@ -172,12 +181,12 @@ func (d *Decider) facts(ctx context.Context, l *live, r *Request, sub *Subject, 
 		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, truncate(sub.DistinctID), sub.AnonymousID, needs.Continuity)
 		stored.Overrides = overrides
 		if err != nil {
-			firstErr = err
+			failed = errors.Join(failed, err)
 			stored.OverridesFailure = HashKeyOverrideError
 		}
 		sub.Stored = stored
 	}
-	return firstErr
+	return failed
 }
 
 func failureOf(err error) ReasonCode {
@@ -204,7 +213,8 @@ func neededGroups(needs *Needs, sub *Subject) map[string]string {
 // Now is the Decider's clock.
 func (d *Decider) Now() time.Time { return d.config.Now() }
 
-// Project finds a project and its compiled flags without deciding anything.
+// Project finds a project and its compiled flags without deciding anything. Its
+// errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
 	l, err := d.registry.get(ctx, apiKey, d.config.Now())
 	if err != nil {
@@ -215,7 +225,8 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 
 // Payload returns the definitions of a project as SDKs that evaluate locally
 // read them (§1.8), and a version that changes when they do. It is made once a
-// revision.
+// revision, is shared and must not be changed. Errors are ErrUnknownKey,
+// ErrUnavailable and those of [Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	l, err := d.registry.get(ctx, apiKey, d.config.Now())
 	if err != nil {
@@ -238,7 +249,8 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 }
 
 // RemoteConfig returns a remote configuration flag's value, by key or id. False
-// when there is no such flag or it is not one (§1.8).
+// when there is no such flag or it is not one (§1.8). Errors are ErrUnknownKey and
+// ErrUnavailable.
 func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value []byte, ok bool, err error) {
 	l, err := d.registry.get(ctx, apiKey, d.config.Now())
 	if err != nil {

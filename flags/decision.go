@@ -35,10 +35,11 @@ func (d *Decision) Value() any {
 	return d.Enabled
 }
 
-// Undecided names the first unknown fact that an answer could change with.
+// Undecided names the first unknown fact that an answer could change with. It is
+// shared and must not be changed.
 type Undecided struct {
 	// Fact is what kind of fact it is: "person property", "group property",
-	// "cohort", "flag", "experience continuity".
+	// "person metadata", "cohort", "flag", "experience continuity".
 	Fact string `json:"fact"`
 	// Name is the property's key, the cohort's id or the flag's key.
 	Name string `json:"name"`
@@ -148,8 +149,8 @@ func (c *ReasonCode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ReasonCodes lists every code with its description, in the order of the
-// constants. "N" stands for the number of the condition.
+// ReasonCodes gives the description of every code on the wire. "N" stands for the
+// number of the condition.
 func ReasonCodes() map[string]string {
 	all := make(map[string]string, len(reasonText))
 	for i := range reasonText[1:] {

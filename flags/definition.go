@@ -11,12 +11,14 @@ import (
 type Definitions struct {
 	Flags   []Flag
 	Cohorts map[int64]Cohort
-	// GroupTypes names the group types by index, 0 to 4 ("company", "project").
+	// GroupTypes names the group types by index ("company", "project"): 0 to 4 in
+	// PostHog, up to 255 here.
 	GroupTypes map[int]string
 	// Timezone is the IANA name of the zone in which dates without an offset
 	// and relative dates are read (§4.7). Empty means UTC.
 	Timezone string
-	// BucketingHash is the default of flags that name none. Empty means SHA-1.
+	// BucketingHash is the default of flags that name none. Empty, or any other
+	// word than the two, means SHA-1.
 	BucketingHash Hash
 	// PropertyMatchingVersion is 1 (the default, also 0) or 2 (§4.6).
 	PropertyMatchingVersion int
@@ -85,9 +87,9 @@ type Flag struct {
 	RemoteConfig         bool
 	HasEncryptedPayloads bool
 
-	format   int                // of filters: 1, or what the record says
 	source   map[string]any     // the record as read, nil for a flag built by hand
 	fault    *DefinitionError   // why the record cannot be evaluated
+	unknown  bool               // fault: the filters are of a format that is not read (§1.10)
 	warnings []*DefinitionError // what was ignored on reading
 }
 
@@ -146,7 +148,8 @@ type Property struct {
 	Type PropertyType
 	// Operator is exact when empty; for cohorts "in".
 	Operator Operator
-	// Value is any JSON value. HasValue tells a null from no value.
+	// Value is any JSON value, in the Go types of [Properties]. HasValue tells a
+	// null from no value.
 	Value    any
 	HasValue bool
 	// GroupType is the group type whose property is meant. Nil: the condition's.
@@ -159,6 +162,16 @@ type Property struct {
 }
 
 func (p *Property) hasValue() bool { return p.HasValue || p.Value != nil }
+
+// cohortID is the id of the cohort that a property is about, false when it is
+// about something else or names none.
+func (p *Property) cohortID() (int64, bool) {
+	if p.Type != CohortProperty {
+		return 0, false
+	}
+	id, ok := normalize(p.Value).(int64)
+	return id, ok
+}
 
 // Cohort is a set of persons: a tree of conditions or a list (§1.6).
 type Cohort struct {
@@ -186,6 +199,15 @@ type CohortNode struct {
 	Leaf     *Property
 	// Unsupported is a leaf about events, which never matches (§5.5).
 	Unsupported bool
+}
+
+// staticCohorts is StaticCohorts as a set.
+func (d *Definitions) staticCohorts() map[int64]bool {
+	ids := make(map[int64]bool, len(d.StaticCohorts))
+	for _, id := range d.StaticCohorts {
+		ids[id] = true
+	}
+	return ids
 }
 
 // zone loads the project's time zone; UTC with a fault if it has no such name.

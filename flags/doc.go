@@ -81,7 +81,8 @@
 // PostHog's public sources; "decision n" is the project's page of decisions,
 // which outranks it.
 //
-//	bucket.go, shorthash.go, identifier.gohashes and identifiers              §2, decision 1
+//	bucket.go, shorthash.go            hashes                              §2, decision 1
+//	identifier.go                      who is hashed                       §2.3, §2.5
 //	evaluate.go                        selection                           §3.1, §9.2, §9.9
 //	decide.go, decision.go             order of decisions, reasons         §3.3 to §3.9
 //	operators.go, orderings.go         operators                           §4.4 to §4.6, §4.9, decision 6
@@ -93,12 +94,13 @@
 //	order.go                           dependencies                        §6, decision 3
 //	subject.go                         groups, layers of properties        §7, §8.1 to §8.4, decision 7
 //	ports.go                           experience continuity               §8.6
-//	parse.go, compile.go               definitions and their faults        §1, decisions 3 and 4
+//	parse.go, node.go, compile*.go     definitions and their faults        §1, decisions 3 and 4
+//	needs.go                           what has to be looked up            §8.1, §8.6, §10.1
 //	file.go                            the definitions file                decisions, "Definitions file"
-//	payload.go, record.go              definitions for other evaluators    §1.8, decision 5
-//	local.go                           what SDKs cannot decide from them   §11
+//	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
+//	local*.go                          what SDKs cannot decide from them   §11
 //	quota.go                           counting                            §9.12, §10.1, decision 11
-//	explain*.go, trace.go              explanations                        none: they listen and change nothing
+//	explain*.go, trace*.go             explanations                        none: they listen and change nothing
 //
 // Expected values of the tests come from that specification, from PostHog's own
 // tests and from worked sums; testdata/README.md says which.
@@ -128,13 +130,16 @@
 // A [Set] and [Definitions] never change after they are made; any number of
 // goroutines may use one Set, each with its own Decisions. A [Decider] and a
 // [Memory] are safe for any number of goroutines. Subjects, and the maps in them,
-// are only read. Payloads are shared and must not be changed.
+// are only read. What a Set hands out (payloads, [Needs], [Undecided]) is shared
+// and must not be changed.
 //
 // # Bounds
 //
 //	distinct ids                 cut to 200 Unicode scalars when longer than 200 bytes (§2.4)
 //	property values              nested 128 deep; deeper ones have no text
-//	cohorts                      trees 64 deep (§5.2)
+//	cohorts                      trees 64 deep (§5.2), 10,000 one inside the other
+//	dependency chains            1,000 flags in the payload; behind longer ones SDKs ask the server
+//	dates                        1,024 bytes, but for RFC 3339, RFC 2822 and those read in the project's zone
 //	relative dates               numbers below 10,000 (§4.7)
 //	patterns                     16 KiB of source, 63 nested groups, about 10 MiB compiled
 //	backtracking                 10 ms, a stack of 2 MiB and 1 MiB of text a search

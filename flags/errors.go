@@ -3,13 +3,15 @@ package flags
 import (
 	"errors"
 	"strconv"
+	"unicode/utf8"
 )
 
 // ErrUnknownKey says that no project has the given API key.
 var ErrUnknownKey = errors.New("flags: unknown project API key")
 
-// ErrUnavailable says that a store or another source of facts could not be
-// asked. Flags that could depend on it are answered as failed.
+// ErrUnavailable says that a project could not be looked up: its source cannot be
+// asked, and nothing is known from before. Other ports that cannot be asked fail
+// single flags only.
 var ErrUnavailable = errors.New("flags: source unavailable")
 
 // DefinitionError is a fault in a definition and its place. A faulty flag
@@ -21,7 +23,7 @@ type DefinitionError struct {
 	Flag   string
 	// Path is the place, such as "flags[3].filters.groups[0].properties[1].value".
 	Path string
-	// Code is the reason code that the flag is answered with, empty when the
+	// Code is the reason code that the flag is answered with, NoReason when the
 	// fault only deserves a report.
 	Code ReasonCode
 	// Problem is what is wrong and, where it can be said, what is allowed.
@@ -41,8 +43,16 @@ func (e *DefinitionError) Error() string {
 }
 
 func quote(s string) string {
-	if len(s) > 100 {
-		s = s[:100] + "…"
+	return strconv.Quote(shorten(s, 100))
+}
+
+// shorten cuts a text for people to so many bytes, between two runes.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	return strconv.Quote(s)
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }

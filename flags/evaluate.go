@@ -6,9 +6,10 @@ import (
 	"unsafe"
 )
 
-// Evaluate decides all flags of the set for a subject at an instant, into out.
-// It changes neither and may run on any number of goroutines, each with its own
-// out. Once out has grown it allocates nothing, but for dates in unusual formats
+// Evaluate decides all flags of the set for a subject at an instant, into out,
+// whatever runtime and contexts they are for: that is for [Set.Select] to choose.
+// It changes neither set nor subject and may run on any number of goroutines,
+// each with its own out. Once out has grown it allocates nothing, but for dates in unusual formats
 // and for property values of Go types that a JSON decoder does not make.
 func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
 	e := out.begin(s, sub, at)
@@ -20,6 +21,7 @@ func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
 }
 
 // Select decides the flags that sel asks for, and those they depend on (§3.1).
+// Otherwise it is like [Set.Evaluate].
 func (s *Set) Select(sub *Subject, at time.Time, sel *Selection, out *Decisions) {
 	s.selectTraced(sub, at, sel, out, nil)
 }
@@ -32,6 +34,7 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 	if sel.Keys != nil {
 		e.want(sel)
 	}
+	sel = s.narrow(sel)
 	for _, i := range s.order {
 		f := &s.flags[i]
 		if sel.Keys != nil && e.states[i].wanted != e.epoch || !f.selected(sel) {
@@ -43,8 +46,9 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 	out.end()
 }
 
-// EvaluateFlag decides one flag and what it depends on. It is false for an
-// unknown or inactive flag and for one on a dependency cycle.
+// EvaluateFlag decides one flag and what it depends on, whatever runtime and
+// contexts they are for, into out; the flag is the last of out.List. It is false
+// for an unknown or inactive flag and for one on or behind a dependency cycle.
 func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
 	out.begin(s, sub, at)
 	i, ok := s.byKey[key]
@@ -102,6 +106,25 @@ func (f *compiledFlag) selected(sel *Selection) bool {
 	return f.is(bitContextsAll)
 }
 
+// narrow takes out of a long list of contexts those that no flag names, since
+// every flag goes through the list.
+func (s *Set) narrow(sel *Selection) *Selection {
+	const short = 16
+	if len(sel.Contexts) <= short {
+		return sel
+	}
+	narrowed := *sel
+	narrowed.Contexts = sel.Contexts[:1:1] // even when no flag names it: an empty list would mean no filtering
+	seen := make(map[string]bool, len(s.contexts))
+	for _, context := range sel.Contexts[1:] {
+		if s.contexts[context] && !seen[context] {
+			seen[context] = true
+			narrowed.Contexts = append(narrowed.Contexts, context)
+		}
+	}
+	return &narrowed
+}
+
 // evaluation is the memory of one evaluation, used again by the next.
 type evaluation struct {
 	set     *Set
@@ -151,6 +174,7 @@ type memberState struct {
 	epoch       uint32
 	in          verdict
 	behavioural bool
+	missing     *Undecided // why in is unknown
 }
 
 func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
@@ -174,7 +198,8 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	return e
 }
 
-// end lets go of the caller's data.
+// end lets go of the subject. What was found in it stays until the next
+// evaluation, which forgets every fact first.
 func (d *Decisions) end() {
 	d.Errors = d.Errors || d.work.failed
 	d.work.subject, d.work.trace = nil, nil

@@ -1,17 +1,18 @@
 package flags
 
 import (
-	"strings"
+	"maps"
+	"slices"
 	"time"
 )
 
-// Explain decides one flag like [Set.Select] and tells why. It runs the same
-// code as every other evaluation, with a listener; evaluations without one pay
-// nothing for it.
+// Explain decides one flag like [Set.Select] and tells why; the Keys of sel do not
+// matter. It runs the same code as every other evaluation, with a listener;
+// evaluations without one pay nothing for it. Lists and objects among the
+// properties are shared between the subject and the trace.
 func (s *Set) Explain(key string, sub *Subject, at time.Time, sel Selection) *Trace {
+	sel.Keys, sel.Contexts = []string{key}, slices.Clone(sel.Contexts)
 	t := &Trace{Flag: key, At: at, Selection: sel}
-	sel.Keys = []string{key}
-	t.Selection.Keys = sel.Keys
 	var out Decisions
 	tracer := &tracer{set: s, trace: t, slots: map[int32]bool{}}
 	s.selectTraced(sub, at, &sel, &out, tracer)
@@ -27,7 +28,8 @@ func (s *Set) Explain(key string, sub *Subject, at time.Time, sel Selection) *Tr
 }
 
 // Replay decides the flag of a trace again, from nothing but the facts in the
-// trace. With the set that made the trace, the answer is the same.
+// trace. With the set that made the trace, the answer is the same. False when
+// the flag is not answered.
 func (s *Set) Replay(t *Trace) (Decision, bool) {
 	var out Decisions
 	s.Select(&t.Subject.Subject, t.At, &t.Selection, &out)
@@ -60,326 +62,17 @@ func traceDecision(d *Decision) TraceDecision {
 	}
 }
 
-// tracer listens to an evaluation and builds its trace.
-type tracer struct {
-	set        *Set
-	evaluation *evaluation
-	trace      *Trace
-	slots      map[int32]bool // facts that were looked at
-
-	flag      *FlagTrace
-	compiled  *compiledFlag
-	condition *ConditionTrace
-	// open are the nodes and cohorts that the next filter belongs to.
-	open    []*FilterTrace
-	cohorts []*CohortTrace
-	last    *FilterTrace
-	note    string
-}
-
-func (t *tracer) beginFlag(f *compiledFlag) {
-	t.compiled, t.condition = f, nil
-	t.flag = &FlagTrace{Key: f.key()}
-	t.trace.Flags = append(t.trace.Flags, t.flag)
-}
-
-func (t *tracer) endFlag(d *Decision) {
-	t.flag.Decision = traceDecision(d)
-	for i := len(t.flag.Conditions); i < len(t.compiled.conditions); i++ {
-		c := &ConditionTrace{Index: i, For: t.whom(&t.compiled.conditions[i]), Outcome: "not reached"}
-		t.condition = c
-		t.skip(t.compiled.conditions[i].filters)
-		t.flag.Conditions = append(t.flag.Conditions, c)
-	}
-	t.flag.Decided = t.decided(d)
-	t.condition = nil
-}
-
-// met gives a condition its outcome as far as its requirements go.
-func (t *tracer) met(v verdict, failure ReasonCode, mayFail bool) {
-	switch {
-	case failure != NoReason:
-		t.condition.Outcome = failure.String()
-	case v == unknown || mayFail:
-		t.condition.Outcome = unknown.String()
-	case v == no:
-		t.condition.Outcome = NoConditionMatch.String()
-	default:
-		t.condition.Outcome = ConditionMatch.String()
-	}
-}
-
-func (t *tracer) whom(cond *compiledCondition) string {
-	if !cond.grouped {
-		return "person"
-	}
-	if cond.group == "" {
-		return "group of a type that is not defined"
-	}
-	return "group " + cond.group
-}
-
-func (t *tracer) beginCondition(i int, cond *compiledCondition) {
-	t.condition = &ConditionTrace{Index: i, For: t.whom(cond), Reached: true}
-	t.flag.Conditions = append(t.flag.Conditions, t.condition)
-	t.open = t.open[:0]
-}
-
-func (t *tracer) noGroup() {
-	t.condition.Outcome = NoGroupType.String()
-	t.condition.Note = "the request names no such group"
-}
-
-func (t *tracer) noDevice() {
-	t.condition.Outcome = OutOfRolloutBound.String()
-	t.condition.Note = "bucketed by device, and the request names no device"
-}
-
-func (t *tracer) timedOut() { t.note = "the regular expression ran into its time limit: no match" }
-
-// add puts a filter where it belongs: into the innermost open node, or under
-// the condition.
-func (t *tracer) add(f *FilterTrace) {
-	if f.Note == "" {
-		f.Note, t.note = t.note, ""
-	}
-	t.last = f
-	if n := len(t.open); n > 0 {
-		t.open[n-1].Items = append(t.open[n-1].Items, f)
-		return
-	}
-	if t.condition != nil {
-		t.condition.Filters = append(t.condition.Filters, f)
-	}
-}
-
-// filter shows a requirement and what it saw.
-func (t *tracer) filter(e *evaluation, f *filter, seen *fact, v verdict) {
-	out := t.describe(f)
-	out.Result = v.String()
-	if seen != nil {
-		t.slots[f.target] = true
-		out.see(seen)
-	}
-	switch {
-	case f.kind == filterFlag && f.target >= 0:
-		t.seeFlag(e, f, out)
-	case f.kind == filterCohort:
-		co := &t.set.cohorts[f.target]
-		out.Cohort = &CohortTrace{ID: co.id, Result: co.failure.String()}
-		out.Note = "cohort " + cohortProblems[co.failure]
-	case f.operator == nil:
-		out.Kind, out.Note = "behavioral", "about events: not evaluated here, no match"
-	case f.kind == filterNever:
-		out.Note = "can never match"
-	case v == invalid && out.Note == "" && t.note == "":
-		out.Note = "cannot be compared: no match"
-	}
-	t.add(out)
-}
-
-func (f *FilterTrace) see(seen *fact) {
-	f.Source = seen.source
-	switch seen.state {
-	case factPresent:
-		f.Seen.Value, f.Type = seen.value, typeName(seen.value)
-		if text, ok := seen.value.(string); ok {
-			f.Seen.Value = strings.Clone(text)
-		}
-	case factMissing:
-		f.Type = "missing"
-	case factUnknown:
-		f.Type = "unknown"
-	}
-}
-
-func typeName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case int64, uint64:
-		return "integer"
-	case float64:
-		return "float"
-	case []any:
-		return "array"
-	case map[string]any:
-		return "object"
-	}
-	return "unsupported"
-}
-
-func (t *tracer) seeFlag(e *evaluation, f *filter, out *FilterTrace) {
-	s := &e.states[f.target]
-	out.Source, out.Type = SourceNone, "flag"
-	switch {
-	case s.epoch != e.epoch:
-		out.Seen.Value, out.Note = false, "the flag is not evaluated in this request"
-	case s.value == valueNone:
-		out.Note = "the flag failed and has no value"
-	case s.value == valueUnknown:
-		out.Type = "unknown"
-	case s.variant != "":
-		out.Seen.Value = s.variant
-	default:
-		out.Seen.Value = s.value == valueOn
-	}
-}
-
-// describe shows what a filter asks, without what it saw.
-func (t *tracer) describe(f *filter) *FilterTrace {
-	out := &FilterTrace{Negated: f.leaf, Result: "not reached"}
-	if f.operator != nil {
-		out.Operator = f.operator.name
-	}
-	switch f.kind {
-	case filterProperty:
-		s := &t.set.slots[f.target]
-		out.Key = s.key
-		out.Kind = s.undecided.Fact
-		if s.kind == slotGroup {
-			out.Kind += " of " + s.groupType
-		}
-		out.Operand.Value = operandOf(f.matcher, t.evaluation)
-	case filterNever:
-		out.Kind, out.Key = "property", f.want
-	case filterFlag:
-		out.Kind = "flag"
-		if f.target >= 0 {
-			out.Key = t.set.flags[f.target].key()
-		}
-		switch {
-		case f.wantOn || f.wantOff:
-			out.Operand.Value = f.wantOn
-		default:
-			out.Operand.Value = f.want
-		}
-	case filterCohort:
-		out.Kind = "cohort"
-		out.Operand.Value = t.set.cohorts[f.target].id
-	}
-	return out
-}
-
-// skip shows requirements behind the one that failed.
-func (t *tracer) skip(filters []filter) {
-	for i := range filters {
-		t.add(t.describe(&filters[i]))
-	}
-}
-
-func (t *tracer) enrollment(e *evaluation, slot int32, seen *fact) {
-	t.slots[slot] = true
-	f := &FilterTrace{Kind: "person property", Key: e.set.slots[slot].key, Operator: Exact, Result: "not set"}
-	f.Operand.Value = true
-	f.see(seen)
-	if seen.state == factPresent {
-		f.Result = is(seen.value == true || seen.value == "true").String()
-	}
-	t.flag.Enrollment = f
-}
-
-func (t *tracer) holdout(id string, bucket float64, h *compiledHoldout) {
-	b := &BucketTrace{Hashed: !h.everyone, Share: h.share, Result: "yes"}
-	if b.Hashed {
-		b.Input, b.Hash, b.Bucket = holdoutPrefix+id, SHA1, bucket
-		b.Result = is(bucket <= h.share).String()
-	}
-	t.flag.Holdout = b
-}
-
-func (t *tracer) rollout(b *bucketing, cond *compiledCondition, hashed bool, bucket float64, in verdict) {
-	out := &BucketTrace{Hashed: hashed, Share: cond.share, Result: in.String()}
-	if hashed {
-		out.Input, out.Hash, out.Bucket = b.input(""), b.f.hash(), bucket
-	}
-	t.condition.Rollout = out
-	if in == no {
-		t.condition.Outcome = OutOfRolloutBound.String()
-	}
-}
-
-func (t *tracer) variant(b *bucketing, bucket float64, variant int32) {
-	out := &BucketTrace{Hashed: true, Input: b.input(variantSalt), Hash: b.f.hash(), Bucket: bucket, Result: "none"}
-	if variant >= 0 {
-		out.Result, out.Share = b.f.variants[variant].key, b.f.variants[variant].below
-	}
-	t.condition.Variant = out
-}
-
-// input is what is hashed; nothing is for an empty identifier, whose bucket is 0.
-func (b *bucketing) input(salt string) string {
-	if b.id == "" {
-		return ""
-	}
-	return b.f.prefix + b.id + salt
-}
-
-func (f *compiledFlag) hash() Hash {
-	if f.is(bitMurmur3) {
-		return Murmur3
-	}
-	return SHA1
-}
-
-func (t *tracer) beginCohort(co *compiledCohort) {
-	t.cohorts = append(t.cohorts, &CohortTrace{ID: co.id, Static: co.static})
-	t.open = append(t.open, &FilterTrace{Kind: "all"})
-}
-
-func (t *tracer) endCohort(in verdict) {
-	n := len(t.open) - 1
-	root := t.open[n]
-	t.open = t.open[:n]
-	co := t.cohorts[len(t.cohorts)-1]
-	co.Result = in.String()
-	if len(root.Items) == 1 {
-		co.Tree = root.Items[0]
-	}
-}
-
-func (t *tracer) repeatCohort(co *compiledCohort, in verdict) {
-	t.cohorts = append(t.cohorts, &CohortTrace{ID: co.id, Static: co.static, Result: in.String(), Repeated: true})
-}
-
-// cohortFilter shows a membership that was just decided.
-func (t *tracer) cohortFilter(e *evaluation, f *filter, v verdict) {
-	out := t.describe(f)
-	out.Result = v.String()
-	n := len(t.cohorts) - 1
-	out.Cohort = t.cohorts[n]
-	t.cohorts = t.cohorts[:n]
-	t.add(out)
-}
-
-func (t *tracer) beginNode(n *compiledNode) {
-	kind := "all"
-	if n.any {
-		kind = "any"
-	}
-	f := &FilterTrace{Kind: kind}
-	t.add(f)
-	t.open = append(t.open, f)
-}
-
-func (t *tracer) endNode(v verdict) {
-	n := len(t.open) - 1
-	t.open[n].Result = v.String()
-	t.open = t.open[:n]
-}
-
 // subject copies the facts that were looked at, each into its layer.
 func (t *tracer) subject(in *Subject) TraceSubject {
 	out := Subject{
-		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.deviceID(), Groups: in.Groups,
+		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.deviceID(), Groups: maps.Clone(in.Groups),
 		LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
 	}
 	if st := in.Stored; st != nil {
-		out.Stored = &Stored{Failure: st.Failure, OverridesFailure: st.OverridesFailure, Cohorts: st.Cohorts, Overrides: st.Overrides}
+		out.Stored = &Stored{
+			Failure: st.Failure, OverridesFailure: st.OverridesFailure,
+			Cohorts: slices.Clone(st.Cohorts), Overrides: maps.Clone(st.Overrides),
+		}
 	}
 	for i := range t.slots {
 		s := &t.set.slots[i]

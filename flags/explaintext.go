@@ -76,11 +76,7 @@ func show(v any) string {
 	if !ok {
 		return fmt.Sprint(v)
 	}
-	s := string(text[1 : len(text)-1])
-	if len(s) > 200 {
-		s = s[:200] + "…"
-	}
-	return s
+	return shorten(string(text[1:len(text)-1]), 200)
 }
 
 // line is a requirement and what it saw, in words.
@@ -159,8 +155,11 @@ func (d *TraceDecision) text() string {
 
 type traceWriter struct{ b *strings.Builder }
 
+// maxIndent keeps deeply nested cohorts from being mostly white space.
+const maxIndent = 100
+
 func (w *traceWriter) line(depth int, format string, args ...any) {
-	w.b.WriteString(strings.Repeat("  ", depth))
+	w.b.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
 	fmt.Fprintf(w.b, format, args...)
 	w.b.WriteByte('\n')
 }

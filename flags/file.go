@@ -36,7 +36,8 @@ type PersonalKey struct {
 }
 
 // ParseFile reads a definitions file: {"organization": …, "projects": [ … ]}.
-// It fails on what would make the file ambiguous; a bad flag fails alone.
+// It fails on what is no such JSON, with the place, and on what would make the
+// file ambiguous; a bad flag fails alone.
 func ParseFile(data []byte) (File, error) {
 	v, err := parseJSON(data)
 	if err != nil {
@@ -50,7 +51,8 @@ func ParseFile(data []byte) (File, error) {
 }
 
 // ParsePayload reads a bare definitions payload, as PostHog serves it, as a
-// file of one project with the given key.
+// file of one project, number 1, with the given key and no organization. It fails
+// as [ParseDefinitions] does.
 func ParsePayload(data []byte, apiKey string) (File, error) {
 	d, err := ParseDefinitions(data)
 	if err != nil {
@@ -63,7 +65,7 @@ func ParsePayload(data []byte, apiKey string) (File, error) {
 }
 
 // IsFile reports whether a document is a definitions file rather than a bare
-// payload.
+// payload. What is no JSON is neither.
 func IsFile(data []byte) bool {
 	v, err := parseJSON(data)
 	return err == nil && (&node{value: v}).has("projects")

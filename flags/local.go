@@ -43,7 +43,6 @@ type localCheck struct {
 	served   map[string]any // cohorts of the payload by id
 	verdicts map[int][]LocalProblem
 	cohorts  map[int64]ruleSet
-	chains   map[int]ending
 }
 
 // ruleSet says which of localRules apply.
@@ -52,10 +51,10 @@ type ruleSet []bool
 func newLocalCheck(d *Definitions) *localCheck {
 	l := &localCheck{
 		d: d, p: newPayload(d, Compile(*d)),
-		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{}, chains: map[int]ending{},
+		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{},
 	}
-	for _, i := range l.p.byKey {
-		if !d.Flags[i].withheld() {
+	for i := range d.Flags {
+		if l.inPayload(int32(i)) {
 			l.p.reach(&d.Flags[i])
 		}
 	}
@@ -63,15 +62,13 @@ func newLocalCheck(d *Definitions) *localCheck {
 	return l
 }
 
-// withheld: not in the payload, though the server decides it.
-func (f *Flag) withheld() bool {
-	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
+// inPayload: the flag is there for SDKs that depend on it.
+func (l *localCheck) inPayload(i int32) bool {
+	return l.p.served(i) && !l.d.Flags[i].withheld()
 }
 
-// inPayload: the flag is there for SDKs that depend on it.
-func (l *localCheck) inPayload(target int) bool {
-	return target >= 0 && !l.d.Flags[target].withheld()
-}
+// compiled is a flag of the payload as the server has it.
+func (l *localCheck) compiled(f *Flag) *compiledFlag { return &l.p.set.flags[l.p.set.byKey[f.Key]] }
 
 // localFilter is a property of a condition or of a cohort.
 type localFilter struct {
@@ -90,10 +87,11 @@ func (l *localCheck) flag(i int) []LocalProblem {
 	}
 	l.verdicts[i] = nil // ends a cycle
 	f := &l.d.Flags[i]
-	used, listed := l.p.byKey[f.Key]
+	used, taken := l.p.set.byKey[f.Key]
+	listed := l.p.served(int32(i))
 	var out []LocalProblem
 	switch {
-	case f.Key == "" || f.Deleted || listed && used != i: // not there, or a second one of that key
+	case f.Key == "" || f.Deleted || taken && int(used) != i: // not there, or a second one of that key
 	case !f.Active:
 		if listed && f.Continuity && !f.withheld() {
 			const why = "experience continuity, which these SDKs look at before they see that the flag is not active"
@@ -152,11 +150,11 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 			if p.Type != FlagProperty {
 				continue
 			}
-			target := l.p.target(p)
-			if !l.inPayload(target) || !l.d.Flags[target].Active {
+			target, ok := l.p.target(p)
+			if !ok || !l.inPayload(target) || !l.d.Flags[target].Active {
 				continue
 			}
-			for _, of := range l.flag(target) {
+			for _, of := range l.flag(int(target)) {
 				known := func(p LocalProblem) bool { return p.Differs == of.Differs && (p.SDK == of.SDK || p.SDK == "all") }
 				if !slices.ContainsFunc(out, known) {
 					out = append(out, LocalProblem{f.Key, of.SDK, of.Differs, "it depends on " + quote(of.Key)})
@@ -228,29 +226,4 @@ func (p *localFilter) cohort() (int64, bool) {
 func (l *localCheck) serves(p *localFilter) bool {
 	id, ok := p.cohort()
 	return ok && l.served[strconv.FormatInt(id, 10)] != nil
-}
-
-// endless reports whether the dependencies of a flag lead to a flag that is not
-// in the definitions, or into a cycle: SDKs are told no chain for it.
-func (l *localCheck) endless(i int) bool {
-	switch l.chains[i] {
-	case endsWell:
-		return false
-	case endsNever, endsSoon: // known, or met again on the way
-		return true
-	}
-	l.chains[i] = endsSoon
-	for _, c := range l.d.Flags[i].Conditions {
-		for j := range c.Properties {
-			if c.Properties[j].Type != FlagProperty {
-				continue
-			}
-			if next := l.p.target(&c.Properties[j]); next < 0 || l.endless(next) {
-				l.chains[i] = endsNever
-				return true
-			}
-		}
-	}
-	l.chains[i] = endsWell
-	return false
 }

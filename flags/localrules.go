@@ -42,14 +42,15 @@ const (
 var localRules = []localRule{
 	{"all", asksAlways, "experience continuity: only the server keeps identifiers", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Continuity })},
 	{"all", asksAlways, "its bucket is a murmur3 hash, which SDKs do not compute", ofFlag(func(l *localCheck, f *Flag) bool {
-		return (f.Hash == Murmur3 || f.Hash == "" && l.d.hash() == Murmur3) && f.needsBucket()
+		c := l.compiled(f)
+		return c.is(bitMurmur3) && c.needsBucket()
 	})},
 	{"all", asksAlways, "encrypted payloads: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
 	{"all", asksAlways, "surveys create it: it is not in the payload", ofFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
 	{"all", asksAlways, "a group type that the project does not name", ofFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
 	{"python node", asks, "bucketed by device: undecided without a device id", ofFlag(func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing && f.Group == nil })},
-	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", ofFlag(func(_ *localCheck, f *Flag) bool {
-		return f.DeviceBucketing && f.Group == nil && f.needsBucket()
+	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", ofFlag(func(l *localCheck, f *Flag) bool {
+		return f.DeviceBucketing && f.Group == nil && l.compiled(f).needsBucket()
 	})},
 	{"all", differs, "early access enrollment is ignored", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Enrollment })},
 	{"all", differs, "it is for clients, and an SDK on a server decides it all the same", ofFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
@@ -72,12 +73,12 @@ var localRules = []localRule{
 	{"all", asks, "a static cohort: membership is on the server", ofFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return ok && (found && c.Static && !c.Deleted || !found && slices.Contains(l.d.StaticCohorts, id))
+		return ok && (found && c.Static && !c.Deleted || !found && l.p.known[id])
 	})},
 	{"all", asks, "a cohort that cannot be read, or is not in the definitions", ofFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !slices.Contains(l.d.StaticCohorts, id))
+		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !l.p.known[id])
 	})},
 	{"all", asks, "a cohort that leads back to itself, is realtime or behavioral, or is described by nothing: it is not in the payload", ofFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
@@ -105,17 +106,17 @@ var localRules = []localRule{
 	})},
 
 	// dependencies on flags
-	{"all", asks, "it depends on a flag that is not in the payload", dependency(func(l *localCheck, _ *localFilter, target int) bool { return !l.inPayload(target) })},
-	{"all", asks, "what it depends on leads to a flag that is not in the payload, or back to itself", dependency(func(l *localCheck, _ *localFilter, target int) bool {
-		return l.inPayload(target) && l.endless(target)
+	{"all", asks, "it depends on a flag that is not in the payload", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.inPayload(target) })},
+	{"all", asks, "what it depends on leads to a flag that is not in the payload, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
+		return target >= 0 && l.inPayload(target) && len(l.p.chain(target)) == 0
 	})},
-	{"go", asks, "it depends on a flag that is decided for others: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int) bool {
+	{"go", asks, "it depends on a flag that is decided for others: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
 		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].about(p.group)
 	})},
-	{"go", asks, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int) bool {
+	{"go", asks, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int32) bool {
 		return p.op != FlagEvaluatesTo || p.Value == nil
 	})},
-	{"node", differs, "the operator of a dependency on a flag is not looked at", dependency(func(_ *localCheck, p *localFilter, _ int) bool { return p.op != FlagEvaluatesTo })},
+	{"node", differs, "the operator of a dependency on a flag is not looked at", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
 	{"go node", asks, "a dependency on a flag in a cohort", ofFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
 
 	// whose property it is
@@ -180,9 +181,16 @@ func cohortOperator(match func(Operator) bool) localTest {
 
 // dependency is a test of a flag's dependency and its target, -1 when there is
 // none in the payload.
-func dependency(match func(l *localCheck, p *localFilter, target int) bool) localTest {
+func dependency(match func(l *localCheck, p *localFilter, target int32) bool) localTest {
 	return ofFilter(func(l *localCheck, p *localFilter) bool {
-		return p.flag != nil && p.Type == FlagProperty && match(l, p, l.p.target(p.Property))
+		if p.flag == nil || p.Type != FlagProperty {
+			return false
+		}
+		target, ok := l.p.target(p.Property)
+		if !ok {
+			target = -1
+		}
+		return match(l, p, target)
 	})
 }
 

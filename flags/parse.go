@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -107,8 +108,7 @@ func parseFlag(n *node) Flag {
 	var f Flag
 	err := read(func() { f.parse(n) })
 	if err != nil {
-		f = Flag{source: f.source}
-		f.ID, f.Key, f.Active = 0, "", false
+		f = Flag{source: f.source, unknown: f.unknown}
 		_ = read(func() { f.ID = n.at("id").int() })
 		_ = read(func() { f.Key = n.at("key").text() })
 		_ = read(func() { f.Active = n.at("active").bool() && !n.at("deleted").bool() })
@@ -154,19 +154,21 @@ func (f *Flag) parse(n *node) {
 
 func (f *Flag) parseFilters(n *node) {
 	n.object()
-	f.format = 1
-	if version := n.at("version"); version.value != nil {
+	if version := n.at("version"); n.has("version") {
 		num, ok := version.value.(json.Number)
 		whole, isWhole := int64(0), false
 		if ok {
 			whole, isWhole = wholeNumber(num)
 		}
-		if !isWhole || whole != 1 {
+		if f.unknown = !isWhole || whole != 1; f.unknown {
 			version.fail("format %s of a flag's filters is not supported, only format 1 is", kindOf(version.value))
 		}
 	}
 	f.Group = n.at("aggregation_group_type_index").groupIndex()
 	groups := n.at("groups")
+	if groups.value == nil && n.has("groups") {
+		groups.want("an array")
+	}
 	for i, v := range groups.list() {
 		f.Conditions = append(f.Conditions, parseCondition(groups.item(i, v)))
 	}
@@ -183,7 +185,7 @@ func (f *Flag) parseFilters(n *node) {
 		f.Payloads = map[string]json.RawMessage{}
 		for key, v := range p.object() {
 			if v != nil {
-				f.Payloads[key] = encodeJSON(v)
+				f.Payloads[key], _ = encodeJSON(v) // v came out of a JSON document
 			}
 		}
 	}
@@ -305,14 +307,15 @@ func (f *Flag) ignored(n *node, problem string) {
 // enrollmentPrefix and a flag's key name the person property of §3.4.
 const enrollmentPrefix = "$feature_enrollment/"
 
-func encodeJSON(v any) json.RawMessage {
-	var buf strings.Builder
+// encodeJSON writes a value without the escapes that HTML needs.
+func encodeJSON(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil // v came out of a JSON document
+		return nil, err
 	}
-	return json.RawMessage(strings.TrimSuffix(buf.String(), "\n"))
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }
 
 func (d *Definitions) addCohort(id int64, c Cohort) {

@@ -118,11 +118,11 @@ func parseLegacyGroups(n *node) *CohortNode {
 // never is a node that matches nobody.
 var never = CohortNode{Any: true}
 
+// parseLegacyGroup reads one entry. Properties go before the event or action
+// that it may name as well. An object with type and values is a tree; with only
+// one of the two, and with no properties at all, it matches nobody.
 func parseLegacyGroup(n *node) CohortNode {
-	if n.at("event_id").value != nil || n.at("action_id").value != nil || n.at("days").value != nil {
-		return CohortNode{Unsupported: true, Leaf: &Property{Type: "behavioral"}}
-	}
-	all := CohortNode{}
+	all, found := CohortNode{}, false
 	err := read(func() {
 		props := n.at("properties")
 		switch v := props.value.(type) {
@@ -134,20 +134,31 @@ func parseLegacyGroup(n *node) CohortNode {
 				}
 				all.Children = append(all.Children, parseLeaf(leaf, PersonProperty))
 			}
+			found = len(v) > 0
 		case map[string]any:
+			if props.has("type") || props.has("values") {
+				if found = props.has("type") && props.has("values"); found {
+					all = *parseTree(props, 2)
+				}
+				return
+			}
 			for _, key := range sortedKeys(v) {
 				all.Children = append(all.Children, CohortNode{Leaf: &Property{
 					Key: key, Type: PersonProperty, Value: normalizeTree(v[key]), HasValue: true,
 				}})
 			}
-		default:
-			props.want("an array or an object")
+			found = len(v) > 0
 		}
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return never
+	case found:
+		return all
+	case n.at("event_id").value != nil || n.at("action_id").value != nil || n.at("days").value != nil:
+		return CohortNode{Unsupported: true, Leaf: &Property{Type: "behavioral"}}
 	}
-	return all
+	return never
 }
 
 func withType(obj map[string]any, kind PropertyType) map[string]any {

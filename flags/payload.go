@@ -4,10 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // servedPayload is a definitions payload with the hash that names its version.
@@ -16,25 +19,25 @@ type servedPayload struct {
 	version string
 }
 
-func (l *live) served() (*servedPayload, error) {
-	if p := l.payload.Load(); p != nil {
-		return p, nil
-	}
-	body, err := l.defs.payload(l.set)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(body)
-	p := &servedPayload{body, hex.EncodeToString(sum[:8])}
-	l.payload.Store(p)
-	return p, nil
+// serve makes the payload of definitions when it is first asked for.
+func serve(d *Definitions, set *Set) func() (servedPayload, error) {
+	return sync.OnceValues(func() (servedPayload, error) {
+		body, err := d.payload(set)
+		if err != nil {
+			return servedPayload{}, err
+		}
+		sum := sha256.Sum256(body)
+		return servedPayload{body, hex.EncodeToString(sum[:8])}, nil
+	})
 }
 
 // Payload is the definitions as SDKs that evaluate locally read them (§1.8).
 // Beyond that section it carries members that PostHog's SDKs ignore: timezone,
 // bucketing_hash, revision, static_cohorts and faults (decision 5), and the ids
 // of cohorts that nobody is in, which SDKs would misread (empty_cohorts) or
-// compute otherwise (behavioral_cohorts).
+// compute otherwise (behavioral_cohorts). It fails on what JSON has no form for,
+// which only definitions built by hand can hold: a payload that is no JSON, a
+// share that is no number.
 func (d *Definitions) Payload() ([]byte, error) { return d.payload(Compile(*d)) }
 
 func (d *Definitions) payload(set *Set) ([]byte, error) {
@@ -53,7 +56,11 @@ func (d *Definitions) payload(set *Set) ([]byte, error) {
 		"behavioral_cohorts":         p.unserved(func(c *Cohort) bool { return c.Unsupported }),
 		"faults":                     p.faults(),
 	}
-	return encodeJSON(out), nil
+	body, err := encodeJSON(out)
+	if err != nil {
+		return nil, fmt.Errorf("flags: payload: %w", err)
+	}
+	return body, nil
 }
 
 func (d *Definitions) hash() Hash {
@@ -75,53 +82,46 @@ func (d *Definitions) groupTypeMapping() map[string]string {
 type payloadBuilder struct {
 	d       *Definitions
 	set     *Set
-	byID    map[int64]int
-	byKey   map[string]int
-	reached map[int64]bool // cohorts
+	server  []bool             // by flag: SDKs must leave it to the server
+	chained map[int32][]string // dependency chains by the flag that they end in
+	known   map[int64]bool     // StaticCohorts
+	reached map[int64]bool     // cohorts
 	statics []int64
 	ends    map[int64]ending
+	nesting int // how many cohorts deep the builder is
 }
 
-// ending is what is known of a cohort's references.
-type ending uint8
-
-const (
-	endsUnknown ending = iota
-	endsSoon           // being looked at
-	endsWell
-	endsNever
-)
-
 func newPayload(d *Definitions, set *Set) *payloadBuilder {
-	p := &payloadBuilder{d, set, map[int64]int{}, map[string]int{}, map[int64]bool{}, []int64{}, map[int64]ending{}}
-	for i := range d.Flags {
-		f := &d.Flags[i]
-		if f.Deleted || f.Key == "" || set.flags[i].failure != NoReason {
-			continue // what the server fails, an SDK must not decide
-		}
-		if _, taken := p.byKey[f.Key]; !taken {
-			p.byKey[f.Key] = i
-		}
-		if _, taken := p.byID[f.ID]; !taken {
-			p.byID[f.ID] = i
-		}
+	p := &payloadBuilder{
+		d: d, set: set, chained: map[int32][]string{}, known: d.staticCohorts(),
+		reached: map[int64]bool{}, statics: []int64{}, ends: map[int64]ending{},
 	}
+	p.server = p.forServer()
 	return p
+}
+
+// served reports whether the payload may tell of a flag: it is the one of its
+// key, and what the server fails, an SDK must not decide.
+func (p *payloadBuilder) served(i int32) bool {
+	f := &p.d.Flags[i]
+	used, ok := p.set.byKey[f.Key]
+	return ok && used == i && !f.Deleted && p.set.flags[i].failure == NoReason
 }
 
 // flags are the records, ordered by key. Flags that cannot be read, whose
 // payloads are encrypted, or that surveys created are left out.
 func (p *payloadBuilder) flags() []any {
 	out := []any{}
-	for _, key := range sortedKeys(p.byKey) {
-		f := &p.d.Flags[p.byKey[key]]
-		if f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix) {
+	for _, key := range sortedKeys(p.set.byKey) {
+		i := p.set.byKey[key]
+		f := &p.d.Flags[i]
+		if !p.served(i) || f.withheld() {
 			continue
 		}
 		record := f.record()
 		p.chains(record)
 		p.reach(f)
-		if f.Active && p.needsServer(f, map[string]bool{}) {
+		if p.server[i] {
 			record["x_ensure_experience_continuity"] = f.Continuity
 			record["ensure_experience_continuity"] = true
 		}
@@ -130,67 +130,46 @@ func (p *payloadBuilder) flags() []any {
 	return out
 }
 
-// needsServer reports whether PostHog's SDKs must not decide a flag because its
-// bucket, or that of a flag it depends on, is a murmur3 hash (decision 1). They
+// withheld: not in the payload, though the server decides it.
+func (f *Flag) withheld() bool {
+	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
+}
+
+// forServer marks the flags that PostHog's SDKs must not decide because their
+// bucket, or that of a flag they depend on, is a murmur3 hash (decision 1). SDKs
 // leave flags with experience continuity to the server.
-func (p *payloadBuilder) needsServer(f *Flag, seen map[string]bool) bool {
-	if seen[f.Key] || !f.Active || f.Deleted || f.fault != nil {
-		return false
-	}
-	seen[f.Key] = true
-	if f.Hash == Murmur3 || f.Hash == "" && p.d.hash() == Murmur3 {
-		if f.needsBucket() {
-			return true
+func (p *payloadBuilder) forServer() []bool {
+	marked := make([]bool, len(p.set.flags))
+	dependants := make([][]int32, len(p.set.flags))
+	var queue []int32
+	for i := range p.set.flags {
+		f := &p.set.flags[i]
+		if !f.is(bitActive) || f.failure != NoReason {
+			continue
+		}
+		for _, dep := range f.deps {
+			dependants[dep] = append(dependants[dep], int32(i))
+		}
+		if f.is(bitMurmur3) && f.needsBucket() {
+			marked[i] = true
+			queue = append(queue, int32(i))
 		}
 	}
-	for _, c := range f.Conditions {
-		for i := range c.Properties {
-			if c.Properties[i].Type != FlagProperty {
-				continue
-			}
-			if target := p.target(&c.Properties[i]); target >= 0 && p.needsServer(&p.d.Flags[target], seen) {
-				return true
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, i := range dependants[queue[0]] {
+			if !marked[i] {
+				marked[i] = true
+				queue = append(queue, i)
 			}
 		}
 	}
-	return false
+	return marked
 }
 
-// needsBucket reports whether some answer of the flag can depend on a hash.
-func (f *Flag) needsBucket() bool {
-	fixed := false // the first variant with a share has all of it
-	hashed := false
-	sum := 0.0
-	for _, v := range f.Variants {
-		if v.Rollout > 0 && !fixed && !hashed {
-			fixed, hashed = v.Rollout >= 100, v.Rollout < 100
-		}
-		sum += v.Rollout
-	}
-	for _, c := range f.Conditions {
-		if c.Rollout != nil && *c.Rollout > 0 && *c.Rollout < 100 {
-			return true
-		}
-		pinned := slices.ContainsFunc(f.Variants, func(v Variant) bool { return c.Variant != "" && v.Key == c.Variant })
-		if hashed && !pinned {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *payloadBuilder) target(prop *Property) int {
-	if prop.Chain == nil {
-		if id, err := strconv.ParseInt(prop.Key, 10, 64); err == nil {
-			if i, ok := p.byID[id]; ok {
-				return i
-			}
-		}
-	}
-	if i, ok := p.byKey[prop.Key]; ok {
-		return i
-	}
-	return -1
+// target is the flag that a dependency means, false when an SDK cannot know it.
+func (p *payloadBuilder) target(prop *Property) (int32, bool) {
+	i, ok := p.set.findFlag(prop)
+	return i, ok && p.served(i)
 }
 
 // chains names the flags that each dependency of a record depends on, and turns
@@ -204,14 +183,14 @@ func (p *payloadBuilder) chains(record map[string]any) {
 	newGroups := make([]any, len(groups))
 	for i, g := range groups {
 		group, _ := g.(map[string]any)
-		newGroups[i] = p.chainGroup(group, record["key"].(string))
+		newGroups[i] = p.chainGroup(group)
 	}
 	newFilters := cloneMap(filters)
 	newFilters["groups"] = newGroups
 	record["filters"] = newFilters
 }
 
-func (p *payloadBuilder) chainGroup(group map[string]any, owner string) any {
+func (p *payloadBuilder) chainGroup(group map[string]any) any {
 	props, _ := group["properties"].([]any)
 	var out []any
 	for i, v := range props {
@@ -222,12 +201,17 @@ func (p *payloadBuilder) chainGroup(group map[string]any, owner string) any {
 		if out == nil {
 			out = slices.Clone(props)
 		}
-		parsed := parseProperty(&node{value: prop})
+		// Of a record only this much is sure, whether it was read or made.
+		var meant Property
+		meant.Key, _ = prop["key"].(string)
+		if _, chained := prop["dependency_chain"]; chained {
+			meant.Chain = []string{}
+		}
 		chain := []string{}
 		changed := cloneMap(prop)
-		if target := p.target(&parsed); target >= 0 {
+		if target, ok := p.target(&meant); ok {
 			changed["key"] = p.d.Flags[target].Key
-			chain = p.chain(target, owner)
+			chain = p.chain(target)
 		}
 		changed["dependency_chain"] = chain
 		out[i] = changed
@@ -240,134 +224,51 @@ func (p *payloadBuilder) chainGroup(group map[string]any, owner string) any {
 	return changed
 }
 
+// maxChain is how many flags a dependency chain may name. Beyond it the chain is
+// left empty, so that SDKs ask the server: chains repeat what they have in
+// common, so without a limit flags in a row would cost the square of their
+// number.
+const maxChain = 1000
+
 // chain lists what has to be decided before and with a flag, dependencies
-// first; empty when it leads back to the owner or to a flag that is not there.
-func (p *payloadBuilder) chain(target int, owner string) []string {
-	order := []string{}
-	state := map[int]int{} // 1 on the way, 2 done
-	var visit func(i int) bool
-	visit = func(i int) bool {
-		f := &p.d.Flags[i]
-		if f.Key == owner || state[i] == 1 {
-			return false
-		}
-		if state[i] == 2 {
-			return true
-		}
-		state[i] = 1
-		for _, c := range f.Conditions {
-			for j := range c.Properties {
-				if c.Properties[j].Type != FlagProperty {
-					continue
-				}
-				next := p.target(&c.Properties[j])
-				if next < 0 || !visit(next) {
-					return false
-				}
-			}
-		}
-		state[i] = 2
-		order = append(order, f.Key)
-		return true
+// first; empty when it leads back to itself, to a flag that is not there, or
+// through more than maxChain flags.
+func (p *payloadBuilder) chain(i int32) []string {
+	if chain, ok := p.chained[i]; ok {
+		return chain
 	}
-	if !visit(target) {
-		return []string{}
-	}
-	return order
-}
-
-// reach notes the cohorts that a flag needs, and those they need.
-func (p *payloadBuilder) reach(f *Flag) {
+	p.chained[i] = []string{} // what whoever leads back here finds
+	f := &p.d.Flags[i]
+	order, listed := []string{}, map[string]bool{}
 	for _, c := range f.Conditions {
-		for i := range c.Properties {
-			if id, ok := c.Properties[i].Value.(int64); ok && c.Properties[i].Type == CohortProperty {
-				p.reachCohort(id)
+		for j := range c.Properties {
+			if c.Properties[j].Type != FlagProperty {
+				continue
+			}
+			next, ok := p.target(&c.Properties[j])
+			if !ok {
+				return []string{}
+			}
+			if listed[p.d.Flags[next].Key] {
+				continue
+			}
+			chain := p.chain(next)
+			if len(chain) == 0 {
+				return []string{}
+			}
+			for _, key := range chain {
+				if !listed[key] {
+					listed[key] = true
+					order = append(order, key)
+				}
+			}
+			if len(order) >= maxChain {
+				return []string{}
 			}
 		}
 	}
-}
-
-func (p *payloadBuilder) reachCohort(id int64) {
-	if p.reached[id] {
-		return
-	}
-	p.reached[id] = true
-	c, ok := p.d.Cohorts[id]
-	if ok && c.Tree != nil {
-		p.reachTree(c.Tree)
-	}
-	if ok && c.Static && !c.Deleted || !ok && slices.Contains(p.d.StaticCohorts, id) {
-		p.statics = append(p.statics, id)
-	}
-}
-
-func (p *payloadBuilder) reachTree(n *CohortNode) {
-	if n.Leaf != nil && n.Leaf.Type == CohortProperty {
-		if id, ok := n.Leaf.Value.(int64); ok {
-			p.reachCohort(id)
-		}
-	}
-	for i := range n.Children {
-		p.reachTree(&n.Children[i])
-	}
-}
-
-// cohorts are the trees that are reachable, by id. Those that SDKs could only
-// misread are left out, so that they ask the server: cohorts on a cycle (which
-// would never end), computed elsewhere, or described by nothing.
-func (p *payloadBuilder) cohorts() map[string]any {
-	slices.Sort(p.statics)
-	out := map[string]any{}
-	for id := range p.reached {
-		c, ok := p.d.Cohorts[id]
-		if !ok || c.Static || c.Deleted || c.fault != nil || c.Unsupported || c.Tree == nil || p.endless(id) {
-			continue
-		}
-		out[strconv.FormatInt(id, 10)] = c.Tree.record()
-	}
-	return out
-}
-
-// unserved are the reachable cohorts without a tree that can be served, of one
-// kind, sorted.
-func (p *payloadBuilder) unserved(kind func(*Cohort) bool) []int64 {
-	ids := []int64{}
-	for id := range p.reached {
-		c, ok := p.d.Cohorts[id]
-		if ok && !c.Static && !c.Deleted && c.fault == nil && (c.Unsupported || c.Tree == nil) && kind(&c) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// endless reports whether a cohort leads back to itself or into a cycle.
-func (p *payloadBuilder) endless(id int64) bool {
-	switch p.ends[id] {
-	case endsWell:
-		return false
-	case endsNever, endsSoon: // known, or met again on the way down
-		return true
-	}
-	p.ends[id] = endsWell
-	if t := p.d.Cohorts[id].Tree; t != nil {
-		p.ends[id] = endsSoon
-		if p.endlessTree(t) {
-			p.ends[id] = endsNever
-			return true
-		}
-		p.ends[id] = endsWell
-	}
-	return false
-}
-
-func (p *payloadBuilder) endlessTree(n *CohortNode) bool {
-	if n.Leaf != nil && n.Leaf.Type == CohortProperty {
-		id, ok := n.Leaf.Value.(int64)
-		return ok && p.endless(id)
-	}
-	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return p.endlessTree(&c) })
+	p.chained[i] = append(order, f.Key)
+	return p.chained[i]
 }
 
 type payloadFault struct {
@@ -408,8 +309,6 @@ func (d *Definitions) remoteConfig(name string) (json.RawMessage, bool) {
 
 func cloneMap(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m)+1)
-	for k, v := range m {
-		out[k] = v
-	}
+	maps.Copy(out, m)
 	return out
 }

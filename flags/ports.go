@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -119,41 +120,39 @@ type memoryPerson struct {
 }
 
 // AddPerson makes a person known under all of the ids, or adds ids and
-// properties to the person who has the first.
+// properties to the person who has the first. CreatedAt is that of the first
+// call. The maps are copied, the values in them are not.
 func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Properties, cohorts []int64, ids ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.persons == nil {
-		m.persons = map[memoryKey]*memoryPerson{}
-	}
 	if len(ids) == 0 {
 		return
+	}
+	if m.persons == nil {
+		m.persons = map[memoryKey]*memoryPerson{}
 	}
 	p := m.persons[memoryKey{project, "", truncate(ids[0])}]
 	if p == nil {
 		p = &memoryPerson{createdAt: createdAt, properties: Properties{}, overrides: map[string]string{}}
 	}
-	merged := Properties{}
-	for _, from := range []Properties{p.properties, properties} {
-		for k, v := range from {
-			merged[k] = v
-		}
-	}
-	p.properties = merged // readers keep the old map
+	merged := maps.Clone(p.properties) // readers keep the old map
+	maps.Copy(merged, properties)
+	p.properties = merged
 	p.cohorts = append(slices.Clip(p.cohorts), cohorts...)
 	for _, id := range ids {
 		m.persons[memoryKey{project, "", truncate(id)}] = p
 	}
 }
 
-// AddGroup makes a group known.
+// AddGroup makes a group known, with these properties alone. The map is copied,
+// the values in it are not.
 func (m *Memory) AddGroup(project int64, groupType, key string, properties Properties) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
 		m.groups = map[memoryKey]Properties{}
 	}
-	m.groups[memoryKey{project, groupType, key}] = properties
+	m.groups[memoryKey{project, groupType, key}] = maps.Clone(properties)
 }
 
 // Clear forgets a project's persons and groups.
@@ -180,7 +179,7 @@ func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
 		return nil, nil
 	}
 	out := &Stored{}
-	if p := m.persons[memoryKey{q.ProjectID, "", q.DistinctID}]; p != nil {
+	if p := m.persons[memoryKey{q.ProjectID, "", truncate(q.DistinctID)}]; p != nil {
 		out.Person, out.CreatedAt, out.Cohorts = p.properties, p.createdAt, p.cohorts
 	}
 	for groupType, key := range q.Groups {
@@ -201,7 +200,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 	out := map[string]string{}
 	// The person of the distinct id comes last: its rows win.
 	for _, id := range []string{anonymousID, distinctID} {
-		p := m.persons[memoryKey{project, "", id}]
+		p := m.persons[memoryKey{project, "", truncate(id)}]
 		if id == "" || p == nil {
 			continue
 		}
@@ -212,9 +211,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 				}
 			}
 		}
-		for key, kept := range p.overrides {
-			out[key] = kept
-		}
+		maps.Copy(out, p.overrides)
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -35,6 +36,8 @@ type meter struct {
 	left  int64 // of the lot, below the limit
 	spent bool  // the limit is reached
 	limit int64
+	// failures counts the times that Usage could not count.
+	failures atomic.Uint64
 }
 
 type month struct {
@@ -61,9 +64,11 @@ func newQuota(usage Usage, lot int64) *quota {
 // take spends n requests of an organization with a limit; false when there are
 // not so many left. With n = 0 it only tells whether the limit is reached.
 // Without a count the request is answered: flags must not fail because a
-// counter does.
+// counter does. Those who waited for a count that failed do not try again, so that
+// requests do not queue up behind a store that is gone.
 func (q *quota) take(ctx context.Context, organization string, limit int64, at time.Time, n int64) bool {
 	m := q.meter(organization)
+	failures := m.failures.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := monthOf(at)
@@ -74,9 +79,15 @@ func (q *quota) take(ctx context.Context, organization string, limit int64, at t
 		m.month, m.limit, m.left, m.spent = now, limit, 0, false
 	}
 	if m.left < n && !m.spent {
+		if m.failures.Load() != failures {
+			return true
+		}
 		claim := max(q.lot, n)
 		total, err := q.usage.Spend(ctx, organization, at, claim)
 		if err != nil {
+			if ctx.Err() == nil {
+				m.failures.Add(1)
+			}
 			return true
 		}
 		if over := min(total-limit, claim); over > 0 { // what lies beyond the limit is not ours

@@ -205,4 +205,5 @@ func (n *CohortNode) record() any {
 
 // MarshalJSON writes a flag as PostHog's definitions payload shows it. A flag
 // that was read is written as it was read; changes to its fields are not seen.
-func (f Flag) MarshalJSON() ([]byte, error) { return encodeJSON(f.record()), nil }
+// It fails on what JSON has no form for (see [Definitions.Payload]).
+func (f Flag) MarshalJSON() ([]byte, error) { return encodeJSON(f.record()) }

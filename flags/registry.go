@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,10 +46,17 @@ type entry struct {
 	reading chan struct{} // holds a token while somebody reads the source
 	checked atomic.Int64
 	live    atomic.Pointer[live]
+	failure atomic.Pointer[error] // of the last read that left nothing known
 }
 
-func (e *entry) fresh(now time.Time) bool {
-	return now.UnixNano()-e.checked.Load() < int64(revisionAge)
+func (e *entry) fresh(now time.Time) bool { return recent(e.checked.Load(), now) }
+
+// recent reports whether a time in nanoseconds is less than revisionAge away. It
+// may lie ahead: of a request that began later, or of a clock that was set back,
+// which must not keep an old revision for as long.
+func recent(at int64, now time.Time) bool {
+	age := now.UnixNano() - at
+	return -int64(revisionAge) < age && age < int64(revisionAge)
 }
 
 // live is a project with its compiled flags, or the news that there is none.
@@ -57,8 +65,7 @@ type live struct {
 	set     *Set
 	defs    Definitions
 	err     error
-	version uint64 // of this process, grows with every compilation
-	payload atomic.Pointer[servedPayload]
+	served  func() (servedPayload, error)
 }
 
 func newRegistry(source Source, stats *counters) *registry {
@@ -80,7 +87,7 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	shard := &r.shards[murmur3.Sum64(unsafe.Slice(unsafe.StringData(key), len(key)))%registryShards]
 	e, ok := shard.known.Get(key)
 	if !ok {
-		if at, asked := shard.unknown.Get(key); asked && now.UnixNano()-at < int64(revisionAge) {
+		if at, asked := shard.unknown.Get(key); asked && recent(at, now) {
 			return nil, ErrUnknownKey
 		}
 		e = &entry{reading: make(chan struct{}, 1)}
@@ -98,10 +105,16 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 		if old != nil {
 			return old, old.err
 		}
+		before := e.failure.Load()
 		select {
 		case e.reading <- struct{}{}:
 		case <-ctx.Done():
 			return nil, errors.Join(ErrUnavailable, ctx.Err())
+		}
+		// Those who waited for a read that failed do not each try it again.
+		if failure := e.failure.Load(); failure != before && e.live.Load() == nil {
+			<-e.reading
+			return nil, *failure
 		}
 	}
 	defer func() { <-e.reading }()
@@ -120,7 +133,12 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			e.checked.Store(now.UnixNano())
 			return old, nil
 		}
-		return nil, errors.Join(ErrUnavailable, err)
+		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
+		err = errors.Join(ErrUnavailable, err)
+		if ctx.Err() == nil { // not for the sake of one who has gone away
+			e.failure.Store(&err)
+		}
+		return nil, err
 	}
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
@@ -146,25 +164,22 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 		return keep(err)
 	}
 	d.Revision = p.Revision
-	l := &live{project: p, set: Compile(d), defs: d, version: r.stats.compilations.Add(1)}
+	l := &live{project: p, set: Compile(d), defs: d}
+	l.served = serve(&l.defs, l.set)
+	r.stats.compilations.Add(1)
 	e.live.Store(l)
 	e.checked.Store(now.UnixNano())
+	shard.known.ContainsOrAdd(strings.Clone(key), e) // it may have gone after an error, or for others
 	return l, nil
 }
 
 func (l *live) with(p Project) *live {
-	return &live{project: p, set: l.set, defs: l.defs, version: l.version}
+	return &live{project: p, set: l.set, defs: l.defs, served: l.served}
 }
 
+// sameProject compares what can change without the revision.
 func sameProject(a, b *Project) bool {
-	if len(a.QuotaLimited) != len(b.QuotaLimited) || (a.FlagLimit == nil) != (b.FlagLimit == nil) ||
-		a.FlagLimit != nil && *a.FlagLimit != *b.FlagLimit {
-		return false
-	}
-	for i := range a.QuotaLimited {
-		if a.QuotaLimited[i] != b.QuotaLimited[i] {
-			return false
-		}
-	}
-	return a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID
+	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
+	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
+		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID
 }

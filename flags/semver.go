@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// version is a semantic version. pre and build are the dotted identifiers after "-" and "+", empty when there are none.
+// version is a semantic version. pre and build are the dotted identifiers after "-" and "+", empty
+// when there are none.
 type version struct {
 	major, minor, patch uint64
 	pre, build          string
 }
 
-// parseVersion reads a version (§4.8): one leading lower-case v is removed, then blanks around it; missing minor and
-// patch are 0; zeros before a number of the core are dropped. Everything else is strict SemVer 2.0: a fourth number, a
-// number beyond 64 bits, an empty identifier or zeros before a numeric pre-release identifier are refused.
+// parseVersion reads a version (§4.8): one leading lower-case v is removed, then blanks around it;
+// missing minor and patch are 0; zeros before a number of the core are dropped. Everything else is
+// strict SemVer 2.0: a fourth number, a number beyond 64 bits, an empty identifier or zeros before
+// a numeric pre-release identifier are refused.
 func parseVersion(text string) (version, bool) {
 	core, suffix := splitCore(trimVersion(text))
 	var parts [3]uint64
@@ -41,8 +43,8 @@ func parseVersion(text string) (version, bool) {
 	return v, true
 }
 
-// compareVersion orders by SemVer precedence and then by build metadata, which counts: 1.0.0 < 1.0.0+a. The result is
-// -1, 0 or 1.
+// compareVersion orders by SemVer precedence and then by build metadata, which counts: 1.0.0 <
+// 1.0.0+a. The result is -1, 0 or 1.
 func compareVersion(a, b version) int {
 	return cmp.Or(
 		cmp.Compare(a.major, b.major),
@@ -65,8 +67,9 @@ func comparePre(a, b string) int {
 	return compareIdentifiers(a, b)
 }
 
-// compareIdentifiers compares dotted lists: numbers by value and before words, words by bytes, a longer list after its
-// own beginning. Numbers of equal value with more zeros in front come later, which only build metadata can have.
+// compareIdentifiers compares dotted lists: numbers by value and before words, words by bytes, a
+// longer list after its own beginning. Numbers of equal value with more zeros in front come later,
+// which only build metadata can have.
 func compareIdentifiers(a, b string) int {
 	for {
 		x, restA, moreA := strings.Cut(a, ".")
@@ -100,12 +103,14 @@ func compareIdentifier(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// versionRange is a list of comparators that must all hold. None at all (the text "*") means every release.
+// versionRange is a list of comparators that must all hold. None at all (the text "*") means every
+// release.
 type versionRange struct {
 	comparators []comparator
 }
 
-// comparator is one test of a range. minor and patch are absent where the text ended early or had a wildcard.
+// comparator is one test of a range. minor and patch are absent where the text ended early or had a
+// wildcard.
 type comparator struct {
 	op                 rangeOp
 	major              uint64
@@ -138,20 +143,21 @@ var rangeOps = []struct {
 // maxComparators is the longest list that the grammar accepts.
 const maxComparators = 32
 
-// parseTilde reads the filter value of semver_tilde: at least this version, below the next minor (§4.8).
+// parseTilde reads the filter value of semver_tilde: at least this version, below the next minor
+// (§4.8).
 func parseTilde(text string) (versionRange, bool) {
 	return parseRange("~" + padVersion(trimVersion(text)))
 }
 
-// parseCaret reads the filter value of semver_caret: at least this version, below the next change of the left-most part
-// that is not zero (§4.8).
+// parseCaret reads the filter value of semver_caret: at least this version, below the next change
+// of the left-most part that is not zero (§4.8).
 func parseCaret(text string) (versionRange, bool) {
 	return parseRange("^" + padVersion(trimVersion(text)))
 }
 
-// parseWildcard reads the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a star it is a caret
-// range. As in the service the text goes through the whole range grammar with x for every star, so ">=1.2, <2" works
-// too (§4.8).
+// parseWildcard reads the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a
+// star it is a caret range. As in the service the text goes through the whole range grammar with x
+// for every star, so ">=1.2, <2" works too (§4.8).
 func parseWildcard(text string) (versionRange, bool) {
 	parts := strings.Split(trimVersion(text), ".")
 	for i, p := range parts {
@@ -160,8 +166,8 @@ func parseWildcard(text string) (versionRange, bool) {
 	return parseRange(strings.ReplaceAll(strings.Join(parts, "."), "*", "x"))
 }
 
-// contains says whether v is in the range. A pre-release is only when a comparator with the same three numbers names a
-// pre-release itself.
+// contains says whether v is in the range. A pre-release is only when a comparator with the same
+// three numbers names a pre-release itself.
 func (r versionRange) contains(v version) bool {
 	for _, c := range r.comparators {
 		if !c.matches(v) {
@@ -364,7 +370,8 @@ func splitCore(s string) (core, suffix string) {
 	return s, ""
 }
 
-// padVersion gives a version text three parts and drops zeros before its numbers; what is no number stays.
+// padVersion gives a version text three parts and drops zeros before its numbers; what is no number
+// stays.
 func padVersion(s string) string {
 	core, suffix := splitCore(s)
 	parts := strings.Split(core, ".")

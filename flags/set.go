@@ -16,6 +16,7 @@ type Set struct {
 	// those on or behind a dependency cycle are not in it.
 	order   []int32
 	byKey   map[string]int32
+	byID    map[int64]int32
 	slots   []slot
 	cohorts []compiledCohort
 	zone    *time.Location
@@ -27,51 +28,16 @@ type Set struct {
 	cyclic   bool
 	minimal  bool
 	revision int64
-	devices  bool // some flag is bucketed by device
-}
-
-// Needs says which facts beyond the request could change an answer: what is
-// not needed does not have to be looked up.
-type Needs struct {
-	// Person are the person properties that conditions ask for, and those that
-	// stand in for a missing $initial_ one (§8.2), sorted.
-	Person []string
-	// CreatedAt: some condition asks when the person was first seen.
-	CreatedAt bool
-	// Located: some condition asks for a $geoip_ property.
-	Located bool
-	// GroupTypes are the group types whose stored properties matter, sorted.
-	GroupTypes []string
-	// Cohorts are the static cohorts that the definitions do not carry.
-	Cohorts []int64
-	// Continuity are the keys of active flags with experience continuity;
-	// ContinuityMatters says that the bucket of one of them decides (§8.6).
-	Continuity        []string
-	ContinuityMatters bool
-
-	asked  []string // Person without the stand-ins
-	hashed []int32  // the continuity flags whose bucket decides
-}
-
-// PersonCovered reports whether the request's properties alone answer all that
-// is asked of the person, so that no stored person has to be read (§8.1).
-func (n *Needs) PersonCovered(request Properties) bool {
-	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
-		return false
-	}
-	for _, key := range n.asked {
-		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
-			return false
-		}
-	}
-	return true
+	devices  bool            // some flag is bucketed by device
+	contexts map[string]bool // named by some flag
 }
 
 // Faults are the flags, cohorts and operands that cannot work, with their
 // places, in the order of the definitions.
 func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.faults) }
 
-// Needs says which stored facts could change an answer.
+// Needs says which stored facts could change an answer. The result is shared and
+// must not be changed.
 func (s *Set) Needs() *Needs { return &s.needs }
 
 // Len is the number of flags, inactive ones included.
@@ -129,6 +95,7 @@ const (
 	bitGrouped // flag-level aggregation is a group type
 	bitSurvey
 	bitOrdered // it is in the order of evaluation
+	bitUnknown // it fails for its format, and is false for those that depend on it (§1.10)
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }
@@ -206,6 +173,7 @@ type compiledCohort struct {
 	absent bool
 	// behavioural: it contains something that is computed from events.
 	behavioural bool
+	height      int32 // how deep the cohorts below it are nested
 	undecided   *Undecided
 }
 

@@ -24,8 +24,8 @@ type Subject struct {
 	DeviceID string
 	// Groups maps group type to group key. An empty key is no group.
 	Groups map[string]string
-	// Person and Groups' properties as the request gives them. They win over
-	// everything stored, null included.
+	// Person and GroupProperties, those by group type, are properties as the
+	// request gives them. They win over everything stored, null included.
 	Person          Properties
 	GroupProperties map[string]Properties
 
@@ -65,8 +65,8 @@ type Stored struct {
 	OverridesFailure ReasonCode
 }
 
-// Selection says which flags are to be answered. The zero value answers all
-// flags that need no particular runtime.
+// Selection says which flags are to be answered. The zero value is for all flags
+// that need no particular runtime: flags for servers or clients want Runtime.
 type Selection struct {
 	// Keys restricts the answer to these flags and what they depend on. Nil:
 	// all. Empty: none. Unknown keys are ignored.
@@ -80,7 +80,7 @@ type Selection struct {
 	SurveysOnly bool `json:"surveys_only,omitempty"`
 }
 
-// Source says where a value came from.
+// ValueSource says where a value came from.
 type ValueSource uint8
 
 // The layers of §8.1, and the three ways of not having a value.
@@ -95,8 +95,13 @@ const (
 
 var valueSources = [...]string{"none", "request", "located", "stored", "identity", "initial"}
 
-// String is the layer's name.
-func (s ValueSource) String() string { return valueSources[s] }
+// String is the layer's name, empty for a number that is none.
+func (s ValueSource) String() string {
+	if int(s) < len(valueSources) {
+		return valueSources[s]
+	}
+	return ""
+}
 
 // MarshalText writes the layer's name.
 func (s ValueSource) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

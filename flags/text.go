@@ -10,12 +10,13 @@ import (
 // maxDepth bounds the nesting of lists and objects that are read as property values.
 const maxDepth = 128
 
-// normalize turns any accepted Go value into the form the JSON decoder gives: nil, bool, string, int64, uint64 (only
-// above the int64 range), finite float64, []any, map[string]any. A value that already has that form is returned as it
-// is, without allocation. NaN and the infinities become nil, as in JSON. A float32 becomes the number that its shortest
-// decimal form names. A json.Number is read as the flags service reads that literal: integers that fit stay integers,
-// "-0" and everything else is a float. A value of any other type, or nested beyond maxDepth,
-// becomes unsupported.
+// normalize turns any accepted Go value into the form the JSON decoder gives: nil, bool, string,
+// int64, uint64 (only above the int64 range), finite float64, []any, map[string]any. A value that
+// already has that form is returned as it is, without allocation. NaN and the infinities become
+// nil, as in JSON. A float32 becomes the number that its shortest decimal form names. A json.Number
+// is read as the flags service reads that literal: integers that fit stay integers, "-0" and
+// everything else is a float. A value of any other type, or nested beyond maxDepth, becomes
+// unsupported.
 func normalize(v any) any {
 	if canonical(v, maxDepth) {
 		return v
@@ -120,7 +121,8 @@ func convert(v any, depth int) any {
 	return v
 }
 
-// unsupported stands for a value that JSON has not, or that is nested too deeply. It has no text and equals nothing.
+// unsupported stands for a value that JSON has not, or that is nested too deeply. It has no text
+// and equals nothing.
 type unsupported struct{}
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
@@ -132,7 +134,8 @@ func fromUint(u uint64) any {
 	return u
 }
 
-// widen gives the float64 that a float32 becomes on its way through JSON text: 1.1, not 1.10000002384.
+// widen gives the float64 that a float32 becomes on its way through JSON text: 1.1, not
+// 1.10000002384.
 func widen(f float32) float64 {
 	var buf [32]byte
 	wide, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], float64(f), 'g', -1, 32)), 64)
@@ -142,8 +145,9 @@ func widen(f float32) float64 {
 	return wide
 }
 
-// appendText appends the text form of v (§4.2): a string as it is, everything else as compact JSON with sorted keys. It
-// reports false, and leaves dst as it was, for a type that normalize does not accept and for nesting beyond maxDepth.
+// appendText appends the text form of v (§4.2): a string as it is, everything else as compact JSON
+// with sorted keys. It reports false, and leaves dst as it was, for a type that normalize does not
+// accept and for nesting beyond maxDepth.
 func appendText(dst []byte, v any) ([]byte, bool) {
 	if s, ok := v.(string); ok {
 		return append(dst, s...), true
@@ -224,7 +228,8 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 	return append(dst, '}'), true
 }
 
-// appendQuoted writes a JSON string with the fewest escapes: quote, backslash and the control characters below blank.
+// appendQuoted writes a JSON string with the fewest escapes: quote, backslash and the control
+// characters below blank.
 func appendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -256,9 +261,9 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// appendFloat writes the shortest digits that read back as f: plain with at least one digit after the point while the
-// decimal point stands within -5...16 places of the first digit, else with a bare exponent (1e16, 1.5e-7). Not a number
-// and the infinities are null, as they are in JSON.
+// appendFloat writes the shortest digits that read back as f: plain with at least one digit after
+// the point while the decimal point stands within -5...16 places of the first digit, else with a
+// bare exponent (1e16, 1.5e-7). Not a number and the infinities are null, as they are in JSON.
 func appendFloat(dst []byte, f float64) []byte {
 	if !finite(f) {
 		return append(dst, "null"...)

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and a capital sigma at the end
-// of a word becomes the final one. Lower-case, not case folding: ß stays ß (§4.3). Whether a sigma ends its word goes by
-// the marks that package unicode knows.
+// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and a
+// capital sigma at the end of a word becomes the final one. Lower-case, not case folding: ß stays ß
+// (§4.3). Whether a sigma ends its word goes by the marks that package unicode knows.
 func appendLower(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -71,8 +71,8 @@ func lowerRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// laterPairs are the capitals that Unicode 16 and 17 added, which the tables of package unicode may not have yet and the
-// service has.
+// laterPairs are the capitals that Unicode 16 and 17 added, which the tables of package unicode may
+// not have yet and the service has.
 var laterPairs = []struct{ from, to, add rune }{
 	{0x1C89, 0x1C89, 1},
 	{0xA7CB, 0xA7CB, 0x0264 - 0xA7CB},
@@ -86,7 +86,8 @@ var laterPairs = []struct{ from, to, add rune }{
 	{0x16EA0, 0x16EB8, 0x1B},
 }
 
-// wordBefore says whether the last rune that counts for case is a cased letter; wordAfter looks at the first.
+// wordBefore says whether the last rune that counts for case is a cased letter; wordAfter looks at
+// the first.
 func wordBefore(s string) bool {
 	for s != "" {
 		r, n := utf8.DecodeLastRuneInString(s)
@@ -145,7 +146,8 @@ func asciiLower(s string) string {
 	return s
 }
 
-// containsFold says whether s contains lowered when A-Z in s counts as a-z; lowered comes from asciiLower.
+// containsFold says whether s contains lowered when A-Z in s counts as a-z; lowered comes from
+// asciiLower.
 func containsFold(s, lowered string) bool {
 	if lowered == "" {
 		return true

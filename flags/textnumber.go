@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// number is num() of §4.5: a JSON number, or a string that is one completely. Everything else is not numeric.
+// number is num() of §4.5: a JSON number, or a string that is one completely. Everything else is
+// not numeric.
 func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:
@@ -28,8 +29,9 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// parseNumber reads a decimal float: sign, digits with an optional point, exponent, or inf, infinity, nan in any case.
-// No blanks, hexadecimal digits or underscores. A number out of range becomes infinite or zero (§4.5).
+// parseNumber reads a decimal float: sign, digits with an optional point, exponent, or inf,
+// infinity, nan in any case. No blanks, hexadecimal digits or underscores. A number out of range
+// becomes infinite or zero (§4.5).
 func parseNumber(s string) (float64, bool) {
 	rest := s
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
@@ -64,7 +66,8 @@ func parseNumber(s string) (float64, bool) {
 	return f, true
 }
 
-// literal reads a JSON number literal. It fails when the text is not one, or names a number too big for a float.
+// literal reads a JSON number literal. It fails when the text is not one, or names a number too big
+// for a float.
 func literal(s string) (any, bool) {
 	if !jsonNumber(s) {
 		return nil, false

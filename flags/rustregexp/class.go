@@ -14,7 +14,8 @@ type classItem struct {
 	folds bool // r obeys (?i) outside classes too, as hexadecimal escapes do
 }
 
-// classEscapes are the letters that have a meaning only outside classes and stand for themselves here.
+// classEscapes are the letters that have a meaning only outside classes and stand for themselves
+// here.
 var classEscapes = map[byte]rune{'b': '\b', 'B': 'B', 'A': 'A', 'z': 'z', 'k': 'k', 'K': 'K', 'G': 'G'}
 
 // asciiClasses are the names of [[:name:]].

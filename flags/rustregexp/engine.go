@@ -17,8 +17,8 @@ const (
 	maxBacktrackingText = 1 << 20 // bytes
 )
 
-// A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's goroutine
-// runs from the first backtracking match until a second after the last.
+// A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's
+// goroutine runs from the first backtracking match until a second after the last.
 func init() { regexp2.SetTimeoutCheckPeriod(clockPeriod) }
 
 // compileEngine prepares a tree for regexp2, version 2 of the module: the maintained line, and the
@@ -38,11 +38,13 @@ func compileEngine(tree *node, refs map[int]bool) (*regexp2.Regexp, error) {
 	return re, nil
 }
 
-// engineWord is \w in regexp2's syntax, in categories because that is shorter than ranges. It equals
-// wordSet: the runes that are Alphabetic and in none of these categories are the circled and squared letters.
+// engineWord is \w in regexp2's syntax, in categories because that is shorter than ranges. It
+// equals wordSet: the runes that are Alphabetic and in none of these categories are the circled and
+// squared letters.
 const engineWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200C\u200DⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉`
 
-// engineAssertions are the assertions that regexp2 lacks, by what stands to the left and to the right.
+// engineAssertions are the assertions that regexp2 lacks, by what stands to the left and to the
+// right.
 var engineAssertions = map[nodeOp]string{
 	opBoundary:      `(?:` + afterWord + notBeforeWord + `|` + notAfterWord + beforeWord + `)`,
 	opNotBoundary:   `(?:` + afterWord + beforeWord + `|` + notAfterWord + notBeforeWord + `)`,

@@ -80,7 +80,8 @@ func (p *parser) closeParen(start int) error {
 	return nil
 }
 
-// namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group of the same name hides the earlier one.
+// namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group of the same name hides the
+// earlier one.
 func (p *parser) namedGroup() (*node, error) {
 	start := p.pos
 	p.pos++
@@ -152,7 +153,8 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 	return &node{op: opBackref, group: group, fold: p.flags.fold}, nil
 }
 
-// condition reads what follows "(?(": a reference to a group or an expression, then one or two branches.
+// condition reads what follows "(?(": a reference to a group or an expression, then one or two
+// branches.
 func (p *parser) condition() (*node, error) {
 	start := p.pos
 	if p.atEnd() {

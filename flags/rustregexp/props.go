@@ -104,7 +104,8 @@ var categories = sync.OnceValue(func() map[string]*unicode.RangeTable {
 	return tables
 })
 
-// scriptSet returns a script ("sc") or its extension ("scx") by its long name or its four-letter code.
+// scriptSet returns a script ("sc") or its extension ("scx") by its long name or its four-letter
+// code.
 func scriptSet(property, loose string) (runeSet, error) {
 	canonical, long := scripts()[loose]
 	if long && property == "sc" {

@@ -23,8 +23,8 @@ const (
 	Timeout               // undecided within the limits; counts as no match for regex and not_regex alike
 )
 
-// Pattern is a compiled filter value of the operators regex and not_regex: Rust syntax, as the crate
-// fancy_regex reads it (§4.5 "Regex engine"). It is safe for concurrent use.
+// Pattern is a compiled filter value of the operators regex and not_regex: Rust syntax, as the
+// crate fancy_regex reads it (§4.5 "Regex engine"). It is safe for concurrent use.
 //
 // Patterns run on package regexp, in time linear in the text and without allocating. What that
 // cannot do (look-around, back-references, atomic groups, conditions, one-sided word boundaries)
@@ -43,8 +43,8 @@ var timedOutPatterns atomic.Uint64
 // Timeouts returns how many searches of this process ended as Timeout.
 func Timeouts() uint64 { return timedOutPatterns.Load() }
 
-// Compile prepares a pattern. An error says what is wrong and at which byte of the pattern:
-// bad syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, or a compiled
+// Compile prepares a pattern. An error says what is wrong and at which byte of the pattern: bad
+// syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, or a compiled
 // size above about 10 MiB (the limits of fancy_regex, but for the length).
 func Compile(rust string) (*Pattern, error) {
 	if len(rust) > maxLength {

@@ -11,7 +11,7 @@ import (
 // This file reads patterns with the grammar of the Rust crate fancy_regex 0.17, which PostHog's
 // flags service uses, and the flag (?R), which release 0.18 took over from the crate regex. Bracket
 // classes follow the crate regex-syntax 0.8, to which fancy_regex hands them. Groups are in
-// patterngroup.go, escapes in patternescape.go, bracket classes in patternclass.go.
+// group.go, escapes in escape.go, bracket classes in class.go.
 
 // maxGroups is how deep groups may nest (fancy_regex refuses the 64th level).
 const maxGroups = 63

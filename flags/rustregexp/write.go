@@ -112,7 +112,8 @@ func (w *writer) counts(lo, hi int) {
 	}
 }
 
-// joined returns the ranges of a set without the gap that surrogates, which no text has, leave in it.
+// joined returns the ranges of a set without the gap that surrogates, which no text has, leave in
+// it.
 func joined(set runeSet) runeSet {
 	for i := 1; i < len(set); i++ {
 		if set[i-1].hi == firstSurrogate-1 && set[i].lo == lastSurrogate+1 {
@@ -174,7 +175,8 @@ func writeLinear(w *writer, n *node) {
 	}
 }
 
-// linearRepeat writes a repetition; counts beyond what package regexp takes are written out piece by piece.
+// linearRepeat writes a repetition; counts beyond what package regexp takes are written out piece
+// by piece.
 func (w *writer) linearRepeat(n *node) {
 	sub := n.subs[0]
 	step := maxLinearCount / sub.counted

@@ -1,0 +1,171 @@
+package flags
+
+import "strconv"
+
+// This file compiles the requirements of conditions.
+
+func (c *compiler) place(condition, property int) string {
+	s := ".filters.groups[" + strconv.Itoa(condition) + "]"
+	if property >= 0 {
+		s += ".properties[" + strconv.Itoa(property) + "]"
+	}
+	return s
+}
+
+// filter compiles one requirement of a flag's condition. False means that the
+// flag has become a failure.
+func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filter) bool {
+	p := &f.Conditions[j].Properties[k]
+	kind := p.Type
+	if kind == "" { // older records do not say
+		kind = PersonProperty
+		if cond.grouped {
+			kind = GroupProperty
+		}
+	}
+	name := p.Operator.orDefault(kind)
+	op := operators[name]
+	failure := func(member, problem string) bool {
+		c.report(FlagDataParsingError, c.place(j, k)+member, problem)
+		c.set.flags[c.flag].failure = FlagDataParsingError
+		return false
+	}
+	if op == nil {
+		return failure(".operator", "unknown operator "+quote(string(p.Operator)))
+	}
+	out.operator = op
+	switch kind {
+	case PersonProperty, PersonMetadata, GroupProperty:
+		problem := c.property(p, kind, cond.group, op, out)
+		if problem != "" {
+			c.report(NoReason, c.place(j, k)+".value", string(name)+" never matches here: "+problem)
+		}
+	case CohortProperty:
+		id, ok := p.cohortID()
+		if !ok {
+			c.report(CohortFiltersParsingError, c.place(j, k)+".value", "must be the id of a cohort as a whole number")
+			*out = filter{kind: filterCohort, target: c.badCohort(), operator: op}
+			return true
+		}
+		c.cohortFilter(id, op, out)
+		if out.kind == filterNever {
+			c.report(NoReason, c.place(j, k)+".operator", string(name)+" never matches a cohort, use in or not_in")
+		} else if code := c.set.cohorts[out.target].failure; code != NoReason {
+			c.report(code, c.place(j, k)+".value", "cohort "+strconv.FormatInt(id, 10)+": "+cohortProblems[code])
+		}
+	case FlagProperty:
+		if problem := c.flagFilter(p, op, out); problem != "" {
+			c.report(NoReason, c.place(j, k), problem)
+		}
+	default:
+		return failure(".type", "unknown type of property "+quote(string(p.Type)))
+	}
+	return true
+}
+
+var cohortProblems = map[ReasonCode]string{
+	CohortNotFound:            "does not exist",
+	CohortCycle:               "depends on itself",
+	CohortFiltersParsingError: "cannot be read",
+}
+
+// property compiles a comparison of a person's or group's property. The result
+// tells why it can never match, empty when it can.
+func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, out *filter) (problem string) {
+	*out = filter{kind: filterNever, operator: op, want: p.Key}
+	if op.only != "" {
+		return "the operator is for " + string(op.only) + " filters"
+	}
+	if !p.hasValue() && !op.valueless {
+		return "there is no value to compare with"
+	}
+	matcher, problem := op.compile(c, normalize(p.Value))
+	missing := op.missing
+	if matcher == nil {
+		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue
+		if !missing { // neither what is there nor what is missing can match
+			return problem
+		}
+	}
+	switch kind {
+	case GroupProperty:
+		if p.GroupType != nil {
+			group = c.d.GroupTypes[*p.GroupType]
+		}
+		out.target = c.slot(slotGroup, group, p.Key)
+	case PersonMetadata:
+		out.target = c.slot(slotCreatedAt, "", p.Key)
+	default:
+		out.target = c.slot(slotPerson, "", p.Key)
+	}
+	out.matcher, out.negated, out.missing, out.kind = matcher, op.negated, missing, filterProperty
+	return problem
+}
+
+// slot finds or makes the slot of a fact.
+func (c *compiler) slot(kind slotKind, group, key string) int32 {
+	k := slotKey{kind, group, key}
+	if i, ok := c.slotIndex[k]; ok {
+		return i
+	}
+	s := slot{kind: kind, key: key, groupType: group}
+	switch kind {
+	case slotPerson:
+		s.located, s.distinct, s.initial = locatedKeys[key], key == "distinct_id", initialOf[key]
+		s.undecided = &Undecided{"person property", key}
+	case slotGroup:
+		s.undecided = &Undecided{"group property", key}
+	case slotCreatedAt:
+		s.undecided = &Undecided{"person metadata", key}
+	}
+	i := int32(len(c.set.slots))
+	c.set.slots = append(c.set.slots, s)
+	c.slotIndex[k] = i
+	return i
+}
+
+// flagFilter compiles a dependency on another flag (§6, decision 3).
+func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
+	*out = filter{kind: filterNever, operator: op, want: p.Key}
+	target, found := c.set.findFlag(p)
+	if found {
+		c.direct[c.flag] = append(c.direct[c.flag], target)
+	} else {
+		c.direct[c.flag] = append(c.direct[c.flag], -1)
+	}
+	out.target = target
+	if op.name != FlagEvaluatesTo {
+		return "only flag_evaluates_to matches a flag"
+	}
+	out.want = ""
+	switch v := p.Value.(type) {
+	case bool:
+		out.wantOn, out.wantOff = v, !v
+	case string:
+		out.want = v
+	default:
+		return "a flag evaluates to true, false or the name of a variant"
+	}
+	out.kind = filterFlag
+	if !found {
+		return "there is no flag " + quote(p.Key) + ": the flag is answered with missing_dependency"
+	}
+	return ""
+}
+
+// findFlag resolves the flag that a dependency names: by key where a
+// dependency chain stands beside it, else by id and then by key.
+func (s *Set) findFlag(p *Property) (int32, bool) {
+	if p.Chain == nil {
+		if id, err := strconv.ParseInt(p.Key, 10, 64); err == nil {
+			if i, ok := s.byID[id]; ok {
+				return i, true
+			}
+		}
+	}
+	i, ok := s.byKey[p.Key]
+	if !ok {
+		return -1, false
+	}
+	return i, true
+}

@@ -1,0 +1,121 @@
+package flags
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// This file compiles a flag without its requirements.
+
+// settings compiles everything of a flag but its conditions.
+func (c *compiler) settings(f *Flag, out *compiledFlag) {
+	set := func(on bool, bit flagBits) {
+		if on {
+			out.bits |= bit
+		}
+	}
+	set(f.EarlyExit, bitEarlyExit)
+	set(f.DeviceBucketing, bitDevice)
+	c.set.devices = c.set.devices || f.DeviceBucketing
+	set(f.Continuity && f.Group == nil && !f.DeviceBucketing, bitContinuity)
+	set(f.Hash == Murmur3 || f.Hash == "" && c.d.BucketingHash == Murmur3, bitMurmur3)
+	set(f.HasExperiment, bitExperiment)
+	set(f.ContextsAll, bitContextsAll)
+	set(f.Group != nil, bitGrouped)
+	set(strings.HasPrefix(f.Key, surveyPrefix), bitSurvey)
+	switch f.Runtime {
+	case "server":
+		out.runtime = runtimeServer
+	case "client":
+		out.runtime = runtimeClient
+	}
+	out.contexts = f.Contexts
+	for _, context := range f.Contexts {
+		c.set.contexts[context] = true
+	}
+	if f.Group != nil {
+		out.group = c.d.GroupTypes[*f.Group]
+	}
+	if f.Enrollment {
+		out.enrollment = c.slot(slotPerson, "", enrollmentPrefix+f.Key)
+	}
+	out.payload = f.Payloads["true"]
+	c.variants(f, out)
+	if h := f.Holdout; h != nil {
+		variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
+		p := min(max(h.Exclusion, 0), 100)
+		out.holdout = &compiledHoldout{variant: variant, share: share(p), everyone: p == 100, payload: f.Payloads[variant]}
+	}
+}
+
+// variants adds up the shares one after another, as float64 (§2.2).
+func (c *compiler) variants(f *Flag, out *compiledFlag) {
+	out.fixed, c.variant = noVariant, nil
+	if len(f.Variants) == 0 {
+		return
+	}
+	c.checkVariants(f)
+	out.variants = make([]compiledVariant, len(f.Variants))
+	sum, first := 0.0, -1
+	for i, v := range f.Variants {
+		sum += share(v.Rollout)
+		out.variants[i] = compiledVariant{key: v.Key, below: sum, payload: f.Payloads[v.Key]}
+		if first < 0 && sum > 0 {
+			first = i
+		}
+	}
+	switch {
+	case first < 0:
+	case out.variants[first].below >= 1:
+		out.fixed = int32(first)
+	default:
+		out.fixed = hashedVariant
+	}
+}
+
+// checkVariants notes the variants by key, and reports what the management API
+// would refuse (§1.5): it works, but hardly as it was meant.
+func (c *compiler) checkVariants(f *Flag) {
+	const place = ".filters.multivariate.variants"
+	total := 0.0
+	c.variant = make(map[string]int32, len(f.Variants))
+	for i, v := range f.Variants {
+		total += v.Rollout
+		if _, taken := c.variant[v.Key]; taken {
+			c.report(NoReason, place+"["+strconv.Itoa(i)+"].key", "the flag has two variants "+quote(v.Key))
+			continue
+		}
+		c.variant[v.Key] = int32(i)
+	}
+	if math.Abs(total-100) > 0.01 {
+		c.report(NoReason, place, "the shares add up to "+decimal(total)+" per cent, not 100")
+	}
+}
+
+func (c *compiler) condition(f *Flag, j int) *compiledCondition {
+	in := &f.Conditions[j]
+	cond := &compiledCondition{share: 1, all: true, variant: noVariant}
+	if in.Rollout != nil {
+		cond.share, cond.all = share(*in.Rollout), *in.Rollout == 100
+		if *in.Rollout < 0 || *in.Rollout > 100 {
+			c.report(NoReason, c.place(j, -1)+".rollout_percentage", "a rollout is between 0 and 100 per cent, not "+decimal(*in.Rollout))
+		}
+	}
+	if i, declared := c.variant[in.Variant]; declared && in.Variant != "" {
+		cond.variant = i
+	} else if in.Variant != "" {
+		c.report(NoReason, c.place(j, -1)+".variant", "the flag has no variant "+quote(in.Variant)+", the override is ignored")
+	}
+	group := f.Group
+	if in.Aggregation.Set {
+		group = in.Aggregation.Group
+	}
+	if group != nil {
+		cond.grouped, cond.group = true, c.d.GroupTypes[*group]
+		if cond.group == "" {
+			c.report(NoReason, c.place(j, -1), "there is no group type with the index "+strconv.Itoa(*group)+": the condition is always skipped")
+		}
+	}
+	return cond
+}

@@ -1,0 +1,120 @@
+package flags
+
+import (
+	"slices"
+	"strconv"
+)
+
+// This file chooses the cohorts of the payload.
+
+// ending is what is known of a cohort's references.
+type ending uint8
+
+const (
+	endsUnknown ending = iota
+	endsSoon           // being looked at
+	endsWell
+	endsNever
+)
+
+// reach notes the cohorts that a flag needs, and those they need.
+func (p *payloadBuilder) reach(f *Flag) {
+	for _, c := range f.Conditions {
+		for i := range c.Properties {
+			if id, ok := c.Properties[i].cohortID(); ok {
+				p.reachCohort(id)
+			}
+		}
+	}
+}
+
+func (p *payloadBuilder) reachCohort(id int64) {
+	if p.reached[id] || p.nesting == maxCohortNesting {
+		return
+	}
+	p.nesting++
+	defer func() { p.nesting-- }()
+	p.reached[id] = true
+	c, ok := p.d.Cohorts[id]
+	if ok && c.Tree != nil {
+		p.reachTree(c.Tree)
+	}
+	if ok && c.Static && !c.Deleted || !ok && p.known[id] {
+		p.statics = append(p.statics, id)
+	}
+}
+
+func (p *payloadBuilder) reachTree(n *CohortNode) {
+	if n.Leaf != nil {
+		if id, ok := n.Leaf.cohortID(); ok {
+			p.reachCohort(id)
+		}
+	}
+	for i := range n.Children {
+		p.reachTree(&n.Children[i])
+	}
+}
+
+// cohorts are the trees that are reachable, by id. Those that SDKs could only
+// misread are left out, so that they ask the server: cohorts on a cycle (which
+// would never end), computed elsewhere, or described by nothing.
+func (p *payloadBuilder) cohorts() map[string]any {
+	slices.Sort(p.statics)
+	out := map[string]any{}
+	for id := range p.reached {
+		c, ok := p.d.Cohorts[id]
+		if !ok || c.Static || c.Deleted || c.fault != nil || c.Unsupported || c.Tree == nil || p.endless(id) {
+			continue
+		}
+		out[strconv.FormatInt(id, 10)] = c.Tree.record()
+	}
+	return out
+}
+
+// unserved are the reachable cohorts without a tree that can be served, of one
+// kind, sorted.
+func (p *payloadBuilder) unserved(kind func(*Cohort) bool) []int64 {
+	ids := []int64{}
+	for id := range p.reached {
+		c, ok := p.d.Cohorts[id]
+		if ok && !c.Static && !c.Deleted && c.fault == nil && (c.Unsupported || c.Tree == nil) && kind(&c) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// endless reports whether a cohort leads back to itself, into a cycle, or deeper
+// than the server follows.
+func (p *payloadBuilder) endless(id int64) bool {
+	switch p.ends[id] {
+	case endsWell:
+		return false
+	case endsNever, endsSoon: // known, or met again on the way down
+		return true
+	}
+	if p.nesting == maxCohortNesting {
+		return true
+	}
+	p.nesting++
+	defer func() { p.nesting-- }()
+	p.ends[id] = endsWell
+	if t := p.d.Cohorts[id].Tree; t != nil {
+		p.ends[id] = endsSoon
+		if p.endlessTree(t) {
+			p.ends[id] = endsNever
+			return true
+		}
+		p.ends[id] = endsWell
+	}
+	return false
+}
+
+func (p *payloadBuilder) endlessTree(n *CohortNode) bool {
+	if n.Leaf != nil {
+		id, ok := n.Leaf.cohortID()
+		return ok && p.endless(id)
+	}
+	return slices.ContainsFunc(n.Children, func(c CohortNode) bool { return p.endlessTree(&c) })
+}
