@@ -171,3 +171,47 @@ func TestDecider_RegistryIsBounded(t *testing.T) {
 		t.Errorf("of the oldest %d keys %d were still known", bound, bound-got)
 	}
 }
+
+// street is a Source of as many projects as anybody asks for, all without flags.
+type street struct{ lookups int }
+
+func (s *street) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+	s.lookups++
+	if !strings.HasPrefix(apiKey, "phc_") {
+		return flags.Project{}, flags.ErrUnknownKey
+	}
+	return flags.Project{ID: 1, APIKey: apiKey}, nil
+}
+
+func (s *street) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	return flags.Definitions{}, nil
+}
+
+// When the registry is full, made-up keys still drive no project out of it.
+func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
+	s, now := &street{}, time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: s, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bound = 16 * 1024
+	for i := range 2 * bound { // every shard is full
+		if err := decideErr(d, fmt.Sprintf("phc_%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 * bound {
+		if err := decideErr(d, fmt.Sprintf("made-up-%d", i)); !errors.Is(err, flags.ErrUnknownKey) {
+			t.Fatal(err)
+		}
+	}
+	before := s.lookups
+	for i := 2*bound - bound/2; i < 2*bound; i++ { // asked for last, so still there
+		if err := decideErr(d, fmt.Sprintf("phc_%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.lookups - before; got != 0 {
+		t.Errorf("%d of %d projects were driven out", got, bound/2)
+	}
+}

@@ -35,22 +35,10 @@ type registry struct {
 }
 
 // registryShard keeps unknown keys apart, with the time when they were asked
-// for, and keys that are being asked for, so that a flood of made-up keys drives
-// no project out.
+// for, so that a flood of them drives no project out.
 type registryShard struct {
 	known   *lru.Cache[string, *entry]
-	asked   *lru.Cache[string, *entry]
 	unknown *lru.Cache[string, int64]
-}
-
-// settle ends the asking for a key.
-func (s *registryShard) settle(key string, e *entry, known bool) {
-	s.asked.Remove(key)
-	if known {
-		s.known.ContainsOrAdd(strings.Clone(key), e)
-	} else {
-		s.known.Remove(key)
-	}
 }
 
 // entry is one key. Its set is replaced, never changed.
@@ -85,7 +73,6 @@ func newRegistry(source Source, stats *counters) *registry {
 	for i := range r.shards {
 		r.shards[i].known, _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
 		r.shards[i].unknown, _ = lru.New[string, int64](registryKeys)
-		r.shards[i].asked, _ = lru.New[string, *entry](registryKeys)
 	}
 	return r
 }
@@ -104,7 +91,7 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 			return nil, ErrUnknownKey
 		}
 		e = &entry{reading: make(chan struct{}, 1)}
-		if old, had, _ := shard.asked.PeekOrAdd(strings.Clone(key), e); had {
+		if old, had, _ := shard.known.PeekOrAdd(strings.Clone(key), e); had {
 			e = old
 		}
 	}
@@ -146,7 +133,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			e.checked.Store(now.UnixNano())
 			return old, nil
 		}
-		shard.settle(key, e, false)
+		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
 		err = errors.Join(ErrUnavailable, err)
 		if ctx.Err() == nil { // not for the sake of one who has gone away
 			e.failure.Store(&err)
@@ -157,7 +144,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	if errors.Is(err, ErrUnknownKey) {
 		e.live.Store(&live{err: err}) // for those who wait for this entry
 		e.checked.Store(now.UnixNano())
-		shard.settle(key, e, false)
+		shard.known.Remove(key)
 		shard.unknown.Add(strings.Clone(key), now.UnixNano())
 		return nil, err
 	}
@@ -182,7 +169,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	r.stats.compilations.Add(1)
 	e.live.Store(l)
 	e.checked.Store(now.UnixNano())
-	shard.settle(key, e, true)
+	shard.known.ContainsOrAdd(strings.Clone(key), e) // it may have gone after an error, or for others
 	return l, nil
 }
 
