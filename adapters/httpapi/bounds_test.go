@@ -235,14 +235,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = res.Body.Close() }()
-	out := httptest.NewRecorder()
-	for name, values := range res.Header {
-		out.Header()[name] = values
-	}
-	out.WriteHeader(res.StatusCode)
-	_, _ = io.Copy(out, res.Body)
-	return out
+	return whole(t, res)
 }
 
 // A body that ends early, stalls until the server's ReadTimeout, or is no

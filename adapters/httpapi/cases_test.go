@@ -62,6 +62,12 @@ func exchange(t testing.TB, c *http.Client, req *http.Request) *httptest.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
+	return whole(t, res)
+}
+
+// whole keeps all of an answer and closes it.
+func whole(t testing.TB, res *http.Response) *httptest.ResponseRecorder {
+	t.Helper()
 	defer func() { _ = res.Body.Close() }()
 	out := httptest.NewRecorder()
 	for name, values := range res.Header {

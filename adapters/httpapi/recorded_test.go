@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -99,16 +98,7 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = res.Body.Close() }()
-	out := httptest.NewRecorder()
-	for name, values := range res.Header {
-		out.Header()[name] = values
-	}
-	out.WriteHeader(res.StatusCode)
-	if _, err := io.Copy(out, res.Body); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return whole(t, res)
 }
 
 // Every recorded request gets what its SDK needs (§10.4, §11).
