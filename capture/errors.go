@@ -1,0 +1,86 @@
+package capture
+
+import "errors"
+
+var (
+	// ErrUnknownKey is for tokens that belong to no project.
+	ErrUnknownKey = errors.New("capture: unknown project key")
+	// ErrUnavailable says that events cannot be stored now; nothing was accepted.
+	ErrUnavailable = errors.New("capture: events cannot be stored at the moment")
+)
+
+// Refusal is a request of which nothing is accepted, and what its sender is told.
+type Refusal struct {
+	Kind RefusalKind
+	// Code is a word for programs, Detail a sentence for people (§4.2).
+	Code, Detail string
+	// Attr is the part of the body that is wrong, empty for none.
+	Attr string
+}
+
+func (e *Refusal) Error() string { return e.Detail }
+
+// RefusalKind is whose fault a refusal is.
+type RefusalKind uint8
+
+// The kinds of refusals.
+const (
+	// Invalid bodies cannot be read, or hold nothing.
+	Invalid RefusalKind = iota
+	// Unauthorized bodies have no key, or a bad one.
+	Unauthorized
+	// TooLarge bodies or events are over a limit.
+	TooLarge
+)
+
+// DropReason says why an event of an accepted request is not stored. Every one
+// is counted (decision 15).
+type DropReason string
+
+// The reasons. Those of protocol v1 (§6.3) have its names.
+const (
+	None                  DropReason = ""
+	NotAnObject           DropReason = "not_an_object"
+	MissingEventName      DropReason = "missing_event_name"
+	EventNameTooLong      DropReason = "event_name_too_long"
+	MissingDistinctID     DropReason = "missing_distinct_id"
+	DistinctIDTooLarge    DropReason = "distinct_id_too_large"
+	InvalidUUID           DropReason = "invalid_event_uuid"
+	InvalidTimestamp      DropReason = "invalid_event_timestamp"
+	MalformedProperties   DropReason = "malformed_event_properties"
+	InvalidOptions        DropReason = "invalid_options"
+	EventTooLarge         DropReason = "event_too_large"
+	PerformanceEvent      DropReason = "dropped_performance_event"
+	CookielessOff         DropReason = "cookieless_mode_off"
+	SnapshotElsewhere     DropReason = "snapshot_belongs_to_s"
+	ClientWarning         DropReason = "client_ingestion_warning"
+	HeatmapNotKept        DropReason = "heatmaps_are_not_kept"
+	RecordingNotKept      DropReason = "recordings_are_not_kept"
+	PersonProfileNeeded   DropReason = "invalid_event_when_process_person_profile_is_false"
+	InvalidAnonDistinctID DropReason = "invalid_anon_distinct_id"
+	InvalidAlias          DropReason = "invalid_alias"
+	GroupKeyTooLong       DropReason = "group_key_too_long"
+	EventsOverQuota       DropReason = "events_over_quota"
+	ExceptionsOverQuota   DropReason = "exceptions_over_quota"
+	SurveysOverQuota      DropReason = "survey_responses_over_quota"
+	LLMEventsOverQuota    DropReason = "llm_events_over_quota"
+	Duplicate             DropReason = "duplicate"
+)
+
+// WarningType names a kind of ingestion warning (§4.5). Every DropReason but
+// the quotas and Duplicate is one too.
+type WarningType string
+
+// The warnings about events that are stored all the same.
+const (
+	WarnProcessPersonProfile WarningType = "invalid_process_person_profile"
+	WarnIllegalDistinctID    WarningType = "cannot_merge_with_illegal_distinct_id"
+	WarnAlreadyIdentified    WarningType = "cannot_merge_already_identified"
+	WarnGroupSet             WarningType = "invalid_group_set"
+	WarnPersonTooLarge       WarningType = "person_properties_size_violation"
+	WarnGroupTooLarge        WarningType = "group_properties_size_violation"
+	WarnGroupTypes           WarningType = "too_many_group_types"
+	WarnHistoricalTooYoung   WarningType = "historical_event_too_young"
+	WarnTimestamp            WarningType = "invalid_timestamp"
+	WarnUUIDTime             WarningType = "event_uuid_time_differs"
+)

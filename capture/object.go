@@ -1,0 +1,169 @@
+package capture
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Member is a member of a JSON object: its name, and its value as JSON text.
+type Member struct{ Key, Value string }
+
+// Object is a JSON object: sorted by key, each key once. Values are JSON text
+// as it was sent, so that nothing is lost on the way through. An Object is
+// never changed; what changes it makes a new one.
+type Object []Member
+
+// ParseObject reads a JSON object. Of equal keys the last one stays.
+func ParseObject(src string) (Object, error) {
+	s := scanner{src: src}
+	s.space()
+	if s.peek() != '{' {
+		s.fail("expected an object")
+		return nil, s.err()
+	}
+	members, ok := s.members(nil)
+	if !ok || !s.end() {
+		return nil, s.err()
+	}
+	return NewObject(members), nil
+}
+
+// members appends the members of the object at the present position, in order,
+// each key once: the last one's value, in the first one's place.
+func (s *scanner) members(to []Member) ([]Member, bool) {
+	first := len(to)
+	var seen uint64 // a small filter: most objects hold no key twice
+	var index map[string]int
+	ok := s.object(func(key string) bool {
+		value, ok := s.value()
+		if !ok {
+			return false
+		}
+		bit := uint64(1) << (keyHash(key) & 63)
+		if seen&bit != 0 {
+			if index == nil && len(to)-first > 64 {
+				index = make(map[string]int, 2*(len(to)-first))
+				for i := first; i < len(to); i++ {
+					index[to[i].Key] = i
+				}
+			}
+			if i := find(to, first, index, key); i >= 0 {
+				to[i].Value = value
+				return true
+			}
+		}
+		seen |= bit
+		if index != nil {
+			index[key] = len(to)
+		}
+		to = append(to, Member{key, value})
+		return true
+	})
+	return to, ok
+}
+
+func find(members []Member, first int, index map[string]int, key string) int {
+	if index != nil {
+		if i, ok := index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := first; i < len(members); i++ {
+		if members[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func keyHash(key string) uint32 {
+	h := uint32(len(key))
+	for i := 0; i < len(key); i++ {
+		h = h*31 + uint32(key[i])
+	}
+	return h ^ h>>7
+}
+
+// NewObject makes an object of members in any order; of equal keys the last
+// one stays. It takes the slice over.
+func NewObject(members []Member) Object {
+	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(a.Key, b.Key) })
+	out := members[:0]
+	for i, m := range members {
+		if i+1 < len(members) && members[i+1].Key == m.Key {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Get returns the value of a key as JSON text.
+func (o Object) Get(key string) (value string, ok bool) {
+	if i, ok := o.search(key); ok {
+		return o[i].Value, true
+	}
+	return "", false
+}
+
+func (o Object) search(key string) (int, bool) {
+	return slices.BinarySearchFunc(o, key, func(m Member, key string) int { return cmp.Compare(m.Key, key) })
+}
+
+// Text returns the value of a key that is a string.
+func (o Object) Text(key string) (string, bool) {
+	value, _ := o.Get(key)
+	return text(value)
+}
+
+// AppendJSON appends the object as JSON text.
+func (o Object) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, m := range o {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendQuoted(dst, m.Key)
+		dst = append(dst, ':')
+		dst = append(dst, m.Value...)
+	}
+	return append(dst, '}')
+}
+
+// String is the object as JSON text.
+func (o Object) String() string { return string(o.AppendJSON(make([]byte, 0, o.size()))) }
+
+// size is about how long the JSON text is.
+func (o Object) size() int {
+	n := 2
+	for _, m := range o {
+		n += len(m.Key) + len(m.Value) + 4
+	}
+	return n
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
+
+// clone copies the object into memory of its own, so that it does not keep the
+// request alive from which it was cut.
+func (o Object) clone() Object {
+	var b strings.Builder
+	n := 0
+	for _, m := range o {
+		n += len(m.Key) + len(m.Value)
+	}
+	b.Grow(n)
+	for _, m := range o {
+		b.WriteString(m.Key)
+		b.WriteString(m.Value)
+	}
+	all, out := b.String(), make(Object, len(o))
+	for i, m := range o {
+		out[i] = Member{all[:len(m.Key)], all[len(m.Key) : len(m.Key)+len(m.Value)]}
+		all = all[len(m.Key)+len(m.Value):]
+	}
+	return out
+}
