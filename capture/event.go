@@ -74,9 +74,8 @@ type Event struct {
 	// (§9.4). What is copied from the event (§9.5) and located (§12.1) is in them.
 	Set, SetOnce Object
 	Unset        []string
-	// Other is the second distinct id of a merge: $anon_distinct_id or alias. It
-	// counts when HasOther is set. An empty one, or one that is null, is told by
-	// OtherNull.
+	// Other is the second distinct id of a merge, $anon_distinct_id or alias, as it
+	// was sent. It counts when HasOther is set.
 	Other    string
 	HasOther bool
 	// Groups are the groups of $groups in the order of the event.

@@ -2,8 +2,16 @@ package capture
 
 import (
 	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
+	"unicode/utf8"
 )
+
+// MaxEvent is the longest JSON text of one event, in bytes (§4.6).
+const MaxEvent = 1_000_000
 
 // IntakeConfig says what an Intake stands on. Keys and Into are required.
 type IntakeConfig struct {
@@ -11,18 +19,36 @@ type IntakeConfig struct {
 	Into Appender
 	// Locator: nil means that addresses are not located.
 	Locator Locator
-	// Usage: nil means that no counts are known from before the start.
+	// Usage: nil means that counts begin with zero at the start.
 	Usage UsageReader
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
 }
 
 // Intake judges what comes in: it finds the project, makes events of items,
-// counts what is dropped, and has the rest recorded.
-type Intake struct{ config IntakeConfig }
+// counts what is dropped, and has the rest recorded. It is safe for any number
+// of goroutines.
+type Intake struct {
+	config   IntakeConfig
+	projects *projects
+	meters   *meters
+	seen     *seenNames
+	said     *once
+	stats    intakeCounters
+}
 
-// NewIntake makes an Intake.
-func NewIntake(c IntakeConfig) *Intake { return &Intake{c} }
+// NewIntake makes an Intake. It fails without Keys or Into.
+func NewIntake(c IntakeConfig) (*Intake, error) {
+	if c.Keys == nil || c.Into == nil {
+		return nil, errors.New("capture: an Intake needs Keys and somewhere to record into")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	i := &Intake{config: c, projects: newProjects(c.Keys), meters: newMeters(c.Usage), seen: newSeenNames(), said: newOnce()}
+	i.stats.init()
+	return i, nil
+}
 
 // Receipt is the answer to an accepted submission.
 type Receipt struct {
@@ -37,5 +63,178 @@ type Receipt struct {
 // Accept takes a submission in. It returns when its events are durable, or with
 // a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted.
 func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receipt, error) {
-	return Receipt{}, ErrUnavailable
+	token, err := s.Token()
+	if err != nil {
+		return Receipt{}, err
+	}
+	now := i.now(from)
+	project, err := i.projects.get(ctx, token, now)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := checkItems(s); err != nil {
+		return Receipt{}, err
+	}
+	receipt, batch, charges := i.prepare(ctx, s, &project, from, now)
+	if len(batch.Events)+len(batch.Warnings) > 0 {
+		if err := i.config.Into.Append(ctx, batch); err != nil {
+			charges.refund()
+			return Receipt{}, unavailable(err)
+		}
+		for _, seen := range batch.Seen {
+			i.seen.mark(seen)
+		}
+	}
+	i.stats.count(&receipt)
+	return receipt, nil
+}
+
+// now is when a request came in, in the precision that is stored.
+func (i *Intake) now(from Origin) time.Time {
+	now := from.ReceivedAt
+	if now.IsZero() {
+		now = i.config.Now()
+	}
+	return now.UTC().Truncate(time.Microsecond)
+}
+
+// checkItems finds what refuses a whole submission.
+func checkItems(s *Submission) error {
+	for n := range s.Items {
+		it := &s.Items[n]
+		if it.Size > MaxEvent && len(s.Items) == 1 {
+			return &Refusal{Kind: TooLarge, Code: "payload_too_large",
+				Detail: fmt.Sprintf("maximum event size exceeded: the event has %d bytes, %d are allowed", it.Size, MaxEvent)}
+		}
+		if it.Fault == None && cookielessFault(it) {
+			return &Refusal{Kind: Invalid, Code: "invalid_payload", Attr: "$cookieless_mode",
+				Detail: fmt.Sprintf("event submitted with invalid cookieless mode: true or false is wanted (event %d)", n)}
+		}
+	}
+	return nil
+}
+
+// prepare makes events of the items of a submission.
+func (i *Intake) prepare(ctx context.Context, s *Submission, project *Project, from Origin, now time.Time) (Receipt, *Batch, *charges) {
+	batch := &Batch{ProjectID: project.ID, Events: make([]Event, 0, len(s.Items))}
+	receipt := Receipt{Results: make([]DropReason, len(s.Items))}
+	charges := &charges{meters: i.meters, project: project, at: now}
+	p := preparer{
+		project: project, ip: from.IP, now: now, sentAt: s.SentAt, historical: s.Historical, v1: s.V1,
+		locator: i.config.Locator, random: random, seen: i.seen,
+	}
+	size := 0
+	for n := range s.Items {
+		size += s.Items[n].Size
+	}
+	p.buf = make([]byte, 0, size+size/8+64*len(s.Items)) // about what will be stored
+	for n := range s.Items {
+		it := &s.Items[n]
+		reason := it.Fault
+		if reason == None && it.Size > MaxEvent {
+			reason = EventTooLarge
+		}
+		if reason == None {
+			reason = p.prepare(it, batch)
+		}
+		if reason == None && !batch.Events[len(batch.Events)-1].Historical {
+			// What belongs to a migration is not charged (§13.1).
+			if resource := resourceOf(it); !charges.take(ctx, resource) {
+				batch.Events = batch.Events[:len(batch.Events)-1]
+				reason = overQuota(resource)
+				if !slices.Contains(receipt.QuotaLimited, resource) {
+					receipt.QuotaLimited = append(receipt.QuotaLimited, resource)
+				}
+			}
+		}
+		receipt.Results[n] = reason
+		if reason == None {
+			receipt.Accepted++
+		} else if warns(reason) {
+			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, At: now})
+		}
+	}
+	batch.Usage = charges.usage()
+	return receipt, batch, charges
+}
+
+// quiet reasons are counted and keep no warning: quotas, which are told
+// elsewhere, what §3.7 discards silently, and what has left a warning of its
+// own.
+var quiet = []DropReason{
+	EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota, Duplicate, PerformanceEvent, ClientWarning,
+}
+
+func warns(r DropReason) bool { return !slices.Contains(quiet, r) }
+
+const (
+	// batchWarnings is how many distinct ids one batch may leave warnings for; more
+	// are added up without an id.
+	batchWarnings = 100
+	// warningID is how much of a distinct id a warning keeps, in bytes.
+	warningID = 64
+)
+
+// warn adds a warning, or adds it to one like it.
+func (b *Batch) warn(w Warning) {
+	w.ProjectID, w.Count = b.ProjectID, max(w.Count, 1)
+	w.DistinctID = cutBytes(w.DistinctID, warningID)
+	if len(b.Warnings) >= batchWarnings {
+		w.DistinctID, w.EventUUID = "", UUID{}
+	}
+	for n := range b.Warnings {
+		if old := &b.Warnings[n]; old.Type == w.Type && old.DistinctID == w.DistinctID {
+			old.Count += w.Count
+			old.EventUUID, old.At = w.EventUUID, w.At
+			return
+		}
+	}
+	b.Warnings = append(b.Warnings, w)
+}
+
+// cutBytes is the beginning of s, whole characters of at most n bytes.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Recording answers for a body of session recordings, of which nothing is kept
+// (§7): it is counted, and a warning says so. limited is true when the project's
+// recordings are paused or its quota is spent. The errors are those of Accept.
+func (i *Intake) Recording(ctx context.Context, token string, items int) (limited bool, err error) {
+	now := i.now(Origin{})
+	project, err := i.projects.get(ctx, token, now)
+	if err != nil {
+		return false, err
+	}
+	i.stats.dropped(RecordingNotKept, items)
+	limit, has := project.Limits[ResourceRecordings]
+	if slices.Contains(project.Paused, ResourceRecordings) || has && limit == 0 {
+		return true, nil
+	}
+	if i.said.again(project.ID, now) {
+		batch := &Batch{ProjectID: project.ID}
+		batch.warn(Warning{Type: WarningType(RecordingNotKept), At: now, Detail: "session recordings are accepted and not stored"})
+		if err := i.config.Into.Append(ctx, batch); err != nil {
+			return false, unavailable(err)
+		}
+	}
+	return false, nil
+}
+
+func unavailable(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func random() (b [10]byte) {
+	_, _ = crand.Read(b[:]) // never fails
+	return b
 }

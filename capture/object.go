@@ -30,7 +30,8 @@ func ParseObject(src string) (Object, error) {
 }
 
 // members appends the members of the object at the present position, in order,
-// each key once: the last one's value, in the first one's place.
+// each key once: the last one's value, in the first one's place. Those beyond
+// the limit are left out, but for what says whose the event is.
 func (s *scanner) members(to []Member) ([]Member, bool) {
 	first := len(to)
 	var seen uint64 // a small filter: most objects hold no key twice
@@ -39,6 +40,9 @@ func (s *scanner) members(to []Member) ([]Member, bool) {
 		value, ok := s.value()
 		if !ok {
 			return false
+		}
+		if s.limit > 0 && s.pos > s.limit && key != "token" && key != "distinct_id" {
+			return true
 		}
 		bit := uint64(1) << (keyHash(key) & 63)
 		if seen&bit != 0 {

@@ -2,7 +2,11 @@ package capture
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Batch is what one request asks to be recorded, all of one project.
@@ -12,40 +16,356 @@ type Batch struct {
 	Seen      []Seen
 	Warnings  []Warning
 	Usage     []Usage
-	// Size is about how many bytes the batch holds.
-	Size int
 }
 
 // Appender takes batches and returns when they are durable, with ErrUnavailable
-// when they are not and will not be.
+// when they are not.
 type Appender interface {
 	Append(ctx context.Context, b *Batch) error
 }
 
+// Defaults of RecorderConfig.
+const (
+	DefaultCommitEvents = 2000
+	DefaultWaiting      = 4096
+	DefaultPatience     = 20 * time.Second
+)
+
 // RecorderConfig says where a Recorder writes. Only Ledger is required.
 type RecorderConfig struct {
 	Ledger Ledger
+	// CommitEvents is at about how many events a commit is full,
+	// DefaultCommitEvents when zero. A larger batch is a commit of its own.
+	CommitEvents int
+	// Waiting is how many batches may wait, DefaultWaiting when zero. One more is
+	// ErrUnavailable at once.
+	Waiting int
+	// Patience is how long a batch may take until it is durable, DefaultPatience
+	// when zero. After that its sender is told ErrUnavailable; if its commit was
+	// under way by then it may still succeed.
+	Patience time.Duration
+	// Remembered bounds what is remembered of people, in bytes, if the ledger is
+	// Alone. DefaultRemembered when zero.
+	Remembered int
+	// OnFailure is told about failed commits, from the goroutine that writes. Nil:
+	// nobody is told.
+	OnFailure func(error)
 }
 
-// Recorder records batches: all that wait share one transaction (group commit).
+// Recorder records batches. All that wait share one commit, which holds the
+// events and every change that they make to people and groups (decision 13);
+// while it is written the next ones gather.
 type Recorder struct {
 	config RecorderConfig
+	queue  chan *pending
+	jobs   chan *job
+	memory *memory // nil where others write too
 	stats  recorderCounters
+
+	closing chan struct{}
+	closed  chan struct{}
+	once    sync.Once
 }
 
-type recorderCounters struct{ commits atomic.Uint64 }
+// pending is a batch that waits.
+type pending struct {
+	batch *Batch
+	done  chan error // of room for one, so that nobody waits to answer
+	state atomic.Int32
+}
+
+// The states of a pending batch: it can be taken for a commit or given up, once.
+const (
+	waiting = iota
+	taken
+	givenUp
+)
+
+// job is work for a transaction of its own.
+type job struct {
+	project int64
+	work    func(Tx) error
+	done    chan error
+}
+
+// Indexer is a Ledger that builds indexes behind its commits.
+type Indexer interface {
+	// Index does a bounded piece of that work. idle says that nothing waits, so that
+	// a small piece is worth while. It reports whether there is more to do.
+	Index(ctx context.Context, idle bool) (more bool, err error)
+}
 
 // NewRecorder starts a Recorder, which runs until Close.
-func NewRecorder(c RecorderConfig) *Recorder { return &Recorder{config: c} }
-
-// Append implements Appender.
-func (r *Recorder) Append(ctx context.Context, b *Batch) error { return ErrUnavailable }
-
-// Alone runs work in a transaction of its own between the commits, for what is
-// no event: erasing a person, importing one.
-func (r *Recorder) Alone(ctx context.Context, projectID int64, work func(Tx) error) error {
-	return ErrUnavailable
+func NewRecorder(c RecorderConfig) *Recorder {
+	if c.CommitEvents <= 0 {
+		c.CommitEvents = DefaultCommitEvents
+	}
+	if c.Waiting <= 0 {
+		c.Waiting = DefaultWaiting
+	}
+	if c.Patience <= 0 {
+		c.Patience = DefaultPatience
+	}
+	if c.OnFailure == nil {
+		c.OnFailure = func(error) {}
+	}
+	r := &Recorder{
+		config: c, queue: make(chan *pending, c.Waiting), jobs: make(chan *job),
+		closing: make(chan struct{}), closed: make(chan struct{}),
+	}
+	if c.Ledger.Alone() {
+		r.memory = newMemory(c.Remembered)
+	}
+	go r.run()
+	return r
 }
 
-// Close lets what waits be recorded, then stops.
-func (r *Recorder) Close() {}
+// Append implements Appender.
+func (r *Recorder) Append(ctx context.Context, b *Batch) error {
+	p := &pending{batch: b, done: make(chan error, 1)}
+	select {
+	case <-r.closing:
+		return ErrUnavailable
+	default:
+	}
+	select {
+	case r.queue <- p:
+	default:
+		r.stats.refused.Add(1)
+		return fmt.Errorf("%w: %d requests wait already", ErrUnavailable, r.config.Waiting)
+	}
+	patience := time.NewTimer(r.config.Patience)
+	defer patience.Stop()
+	gone := ctx.Done()
+	for {
+		select {
+		case err := <-p.done:
+			return err
+		case <-gone:
+			if p.state.CompareAndSwap(waiting, givenUp) {
+				return errors.Join(ErrUnavailable, ctx.Err())
+			}
+			gone = nil // its commit is under way: the outcome is near
+		case <-patience.C:
+			p.state.CompareAndSwap(waiting, givenUp)
+			r.stats.late.Add(1)
+			return fmt.Errorf("%w: the store takes more than %s", ErrUnavailable, r.config.Patience)
+		case <-r.closed:
+			select {
+			case err := <-p.done:
+				return err
+			default:
+				return ErrUnavailable
+			}
+		}
+	}
+}
+
+// Alone runs work in a transaction of its own between the commits, for what is
+// no event, such as erasing a person. What was remembered of people is
+// forgotten.
+func (r *Recorder) Alone(ctx context.Context, projectID int64, work func(Tx) error) error {
+	j := &job{project: projectID, work: work, done: make(chan error, 1)}
+	select {
+	case r.jobs <- j:
+	case <-r.closing:
+		return ErrUnavailable
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close records what waits, then stops.
+func (r *Recorder) Close() {
+	r.once.Do(func() { close(r.closing) })
+	<-r.closed
+}
+
+func (r *Recorder) run() {
+	defer close(r.closed)
+	indexer, _ := r.config.Ledger.(Indexer)
+	more := indexer != nil // of indexing, as far as is known
+	for {
+		var idle <-chan struct{}
+		if more {
+			idle = ready
+		}
+		select {
+		case p := <-r.queue:
+			r.commit(r.gather(p))
+			if indexer != nil {
+				more = r.index(indexer, false)
+			}
+			continue
+		default:
+		}
+		select {
+		case p := <-r.queue:
+			r.commit(r.gather(p))
+			if indexer != nil {
+				r.index(indexer, false)
+				more = true
+			}
+		case j := <-r.jobs:
+			j.done <- r.alone(j)
+		case <-idle:
+			more = r.index(indexer, true)
+		case <-r.closing:
+			r.drain()
+			return
+		}
+	}
+}
+
+// ready is always ready to be received from.
+var ready = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (r *Recorder) index(i Indexer, idle bool) (more bool) {
+	more, err := i.Index(context.Background(), idle)
+	if err != nil {
+		r.config.OnFailure(fmt.Errorf("indexing events: %w", err))
+		return false // the next commit tries again
+	}
+	return more
+}
+
+// gather takes everything that waits, up to a full commit.
+func (r *Recorder) gather(first *pending) (group []*pending) {
+	events := 0
+	add := func(p *pending) {
+		if p.state.CompareAndSwap(waiting, taken) {
+			group = append(group, p)
+			events += len(p.batch.Events)
+		}
+	}
+	add(first)
+	for events < r.config.CommitEvents {
+		select {
+		case p := <-r.queue:
+			add(p)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// drain records what waits at the end.
+func (r *Recorder) drain() {
+	for {
+		select {
+		case p := <-r.queue:
+			r.commit(r.gather(p))
+		default:
+			return
+		}
+	}
+}
+
+// commit records a group and answers everybody in it. When that fails it tries
+// them one by one, so that a batch that the store cannot take does not fail
+// those beside it; some failures in a row mean that the store itself fails.
+func (r *Recorder) commit(group []*pending) {
+	if len(group) == 0 {
+		return
+	}
+	err := r.try(group)
+	if err == nil || len(group) == 1 {
+		answer(group, err)
+		return
+	}
+	const enough = 3
+	failures := 1
+	for i := range group {
+		if failures == enough {
+			answer(group[i:], err)
+			return
+		}
+		failed := r.try(group[i : i+1])
+		answer(group[i:i+1], failed)
+		if failures++; failed == nil {
+			failures = 0
+		}
+	}
+}
+
+func answer(group []*pending, err error) {
+	for _, p := range group {
+		p.done <- err
+	}
+}
+
+// try is one transaction.
+func (r *Recorder) try(group []*pending) error {
+	c := newCommit(r.memory, group)
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
+	defer cancel()
+	if err := r.config.Ledger.Commit(ctx, c.projects(), c.work); err != nil {
+		r.stats.failures.Add(1)
+		r.config.OnFailure(err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	c.remember()
+	r.stats.commits.Add(1)
+	r.stats.events.Add(uint64(c.recorded))
+	r.stats.duplicates.Add(uint64(c.duplicates))
+	r.stats.persons.Add(uint64(c.persons))
+	r.stats.merges.Add(uint64(c.merges))
+	return nil
+}
+
+func (r *Recorder) alone(j *job) error {
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
+	defer cancel()
+	err := r.config.Ledger.Commit(ctx, []int64{j.project}, j.work)
+	if r.memory != nil {
+		r.memory.clear()
+	}
+	return err
+}
+
+type recorderCounters struct {
+	commits, failures, events, duplicates, persons, merges, refused, late atomic.Uint64
+}
+
+// RecorderStats are totals since the start.
+type RecorderStats struct {
+	// Commits succeeded, Failures did not.
+	Commits, Failures uint64
+	// Events were recorded; Duplicates were there already.
+	Events, Duplicates uint64
+	// Persons were made, Merges joined two of them.
+	Persons, Merges uint64
+	// Refused batches found too many waiting, Late ones took too long.
+	Refused, Late uint64
+	// Waiting batches are in the queue now.
+	Waiting int
+	// Remembered is how many bytes of people are remembered now.
+	Remembered int
+}
+
+// Stats returns totals.
+func (r *Recorder) Stats() RecorderStats {
+	s := RecorderStats{
+		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(),
+		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),
+		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(),
+		Refused: r.stats.refused.Load(), Late: r.stats.late.Load(), Waiting: len(r.queue),
+	}
+	if r.memory != nil {
+		s.Remembered = int(r.memory.bytes.Load())
+	}
+	return s
+}
+
+var _ Appender = (*Recorder)(nil)

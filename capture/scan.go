@@ -20,6 +20,8 @@ type scanner struct {
 	src   string
 	pos   int
 	depth int
+	// limit is the position after which members keeps no more; 0: none.
+	limit int
 	fault string // empty: none
 }
 

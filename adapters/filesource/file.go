@@ -30,6 +30,8 @@ type file struct {
 	sum    [sha256.Size]byte
 	hasSum bool        // the text with this sum has been judged
 	next   *flags.File // read, but not in use yet
+	// nextText and goodText are what next and good were read from.
+	nextText, goodText []byte
 
 	good   flags.File
 	goodAt time.Time
@@ -126,7 +128,7 @@ func (f *file) look(s *Source, force bool) (news bool) {
 		f.next = nil
 		return f.refuse(s, err)
 	}
-	f.next = &parsed
+	f.next, f.nextText = &parsed, data
 	return true
 }
 
@@ -152,6 +154,7 @@ func (f *file) refuse(s *Source, err error) bool {
 // accept takes the state that was read into use.
 func (f *file) accept(now time.Time) {
 	f.good, f.goodAt, f.next = *f.next, now, nil
+	f.goodText, f.nextText = f.nextText, nil
 	f.err, f.errAt = nil, time.Time{}
 	f.loads++
 }

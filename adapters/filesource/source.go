@@ -191,6 +191,24 @@ func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok boo
 // HasKeys reports whether the files hold personal or secret keys.
 func (s *Source) HasKeys() bool { return len(s.current.Load().grants) > 0 }
 
+// Content is the state of a file that is in use, and the text it was read from.
+type Content struct {
+	Path string
+	File flags.File
+	Text []byte
+}
+
+// Contents are the files in the order of Config.Files.
+func (s *Source) Contents() []Content {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Content, len(s.files))
+	for i, f := range s.files {
+		out[i] = Content{f.path, f.good, f.goodText}
+	}
+	return out
+}
+
 // Memory knows the members of static cohorts as persons, so that there is
 // somebody to keep experience continuity for. What it has kept survives every
 // change of the files and ends with the process.

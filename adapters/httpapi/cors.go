@@ -11,10 +11,18 @@ var (
 	varyOrigin = []string{"Origin"}
 )
 
-// cors lets any page read the public answers, errors included: the origin is
-// mirrored and credentials are allowed (§9.1). It reports a preflight, which it
-// has answered.
+// cors is allowOrigin, which also answers a preflight.
 func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
+	preflight = allowOrigin(w, r)
+	if preflight {
+		w.WriteHeader(http.StatusOK)
+	}
+	return preflight
+}
+
+// allowOrigin lets any page read the public answers, errors included: the origin
+// is mirrored and credentials are allowed (§9.1). It reports a preflight.
+func allowOrigin(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	h := w.Header()
 	if len(h["Vary"]) == 0 {
 		h["Vary"] = varyOrigin // full: who adds to it makes a copy
@@ -38,6 +46,5 @@ func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	}
 	h.Set("Access-Control-Max-Age", "3600")
 	h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
-	w.WriteHeader(http.StatusOK)
 	return true
 }

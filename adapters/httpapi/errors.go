@@ -23,6 +23,8 @@ type problem struct {
 	Attr *string `json:"attr"`
 	// RetryAfter in seconds, 0 for none.
 	RetryAfter int `json:"-"`
+	// body is sent instead, where a surface has a form of its own.
+	body []byte
 }
 
 func (p *problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail }
@@ -105,7 +107,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	body, _ := json.Marshal(p) // strings marshal always
+	body := p.body
+	if body == nil {
+		body, _ = json.Marshal(p) // strings marshal always
+	}
 	s.write(w, p.Status, body)
 }
 

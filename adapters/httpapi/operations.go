@@ -8,11 +8,17 @@ import (
 
 // counters count what the adapter alone sees.
 type counters struct {
-	panics, rateLimited atomic.Uint64
+	panics, rateLimited             atomic.Uint64
+	captureRequests, captureRefused atomic.Uint64
 }
 
-func getRoot(_ *server, w http.ResponseWriter, _ *http.Request) error {
-	plain(w, "feature flags\n")
+// getRoot says what is here.
+func getRoot(s *server, w http.ResponseWriter, _ *http.Request) error {
+	text := "feature flags\n"
+	if s.Intake != nil {
+		text = "capture\n"
+	}
+	plain(w, text)
 	return nil
 }
 

@@ -27,7 +27,7 @@ const (
 	allowGet         = "GET, HEAD, OPTIONS"
 )
 
-// THE TABLE: every route. A path serves with and without a trailing slash.
+// THE TABLE: every route that is served always. A path serves with and without a trailing slash.
 var routes = []route{
 	{"/flags", methods{"POST": postFlags, "GET": getFlags, "HEAD": headJSON}, allowFlags, true},
 	{"/decide", methods{"POST": postDecide, "GET": getDecide, "HEAD": headJSON}, allowFlags, true},
@@ -45,12 +45,12 @@ type methods = map[string]handler
 
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
-	for i := range routes {
-		h := s.serve(&routes[i])
-		mux.Handle(routes[i].path, h)
-		if slashed := routes[i].path + "/"; routes[i].path != "/" {
-			mux.Handle(slashed, h)
-		}
+	s.mount(mux, routes)
+	if s.Intake != nil {
+		s.mount(mux, captureRoutes)
+	}
+	if s.History != nil {
+		s.mount(mux, s.historyRoutes(s.History, s.People))
 	}
 	if s.Metrics != nil {
 		metrics := func(s *server, w http.ResponseWriter, r *http.Request) error {
@@ -76,15 +76,28 @@ func (s *server) router() http.Handler {
 	return mux
 }
 
+func (s *server) mount(mux *chi.Mux, rows []route) {
+	for i := range rows {
+		h := s.serve(&rows[i])
+		mux.Handle(rows[i].path, h)
+		if slashed := rows[i].path + "/"; rows[i].path != "/" {
+			mux.Handle(slashed, h)
+		}
+	}
+}
+
 // serve answers a row of the table: CORS, OPTIONS and missing methods, panics,
 // errors.
 func (s *server) serve(row *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
-		if row.public && cors(w, r) {
-			return
-		}
 		h := row.methods[r.Method]
+		if row.public {
+			if preflight := allowOrigin(w, r); preflight && h == nil {
+				w.WriteHeader(http.StatusOK)
+				return
+			}
+		}
 		if h == nil {
 			w.Header().Set("Allow", row.allow)
 			if r.Method == http.MethodOptions {

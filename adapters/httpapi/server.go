@@ -1,13 +1,16 @@
 // Package httpapi serves Bunting over HTTP as PostHog's SDKs expect it: flags,
-// definitions for local evaluation, and remote configuration.
+// definitions for local evaluation, remote configuration, and the intake of
+// events.
 //
 // [New] returns an http.Handler that can be served alone or mounted in another
 // router, chi's or net/http's, with or without a path prefix. A handler here
 // decodes, calls one method of a room of ideas, and encodes; rules live there.
-// routes.go is the table of all routes, errors.go the table of all errors.
+// routes.go and capture.go have the tables of all routes, errors.go and
+// captureerrors.go those of all errors.
 //
-// Bounds: a request body (Config.MaxBody) and the depth of its JSON, the number
-// of rate-limited tokens and addresses that are remembered. How long a body may
+// Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
+// JSON, the memory of all capture bodies together (Config.Budget), the number of
+// rate-limited tokens and addresses that are remembered. How long a body may
 // take is the server's to bound (http.Server.ReadTimeout).
 package httpapi
 
@@ -23,6 +26,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 )
@@ -34,17 +38,33 @@ const DefaultMaxBody = 10 << 20
 // Config says what the handler serves. Only Decider is required.
 type Config struct {
 	Decider *flags.Decider
+	// Intake takes events in. Nil leaves the routes of capture out.
+	Intake *capture.Intake
+	// History reads back what was taken in, for keys with the scopes of each route.
+	// Nil leaves these routes out.
+	History capture.History
+	// People erases and imports people. Nil: neither can be done.
+	People PeopleAdmin
+	// Budget bounds the bodies of capture requests that are in memory at once, as
+	// sent, unpacked and decoded, in bytes. Over it a body waits for up to 2 seconds, then it
+	// is refused with 503; one that is larger than all of it is 413. DefaultBudget
+	// when zero.
+	Budget int64
+	// MaxCaptureBody bounds one body of events as it is sent, in bytes; unpacked it
+	// may have five times as many. Session recordings and protocol v1 have limits
+	// of their own (§4.6 of capture). DefaultMaxCaptureBody when zero.
+	MaxCaptureBody int64
 	// Keys knows the keys that may read definitions and remote configuration.
 	// Nil: nobody may.
 	Keys Keys
 	// TrustedProxies may speak for a client's address where that protects the
-	// server (rate limits). Nil: loopback and private networks.
+	// server (rate limits) or is stored (the $ip of events). Nil: loopback and private networks.
 	TrustedProxies []netip.Prefix
 	// StrictGeoIP locates only addresses that a trusted proxy vouches for. By
 	// default every caller may name its user's address, which changes only what
 	// that caller is told.
 	StrictGeoIP bool
-	// MaxBody bounds a request body in bytes, before and after unpacking.
+	// MaxBody bounds the body of a flags request in bytes, before and after unpacking.
 	// DefaultMaxBody when zero.
 	MaxBody int64
 	// RateLimits are off when zero.
@@ -101,6 +121,9 @@ func New(c Config) (*Handler, error) {
 	if c.MaxBody <= 0 {
 		c.MaxBody = DefaultMaxBody
 	}
+	if c.MaxCaptureBody <= 0 {
+		c.MaxCaptureBody = DefaultMaxCaptureBody
+	}
 	if c.TrustedProxies == nil {
 		c.TrustedProxies = geoip.DefaultTrusted()
 	}
@@ -110,7 +133,7 @@ func New(c Config) (*Handler, error) {
 	if c.NewID == nil {
 		c.NewID = newUUID
 	}
-	s := &server{Config: c, limits: newLimiters(c.RateLimits, c.TokenRates)}
+	s := &server{Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget)}
 	s.scratch.New = func() any { return &scratch{} }
 	return &Handler{s.router(), s}, nil
 }
@@ -121,9 +144,14 @@ type Handler struct {
 	server *server
 }
 
-// Stats returns totals since the start.
+// Stats returns totals since the start, and what is in use now.
 func (h *Handler) Stats() Stats {
-	return Stats{Panics: h.server.stats.panics.Load(), RateLimited: h.server.stats.rateLimited.Load()}
+	s := h.server
+	return Stats{
+		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),
+		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
+		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
+	}
 }
 
 // Stats are what the adapter alone sees.
@@ -132,16 +160,24 @@ type Stats struct {
 	Panics uint64
 	// RateLimited requests were over a limit, refused or only logged.
 	RateLimited uint64
+	// CaptureRequests brought events or recordings; CaptureRefused of them were
+	// answered with an error.
+	CaptureRequests, CaptureRefused uint64
+	// BudgetInUse are the bytes of Config.Budget that are taken now, BudgetRefused
+	// the bodies that waited for some in vain.
+	BudgetInUse, BudgetRefused uint64
 }
 
 type server struct {
 	Config
 	limits  *limiters
+	budget  *budget
 	scratch sync.Pool // of *scratch: the memory of one flags request
 	stats   counters
 }
 
-// clientIP is the address that limits count, by the strict reading. Garbage in
+// clientIP is the address that limits count and events keep, by the strict
+// reading. Garbage in
 // the headers counts as the peer itself.
 func (s *server) clientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -24,6 +25,9 @@ type Config struct {
 	GeoIP func() GeoIP
 	// HTTP are the totals of the HTTP surface.
 	HTTP func() HTTP
+	// Intake and Recorder are the totals of capture.
+	Intake   func() capture.IntakeStats
+	Recorder func() capture.RecorderStats
 	// Files is how the definitions files stand.
 	Files func() []File
 	// Version is the program's, for bunting_build_info. Empty: left out.
@@ -40,7 +44,11 @@ type GeoIP struct {
 }
 
 // HTTP are the totals of the HTTP surface; httpapi.Stats converts to it.
-type HTTP struct{ Panics, RateLimited uint64 }
+type HTTP struct {
+	Panics, RateLimited             uint64
+	CaptureRequests, CaptureRefused uint64
+	BudgetInUse, BudgetRefused      uint64
+}
 
 // File is how a definitions file stands.
 type File struct {
@@ -109,6 +117,28 @@ var (
 		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
 	}
+	intakeMetrics = []metric[capture.IntakeStats]{
+		row(counter, "capture_accepted_total", "Events that were durable when their sender was answered.", func(s *capture.IntakeStats) float64 { return float64(s.Accepted) }),
+	}
+	captureDropped  = prometheus.NewDesc("bunting_capture_dropped_total", "Events of accepted requests that were not stored, by reason.", []string{"reason"}, nil)
+	recorderMetrics = []metric[capture.RecorderStats]{
+		row(counter, "capture_commits_total", "Transactions that stored events.", func(s *capture.RecorderStats) float64 { return float64(s.Commits) }),
+		row(counter, "capture_commit_failures_total", "Transactions that failed and stored nothing.", func(s *capture.RecorderStats) float64 { return float64(s.Failures) }),
+		row(counter, "capture_recorded_total", "Events that were stored.", func(s *capture.RecorderStats) float64 { return float64(s.Events) }),
+		row(counter, "capture_duplicates_total", "Events that were stored before and came again.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),
+		row(counter, "capture_persons_total", "Persons that were made.", func(s *capture.RecorderStats) float64 { return float64(s.Persons) }),
+		row(counter, "capture_merges_total", "Pairs of persons that were joined.", func(s *capture.RecorderStats) float64 { return float64(s.Merges) }),
+		row(counter, "capture_refused_total", "Requests that found too many others waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Refused) }),
+		row(counter, "capture_late_total", "Requests whose events took too long to store.", func(s *capture.RecorderStats) float64 { return float64(s.Late) }),
+		row(gauge, "capture_waiting", "Requests that wait for a transaction.", func(s *capture.RecorderStats) float64 { return float64(s.Waiting) }),
+		row(gauge, "capture_remembered_bytes", "What is remembered of people.", func(s *capture.RecorderStats) float64 { return float64(s.Remembered) }),
+	}
+	captureHTTPMetrics = []metric[HTTP]{
+		row(counter, "capture_requests_total", "Requests to the paths of capture.", func(s *HTTP) float64 { return float64(s.CaptureRequests) }),
+		row(counter, "capture_requests_refused_total", "Requests to the paths of capture that were answered with an error.", func(s *HTTP) float64 { return float64(s.CaptureRefused) }),
+		row(gauge, "capture_body_bytes", "Bodies that are in memory now, as sent, unpacked and decoded.", func(s *HTTP) float64 { return float64(s.BudgetInUse) }),
+		row(counter, "capture_body_refused_total", "Requests that found too many bodies in memory.", func(s *HTTP) float64 { return float64(s.BudgetRefused) }),
+	}
 	fileMetrics = []metric[File]{
 		row(gauge, "definitions_loaded_timestamp_seconds", "When the state of the file that is in use was read.", func(f *File) float64 { return seconds(f.LoadedAt) }, "file"),
 		row(gauge, "definitions_stale", "1 when a newer state of the file could not be taken into use.", func(f *File) float64 { return boolean(f.Stale) }, "file"),
@@ -126,6 +156,12 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, flagMetrics, c.config.Flags != nil)
 	describe(out, geoMetrics, c.config.GeoIP != nil)
 	describe(out, httpMetrics, c.config.HTTP != nil)
+	describe(out, captureHTTPMetrics, c.config.HTTP != nil && c.config.Intake != nil)
+	describe(out, intakeMetrics, c.config.Intake != nil)
+	if c.config.Intake != nil {
+		out <- captureDropped
+	}
+	describe(out, recorderMetrics, c.config.Recorder != nil)
 	describe(out, fileMetrics, c.config.Files != nil)
 	if c.config.GeoIP != nil {
 		out <- geoBuilt
@@ -151,6 +187,20 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if c.config.HTTP != nil {
 		s := c.config.HTTP()
 		collect(out, httpMetrics, &s)
+		if c.config.Intake != nil {
+			collect(out, captureHTTPMetrics, &s)
+		}
+	}
+	if c.config.Intake != nil {
+		s := c.config.Intake()
+		collect(out, intakeMetrics, &s)
+		for reason, n := range s.Dropped {
+			out <- number(captureDropped, counter, float64(n), string(reason))
+		}
+	}
+	if c.config.Recorder != nil {
+		s := c.config.Recorder()
+		collect(out, recorderMetrics, &s)
 	}
 	if c.config.Files != nil {
 		files := c.config.Files()

@@ -18,14 +18,17 @@ func (s *server) banner(ctx context.Context, address net.Addr) string {
 	url := "http://" + reachable(address)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Bunting %s listens on %s\n\n", readBuild().version, url)
-	projects := s.source.Projects()
+	projects, err := s.store.Projects(ctx)
+	if err != nil {
+		s.log.Error("the projects could not be read", "error", err)
+	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "PROJECT\tID\tKEY\tFLAGS")
 	flag := ""
 	for i := range projects {
 		_, set, err := s.decider.Project(ctx, projects[i].APIKey)
 		if err != nil {
-			continue // left a file just now
+			continue // gone just now
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%d\n", projects[i].Name, projects[i].ID, projects[i].APIKey, set.Len())
 		if i == 0 {
@@ -33,6 +36,9 @@ func (s *server) banner(ctx context.Context, address net.Addr) string {
 		}
 	}
 	_ = table.Flush()
+	if s.first != nil {
+		fmt.Fprintf(&b, "\nThis is the first start. Your personal key, which is shown only now:\n\n  %s\n", s.first.PersonalKey)
+	}
 	if len(projects) > 0 {
 		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(url, projects[0].APIKey, flag))
 	}

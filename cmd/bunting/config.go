@@ -17,6 +17,9 @@ import (
 // config is what serve runs with.
 type config struct {
 	listen, data   string
+	database       string
+	retainEvents   int
+	ownerEmail     string
 	definitions    []string
 	apiKey         string
 	geoIP          string
@@ -70,8 +73,19 @@ var settings = []setting{
 		func(c *config, v []string) error { c.definitions = v; return nil }},
 	{"api-key", text, "KEY", []string{""}, "project key of a file that is a bare definitions payload, as PostHog serves it",
 		func(c *config, v []string) error { c.apiKey = v[0]; return nil }},
-	{"data", text, "DIR", []string{""}, "folder for what is stored: made and tested when given; this release stores nothing yet",
+	{"data", text, "DIR", []string{"bunting-data"}, "folder of everything that is stored, made when it is missing; one server uses it at a time",
 		func(c *config, v []string) error { c.data = v[0]; return nil }},
+	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
+		func(c *config, v []string) error { c.database = v[0]; return nil }},
+	{"owner-email", text, "ADDRESS", []string{"owner@localhost"}, "whose the first project is, when the first start makes one",
+		func(c *config, v []string) error { c.ownerEmail = v[0]; return nil }},
+	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
+		func(c *config, v []string) (err error) {
+			if c.retainEvents, err = strconv.Atoi(v[0]); err != nil || c.retainEvents < 0 {
+				return fmt.Errorf("want a number of days, 0 or more, not %q", v[0])
+			}
+			return nil
+		}},
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
 		func(c *config, v []string) error { c.geoIP = v[0]; return nil }},
 	{"geoip-strict", boolean, "", []string{"false"}, "locate only addresses that a trusted proxy vouches for, not those that any caller names",

@@ -36,13 +36,18 @@ var (
 // table says who may import whom. Arrows point down only; no adapter imports
 // another.
 var table = map[string]room{
-	"flags":               {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
-	"flags/rustregexp":    {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
-	"geoip":               {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
-	"capture":             {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management":          {pure: true, ours: []string{"flags"}},
-	"adapters/httpapi":    {ours: append([]string{"geoip"}, core...), others: []string{"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
-	"adapters/sqlstore":   {ours: core, others: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5"}},
+	"flags":            {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
+	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management":       {pure: true, ours: []string{"flags"}},
+	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
+		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
+	}},
+	"adapters/sqlstore": {ours: core, others: []string{
+		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
+		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
+	}},
 	"adapters/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go"}},
 	"adapters/sinks":      {ours: []string{"capture"}},
 	"adapters/filesource": {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
@@ -57,7 +62,7 @@ var table = map[string]room{
 	"cmd/bunting": {ours: append([]string{
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/sinks", "adapters/filesource",
 		"adapters/smtpmail", "adapters/dnstxt", "adapters/exports", "adapters/metrics", "adapters/console",
-	}, core...)},
+	}, core...), others: []string{"golang.org/x/term"}},
 }
 
 // contextFiles are the files of flags above its inner line: below it everything

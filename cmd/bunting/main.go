@@ -1,6 +1,7 @@
-// Command bunting decides feature flags: as a server that PostHog's SDKs can
-// talk to (serve), for one user without a server (eval), and as a test of
-// definitions files (check).
+// Command bunting decides feature flags and takes in events: as a server that
+// PostHog's SDKs can talk to (serve), for one user without a server (eval), as a
+// test of definitions files (check), and as a client that carries events and
+// people over (export, import).
 //
 // This package wires the rooms together and holds no rule of its own.
 package main
@@ -45,9 +46,11 @@ type command struct {
 
 // commands is the table of all commands; help is not in it because it reads it.
 var commands = []command{
-	{"serve", "answer flag requests over HTTP", (*program).serve, serveHelp},
+	{"serve", "answer flag requests and take in events over HTTP", (*program).serve, serveHelp},
 	{"eval", "decide the flags of one user, without a server", (*program).eval, evalHelp},
 	{"check", "find faults in definitions files", (*program).check, checkHelp},
+	{"export", "write events, persons and groups of a server to a file", (*program).export, exportHelp},
+	{"import", "send such a file, or one of PostHog's, to a server", (*program).importFiles, importHelp},
 	{"version", "print version and build", (*program).version, versionHelp},
 }
 

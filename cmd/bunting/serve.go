@@ -20,18 +20,22 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
 func serveHelp() string {
 	var b strings.Builder
-	b.WriteString(`Usage: bunting serve --definitions FILE [SETTINGS]
+	b.WriteString(`Usage: bunting serve [--definitions FILE] [SETTINGS]
 
-Answers flag requests over HTTP. The definitions file is read again whenever it
-changes; a bad file leaves the last good one in use. SIGTERM and SIGINT stop the
-server: requests under way have ten seconds to end; a second signal ends it at
-once.
+Answers flag requests and takes in events over HTTP. Everything is stored in one
+folder, or in PostgreSQL with --database. The definitions file is read again
+whenever it changes; a bad file leaves the last good one in use. Without one the
+first start makes a project and prints its keys, once. SIGTERM and SIGINT stop
+the server: requests under way have ten seconds to end; a second signal ends it
+at once.
 
 Settings:
 `)
@@ -54,7 +58,9 @@ the config file, and that over the default. Lists are separated by commas; in
 the config file they are arrays. Paths are relative to the working directory.
 
 Served: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
-locally, /_liveness, /_readiness, and /metrics for Prometheus.
+locally, /batch, /capture, /e, /i/v0/e and /i/v1/analytics/events for their
+events, /api/projects to read back, /_liveness, /_readiness, and /metrics for
+Prometheus.
 `)
 	return b.String()
 }
@@ -71,9 +77,6 @@ func (p *program) serve(ctx context.Context, args []string) error {
 			return err
 		}
 		return p.print(text)
-	}
-	if len(r.config.definitions) == 0 {
-		return errors.New("serve needs --definitions FILE; to try it: bunting serve --definitions testdata/demo.json")
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -95,12 +98,17 @@ func newLogger(c *config, to io.Writer) *slog.Logger {
 
 // server is the wiring of serve.
 type server struct {
-	config  *config
-	log     *slog.Logger
-	source  *filesource.Source
-	geo     *geoip.DB // nil without --geoip
-	decider *flags.Decider
-	handler *httpapi.Handler
+	config   *config
+	log      *slog.Logger
+	store    *sqlstore.Store
+	recorder *capture.Recorder
+	source   *filesource.Source     // nil without --definitions
+	first    *sqlstore.Bootstrapped // nil but at the very first start without --definitions
+	geo      *geoip.DB              // nil without --geoip
+	intake   *capture.Intake
+	decider  *flags.Decider
+	handler  *httpapi.Handler
+	applying sync.Mutex // held while files are brought into the store
 
 	address    atomic.Pointer[net.Addr] // nil until it listens
 	warnOnce   sync.Once
@@ -110,8 +118,8 @@ type server struct {
 
 // open makes all parts, from the ground up.
 func (s *server) open(ctx context.Context) (err error) {
-	if err := makeFolder(s.config.data); err != nil {
-		return fmt.Errorf("--data: %w; choose a folder that this user may write to", err)
+	if err := s.openStore(ctx); err != nil {
+		return err
 	}
 	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(ctx)) // until close
 	if path := s.config.geoIP; path != "" {
@@ -124,13 +132,14 @@ func (s *server) open(ctx context.Context) (err error) {
 			})
 		})
 	}
-	s.source, err = filesource.Open(filesource.Config{
-		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log, OnChange: s.warnOfKeys,
-	})
-	if err != nil {
+	if err := s.openDefinitions(ctx); err != nil {
 		return err
 	}
-	deciding := flags.DeciderConfig{Source: s.source, People: s.source.Memory(), Continuity: s.source.Memory()}
+	if err := s.openIntake(); err != nil {
+		return err
+	}
+	s.background.Go(func() { s.retain(ctx) })
+	deciding := flags.DeciderConfig{Source: s.store, People: s.store, Continuity: s.store, Usage: s.store}
 	if s.geo != nil {
 		deciding.Locator = s.geo
 	}
@@ -138,7 +147,7 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Keys: keys{s.source}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
 	return err
@@ -152,6 +161,14 @@ func (s *server) close() {
 		_ = s.source.Close()
 	}
 	s.background.Wait()
+	if s.recorder != nil {
+		s.recorder.Close()
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			s.log.Error("the store could not be closed", "error", err)
+		}
+	}
 	if s.geo != nil {
 		_ = s.geo.Close()
 	}
@@ -205,27 +222,23 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 }
 
 // ready reports whether there is something to answer with.
-func (s *server) ready(context.Context) error {
-	if len(s.source.Projects()) == 0 {
-		return errors.New("the definitions files have no project")
+func (s *server) ready(ctx context.Context) error {
+	projects, err := s.store.Projects(ctx)
+	if err != nil {
+		return errors.New("the database does not answer")
+	}
+	if len(projects) == 0 {
+		return errors.New("there is no project")
 	}
 	return nil
 }
 
-// keys looks personal and secret keys up in the files.
-type keys struct{ source *filesource.Source }
-
-func (k keys) Key(_ context.Context, key string) (httpapi.Key, error) {
-	secret, scopes, projects, ok := k.source.Key(key)
-	if !ok {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
-	}
-	return httpapi.Key{Secret: secret, Scopes: scopes, Projects: projects}, nil
-}
-
 func (s *server) metrics() http.Handler {
-	c := metrics.Config{Flags: s.decider.Stats, Files: s.fileMetrics, Version: readBuild().version}
+	c := metrics.Config{Flags: s.decider.Stats, Intake: s.intake.Stats, Recorder: s.recorder.Stats, Version: readBuild().version}
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
+	if s.source != nil {
+		c.Files = s.fileMetrics
+	}
 	if s.geo != nil {
 		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
 	}
@@ -282,7 +295,7 @@ func listenError(address string, err error) error {
 // use the keys of a file, which are meant for development and tests.
 func (s *server) warnOfKeys() {
 	address := s.address.Load()
-	if address == nil || !reachesPublic(*address) || !s.source.HasKeys() {
+	if address == nil || s.source == nil || !reachesPublic(*address) || !s.source.HasKeys() {
 		return
 	}
 	s.warnOnce.Do(func() {

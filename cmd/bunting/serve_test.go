@@ -35,7 +35,7 @@ func serve(t *testing.T, grace time.Duration, args ...string) *serving {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), stop: stop, ended: make(chan int, 1)}
 	p := &program{stdin: strings.NewReader(""), stdout: s.stdout, stderr: s.stderr, env: map[string]string{}, grace: grace}
-	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
 	go func() { s.ended <- p.exit(p.dispatch(ctx, args)) }()
 	t.Cleanup(func() { stop() })
 	s.url = s.address(s.stdout)
@@ -330,12 +330,13 @@ func TestServe_Errors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no definitions":  {nil, "bunting: serve needs --definitions FILE; to try it: bunting serve --definitions testdata/demo.json\n"},
-		"port in use":     {[]string{"--definitions", demo, "--listen", taken.Addr().String()}, "bunting: cannot listen on " + taken.Addr().String() + ": another program listens there: stop it, or choose another port with --listen\n"},
-		"foreign address": {[]string{"--definitions", demo, "--listen", "203.0.113.77:0"}, "this machine does not have the address"},
-		"unknown port":    {[]string{"--definitions", demo, "--listen", "127.0.0.1:nowhere"}, "see --listen"},
-		"missing file":    {[]string{"--definitions", "none.json"}, "bunting: none.json: file does not exist\n"},
-		"bare payload":    {[]string{"--definitions", bare}, "give the key of its project with --api-key"},
+		"no data folder":   {[]string{"--data", ""}, "bunting: --data is empty: name a folder, or a database with --database\n"},
+		"unknown database": {[]string{"--database", "mysql://localhost/x"}, "postgres://"},
+		"port in use":      {[]string{"--definitions", demo, "--listen", taken.Addr().String()}, "bunting: cannot listen on " + taken.Addr().String() + ": another program listens there: stop it, or choose another port with --listen\n"},
+		"foreign address":  {[]string{"--definitions", demo, "--listen", "203.0.113.77:0"}, "this machine does not have the address"},
+		"unknown port":     {[]string{"--definitions", demo, "--listen", "127.0.0.1:nowhere"}, "see --listen"},
+		"missing file":     {[]string{"--definitions", "none.json"}, "bunting: none.json: file does not exist\n"},
+		"bare payload":     {[]string{"--definitions", bare}, "give the key of its project with --api-key"},
 		"one project twice": {[]string{"--definitions", demo, "--definitions", func() string {
 			path := filepath.Join(t.TempDir(), "copy.json")
 			copyFile(t, demo, path)
@@ -347,7 +348,7 @@ func TestServe_Errors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := call(t, "", nil, append([]string{"serve", "--log-level", "error"}, tt.args...)...)
+			r := call(t, "", nil, append([]string{"serve", "--log-level", "error", "--data", t.TempDir()}, tt.args...)...)
 			r.want(t, 1, "", tt.want)
 		})
 	}

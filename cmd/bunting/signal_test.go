@@ -18,7 +18,7 @@ func TestServe_Signals(t *testing.T) {
 	}
 	start := func(t *testing.T) (*exec.Cmd, *serving) {
 		s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan int, 1)}
-		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", demo)
+		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", demo, "--data", t.TempDir())
 		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -92,6 +92,7 @@ CREATE TABLE persons (
   properties    {{text}} NOT NULL
 );
 CREATE UNIQUE INDEX persons_by_uuid ON persons (project_id, uuid);
+CREATE INDEX persons_by_project ON persons (project_id, id);
 
 -- person_uuid is null for an id that only events without a person have used.
 CREATE TABLE distinct_ids (
@@ -185,6 +186,10 @@ CREATE TABLE places (
   name {{text}} PRIMARY KEY,
   id   BIGINT NOT NULL
 );
+INSERT INTO places (name, id) VALUES ('event_id', 0), ('event_index', 0);
+
+-- The ids of events; where there is no sequence the place event_id is the last.
+{{sequence}}
 
 CREATE TABLE flag_calls (
   project_id      BIGINT NOT NULL,
@@ -230,7 +235,8 @@ CREATE TABLE usage (
   PRIMARY KEY (organization_id, resource, day, project_id)
 ){{clustered}};
 
--- Numbers by name: counters that are kept (persons of a project, decision 25).
+-- Numbers by name that are kept: the persons of a project (decision 25), and how
+-- many rows of flag_calls and seen_names it has.
 CREATE TABLE counters (
   project_id BIGINT NOT NULL,
   name       {{text}} NOT NULL,

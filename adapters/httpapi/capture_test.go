@@ -1,0 +1,289 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// taken is what reaches the store behind a handler under test.
+type taken struct {
+	mu      sync.Mutex
+	events  []takenEvent
+	block   chan struct{} // when not nil, nothing is stored until it is closed
+	blocked atomic.Int32  // how many have come to wait for that
+}
+
+type takenEvent struct {
+	capture.Event
+	Project int64
+}
+
+// Append implements capture.Appender. Project 4 has a store that is away.
+func (k *taken) Append(_ context.Context, b *capture.Batch) error {
+	if k.block != nil {
+		k.blocked.Add(1)
+		<-k.block
+	}
+	if b.ProjectID == 4 {
+		return capture.ErrUnavailable
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range b.Events {
+		k.events = append(k.events, takenEvent{e, b.ProjectID})
+	}
+	return nil
+}
+
+// take empties the store.
+func (k *taken) take() []takenEvent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	events := k.events
+	k.events = nil
+	return events
+}
+
+// captureKeys are the projects of the capture cases by token.
+type captureKeys map[string]capture.Project
+
+func (k captureKeys) Project(_ context.Context, token string) (capture.Project, error) {
+	if p, ok := k[token]; ok {
+		return p, nil
+	}
+	return capture.Project{}, capture.ErrUnknownKey
+}
+
+var captureProjects = captureKeys{
+	"phc_x":       {ID: 1, APIKey: "phc_x", OrganizationID: "o1"},
+	"phs_x":       {ID: 1, APIKey: "phc_x", OrganizationID: "o1", Secret: true},
+	"phc_other":   {ID: 2, APIKey: "phc_other", OrganizationID: "o1"},
+	"phc_spent":   {ID: 3, APIKey: "phc_spent", OrganizationID: "o2", Paused: []capture.Resource{capture.ResourceEvents, capture.ResourceRecordings}},
+	"phc_down":    {ID: 4, APIKey: "phc_down", OrganizationID: "o1"},
+	recordedToken: {ID: 7, APIKey: recordedToken, OrganizationID: "o1"},
+}
+
+// captureHandler is a handler with an Intake, and what it takes in. Its clock
+// stands at 2026-07-15T12:00:00Z.
+func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handler, *taken) {
+	t.Helper()
+	w, into := sharedWorld(t), &taken{}
+	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Into: into, Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := w.handler(t, nil, func(c *httpapi.Config) {
+		c.Intake = in
+		if config != nil {
+			config(c)
+		}
+	})
+	return h.(*httpapi.Handler), into
+}
+
+// captureCase is one request, its answer, and the events that it leaves, from
+// testdata/capture.
+type captureCase struct {
+	Name    string         `json:"name"`
+	Clause  string         `json:"clause"`
+	Request captureRequest `json:"request"`
+	Want    want           `json:"want"`
+	Events  []wantedEvent  `json:"events"`
+}
+
+type captureRequest struct {
+	httpRequest
+	// Text is sent as it is.
+	Text *string `json:"body_text"`
+}
+
+// wantedEvent is a stored event; what it does not name may be anything.
+type wantedEvent struct {
+	Event      string     `json:"event"`
+	DistinctID string     `json:"distinct_id"`
+	Project    int64      `json:"project"`
+	Timestamp  *time.Time `json:"timestamp"`
+	// Properties: null for one that must not be there.
+	Properties map[string]json.RawMessage `json:"properties"`
+}
+
+func captureCases(t testing.TB, file string) []captureCase {
+	t.Helper()
+	data, err := os.ReadFile("../../testdata/capture/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var cases []captureCase
+	if err := d.Decode(&cases); err != nil {
+		t.Fatal(file, err)
+	}
+	for i := range cases {
+		if text := cases[i].Request.Text; text != nil {
+			cases[i].Request.Bytes = []byte(*text)
+		}
+	}
+	return cases
+}
+
+func checkEvents(t *testing.T, wanted []wantedEvent, got []takenEvent) {
+	t.Helper()
+	if len(got) != len(wanted) {
+		t.Fatalf("%d events were stored, want %d: %+v", len(got), len(wanted), got)
+	}
+	for i, e := range wanted {
+		if e.Event != got[i].Name || e.DistinctID != got[i].DistinctID {
+			t.Errorf("event %d is %q of %q, want %q of %q", i, got[i].Name, got[i].DistinctID, e.Event, e.DistinctID)
+		}
+		if e.Project != 0 && e.Project != got[i].Project {
+			t.Errorf("event %d went to project %d, want %d", i, got[i].Project, e.Project)
+		}
+		if e.Timestamp != nil && !e.Timestamp.Equal(got[i].Timestamp) {
+			t.Errorf("event %d is of %v, want %v", i, got[i].Timestamp, e.Timestamp)
+		}
+		var properties map[string]json.RawMessage
+		decodeJSON(t, []byte(got[i].Properties), &properties)
+		for name, v := range e.Properties {
+			p, there := properties[name]
+			switch {
+			case string(v) == "null" && there:
+				t.Errorf("event %d has %s: %s", i, name, p)
+			case string(v) != "null" && string(p) != string(v):
+				t.Errorf("event %d has %s: %s, want %s", i, name, p, v)
+			}
+		}
+	}
+}
+
+// The rows of §17.1, §18.1 and §18.2 and the clauses around them.
+func TestCapture_Cases(t *testing.T) {
+	for _, file := range []string{"http.json", "httpv1.json"} {
+		h, into := captureHandler(t, nil)
+		s := httptest.NewServer(h)
+		defer s.Close()
+		s.Client().Transport.(*http.Transport).DisableCompression = true
+		for _, c := range captureCases(t, file) {
+			t.Run(c.Clause+"/"+c.Name, func(t *testing.T) {
+				got := c.Request.over(t, s)
+				c.Want.check(t, got, "")
+				if got.Code >= 400 && !strings.HasPrefix(c.Request.Path, "/i/v1/") {
+					checkError(t, got, c.Want.Status)
+				}
+				checkEvents(t, c.Events, into.take())
+			})
+		}
+		if inUse := h.Stats().BudgetInUse; inUse != 0 {
+			t.Errorf("%s: %d bytes of the budget were not given back", file, inUse)
+		}
+	}
+}
+
+// Every route answers with and without a slash and refuses what it lacks; none
+// is there without an Intake (§1.1, §1.2).
+func TestCapture_1_1_Routes(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	without := sharedWorld(t).handler(t, nil, nil)
+	wanted := map[string]string{
+		"/i/v0/e": "GET HEAD OPTIONS POST", "/e": "GET HEAD OPTIONS POST", "/capture": "GET HEAD OPTIONS POST", "/batch": "GET HEAD OPTIONS POST",
+		"/track": "GET HEAD OPTIONS POST", "/engage": "GET HEAD OPTIONS POST", "/i/v0/ai/batch": "GET HEAD OPTIONS POST",
+		"/s": "OPTIONS POST", "/i/v1/analytics/events": "OPTIONS POST", "/i/v1/ai/events": "OPTIONS POST", "/test/black_hole": "OPTIONS POST",
+		"/api/surveys": "GET HEAD OPTIONS POST", "/surveys": "GET HEAD OPTIONS POST", "/api/early_access_features": "GET HEAD OPTIONS",
+	}
+	got := map[string]string{}
+	for path, methods := range httpapi.CaptureRoutesForTest() {
+		got[path] = strings.Join(methods, " ")
+		for _, path := range []string{path, path + "/"} {
+			for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "PROPFIND"} {
+				served := slices.Contains(methods, method)
+				w := ask(h, method, path, "", "Origin", page)
+				if (w.Code == http.StatusMethodNotAllowed) == served || w.Code >= 500 || w.Header().Get("Location") != "" {
+					t.Errorf("%s %s: %d", method, path, w.Code)
+				}
+				if w.Header().Get("Access-Control-Allow-Origin") != page || w.Header().Get("Access-Control-Allow-Credentials") != "true" {
+					t.Errorf("%s %s: %v", method, path, w.Header())
+				}
+				if method == http.MethodOptions && (w.Code != 200 || w.Body.String() != `{"status":1}`) {
+					t.Errorf("OPTIONS %s: %d %s", path, w.Code, w.Body)
+				}
+			}
+			checkError(t, ask(without, "POST", path, ""), 404)
+		}
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("routes (-want +got)\n%s", diff)
+	}
+	if w := ask(without, "GET", "/", ""); w.Body.String() != "feature flags\n" {
+		t.Errorf("/ without an Intake: %s", w.Body)
+	}
+}
+
+// HEAD answers have no body on the wire.
+func TestCapture_1_1_HeadHasNoBody(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	s := httptest.NewServer(h)
+	defer s.Close()
+	for path, methods := range httpapi.CaptureRoutesForTest() {
+		r, err := http.NewRequest("HEAD", s.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 405
+		if slices.Contains(methods, "HEAD") {
+			want = 200
+		}
+		if got := exchange(t, s.Client(), r); got.Code != want || got.Body.Len() > 0 {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// Accepted, refused, and what is in use: all is counted (decision 15).
+func TestCapture_Decision15_Stats(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	ask(h, "POST", "/e/", `{"api_key":"phc_x","event":"e","distinct_id":"u"}`)
+	ask(h, "POST", "/e/", `{`)
+	ask(h, "POST", "/i/v1/analytics/events", `{}`)
+	ask(h, "POST", "/s/", `[]`)
+	ask(h, "OPTIONS", "/e/", "")
+	want := httpapi.Stats{CaptureRequests: 4, CaptureRefused: 3}
+	if diff := cmp.Diff(want, h.Stats()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A panic behind capture is a 500 that pages may read, and gives its memory back.
+func TestCapture_4_2_Panic(t *testing.T) {
+	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Into: panicking{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.Intake = in }).(*httpapi.Handler)
+	w := ask(h, "POST", "/e/", `{"api_key":"phc_x","event":"e","distinct_id":"u"}`, "Origin", page)
+	checkError(t, w, 500)
+	if w.Header().Get("Access-Control-Allow-Origin") != page {
+		t.Errorf("%v", w.Header())
+	}
+	if s := h.Stats(); s.BudgetInUse != 0 || s.Panics != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Append(context.Context, *capture.Batch) error { panic("a mistake") }

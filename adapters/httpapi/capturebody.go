@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Bounds of bodies, in bytes (§4.6).
+const (
+	// DefaultMaxCaptureBody is Config.MaxCaptureBody where that is zero: 20 MiB.
+	DefaultMaxCaptureBody = 20 << 20
+	// maxRecording is the wire limit of session recordings.
+	maxRecording = 25 << 20
+	// unpackedTimes is how many times the wire limit a v0 body may have unpacked.
+	unpackedTimes = 5
+)
+
+const (
+	// firstChunk is what a body gets of the budget before its first byte is there;
+	// the rest it gets as it arrives.
+	firstChunk = 16 << 10
+	// unpackedGuess is how many times as long a body is expected to be unpacked.
+	unpackedGuess = 6
+	// lz64Times bounds how many times as long an lz64 body may be unpacked, and
+	// lz64Memory is what unpacking takes, in bytes for each byte that comes out.
+	lz64Times, lz64Memory = 64, 8
+
+	// A body that is refused before its end is read and thrown away, so that its
+	// sender sees the status and no broken connection (§4.6): this many bytes, for
+	// this long.
+	drainBytes = 64 << 20
+	drainTime  = 5 * time.Second
+)
+
+// readRaw reads the bytes of a body as they come, at most limit.
+func (s *server) readRaw(w http.ResponseWriter, r *http.Request, l *lease, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		drain(w, r, r.Header.Get("Expect") == "")
+		return nil, payloadTooLarge(limit)
+	}
+	expected := r.ContentLength
+	if expected < 0 {
+		expected = limit
+	}
+	raw, err := l.read(nil, r.Body, firstChunk, expected, limit)
+	if err != nil {
+		err = readProblem(err)
+		drain(w, r, drainable(err))
+	}
+	return raw, err
+}
+
+// drain throws the rest of a body away, if wanted.
+func drain(w http.ResponseWriter, r *http.Request, wanted bool) {
+	if !wanted {
+		return
+	}
+	// A writer that has no deadlines has no network either.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
+	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
+}
+
+// readCapture is the text of a v0 request: its data parameter or its body,
+// rid of all encodings in the order of §2.1 to §2.5. The text is part of the
+// lease.
+func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQuery, l *lease, limit int64) (string, error) {
+	payload := []byte(nil)
+	form := false
+	switch {
+	case q.data != "":
+		if err := l.take(int64(len(q.data))); err != nil {
+			return "", err
+		}
+		payload = []byte(q.data)
+	case r.Method == http.MethodPost:
+		var err error
+		if payload, err = s.readRaw(w, r, l, limit); err != nil {
+			return "", err
+		}
+		form = isForm(r.Header.Get("Content-Type"))
+	}
+	told := codecOf(q.compression)
+	if form && looksLikeForm(payload) {
+		name, _ := formMember(payload, "compression=")
+		if told == codecUntold {
+			told = codecOf(queryText(string(name[:min(len(name), 64)])))
+		}
+		payload, _ = formMember(payload, "data=")
+		payload = unescape(payload)
+	}
+	if told == codecUntold {
+		told = codecOf(r.Header.Get("Content-Encoding"))
+	}
+	if len(payload) == 0 {
+		return "", &problemNoData
+	}
+	text, err := l.unpackV0(payload, told, unpackedTimes*limit)
+	return asText(text), err
+}
+
+// unpackV0 undoes base64, compression and base64 again (§2.2, §2.4, §2.5).
+func (l *lease) unpackV0(payload []byte, told codec, limit int64) ([]byte, error) {
+	if told == codecLZ64 && !isGzip(payload) {
+		text, err := l.unpackLZ64(payload, limit)
+		if err != nil {
+			return nil, err
+		}
+		return undoBase64(text), nil
+	}
+	payload = undoBase64(payload)
+	// A proxy may have unpacked the body and left the header: JSON is JSON (§2.4).
+	if isGzip(payload) || told == codecGzip && !startsJSON(payload) {
+		text, err := l.gunzip(payload, limit)
+		if err != nil {
+			return nil, err
+		}
+		payload = undoBase64(text)
+	}
+	return payload, nil
+}
+
+// asText takes bytes for the text of a body. Nobody writes to them afterwards.
+func asText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// startsJSON reports whether the first character that is no blank begins an
+// object or a list.
+func startsJSON(text []byte) bool {
+	for _, c := range bytes.TrimPrefix(text, byteOrderMark) {
+		if c > ' ' {
+			return c == '{' || c == '['
+		}
+	}
+	return false
+}
+
+// gzipMagic begins every gzip stream.
+var gzipMagic = []byte("\x1f\x8b\x08")
+
+func isGzip(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }
+
+// inflater is a pooled gzip reader and the bytes that it reads.
+type inflater struct {
+	src bytes.Reader
+	gz  gzip.Reader
+}
+
+var inflaters = sync.Pool{New: func() any { return new(inflater) }}
+
+// gunzip unpacks every member of a gzip stream. What follows the last one and
+// begins no other is ignored.
+func (l *lease) gunzip(packed []byte, limit int64) ([]byte, error) {
+	z := inflaters.Get().(*inflater)
+	defer func() {
+		z.src.Reset(nil)
+		inflaters.Put(z)
+	}()
+	z.src.Reset(packed)
+	expected := unpackedLength(packed)
+	var out []byte
+	for {
+		err := z.gz.Reset(&z.src)
+		if err == nil {
+			z.gz.Multistream(false)
+			if out, err = l.read(out, &z.gz, expected, limit, limit); err == nil {
+				if isGzip(packed[len(packed)-z.src.Len():]) {
+					continue
+				}
+				return out, nil
+			}
+		}
+		return nil, unpackProblem(err, &problemBadGzip)
+	}
+}
+
+// unpackedLength is what a gzip stream says of its own length, with room to see
+// the end, where that is likely, else a guess.
+func unpackedLength(packed []byte) int64 {
+	guess := unpackedGuess * int64(len(packed))
+	if len(packed) >= 4 {
+		told := int64(binary.LittleEndian.Uint32(packed[len(packed)-4:])) + 1
+		if told >= int64(len(packed))/2 && told <= 5*guess {
+			return told
+		}
+	}
+	return guess
+}
+
+// unpackLZ64 unpacks LZ-string text. Memory for the work is reserved before.
+func (l *lease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
+	limit = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
+	work := lz64Memory*limit + lz64Memory*int64(len(packed))
+	if err := l.take(work); err != nil {
+		return nil, err
+	}
+	out, problem := unpackLZ64(packed, limit)
+	if problem != nil {
+		return nil, lz64Problem(problem, limit)
+	}
+	l.give(work - int64(cap(out)))
+	return out, nil
+}

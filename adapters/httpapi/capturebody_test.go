@@ -1,0 +1,450 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+)
+
+const oneEvent = `{"api_key":"phc_x","event":"e","distinct_id":"u"}`
+
+// wholeFirst writes all of a request before it reads anything, as simple clients
+// do, and returns the answer.
+func wholeFirst(t *testing.T, s *httptest.Server, head string, body io.Reader) *httptest.ResponseRecorder {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(conn, body); err != nil {
+		t.Fatalf("the body could not be sent: %v", err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	return whole(t, res)
+}
+
+// blanks is a body of n blanks.
+func blanks(n int64) io.Reader { return io.LimitReader(blank{}, n) }
+
+type blank struct{}
+
+func (blank) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+// A body over the wire limit is 413, and its sender sees that even when it
+// writes all before it reads (§4.6, §18.1 row 18).
+func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	s := httptest.NewServer(h)
+	defer s.Close()
+	const v1 = "Authorization: Bearer phc_x\r\nContent-Type: application/json\r\nPostHog-Sdk-Info: a/1\r\nPostHog-Attempt: 1\r\n" +
+		"PostHog-Request-Id: 01a1f992-0000-7000-8000-000000000000\r\nPostHog-Request-Timestamp: 2026-07-15T12:00:00Z\r\nUser-Agent: x\r\n"
+	for _, c := range []struct {
+		path, headers string
+		limit         int64
+	}{{"/batch/", "", 20971520}, {"/s/", "", 25 << 20}, {"/i/v1/analytics/events", v1, 10 << 20}} {
+		head := "POST " + c.path + " HTTP/1.1\r\nHost: x\r\n" + c.headers
+		declared := wholeFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit+1<<20), blanks(c.limit+1<<20))
+		chunked := wholeFirst(t, s, fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, c.limit+1),
+			io.MultiReader(blanks(c.limit+1), strings.NewReader("\r\n0\r\n\r\n")))
+		for name, got := range map[string]*httptest.ResponseRecorder{"declared": declared, "chunked": chunked} {
+			if got.Code != 413 || !strings.Contains(got.Body.String(), "payload_too_large") {
+				t.Errorf("%s, %s: %d %s", c.path, name, got.Code, got.Body)
+			}
+		}
+		// As long as the limit is not too long: the blanks hold no event.
+		exact := wholeFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit), blanks(c.limit))
+		if exact.Code != 400 {
+			t.Errorf("%s, of the limit: %d %s", c.path, exact.Code, exact.Body)
+		}
+	}
+	if inUse := h.Stats().BudgetInUse; inUse != 0 {
+		t.Errorf("%d bytes of the budget were not given back", inUse)
+	}
+}
+
+// Who asks first whether a body is welcome is told at once, and sends nothing
+// (§14.2 item 7).
+func TestCapture_14_2_Expect(t *testing.T) {
+	h, into := captureHandler(t, nil)
+	s := httptest.NewServer(h)
+	defer s.Close()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
+	r := bufio.NewReader(conn)
+	_, _ = fmt.Fprintf(conn, "POST /e/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(oneEvent))
+	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
+		t.Fatalf("%q %v", line, err)
+	}
+	_, _ = r.ReadString('\n')
+	_, _ = io.WriteString(conn, oneEvent)
+	if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != 200 || len(into.take()) != 1 {
+		t.Fatal(res, err)
+	} else {
+		_, _ = io.Copy(io.Discard, res.Body)
+	}
+	// The connection goes on, to a body that is not welcome.
+	_, _ = io.WriteString(conn, "POST /e/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")
+	if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != 413 {
+		t.Fatal(res, err)
+	}
+}
+
+// squeezed is text packed by a writer.
+func squeezed(t testing.TB, text io.Reader, to func(io.Writer) io.WriteCloser) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := to(&out)
+	if _, err := io.Copy(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// packers by the names of Content-Encoding.
+var packers = map[string]func(io.Writer) io.WriteCloser{
+	"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+	"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+	"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+	"zstd": func(w io.Writer) io.WriteCloser {
+		z, _ := zstd.NewWriter(w)
+		return z
+	},
+}
+
+var headersV1 = []string{"Authorization", "Bearer phc_x", "Content-Type", "application/json", "PostHog-Sdk-Info", "a/1", "PostHog-Attempt", "1",
+	"PostHog-Request-Id", "01a1f992-0000-7000-8000-000000000000", "PostHog-Request-Timestamp", "2026-07-15T12:00:00Z", "User-Agent", "x"}
+
+const oneEventV1 = `{"created_at":"2026-07-15T12:00:00Z","batch":[{"event":"e","uuid":"0190d0c0-0000-7000-8000-000000000001",` +
+	`"distinct_id":"u","timestamp":"2026-07-15T12:00:00Z","properties":{}}]}`
+
+// Every encoding of protocol v1, one body after the other, so that readers are
+// used again (§6.1).
+func TestCapture_6_1_Encodings(t *testing.T) {
+	h, into := captureHandler(t, nil)
+	for name, to := range packers {
+		for _, length := range []int{0, 100, 300_000} {
+			text := strings.Repeat(" ", length) + oneEventV1
+			packed := squeezed(t, strings.NewReader(text), to)
+			for range 3 {
+				w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", name)...)
+				if w.Code != 200 || len(into.take()) != 1 {
+					t.Errorf("%s of %d: %d %s", name, len(text), w.Code, w.Body)
+				}
+				w = ask(h, "POST", "/i/v1/analytics/events", string(packed[:len(packed)-5]), append(headersV1, "Content-Encoding", name)...)
+				if w.Code != 400 || len(into.take()) != 0 {
+					t.Errorf("%s of %d, cut off: %d %s", name, len(text), w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// peak runs f and returns the most bytes of the budget that were seen in use.
+func peak(h *httpapi.Handler, f func()) (most uint64) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	for {
+		most = max(most, h.Stats().BudgetInUse)
+		select {
+		case <-done:
+			return most
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+}
+
+// Bombs end at the limit, with 413, and take no more memory than the budget has
+// (§18.1 row 17).
+func TestCapture_18_1_Bombs(t *testing.T) {
+	const mebibyte = 1 << 20
+	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget, c.MaxCaptureBody = 32*mebibyte, mebibyte })
+	gz := squeezed(t, blanks(40*mebibyte), packers["gzip"])
+	many := bytes.Repeat(squeezed(t, blanks(mebibyte), packers["gzip"]), 40)
+	inBase64 := "H4sIAAAAAAAA" // as far as that: the rest is no gzip
+	for name, c := range map[string]struct {
+		target, text string
+		headers      []string
+		status       int
+	}{
+		"gzip":              {"/e/", string(gz), nil, 413},
+		"gzip in pieces":    {"/e/", string(many), nil, 413},
+		"gzip, recordings":  {"/s/", string(gz), nil, 413},
+		"half of base64":    {"/e/", inBase64, nil, 400},
+		"a lie in the tail": {"/e/", string(gz[:len(gz)-4]) + "\x10\x00\x00\x00", nil, 413},
+		"lz64":              {"/e/?compression=lz64", "BIbwoKkK" + strings.Repeat("A", 1<<19), nil, 400},
+		"v1 gzip":           {"/i/v1/analytics/events", string(gz), append(headersV1, "Content-Encoding", "gzip"), 413},
+		"v1 deflate":        {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["deflate"])), append(headersV1, "Content-Encoding", "deflate"), 413},
+		"v1 br":             {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["br"])), append(headersV1, "Content-Encoding", "br"), 413},
+		"v1 zstd":           {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["zstd"])), append(headersV1, "Content-Encoding", "zstd"), 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *httptest.ResponseRecorder
+			most := peak(h, func() { w = ask(h, "POST", c.target, c.text, c.headers...) })
+			if w.Code != c.status {
+				t.Errorf("%d %s", w.Code, shortened(w.Body.Bytes()))
+			}
+			if most > 32*mebibyte {
+				t.Errorf("%d bytes were in use", most)
+			}
+			if inUse := h.Stats().BudgetInUse; inUse != 0 {
+				t.Errorf("%d bytes of the budget were not given back", inUse)
+			}
+		})
+	}
+}
+
+// Protocol v1 has 50 MiB when unpacked (§4.6).
+func TestCapture_4_6_V1Unpacked(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	for more, status := range []int{400, 413} { // blanks are no JSON
+		packed := squeezed(t, blanks(int64(50<<20+more)), packers["gzip"])
+		if w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", "gzip")...); w.Code != status {
+			t.Errorf("%d more: %d %s", more, w.Code, w.Body)
+		}
+	}
+}
+
+// A zstd frame may ask for more memory than every decoder has to have (RFC 8878,
+// 3.1.1.1.2): it gets none.
+func TestCapture_6_1_ZstdWindow(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	z := func(w io.Writer) io.WriteCloser {
+		z, _ := zstd.NewWriter(w, zstd.WithWindowSize(64<<20))
+		return z
+	}
+	packed := squeezed(t, io.MultiReader(blanks(9<<20), strings.NewReader(oneEventV1)), z)
+	w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", "zstd")...)
+	if w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// When the memory is taken new bodies wait, then they are told to come again;
+// what is under way is not hurt, and one body that is larger than all of it is
+// told so (decision 14).
+func TestCapture_Decision14_Budget(t *testing.T) {
+	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 400 << 10 })
+	s := httptest.NewServer(h)
+	defer s.Close()
+	post := func(blanks int) (*http.Response, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/e/", strings.NewReader(oneEvent+strings.Repeat(" ", blanks)))
+		if err != nil {
+			return nil, err
+		}
+		res, err := s.Client().Do(r)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}
+		return res, err
+	}
+	if res, err := post(500 << 10); err != nil || res.StatusCode != 413 {
+		t.Fatal(res, err)
+	}
+	into.block = make(chan struct{})
+	release := sync.OnceFunc(func() { close(into.block) })
+	defer release()
+	var slow sync.WaitGroup
+	for i := range 3 { // these hold 100 KB each until the store has them
+		slow.Go(func() {
+			if res, err := post(100 << 10); err != nil || res.StatusCode != 200 {
+				t.Error(res, err)
+			}
+		})
+		for deadline := time.Now().Add(5 * time.Second); into.blocked.Load() <= int32(i) && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	start := time.Now()
+	res, err := post(100 << 10)
+	if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
+		t.Fatal(res, err)
+	}
+	if waited := time.Since(start); waited < time.Second || waited > 8*time.Second {
+		t.Errorf("it waited for %v", waited)
+	}
+	if refused := h.Stats().BudgetRefused; refused != 1 {
+		t.Errorf("%d were refused", refused)
+	}
+	waiting := make(chan int)
+	go func() { // this one waits, and gets its turn
+		res, err := post(100 << 10)
+		if err != nil {
+			t.Error(err)
+			waiting <- 0
+			return
+		}
+		waiting <- res.StatusCode
+	}()
+	time.Sleep(100 * time.Millisecond)
+	release()
+	if got := <-waiting; got != 200 {
+		t.Errorf("who waited got %d", got)
+	}
+	slow.Wait()
+	if got := len(into.take()); got != 4 {
+		t.Errorf("%d events", got)
+	}
+}
+
+// Bodies of many small members count for what they take once they are decoded.
+func TestCapture_Decision14_DecodedMemory(t *testing.T) {
+	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1 << 20 })
+	text := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{},`, 10_000) + `{}]}` // 30 KB, 10,000 items
+	checkError(t, ask(h, "POST", "/batch/", text), 413)
+	if inUse := h.Stats().BudgetInUse; inUse != 0 {
+		t.Errorf("%d bytes of the budget were not given back", inUse)
+	}
+}
+
+// A declared length alone takes little of the budget: the rest comes with the
+// bytes.
+func TestCapture_Decision14_PromisesTakeNothing(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	r, w := io.Pipe()
+	req := httptest.NewRequest("POST", "/e/", r)
+	req.ContentLength = 20 << 20
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.ServeHTTP(httptest.NewRecorder(), req)
+	}()
+	_, _ = io.WriteString(w, oneEvent)
+	if inUse := h.Stats().BudgetInUse; inUse == 0 || inUse > 16<<10 {
+		t.Errorf("%d bytes for the promise of 20 MiB", inUse)
+	}
+	_ = w.CloseWithError(io.ErrUnexpectedEOF)
+	<-done
+}
+
+// Bodies that never end are 408, those that end early 400, and nothing of them
+// is stored (§4.2).
+func TestCapture_4_2_UnfinishedBodies(t *testing.T) {
+	h, into := captureHandler(t, nil)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ReadTimeout = 200 * time.Millisecond
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.Start()
+	defer s.Close()
+	const head = "POST /e/ HTTP/1.1\r\nHost: x\r\n"
+	for name, c := range map[string]struct {
+		part   string
+		close  bool
+		status int
+		code   string
+	}{
+		"ends early":        {head + "Content-Length: 100\r\n\r\n" + oneEvent, true, 400, "invalid_payload"},
+		"stalls":            {head + "Content-Length: 100\r\n\r\n" + oneEvent, false, 408, "timeout"},
+		"stalls in a chunk": {head + "Transfer-Encoding: chunked\r\n\r\n29\r\n{\"api_key", false, 408, "timeout"},
+		"bad chunk":         {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", false, 400, "invalid_payload"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			if problem := checkError(t, slowClient(t, s, c.part, c.close), c.status); problem["code"] != c.code {
+				t.Errorf("%v", problem)
+			}
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	if got := into.take(); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A router around the handler may bound bodies more tightly than it does.
+func TestCapture_4_6_OuterBodyLimit(t *testing.T) {
+	inner, _ := captureHandler(t, nil)
+	s := httptest.NewServer(http.MaxBytesHandler(inner, 10))
+	defer s.Close()
+	r, err := http.NewRequest("POST", s.URL+"/e/", io.MultiReader(strings.NewReader(oneEvent)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, exchange(t, s.Client(), r), 413)
+}
+
+// Whatever is sent, capture answers, never with a 5xx, and gives back the memory.
+func FuzzCaptureBody(f *testing.F) {
+	for _, file := range []string{"http.json", "httpv1.json"} {
+		for _, c := range captureCases(f, file) {
+			if c.Want.Status < 500 {
+				h := c.Request.Headers
+				f.Add(c.Request.Method, c.Request.Path, h["Content-Type"], h["Content-Encoding"], c.Request.body(f))
+			}
+		}
+	}
+	for name, to := range packers {
+		f.Add("POST", "/i/v1/analytics/events", "application/json", name, squeezed(f, strings.NewReader(oneEventV1), to))
+	}
+	h, into := captureHandler(f, func(c *httpapi.Config) { c.MaxCaptureBody = 1 << 20 })
+	f.Fuzz(func(t *testing.T, method, target, contentType, encoding string, text []byte) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || method == "" || strings.ContainsAny(method, " \r\n") || bytes.Contains(text, []byte("phc_down")) {
+			return // net/http does not pass it on, or the store is away
+		}
+		r := httptest.NewRequest("POST", "/", bytes.NewReader(text))
+		r.Method, r.URL = method, u
+		for i := 0; i+1 < len(headersV1); i += 2 {
+			r.Header.Set(headersV1[i], headersV1[i+1])
+		}
+		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Content-Encoding", encoding)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		stored := into.take()
+		switch {
+		case w.Code >= 500:
+			t.Errorf("%d %s", w.Code, w.Body)
+		case w.Code >= 400 && len(stored) > 0:
+			t.Errorf("%d, and %d events were stored", w.Code, len(stored))
+		}
+		if inUse := h.Stats().BudgetInUse; inUse != 0 {
+			t.Errorf("%d bytes of the budget were not given back", inUse)
+		}
+	})
+}

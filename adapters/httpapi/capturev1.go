@@ -1,0 +1,240 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Bounds of protocol v1, in bytes (§4.6).
+const (
+	maxV1         = 10 << 20 // on the wire
+	maxV1Unpacked = 50 << 20
+	zstdWindow    = 8 << 20  // what every decoder has to take; more is refused
+	brotliWindow  = 16 << 20 // the largest of the format
+)
+
+// postV1 answers a request of protocol v1 (§6).
+func postV1(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
+	if err := s.takeV1(w, r, l); err != nil {
+		return problemV1(captureProblem(err))
+	}
+	return nil
+}
+
+func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error {
+	from := s.origin(r)
+	q, err := checkV1(r)
+	if err != nil {
+		drain(w, r, r.Header.Get("Expect") == "")
+		return err
+	}
+	raw, err := s.readRaw(w, r, l, maxV1)
+	if err != nil {
+		return err
+	}
+	text, err := q.unpack(l, raw, maxV1Unpacked)
+	if err != nil {
+		return err
+	}
+	submission, err := capture.DecodeV1(asText(text), q.headers)
+	if err != nil {
+		return err
+	}
+	submission.Tokens = []string{q.token}
+	if err := l.takeItems(submission); err != nil {
+		return err
+	}
+	receipt, err := s.Intake.Accept(r.Context(), submission, from)
+	switch {
+	case err != nil:
+		return err
+	case allOverQuota(&receipt):
+		return &problemBilling
+	}
+	s.write(w, http.StatusOK, resultsV1(submission, &receipt))
+	return nil
+}
+
+// requestV1 is what the headers of a request say.
+type requestV1 struct {
+	token   string
+	headers capture.V1Headers
+	unpack  unpackV1
+}
+
+// checkV1 checks the headers before the body is read (§6.1).
+func checkV1(r *http.Request) (q requestV1, err error) {
+	token := bearer(r)
+	if token == "" {
+		return q, &problemNoBearer
+	}
+	if q.token, err = capture.CheckToken(token); err != nil {
+		return q, err
+	}
+	base, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(base), "application/json") {
+		return q, &problemContentType
+	}
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")))
+	if q.unpack = unpackersV1[encoding]; q.unpack == nil {
+		return q, problemEncoding.with(shorten(encoding), "")
+	}
+	q.headers = capture.V1Headers{
+		SdkInfo: r.Header.Get("PostHog-Sdk-Info"), Attempt: r.Header.Get("PostHog-Attempt"), RequestID: r.Header.Get("PostHog-Request-Id"),
+		RequestTimestamp: r.Header.Get("PostHog-Request-Timestamp"), UserAgent: r.UserAgent(),
+	}
+	_, err = q.headers.Check()
+	return q, err
+}
+
+// unpackV1 undoes one Content-Encoding, limit bytes at most.
+type unpackV1 func(l *lease, packed []byte, limit int64) ([]byte, error)
+
+// unpackersV1 by the value of Content-Encoding.
+var unpackersV1 = map[string]unpackV1{
+	"":         plainV1,
+	"identity": plainV1,
+	"gzip":     (*lease).gunzip,
+	"deflate":  (*lease).inflate,
+	"br": func(l *lease, packed []byte, limit int64) ([]byte, error) {
+		return l.unpackWith(brotlis, brotliWindow, packed, limit)
+	},
+	"zstd": func(l *lease, packed []byte, limit int64) ([]byte, error) {
+		return l.unpackWith(zstds, zstdWindow, packed, limit)
+	},
+}
+
+func plainV1(_ *lease, body []byte, _ int64) ([]byte, error) { return body, nil }
+
+// inflate undoes deflate: the zlib format where the first byte is that of its
+// header, else bare deflate (§6.1).
+func (l *lease) inflate(packed []byte, limit int64) ([]byte, error) {
+	src := bytes.NewReader(packed)
+	var z io.Reader = flate.NewReader(src)
+	if bytes.HasPrefix(packed, []byte{0x78}) {
+		var err error
+		if z, err = zlib.NewReader(src); err != nil {
+			return nil, unpackProblem(err, &problemBadPacking)
+		}
+	}
+	return l.unpack(z, packed, limit)
+}
+
+// resetReader is a decoder that can be used again.
+type resetReader interface {
+	io.Reader
+	Reset(src io.Reader) error
+}
+
+var (
+	brotlis = &sync.Pool{New: func() any { return brotli.NewReader(nil) }}
+	zstds   = &sync.Pool{New: func() any {
+		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), // fails only for options out of range
+			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxV1Unpacked))
+		return z
+	}}
+)
+
+// unpackWith unpacks with a pooled decoder, which takes window bytes while it
+// works.
+func (l *lease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
+	if err := l.take(window); err != nil {
+		return nil, err
+	}
+	defer l.give(window)
+	z := pool.Get().(resetReader)
+	src := bytes.NewReader(packed)
+	defer func() {
+		src.Reset(nil) // a pooled decoder keeps its source
+		pool.Put(z)
+	}()
+	if err := z.Reset(src); err != nil {
+		return nil, unpackProblem(err, &problemBadPacking)
+	}
+	return l.unpack(z, packed, limit)
+}
+
+func (l *lease) unpack(src io.Reader, packed []byte, limit int64) ([]byte, error) {
+	out, err := l.read(nil, src, unpackedGuess*int64(len(packed)), limit, limit)
+	if err != nil {
+		err = unpackProblem(err, &problemBadPacking)
+	}
+	return out, err
+}
+
+// resultsV1 writes what has become of each event (§6.3). A duplicate is stored,
+// if by an earlier request.
+func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
+	out := append(make([]byte, 0, 64*len(s.Items)+16), `{"results":{`...)
+	for i, reason := range receipt.Results {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), s.Items[i].UUID.String()...), `":{"result":"`...)
+		switch reason {
+		case capture.None, capture.Duplicate:
+			out = append(out, `ok"}`...)
+		default:
+			out = append(append(append(out, `drop","details":"`...), reason...), `"}`...)
+		}
+	}
+	return append(out, "}}"...)
+}
+
+var quotaReasons = []capture.DropReason{
+	capture.EventsOverQuota, capture.ExceptionsOverQuota, capture.SurveysOverQuota, capture.LLMEventsOverQuota,
+}
+
+// allOverQuota reports that every event was dropped for a quota (§13.4 item 4).
+func allOverQuota(receipt *capture.Receipt) bool {
+	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !slices.Contains(quotaReasons, r) })
+}
+
+// errorV1 is the body of errors of protocol v1 (§6.2).
+type errorV1 struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+	URI         string `json:"error_uri"`
+}
+
+const (
+	docsURI    = "https://posthog.com/docs/api"
+	billingURI = "https://posthog.com/docs/billing/limits-alerts"
+)
+
+// problemV1 gives a problem, or an error of capture, the body of protocol v1.
+// What is not known here is left alone.
+func problemV1(err error) error {
+	var told *problem
+	var refused *capture.V1Error
+	p, body := problem{}, errorV1{URI: docsURI}
+	switch {
+	case errors.As(err, &refused):
+		p.Status, p.Detail, body.Error, body.Description = refused.Status, refused.Description, refused.Tag, refused.Description
+	case errors.As(err, &told):
+		p, body.Error, body.Description = *told, told.Code, told.Detail
+	default:
+		return err
+	}
+	if p.Status == http.StatusPaymentRequired {
+		body.URI = billingURI
+	}
+	p.body, _ = json.Marshal(body) // strings marshal always
+	if p.Status >= 500 {
+		return errors.Join(&p, err)
+	}
+	return &p
+}

@@ -1,0 +1,222 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// event is a stored event as it is shown.
+type event struct {
+	ID            capture.UUID    `json:"id"`
+	UUID          capture.UUID    `json:"uuid"`
+	Event         string          `json:"event"`
+	DistinctID    string          `json:"distinct_id"`
+	Properties    json.RawMessage `json:"properties"`
+	Timestamp     stamp           `json:"timestamp"`
+	CreatedAt     stamp           `json:"created_at"`
+	ElementsChain string          `json:"elements_chain"`
+	PersonID      capture.UUID    `json:"person_id"`
+	PersonMode    string          `json:"person_mode"`
+	Historical    bool            `json:"historical_migration"`
+	// Person is the event's person as it was after the event, null where the event
+	// has none.
+	Person *eventPerson `json:"person"`
+}
+
+type eventPerson struct {
+	ID          capture.UUID    `json:"id"`
+	UUID        capture.UUID    `json:"uuid"`
+	DistinctIDs []string        `json:"distinct_ids"`
+	Properties  json.RawMessage `json:"properties"`
+	CreatedAt   stamp           `json:"created_at"`
+}
+
+func showEvent(r *capture.Record) event {
+	e := event{
+		ID: r.UUID, UUID: r.UUID, Event: r.Name, DistinctID: r.DistinctID, Properties: rawObject(r.Properties),
+		Timestamp: stamp(r.Timestamp), CreatedAt: stamp(r.CreatedAt), ElementsChain: r.ElementsChain,
+		PersonID: r.PersonID, PersonMode: r.PersonMode.String(), Historical: r.Historical,
+	}
+	if r.PersonMode != capture.Propertyless {
+		e.Person = &eventPerson{
+			ID: r.PersonID, UUID: r.PersonID, DistinctIDs: []string{r.DistinctID},
+			Properties: rawObject(r.PersonProperties), CreatedAt: stamp(r.PersonCreatedAt),
+		}
+	}
+	return e
+}
+
+func rawObject(text string) json.RawMessage {
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(text)
+}
+
+const (
+	// pageBytes is after how many bytes a page of events ends, whatever its limit;
+	// one event may have a million.
+	pageBytes = 8 << 20
+	// firstPiece is how many events are read before their size is known.
+	firstPiece = 20
+)
+
+// fill collects at most limit events, a piece at a time so that few large ones
+// are in memory at once. more: there are others after them.
+func fill(limit int, fetch func(last *capture.Record, n int) ([]capture.Record, error)) (out []capture.Record, more bool, err error) {
+	n, size, largest := firstPiece, 0, 1
+	for len(out) < limit && size < pageBytes {
+		n = min(n, limit-len(out))
+		piece, err := fetch(lastOf(out), n)
+		if err != nil {
+			return nil, false, err
+		}
+		out = append(out, piece...)
+		if len(piece) < n {
+			return out, false, nil
+		}
+		for i := range piece {
+			bytes := len(piece[i].Properties) + len(piece[i].PersonProperties) + len(piece[i].ElementsChain)
+			size, largest = size+bytes, max(largest, bytes)
+		}
+		n = max((pageBytes-size)/largest, 1)
+	}
+	rest, err := fetch(lastOf(out), 1)
+	return out, len(rest) > 0, err
+}
+
+func lastOf(list []capture.Record) *capture.Record {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[len(list)-1]
+}
+
+// listEvents answers with events, newest first by their time, or with
+// order=recorded in the order in which they were recorded, which is what exports
+// follow: what comes in meanwhile is at its end.
+func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
+	params := r.URL.Query()
+	p := pageOf(params)
+	q, err := rd.eventQuery(r.Context(), project, params)
+	if err != nil {
+		return err
+	}
+	var records []capture.Record
+	var next string
+	switch order := params.Get("order"); order {
+	case "", "-timestamp":
+		records, next, err = rd.newest(r.Context(), project, q, p)
+	case "recorded":
+		records, next, err = rd.recorded(r.Context(), project, q, p)
+	default:
+		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice: there are -timestamp and recorded.", strconv.Quote(shorten(order)))
+	}
+	if err != nil {
+		return err
+	}
+	out := uncounted[event]{Results: make([]event, len(records))}
+	for i := range records {
+		out.Results[i] = showEvent(&records[i])
+	}
+	if next != "" {
+		out.Next = rd.link(r, map[string]string{"cursor": next, "limit": strconv.Itoa(p.limit), "offset": ""})
+	}
+	return rd.reply(w, http.StatusOK, out)
+}
+
+// eventQuery reads which events are asked for.
+func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Values) (q capture.EventQuery, err error) {
+	if q.From, err = timeParameter(params, "after"); err != nil {
+		return q, err
+	}
+	if q.To, err = timeParameter(params, "before"); err != nil {
+		return q, err
+	}
+	q.Name = params.Get("event")
+	if params.Has("distinct_id") {
+		q.DistinctIDs = []string{params.Get("distinct_id")}
+	}
+	if params.Has("person_id") {
+		person, err := rd.person(ctx, project, params.Get("person_id"))
+		if err != nil {
+			return q, err
+		}
+		ids := []string{}
+		if person != nil {
+			ids = append(ids, person.DistinctIDs...)
+		}
+		if asked := q.DistinctIDs; asked != nil {
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id != asked[0] })
+		}
+		q.DistinctIDs = ids
+	}
+	return q, nil
+}
+
+func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuery, p page) ([]capture.Record, string, error) {
+	after, err := parseEventCursor(p.cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	records, more, err := fill(p.limit, func(last *capture.Record, n int) ([]capture.Record, error) {
+		q.After, q.Limit = after, n
+		if last != nil {
+			q.After = &capture.EventCursor{Timestamp: last.Timestamp, ID: last.ID}
+		}
+		return rd.history.Events(ctx, project, q)
+	})
+	if last := lastOf(records); more && last != nil {
+		return records, eventCursor(last.Timestamp, last.ID), err
+	}
+	return records, "", err
+}
+
+// recorded looks at a page of the ledger and answers with what of it is asked
+// for: there may be nothing, and still more to come.
+func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQuery, p page) ([]capture.Record, string, error) {
+	after, err := idCursor(p.cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	records, more, err := fill(p.limit, func(last *capture.Record, n int) ([]capture.Record, error) {
+		if last != nil {
+			return rd.history.Ledger(ctx, project, last.ID, n)
+		}
+		return rd.history.Ledger(ctx, project, after, n)
+	})
+	next := ""
+	if last := lastOf(records); more && last != nil {
+		next = strconv.FormatInt(last.ID, 10)
+	}
+	return slices.DeleteFunc(records, func(r capture.Record) bool { return !asked(&q, &r) }), next, err
+}
+
+// asked reports whether an event is one of those that a query chooses.
+func asked(q *capture.EventQuery, r *capture.Record) bool {
+	return (q.From.IsZero() || !r.Timestamp.Before(q.From)) && (q.To.IsZero() || r.Timestamp.Before(q.To)) &&
+		(q.Name == "" || r.Name == q.Name) &&
+		(q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, r.DistinctID))
+}
+
+// getEvent answers with the event of a uuid.
+func getEvent(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
+	id, ok := capture.ParseUUID(parameter(r, "event"))
+	if !ok {
+		return &problemNotFound
+	}
+	record, err := rd.history.Event(r.Context(), project, id)
+	if err != nil {
+		return err
+	}
+	if record == nil {
+		return &problemNotFound
+	}
+	return rd.reply(w, http.StatusOK, showEvent(record))
+}

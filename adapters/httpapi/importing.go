@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+const (
+	// maxImport bounds the body of an import, as sent and unpacked, in bytes, and
+	// maxImportLines its lines; more has to be sent in several requests.
+	maxImport      = 20 << 20
+	maxImportLines = 10_000
+	// maxLineErrors is how many faults one answer lists; the others are in its
+	// failed count.
+	maxLineErrors = 100
+)
+
+// imported is what became of an import.
+type imported struct {
+	Imported int         `json:"imported"`
+	Failed   int         `json:"failed"`
+	Errors   []lineError `json:"errors"`
+}
+
+type lineError struct {
+	Line   int    `json:"line"` // from 1
+	Detail string `json:"detail"`
+}
+
+// importLine is one line of an export: a person or a group.
+type importLine struct {
+	Type string `json:"type"`
+
+	UUID         string          `json:"uuid"`
+	DistinctIDs  []string        `json:"distinct_ids"`
+	IsIdentified bool            `json:"is_identified"`
+	Properties   json.RawMessage `json:"properties"`
+	CreatedAt    string          `json:"created_at"`
+
+	GroupType       string          `json:"group_type"`
+	GroupKey        string          `json:"group_key"`
+	GroupProperties json.RawMessage `json:"group_properties"`
+}
+
+// postImport takes persons and groups in as an export wrote them, JSON lines,
+// plain or gzip. Persons keep their uuids (decision 26). A line that cannot be
+// taken does not stop the others; when the store fails, nothing after the line
+// under way is imported, and sending all of it again does no harm.
+func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
+	if rd.people == nil {
+		return &problemReadOnly
+	}
+	l := rd.budget.lease(r.Context())
+	defer l.release()
+	raw, err := rd.readRaw(w, r, l, maxImport)
+	if err == nil && isGzip(raw) {
+		raw, err = l.gunzip(raw, maxImport)
+	}
+	if err != nil {
+		return err
+	}
+	text := string(raw)
+	if err := l.take(int64(len(text))); err != nil {
+		return err
+	}
+	if lines := strings.Count(text, "\n"); lines > maxImportLines {
+		return invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
+	}
+	out := imported{Errors: []lineError{}}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		err := rd.importOne(r, project, line)
+		var refusal *capture.Refusal
+		switch {
+		case err == nil:
+			out.Imported++
+		case errors.As(err, &refusal):
+			if out.Failed++; out.Failed <= maxLineErrors {
+				out.Errors = append(out.Errors, lineError{number, refusal.Detail})
+			}
+		default:
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return rd.reply(w, http.StatusOK, out)
+}
+
+func refused(format string, args ...any) error {
+	return &capture.Refusal{Kind: capture.Invalid, Code: "invalid_input", Detail: fmt.Sprintf(format, args...)}
+}
+
+// importOne reads and imports one line. The error of a bad line is a
+// *capture.Refusal.
+func (rd *reader) importOne(r *http.Request, project int64, line string) error {
+	var in importLine
+	if err := json.Unmarshal([]byte(line), &in); err != nil {
+		return refused("no line of an export: %s", err)
+	}
+	var created time.Time
+	if in.CreatedAt != "" {
+		at, err := time.Parse(time.RFC3339, in.CreatedAt)
+		if err != nil {
+			return refused("created_at: must be a time such as 2026-01-31T12:00:00Z")
+		}
+		created = at.UTC().Truncate(time.Microsecond)
+	} else {
+		created = rd.Decider.Now().UTC().Truncate(time.Microsecond)
+	}
+	switch in.Type {
+	case "person":
+		id, ok := capture.ParseUUID(in.UUID)
+		if !ok {
+			return refused("uuid: Must be a valid UUID.")
+		}
+		if len(in.DistinctIDs) == 0 {
+			return refused("distinct_ids: must hold at least one id")
+		}
+		properties, err := importedObject("properties", in.Properties)
+		if err != nil {
+			return err
+		}
+		return rd.people.ImportPerson(r.Context(), project, capture.StoredPerson{
+			Person:      capture.Person{UUID: id, CreatedAt: created, Properties: properties, Identified: in.IsIdentified},
+			DistinctIDs: in.DistinctIDs,
+		})
+	case "group":
+		if in.GroupType == "" {
+			return refused("group_type: must be the name of a group type")
+		}
+		properties, err := importedObject("group_properties", in.GroupProperties)
+		if err != nil {
+			return err
+		}
+		return rd.people.ImportGroup(r.Context(), project, in.GroupType, capture.Group{
+			GroupID: capture.GroupID{Key: in.GroupKey}, CreatedAt: created, Properties: properties,
+		})
+	}
+	return refused("type: must be person or group, not %q; events go to /batch/", shorten(in.Type))
+}
+
+func importedObject(name string, raw json.RawMessage) (capture.Object, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return capture.Object{}, nil
+	}
+	o, err := capture.ParseObject(string(raw))
+	if err != nil {
+		return nil, refused("%s: %s", name, err)
+	}
+	return o, nil
+}
+
+// readJSON reads a body that has to be a small JSON object (§2.4).
+func (rd *reader) readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	if kind := r.Header.Get("Content-Type"); kind != "" {
+		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
+			p := problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
+			return p.say("Unsupported media type %q in request.", shorten(kind))
+		}
+	}
+	l := rd.budget.lease(r.Context())
+	defer l.release()
+	raw, err := rd.readRaw(w, r, l, maxSmallBody)
+	if err != nil {
+		return err
+	}
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(raw, into); {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return invalid("", "Invalid data. Expected a dictionary, but got %s.", jsonKind(wrong.Value))
+	case errors.As(err, &wrong):
+		return invalid(wrong.Field, "Not a valid value: %s.", wrong.Value)
+	case err != nil:
+		return problemParse.with(err.Error(), "")
+	}
+	return nil
+}
+
+// jsonKind is the name that errors of this surface have for a kind of value.
+func jsonKind(kind string) string {
+	switch kind {
+	case "array":
+		return "list"
+	case "string":
+		return "str"
+	}
+	return kind
+}

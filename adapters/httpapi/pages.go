@@ -1,0 +1,186 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+const (
+	defaultPage = 100
+	// maxPage bounds every page; a larger limit counts as this.
+	maxPage = 1000
+)
+
+// page is what a request says of the page that it wants (§3).
+type page struct {
+	limit, offset int
+	cursor        string
+}
+
+// pageOf never fails: what is no number, or is out of range, counts as the
+// default (§3).
+func pageOf(q url.Values) page {
+	p := page{limit: defaultPage, cursor: q.Get("cursor")}
+	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n > 0 {
+		p.limit = min(n, maxPage)
+	}
+	if n, err := strconv.Atoi(q.Get("offset")); err == nil && n > 0 {
+		p.offset = n
+	}
+	return p
+}
+
+// cut is the part of a list that a page shows.
+func cut[T any](p page, list []T) []T {
+	from := min(p.offset, len(list))
+	return list[from:min(from+p.limit, len(list))]
+}
+
+// link is the absolute URL of this request with other parameters: an empty value
+// takes one away. All are sorted by name (§3).
+func (rd *reader) link(r *http.Request, change map[string]string) *string {
+	// Where the handler is mounted below a prefix, only the request line has all of
+	// the path.
+	at, err := url.ParseRequestURI(r.RequestURI)
+	if err != nil {
+		at = r.URL
+	}
+	q := r.URL.Query()
+	for name, value := range change {
+		if q.Del(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	out := url.URL{Scheme: rd.scheme(r), Host: r.Host, Path: at.Path, RawPath: at.RawPath, RawQuery: q.Encode()}
+	text := out.String()
+	return &text
+}
+
+// scheme is that of the request, or the one that a trusted proxy in front says.
+func (rd *reader) scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
+	trusted := slices.ContainsFunc(rd.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
+	if trusted && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		return "https"
+	}
+	return "http"
+}
+
+// counted is a page of a list whose length is known.
+type counted[T any] struct {
+	Count    int     `json:"count"`
+	Next     *string `json:"next"`
+	Previous *string `json:"previous"`
+	Results  []T     `json:"results"`
+}
+
+// replyCounted answers with the page of a whole list (§3).
+func replyCounted[T any](rd *reader, w http.ResponseWriter, r *http.Request, list []T) error {
+	p := pageOf(r.URL.Query())
+	out := counted[T]{Count: len(list), Results: append([]T{}, cut(p, list)...), Previous: rd.previous(r, p)}
+	if p.offset+p.limit < len(list) {
+		out.Next = rd.link(r, p.parameters(p.offset+p.limit))
+	}
+	return rd.reply(w, http.StatusOK, out)
+}
+
+func (p page) parameters(offset int) map[string]string {
+	change := map[string]string{"limit": strconv.Itoa(p.limit), "offset": ""}
+	if offset > 0 {
+		change["offset"] = strconv.Itoa(offset)
+	}
+	return change
+}
+
+// previous is the page before, nil at the beginning.
+func (rd *reader) previous(r *http.Request, p page) *string {
+	if p.offset <= 0 {
+		return nil
+	}
+	return rd.link(r, p.parameters(p.offset-p.limit))
+}
+
+// uncounted is a page of a list whose length is not known.
+type uncounted[T any] struct {
+	Next     *string `json:"next"`
+	Previous *string `json:"previous"`
+	Results  []T     `json:"results"`
+}
+
+// eventCursor writes an event's place in the order of a page.
+func eventCursor(at time.Time, id int64) string {
+	return strconv.FormatInt(at.UnixMicro(), 10) + "_" + strconv.FormatInt(id, 10)
+}
+
+func parseEventCursor(text string) (*capture.EventCursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, id, _ := strings.Cut(text, "_")
+	micros, err1 := strconv.ParseInt(at, 10, 64)
+	n, err2 := strconv.ParseInt(id, 10, 64)
+	if cmp.Or(err1, err2) != nil {
+		return nil, badCursor()
+	}
+	return &capture.EventCursor{Timestamp: time.UnixMicro(micros).UTC(), ID: n}, nil
+}
+
+// idCursor reads a cursor that is an id, 0 for none.
+func idCursor(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return 0, badCursor()
+	}
+	return id, nil
+}
+
+func textCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+func parseTextCursor(text string) (string, error) {
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return "", badCursor()
+	}
+	return string(plain), nil
+}
+
+func badCursor() error {
+	return invalid("cursor", "Invalid cursor: use the one of the next link as it stands.")
+}
+
+// timeForms are the forms in which a time may be asked for; without a zone it is
+// UTC.
+var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"}
+
+// timeParameter reads a time of the query, zero when there is none.
+func timeParameter(q url.Values, name string) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range timeForms {
+		// A plus sign in a query is a space, and then the zone has lost it.
+		for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
+			if at, err := time.Parse(form, try); err == nil {
+				return at.UTC(), nil
+			}
+		}
+	}
+	return time.Time{}, invalid(name, "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
+}

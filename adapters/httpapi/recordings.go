@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// recordingsLimited tells posthog-js to pause recordings for a minute (§4.1).
+var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
+
+// postRecording takes session recordings as an SDK needs it; nothing of them is
+// kept (§7).
+func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
+	q := parseCaptureQuery(r.URL.RawQuery)
+	text, err := s.readCapture(w, r, &q, l, maxRecording)
+	if err != nil {
+		return err
+	}
+	token, items, err := capture.DecodeRecording(text)
+	if err != nil {
+		return err
+	}
+	limited, err := s.Intake.Recording(r.Context(), token, items)
+	switch {
+	case err != nil:
+		return err
+	case limited:
+		s.write(w, http.StatusOK, recordingsLimited)
+	case q.beacon:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		s.write(w, http.StatusOK, accepted)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"math/big"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Bootstrapped is what a first start has made. PersonalKey is kept hashed only
+// and cannot be shown again.
+type Bootstrapped struct {
+	OrganizationID string
+	ProjectID      int64
+	ProjectName    string
+	APIKey         string // public
+	PersonalKey    string
+	OwnerEmail     string
+}
+
+// Bootstrap makes what a server without definitions needs (decision 21): an
+// organization, project 1, and a personal key of its owner that opens everything.
+// Nil: there is a project already.
+func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped, error) {
+	out := &Bootstrapped{
+		OrganizationID: newOrganizationID(s.now()),
+		ProjectID:      1, ProjectName: "Default project",
+		APIKey: "phc_" + randomText(32), PersonalKey: "phx_" + randomText(35),
+		OwnerEmail: ownerEmail,
+	}
+	err := s.inWrite(ctx, func(tx *sql.Tx) error {
+		t := ledgerTx{store: s, ctx: ctx, tx: tx}
+		if err := t.lock([]int64{out.ProjectID}); err != nil {
+			return err
+		}
+		var projects int64
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM projects`).Scan(&projects); err != nil {
+			return err
+		}
+		if projects > 0 {
+			out = nil
+			return nil
+		}
+		now := micros(s.now())
+		if _, err := tx.ExecContext(ctx, `INSERT INTO organizations (id, name, created_at) VALUES ($1, $2, $3)
+			ON CONFLICT DO NOTHING`, out.OrganizationID, "Default organization", now); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO projects (id, organization_id, name, api_key, created_at)
+			VALUES ($1, $2, $3, $4, $5)`, out.ProjectID, out.OrganizationID, out.ProjectName, out.APIKey, now); err != nil {
+			return err
+		}
+		label := cutText("First key of "+ownerEmail, 40)
+		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (hash, kind, mask, label, scopes, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
+			hashKey(out.PersonalKey), PersonalKey, maskKey(out.PersonalKey), label, `["*"]`, now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// base62 are the digits of keys.
+const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// randomText is n random bytes as a number in base 62 (spec/management.md §1.1).
+func randomText(n int) string {
+	bytes := make([]byte, n)
+	_, _ = rand.Read(bytes) // never fails
+	bytes[0] |= 0x80        // so that all have the same length, at the price of one bit
+	number, base, digit := new(big.Int).SetBytes(bytes), big.NewInt(62), new(big.Int)
+	var out []byte
+	for number.Sign() > 0 {
+		number.DivMod(number, base, digit)
+		out = append(out, base62[digit.Int64()])
+	}
+	return string(out)
+}
+
+// newOrganizationID makes a UUID of version 7.
+func newOrganizationID(at time.Time) string {
+	var u capture.UUID
+	_, _ = rand.Read(u[6:])
+	ms := at.UnixMilli()
+	for i := range 6 {
+		u[i] = byte(ms >> (40 - 8*i))
+	}
+	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
+	return u.String()
+}
+
+// jsonText is a value as it is stored. It is for values that JSON has a form for.
+func jsonText(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}

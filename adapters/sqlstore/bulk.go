@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// bulkSizes are how many rows a statement of several takes. Few sizes make few
+// statements to prepare; what is left over goes to the next smaller size.
+var bulkSizes = [...]int{50, 10, 1}
+
+// bulk is a statement that takes many rows at once, by size.
+type bulk struct {
+	texts [len(bulkSizes)]string
+	// plain are the same with ? for each argument: SQLite looks up the name of each
+	// numbered one, which takes longer the more there are.
+	plain [len(bulkSizes)]string
+	fixed int // arguments that come once, before those of the rows
+}
+
+// inserts makes a bulk statement of head VALUES ($1, $2), ($3, $4) tail.
+func inserts(head string, columns int, tail string) bulk {
+	return newBulk(head+" VALUES ", "(", columns, ")", " "+tail, 0)
+}
+
+// lookups makes a bulk statement of head IN ($2, $3) tail, whose first fixed
+// arguments stand in head.
+func lookups(head string, fixed int, tail string) bulk {
+	return newBulk(head+" IN (", "", 1, "", ") "+tail, fixed)
+}
+
+func newBulk(head, before string, columns int, after, tail string, fixed int) bulk {
+	b := bulk{fixed: fixed}
+	for i, rows := range bulkSizes {
+		var text strings.Builder
+		text.WriteString(head)
+		n := fixed
+		for row := range rows {
+			if row > 0 {
+				text.WriteString(", ")
+			}
+			text.WriteString(before)
+			for column := range columns {
+				if column > 0 {
+					text.WriteString(", ")
+				}
+				n++
+				text.WriteString("$" + strconv.Itoa(n))
+			}
+			text.WriteString(after)
+		}
+		text.WriteString(tail)
+		b.texts[i] = text.String()
+		b.plain[i] = numbered.ReplaceAllString(b.texts[i], "?")
+	}
+	return b
+}
+
+// numbered is an argument by number. In the text of a bulk they come in order.
+var numbered = regexp.MustCompile(`\$[0-9]+`)
+
+// chunks calls do with the text, the first row and the number of rows of each
+// statement that n rows take.
+func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) error) error {
+	from, texts := 0, &b.texts
+	if d.alone {
+		texts = &b.plain
+	}
+	for i, size := range bulkSizes {
+		for ; n-from >= size; from += size {
+			if err := do(texts[i], from, size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// arguments collects those of some rows; row appends those of one.
+func (t *ledgerTx) arguments(fixed []any, from, rows int, row func(args []any, i int) []any) []any {
+	t.args = append(t.args[:0], fixed...)
+	for i := from; i < from+rows; i++ {
+		t.args = row(t.args, i)
+	}
+	return t.args
+}
+
+// insert runs a bulk statement for n rows.
+func (t *ledgerTx) insert(b *bulk, n int, row func(args []any, i int) []any) error {
+	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
+		_, err := t.exec(text, t.arguments(nil, from, rows, row)...)
+		return err
+	})
+}
+
+// find runs a bulk query for n rows, and scan for each row of the answers.
+func (t *ledgerTx) find(b *bulk, fixed []any, n int, row func(args []any, i int) []any, scan func(rows *sql.Rows) error) error {
+	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
+		found, err := t.query(text, t.arguments(fixed, from, rows, row)...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = found.Close() }()
+		for found.Next() {
+			if err := scan(found); err != nil {
+				return err
+			}
+		}
+		return found.Err()
+	})
+}

@@ -1,0 +1,213 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/spaolacci/murmur3"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// keySize is the length of an event's duplicate key: its uuid, then a hash of
+// what else counts (§13.3). The uuid comes first so that those of version 7 are
+// in the order of time.
+const keySize = 16 + 8
+
+// appendKey appends an event's duplicate key. scratch is memory to use.
+func appendKey(dst, scratch []byte, k *capture.EventKey) (key, used []byte) {
+	scratch = binary.BigEndian.AppendUint64(scratch[:0], uint64(k.ProjectID))
+	scratch = binary.BigEndian.AppendUint64(scratch, uint64(len(k.Name)))
+	scratch = append(scratch, k.Name...)
+	scratch = append(scratch, k.DistinctID...)
+	dst = append(dst, k.UUID[:]...)
+	return binary.BigEndian.AppendUint64(dst, murmur3.Sum64(scratch)), scratch
+}
+
+var claimKeys = inserts(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
+
+// Claim implements capture.Tx. Each key is given an id whether it is new or not,
+// so the ids of events have gaps where duplicates came.
+func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
+	ids, err := t.nextIDs(len(keys))
+	if err != nil {
+		return nil, fmt.Errorf("numbering events: %w", err)
+	}
+	all := make([]byte, 0, keySize*len(keys))
+	var scratch []byte
+	for i := range keys {
+		all, scratch = appendKey(all, scratch, &keys[i])
+	}
+	at := make(map[int64]int, len(ids)) // which key an id was given to
+	for i, id := range ids {
+		at[id] = i
+	}
+	fresh := make([]bool, len(keys))
+	err = t.find(&claimKeys, nil, len(keys),
+		func(args []any, i int) []any { return append(args, all[i*keySize:(i+1)*keySize], ids[i]) },
+		func(rows *sql.Rows) error {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			fresh[at[id]] = true
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("claiming the keys of events: %w", err)
+	}
+	for i, id := range ids {
+		if fresh[i] {
+			t.claimed = append(t.claimed, id)
+		}
+	}
+	return fresh, nil
+}
+
+// nextIDs returns n new ids of events, growing.
+func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
+	ids := make([]int64, 0, n)
+	if t.store.dialect.alone {
+		last := t.store.ledger.last.Add(int64(n))
+		for id := last - int64(n) + 1; id <= last; id++ {
+			ids = append(ids, id)
+		}
+		return ids, nil
+	}
+	rows, err := t.query(`SELECT nextval('event_ids') FROM generate_series(1, $1::bigint)`, n)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+var findPeople = lookups(`SELECT d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties
+	FROM distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
+	WHERE d.project_id = $1 AND d.distinct_id`, 1, "")
+
+// People implements capture.Tx.
+func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error) {
+	known := make(map[string]capture.Known, len(ids))
+	persons := map[capture.UUID]*capture.Person{}
+	err := t.find(&findPeople, []any{projectID}, len(ids),
+		func(args []any, i int) []any { return append(args, ids[i]) },
+		func(rows *sql.Rows) error {
+			var id string
+			var uuid []byte
+			var created, identified, version sql.NullInt64
+			var properties sql.NullString
+			if err := rows.Scan(&id, &uuid, &created, &identified, &version, &properties); err != nil {
+				return err
+			}
+			if !properties.Valid {
+				known[id] = capture.Known{Personless: true}
+				return nil
+			}
+			u, err := uuidOf(uuid)
+			if err != nil {
+				return err
+			}
+			if persons[u] == nil {
+				object, err := capture.ParseObject(properties.String)
+				if err != nil {
+					return fmt.Errorf("person %s: %w", u, err)
+				}
+				persons[u] = &capture.Person{
+					UUID: u, CreatedAt: fromMicros(created.Int64), Properties: object,
+					Identified: identified.Int64 != 0, Version: version.Int64,
+				}
+			}
+			known[id] = capture.Known{Person: persons[u]}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("reading people: %w", err)
+	}
+	out := make([]capture.Known, len(ids))
+	for i, id := range ids {
+		out[i] = known[id]
+	}
+	return out, nil
+}
+
+// GroupTypes implements capture.Tx.
+func (t *ledgerTx) GroupTypes(projectID int64) ([]string, error) {
+	rows, err := t.query(`SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`, projectID)
+	if err != nil {
+		return nil, fmt.Errorf("reading group types: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []string
+	for rows.Next() {
+		var index int
+		var name string
+		if err := rows.Scan(&index, &name); err != nil {
+			return nil, err
+		}
+		for len(out) < index {
+			out = append(out, "")
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
+}
+
+var findGroups = lookups(`SELECT key, created_at, properties FROM stored_groups
+	WHERE project_id = $1 AND type_index = $2 AND key`, 2, "")
+
+// Groups implements capture.Tx.
+func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.Group, error) {
+	byType := map[int][]string{}
+	for _, k := range keys {
+		byType[k.Type] = append(byType[k.Type], k.Key)
+	}
+	found := map[capture.GroupID]*capture.Group{}
+	for index, list := range byType {
+		err := t.find(&findGroups, []any{projectID, index}, len(list),
+			func(args []any, i int) []any { return append(args, list[i]) },
+			func(rows *sql.Rows) error {
+				var key, properties string
+				var created int64
+				if err := rows.Scan(&key, &created, &properties); err != nil {
+					return err
+				}
+				object, err := capture.ParseObject(properties)
+				if err != nil {
+					return fmt.Errorf("group %q: %w", key, err)
+				}
+				id := capture.GroupID{Type: index, Key: key}
+				found[id] = &capture.Group{GroupID: id, CreatedAt: fromMicros(created), Properties: object}
+				return nil
+			})
+		if err != nil {
+			return nil, fmt.Errorf("reading groups: %w", err)
+		}
+	}
+	out := make([]*capture.Group, len(keys))
+	for i, k := range keys {
+		out[i] = found[k]
+	}
+	return out, nil
+}
+
+// micros is how times are stored: microseconds since 1970, UTC.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func uuidOf(b []byte) (capture.UUID, error) {
+	if len(b) != len(capture.UUID{}) {
+		return capture.UUID{}, fmt.Errorf("a uuid of %d bytes is stored: the database was changed by another program", len(b))
+	}
+	return capture.UUID(b), nil
+}

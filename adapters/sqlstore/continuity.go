@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// maxHashKey is the longest identifier that is kept for a person, in characters.
+const maxHashKey = 400
+
+// Overrides implements flags.Continuity (spec/flags.md §8.6). It reads first and
+// writes only where a row is missing. An anonymous id that is longer than 400
+// characters or holds U+0000 is not kept. The result is shared and must not be
+// changed.
+func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
+	person, err := s.known(ctx, projectID, distinctID, withOverrides)
+	if err != nil {
+		return nil, fmt.Errorf("reading the identifiers of flags: %w", err)
+	}
+	if anonymousID == "" {
+		return person.overrides, nil
+	}
+	anonymous, err := s.known(ctx, projectID, anonymousID, withOverrides)
+	if err != nil {
+		return nil, fmt.Errorf("reading the identifiers of flags: %w", err)
+	}
+	if !keepable(anonymousID) || len(person.missing(flagKeys))+len(anonymous.missing(flagKeys)) == 0 {
+		return together(anonymous, person), nil
+	}
+	var out map[string]string
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
+		return err
+	})
+	for _, k := range []*knownPerson{person, anonymous} {
+		if !k.uuid.IsZero() {
+			s.people.forgetPersons(projectID, []capture.UUID{k.uuid})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keeping the identifiers of flags: %w", err)
+	}
+	return out, nil
+}
+
+func keepable(id string) bool {
+	return strings.IndexByte(id, 0) < 0 && utf8.RuneCountInString(id) <= maxHashKey
+}
+
+// missing are the flags that a person has no row for and may have one.
+func (k *knownPerson) missing(flagKeys []string) (out []string) {
+	if k.uuid.IsZero() {
+		return nil
+	}
+	for _, key := range flagKeys {
+		if _, ok := k.overrides[key]; !ok && key != "" && strings.IndexByte(key, 0) < 0 {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// together lays the rows of the second person over those of the first.
+func together(first, second *knownPerson) map[string]string {
+	if len(first.overrides) == 0 || first.uuid == second.uuid {
+		return second.overrides
+	}
+	out := maps.Clone(first.overrides)
+	maps.Copy(out, second.overrides)
+	return out
+}
+
+var insertOverrides = inserts(`INSERT INTO flag_overrides (project_id, person_uuid, flag_key, hash_key)`, 4, `ON CONFLICT DO NOTHING`)
+
+// keepOverrides reads both persons again, as they are in the transaction, writes
+// what they lack, and returns what they then have.
+func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
+	var have [2]*knownPerson
+	for i, id := range []string{anonymousID, distinctID} {
+		k, err := readPerson(ctx, tx, projectID, storedID(id), withOverrides)
+		if err != nil {
+			return nil, err
+		}
+		have[i] = k
+		missing := k.missing(flagKeys)
+		if len(missing) == 0 {
+			continue
+		}
+		err = insertOverrides.chunks(&s.dialect, len(missing), func(text string, from, rows int) error {
+			args := make([]any, 0, 4*rows)
+			for _, key := range missing[from : from+rows] {
+				args = append(args, projectID, k.uuid[:], key, anonymousID)
+			}
+			_, err := tx.ExecContext(ctx, text, args...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		// Another server may have been first: what stands there counts.
+		if have[i], err = readPerson(ctx, tx, projectID, storedID(id), withOverrides); err != nil {
+			return nil, err
+		}
+	}
+	return together(have[0], have[1]), nil
+}
+
+var _ flags.Continuity = (*Store)(nil)

@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// ProjectByKey implements flags.Source.
+func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
+	p := flags.Project{APIKey: strings.Clone(apiKey)}
+	var paused string
+	var quotas sql.NullString
+	err := sql.ErrNoRows
+	if strings.IndexByte(apiKey, 0) < 0 { // such a key cannot be asked for
+		err = s.read.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, o.quotas
+			FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
+			WHERE p.api_key = $1 AND p.deleted = 0`, apiKey).
+			Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &quotas)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return flags.Project{}, fmt.Errorf("%w: no project has it", flags.ErrUnknownKey)
+	case err != nil:
+		return flags.Project{}, fmt.Errorf("looking for a project: %w", s.dialect.explain(err))
+	}
+	limits, err := readQuotas(quotas.String)
+	if err == nil {
+		err = json.Unmarshal([]byte(paused), &p.QuotaLimited)
+	}
+	if err != nil {
+		return flags.Project{}, fmt.Errorf("project %d: quotas: %w", p.ID, err)
+	}
+	if limit, ok := limits[flagsResource]; ok {
+		p.FlagLimit = &limit
+	}
+	return p, nil
+}
+
+// readQuotas reads the limits of an organization by resource; null is none.
+func readQuotas(text string) (map[string]int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all map[string]*int64
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, err
+	}
+	out := make(map[string]int64, len(all))
+	for resource, limit := range all {
+		if limit != nil {
+			out[resource] = *limit
+		}
+	}
+	return out, nil
+}
+
+// Kinds of rows of definitionRows.
+const (
+	rowSettings = iota
+	rowGroupType
+	rowFlag
+	rowCohort
+)
+
+// definitionRows reads everything in one statement, so that all of it is of one
+// moment.
+const definitionRows = `SELECT 0 AS kind, id, settings FROM projects WHERE id = $1
+	UNION ALL SELECT 1, type_index, name FROM group_types WHERE project_id = $1
+	UNION ALL SELECT 2, id, record FROM flag_records WHERE project_id = $1 AND deleted = 0
+	UNION ALL SELECT 3, id, record FROM cohort_records WHERE project_id = $1 AND deleted = 0
+	ORDER BY kind, id`
+
+// Definitions implements flags.Source. Members of static cohorts are not among
+// them: Stored tells which cohorts a person is in.
+func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+	text, err := s.definitionsJSON(ctx, p.ID)
+	if err != nil {
+		return flags.Definitions{}, fmt.Errorf("reading the definitions of project %d: %w", p.ID, s.dialect.explain(err))
+	}
+	return flags.ParseDefinitions(text)
+}
+
+// definitionsJSON is the definitions as flags reads them.
+func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
+	rows, err := s.read.QueryContext(ctx, definitionRows, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := map[string]json.RawMessage{}
+	list, cohorts, types := []json.RawMessage{}, map[string]json.RawMessage{}, map[string]string{}
+	for rows.Next() {
+		var kind int
+		var id int64
+		var text string
+		if err := rows.Scan(&kind, &id, &text); err != nil {
+			return nil, err
+		}
+		switch kind {
+		case rowSettings:
+			err = json.Unmarshal([]byte(text), &out)
+		case rowGroupType:
+			types[strconv.FormatInt(id, 10)] = text
+		case rowFlag:
+			list = append(list, json.RawMessage(text))
+		case rowCohort:
+			cohorts[strconv.FormatInt(id, 10)] = json.RawMessage(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for name, v := range map[string]any{"flags": list, "cohorts": cohorts, "group_type_mapping": types} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[name] = text
+	}
+	return json.Marshal(out)
+}
+
+var _ flags.Source = (*Store)(nil)

@@ -1,0 +1,158 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// eraseChunk is how many events are erased at a time.
+const eraseChunk = 500
+
+// ErasePerson erases a person in a transaction of Commit: see erasePerson. What
+// flags remember of the person is forgotten when it has committed.
+func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
+	t, ok := tx.(*ledgerTx)
+	if !ok || t.store != s {
+		return false, fmt.Errorf("erasing a person: %T is no transaction of this store", tx)
+	}
+	found, err := s.erasePerson(ctx, t.tx, projectID, uuid, withEvents)
+	if err != nil {
+		return false, fmt.Errorf("erasing a person: %w", err)
+	}
+	if found {
+		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
+	}
+	return found, nil
+}
+
+// erasePerson takes a person away with all distinct ids, what flags keep of it,
+// its memberships of static cohorts and its warnings, and withEvents with all
+// events of those ids. Only the version is kept, for a person who comes back
+// (decision 17). False: there is no such person. q is the transaction in which the
+// project is locked.
+func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
+	found := false
+	var version int64
+	err := query(ctx, q, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&version)
+	}, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
+	if err != nil || !found {
+		return false, err
+	}
+	if withEvents {
+		if err := s.eraseEventsOf(ctx, q, projectID, uuid); err != nil {
+			return false, fmt.Errorf("erasing events: %w", err)
+		}
+	}
+	if _, err := q.ExecContext(ctx, `INSERT INTO erased_persons (project_id, uuid, version) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], version); err != nil {
+		return false, err
+	}
+	const ids = `(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`
+	for _, text := range []string{
+		`DELETE FROM cohort_members WHERE project_id = $1 AND distinct_id IN ` + ids,
+		`DELETE FROM warnings WHERE project_id = $1 AND distinct_id IN ` + ids,
+		`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`,
+		`DELETE FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`,
+		`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`,
+	} {
+		if _, err := q.ExecContext(ctx, text, projectID, uuid[:]); err != nil {
+			return false, err
+		}
+	}
+	_, err = q.ExecContext(ctx, `UPDATE counters SET n = n - 1 WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
+	return err == nil, err
+}
+
+// eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then
+// those that are not indexed yet.
+func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
+	var epochs []int64
+	err := query(ctx, q, func(rows *sql.Rows) error {
+		var epoch int64
+		err := rows.Scan(&epoch)
+		epochs = append(epochs, epoch)
+		return err
+	}, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
+	if err != nil {
+		return err
+	}
+	const indexed = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM distinct_ids d
+		CROSS JOIN events_by_distinct_id i JOIN events e ON e.id = i.id
+		WHERE d.project_id = $1 AND d.person_uuid = $2
+		AND i.epoch = $3 AND i.project_id = $1 AND i.distinct_id = d.distinct_id LIMIT $4`
+	for _, epoch := range epochs {
+		if err := s.eraseAll(ctx, q, projectID, indexed, projectID, uuid[:], epoch, eraseChunk); err != nil {
+			return err
+		}
+	}
+	mark, err := s.indexedUpTo(ctx, q)
+	if err != nil || !s.dialect.indexBehind {
+		return err
+	}
+	const rest = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM events e
+		WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
+		(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2) LIMIT $4`
+	return s.eraseAll(ctx, q, projectID, rest, projectID, uuid[:], mark, eraseChunk)
+}
+
+// eraseAll erases the events that a statement finds, until it finds no more.
+func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text string, args ...any) error {
+	for {
+		found, err := readErased(ctx, q, projectID, text, args...)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if err := eraseEvents(ctx, q, found); err != nil {
+			return err
+		}
+	}
+}
+
+// erasedEvent is what has to be known of an event to take away all of it.
+type erasedEvent struct {
+	id, timestamp int64
+	key           capture.EventKey
+}
+
+func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) (out []erasedEvent, err error) {
+	err = query(ctx, q, func(rows *sql.Rows) error {
+		e := erasedEvent{key: capture.EventKey{ProjectID: projectID}}
+		var uuid sql.RawBytes
+		err := rows.Scan(&e.id, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp)
+		copy(e.key.UUID[:], uuid)
+		out = append(out, e)
+		return err
+	}, text, args...)
+	return out, err
+}
+
+// eraseEvents takes events out of all tables. Those that are not indexed yet are
+// not in the indexes.
+func eraseEvents(ctx context.Context, q querier, events []erasedEvent) error {
+	var key, scratch []byte
+	for i := range events {
+		e := &events[i]
+		epoch, project := e.id>>epochBits, e.key.ProjectID
+		key, scratch = appendKey(key[:0], scratch, &e.key)
+		for _, step := range []struct {
+			text string
+			args []any
+		}{
+			{`DELETE FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND timestamp = $3 AND id = $4`, []any{epoch, project, e.timestamp, e.id}},
+			{`DELETE FROM events_by_name WHERE epoch = $1 AND project_id = $2 AND event = $3 AND timestamp = $4 AND id = $5`, []any{epoch, project, e.key.Name, e.timestamp, e.id}},
+			{`DELETE FROM events_by_distinct_id WHERE epoch = $1 AND project_id = $2 AND distinct_id = $3 AND timestamp = $4 AND id = $5`, []any{epoch, project, e.key.DistinctID, e.timestamp, e.id}},
+			{`DELETE FROM event_keys WHERE key = $1`, []any{key}},
+			{`DELETE FROM events WHERE id = $1`, []any{e.id}},
+		} {
+			if _, err := q.ExecContext(ctx, step.text, step.args...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

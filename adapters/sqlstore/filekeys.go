@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// fileKey is a personal or secret key of a file.
+type fileKey struct {
+	kind     KeyKind
+	mask     string
+	scopes   string // JSON
+	projects []int64
+	where    string // its place in the file, for messages
+}
+
+// keysByHash gathers the keys of the file; one may stand in several projects.
+func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
+	out := map[string]*fileKey{}
+	add := func(p *fileProject, list string, i int, key string, k fileKey) error {
+		k.where = fmt.Sprintf("%s[%d] of the project %q", list, i, p.APIKey)
+		hash := hashKey(key)
+		old := out[hash]
+		switch {
+		case key == "":
+			return fmt.Errorf("%s is empty", k.where)
+		case old == nil:
+			old = &k
+			out[hash] = old
+		case old.kind != k.kind || old.scopes != k.scopes:
+			return fmt.Errorf("%s stands in several places as different kinds of keys, or with different scopes", k.where)
+		case k.kind == SecretKey:
+			return fmt.Errorf("%s stands in several places: a secret key belongs to one project", k.where)
+		}
+		if !slices.Contains(old.projects, p.ID) {
+			old.projects = append(old.projects, p.ID)
+		}
+		return nil
+	}
+	for i := range y.projects {
+		p := &y.projects[i]
+		for j, k := range p.PersonalKeys {
+			scopes := append([]string{}, k.Scopes...)
+			slices.Sort(scopes)
+			if err := add(p, "personal_api_keys", j, k.Key, fileKey{kind: PersonalKey, mask: maskKey(k.Key), scopes: jsonText(scopes)}); err != nil {
+				return nil, err
+			}
+		}
+		for j, k := range p.SecretKeys {
+			if err := add(p, "secret_api_keys", j, k, fileKey{kind: SecretKey, mask: maskKey(k), scopes: "[]"}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// saveKeys makes the keys of the file open its projects, and those that have left
+// it open them no more. A key that stands in several files opens the projects of
+// all of them.
+func (y *fileSync) saveKeys(stored []storedProject) error {
+	keys, err := y.keysByHash()
+	if err != nil {
+		return err
+	}
+	var ours []int64 // what only the file decides about
+	for i := range y.projects {
+		ours = append(ours, y.projects[i].ID)
+		if k := keys[hashKey(y.projects[i].APIKey)]; k != nil {
+			return fmt.Errorf("%s is the public api_key of a project", k.where)
+		}
+	}
+	for _, p := range stored {
+		if p.origin == y.origin {
+			ours = append(ours, p.id)
+		}
+		if k := keys[hashKey(p.apiKey)]; k != nil && !p.deleted {
+			return fmt.Errorf("%s is the public api_key of a project", k.where)
+		}
+	}
+	if err := y.closeKeys(keys, ours); err != nil {
+		return err
+	}
+	for hash, k := range keys {
+		if err := y.saveKey(hash, k, ours); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeKeys takes the file's projects away from keys that have left it.
+func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
+	rows, err := y.tx.QueryContext(y.ctx, `SELECT hash, projects FROM api_keys WHERE origin <> ''`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	left := map[string][]int64{}
+	for rows.Next() {
+		var hash, text string
+		if err := rows.Scan(&hash, &text); err != nil {
+			return err
+		}
+		var before []int64
+		if err := json.Unmarshal([]byte(text), &before); err != nil {
+			return err
+		}
+		after := slices.DeleteFunc(slices.Clone(before), func(id int64) bool { return slices.Contains(ours, id) })
+		if keys[hash] == nil && len(after) != len(before) {
+			left[hash] = after
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for hash, projects := range left {
+		if len(projects) == 0 { // an empty list would open every project
+			err = y.exec(`DELETE FROM api_keys WHERE hash = $1`, hash)
+		} else {
+			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, hash, jsonText(projects))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
+	var kind KeyKind
+	var scopes, projects, origin string
+	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, origin FROM api_keys WHERE hash = $1`, hash).Scan(&kind, &scopes, &projects, &origin)
+	if errors.Is(err, sql.ErrNoRows) {
+		slices.Sort(k.projects)
+		return y.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			hash, k.kind, k.mask, k.scopes, jsonText(k.projects), y.origin, micros(y.store.now()))
+	}
+	if err != nil {
+		return err
+	}
+	var opens []int64
+	if err := json.Unmarshal([]byte(projects), &opens); err != nil {
+		return err
+	}
+	elsewhere := slices.DeleteFunc(slices.Clone(opens), func(id int64) bool { return slices.Contains(ours, id) })
+	shared := origin == "" || len(elsewhere) > 0
+	switch {
+	case shared && (kind != k.kind || scopes != k.scopes):
+		return fmt.Errorf("%s is in the store already, as another kind of key or with other scopes", k.where)
+	case shared && k.kind == SecretKey:
+		return fmt.Errorf("%s is the secret key of another project already", k.where)
+	case origin == "" && len(opens) == 0: // it opens every project
+		return nil
+	}
+	all := append(elsewhere, k.projects...)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if kind == k.kind && scopes == k.scopes && slices.Equal(all, opens) {
+		return nil
+	}
+	return y.exec(`UPDATE api_keys SET kind = $2, mask = $3, scopes = $4, projects = $5 WHERE hash = $1`, hash, k.kind, k.mask, k.scopes, jsonText(all))
+}

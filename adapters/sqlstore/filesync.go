@@ -1,0 +1,263 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// noOrganization owns the projects of files that name none.
+const noOrganization = "00000000-0000-0000-0000-000000000000"
+
+// ApplyFile brings a definitions file into the store, all or nothing. origin is
+// its path: what came from there and is not in it any more is deleted softly.
+// f is what flags made of the file and raw its bytes, whose records are kept as
+// they are written. What has not changed is not written; where definitions have,
+// the project's revision grows by one. A project that was made through the API is
+// taken over, one of another file is an error, and so are an id that another
+// project has and a group type under another number.
+func (s *Store) ApplyFile(ctx context.Context, origin string, f flags.File, raw []byte) error {
+	if origin == "" {
+		return errors.New("sqlstore: a definitions file needs a path as its origin")
+	}
+	projects, err := takeApart(f, raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	y := &fileSync{store: s, ctx: ctx, origin: origin, organization: f.Organization, projects: projects}
+	return y.run()
+}
+
+// ForgetFile deletes softly what came from a file that is not used any more.
+func (s *Store) ForgetFile(ctx context.Context, origin string) error {
+	if origin == "" {
+		return errors.New("sqlstore: a definitions file needs a path as its origin")
+	}
+	return (&fileSync{store: s, ctx: ctx, origin: origin}).run()
+}
+
+// Origins lists the files that projects came from.
+func (s *Store) Origins(ctx context.Context) ([]string, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT DISTINCT origin FROM projects WHERE origin <> '' AND deleted = 0 ORDER BY origin`)
+	if err != nil {
+		return nil, fmt.Errorf("listing definitions files: %w", s.dialect.explain(err))
+	}
+	defer func() { _ = rows.Close() }()
+	var out []string
+	for rows.Next() {
+		var origin string
+		if err := rows.Scan(&origin); err != nil {
+			return nil, err
+		}
+		out = append(out, origin)
+	}
+	return out, rows.Err()
+}
+
+// fileSync is one file on its way into the store.
+type fileSync struct {
+	store        *Store
+	ctx          context.Context
+	origin       string
+	organization flags.Organization
+	projects     []fileProject
+
+	tx      *sql.Tx
+	changed []int64 // projects to forget about
+}
+
+func (y *fileSync) run() error {
+	err := y.store.inWrite(y.ctx, func(tx *sql.Tx) error {
+		y.tx, y.changed = tx, nil
+		if err := y.work(); err != nil {
+			return fmt.Errorf("%s: %w", y.origin, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range y.changed {
+		y.store.people.forgetProject(id)
+	}
+	return nil
+}
+
+func (y *fileSync) exec(text string, args ...any) error {
+	_, err := y.tx.ExecContext(y.ctx, text, args...)
+	return err
+}
+
+func (y *fileSync) work() error {
+	stored, err := y.storedProjects()
+	if err != nil {
+		return err
+	}
+	if err := y.lock(stored); err != nil {
+		return err
+	}
+	if err := y.saveOrganization(); err != nil {
+		return err
+	}
+	var kept []int64
+	for i := range y.projects {
+		p := &y.projects[i]
+		if err := y.saveProject(p, stored); err != nil {
+			return fmt.Errorf("project %q: %w", p.APIKey, err)
+		}
+		kept = append(kept, p.ID)
+	}
+	for _, old := range stored {
+		if old.origin != y.origin || old.deleted || slices.Contains(kept, old.id) {
+			continue
+		}
+		y.changed = append(y.changed, old.id)
+		if err := y.exec(`UPDATE projects SET deleted = 1, revision = revision + 1 WHERE id = $1`, old.id); err != nil {
+			return err
+		}
+	}
+	return y.saveKeys(stored)
+}
+
+// lock makes other servers wait, in the order in which all of them lock.
+func (y *fileSync) lock(stored []storedProject) error {
+	var ids []int64
+	for i := range y.projects {
+		ids = append(ids, y.projects[i].ID)
+	}
+	for _, p := range stored {
+		if p.origin == y.origin {
+			ids = append(ids, p.id)
+		}
+	}
+	slices.Sort(ids)
+	t := ledgerTx{store: y.store, ctx: y.ctx, tx: y.tx}
+	return t.lock(slices.Compact(ids))
+}
+
+func (y *fileSync) saveOrganization() error {
+	if len(y.projects) == 0 {
+		return y.exec(`UPDATE organizations SET origin = '' WHERE origin = $1`, y.origin)
+	}
+	id, name := cleanText(y.organization.ID), cleanText(y.organization.Name)
+	if id == "" {
+		id = noOrganization
+	}
+	if name == "" {
+		name = "Default organization"
+	}
+	quotas := "{}"
+	if len(y.organization.Quotas) > 0 {
+		quotas = jsonText(y.organization.Quotas)
+	}
+	var oldName, oldQuotas, origin string
+	err := y.tx.QueryRowContext(y.ctx, `SELECT name, quotas, origin FROM organizations WHERE id = $1`, id).Scan(&oldName, &oldQuotas, &origin)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if err := y.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at) VALUES ($1, $2, $3, $4, $5)`,
+			id, name, quotas, y.origin, micros(y.store.now())); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case origin != "" && origin != y.origin:
+		if len(y.organization.Quotas) > 0 && quotas != oldQuotas {
+			return fmt.Errorf("the organization %s stands in %s too, with other quotas: give them in one file only, or the same in both", id, origin)
+		}
+	case oldName != name || oldQuotas != quotas || origin != y.origin:
+		if y.organization.Name == "" {
+			name = oldName
+		}
+		if err := y.exec(`UPDATE organizations SET name = $2, quotas = $3, origin = $4 WHERE id = $1`, id, name, quotas, y.origin); err != nil {
+			return err
+		}
+	}
+	y.organization.ID = id
+	return y.exec(`UPDATE organizations SET origin = '' WHERE origin = $1 AND id <> $2`, y.origin, id)
+}
+
+// storedProject is a project as it is in the store.
+type storedProject struct {
+	id, revision                                         int64
+	organization, name, apiKey, settings, paused, origin string
+	deleted                                              bool
+}
+
+func (y *fileSync) storedProjects() ([]storedProject, error) {
+	rows, err := y.tx.QueryContext(y.ctx, `SELECT id, revision, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []storedProject
+	for rows.Next() {
+		var p storedProject
+		if err := rows.Scan(&p.id, &p.revision, &p.organization, &p.name, &p.apiKey, &p.settings, &p.paused, &p.origin, &p.deleted); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// place finds the project that a key names, nil for a new one, and refuses what
+// would mix two projects.
+func (y *fileSync) place(p *fileProject, stored []storedProject) (*storedProject, error) {
+	for i := range stored {
+		old := &stored[i]
+		switch {
+		case old.apiKey == p.APIKey && old.id != p.ID:
+			return nil, fmt.Errorf("its id in the store is %d, not %d: an id cannot change, give that one", old.id, p.ID)
+		case old.apiKey == p.APIKey && old.origin != "" && old.origin != y.origin && !old.deleted:
+			return nil, fmt.Errorf("it stands in %s too: a project may stand in one file only", old.origin)
+		case old.apiKey == p.APIKey:
+			return old, nil
+		}
+	}
+	for i := range stored {
+		if stored[i].id == p.ID {
+			return nil, fmt.Errorf("the id %d is that of the project with the api_key %q: choose another id", p.ID, stored[i].apiKey)
+		}
+	}
+	return nil, nil
+}
+
+func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
+	old, err := y.place(p, stored)
+	if err != nil {
+		return err
+	}
+	paused := "[]"
+	if len(p.QuotaLimited) > 0 {
+		paused = jsonText(p.QuotaLimited)
+	}
+	if old == nil {
+		y.changed = append(y.changed, p.ID)
+		if err := y.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, origin, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			p.ID, y.organization.ID, p.Name, p.APIKey, p.settings, paused, y.origin, micros(y.store.now())); err != nil {
+			return err
+		}
+		_, err := y.saveDefinitions(p)
+		return err
+	}
+	changed, err := y.saveDefinitions(p)
+	if err != nil {
+		return err
+	}
+	changed = changed || old.deleted || old.settings != p.settings
+	if !changed && old.organization == y.organization.ID && old.name == p.Name && old.paused == paused && old.origin == y.origin {
+		return nil
+	}
+	grows := 0
+	if changed {
+		y.changed = append(y.changed, p.ID)
+		grows = 1
+	}
+	return y.exec(`UPDATE projects SET organization_id = $2, name = $3, settings = $4, paused = $5, origin = $6, deleted = 0, revision = revision + $7
+		WHERE id = $1`, p.ID, y.organization.ID, p.Name, p.settings, paused, y.origin, grows)
+}

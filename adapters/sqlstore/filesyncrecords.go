@@ -1,0 +1,205 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+)
+
+// saveDefinitions writes what has changed of a project's group types, flags and
+// cohorts, and reports whether anything has.
+func (y *fileSync) saveDefinitions(p *fileProject) (changed bool, err error) {
+	for _, step := range []func(*fileProject) (bool, error){y.saveGroupTypes, y.saveFlags, y.saveCohorts} {
+		c, err := step(p)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || c
+	}
+	return changed, nil
+}
+
+func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
+	names, err := readGroupTypes(y.ctx, y.tx, p.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, index := range sortedIndexes(p.Definitions.GroupTypes) {
+		name := cleanText(p.Definitions.GroupTypes[index])
+		switch at := slices.Index(names, name); {
+		case index < len(names) && names[index] == name:
+			continue
+		case index < len(names) && names[index] != "":
+			return false, fmt.Errorf("group_type_mapping: %d is %q in the file and %q in the store: give %q another number", index, name, names[index], name)
+		case at >= 0 && name != "":
+			return false, fmt.Errorf("group_type_mapping: %q is %d in the file and %d in the store: give it that number", name, index, at)
+		}
+		if err := y.exec(`INSERT INTO group_types (project_id, type_index, name, created_at) VALUES ($1, $2, $3, $4)`,
+			p.ID, index, name, micros(y.store.now())); err != nil {
+			return false, err
+		}
+		for len(names) <= index {
+			names = append(names, "")
+		}
+		names[index], changed = name, true
+	}
+	return changed, nil
+}
+
+func sortedIndexes(m map[int]string) []int {
+	out := make([]int, 0, len(m))
+	for i := range m {
+		out = append(out, i)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// record is a flag or a cohort as it is stored.
+type record struct {
+	key, text, origin string
+	deleted           bool
+}
+
+func (y *fileSync) storedRecords(text string, projectID int64) (map[int64]record, error) {
+	rows, err := y.tx.QueryContext(y.ctx, text, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := map[int64]record{}
+	for rows.Next() {
+		var id int64
+		var r record
+		if err := rows.Scan(&id, &r.key, &r.text, &r.origin, &r.deleted); err != nil {
+			return nil, err
+		}
+		out[id] = r
+	}
+	return out, rows.Err()
+}
+
+func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
+	stored, err := y.storedRecords(`SELECT id, key, record, origin, deleted FROM flag_records WHERE project_id = $1`, p.ID)
+	if err != nil {
+		return false, err
+	}
+	keys := map[string]bool{}
+	for _, f := range p.flags {
+		keys[f.key] = true
+		if old, ok := stored[f.id]; ok && old == (record{f.key, f.text, y.origin, false}) {
+			continue
+		}
+		changed = true
+		if err := y.exec(`INSERT INTO flag_records (project_id, id, key, record, origin) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (project_id, id) DO UPDATE SET key = excluded.key, record = excluded.record, origin = excluded.origin, deleted = 0`,
+			p.ID, f.id, f.key, f.text, y.origin); err != nil {
+			return false, err
+		}
+	}
+	for id, old := range stored {
+		// What came from a file, be it under another name, is only this file's to keep.
+		// A flag of the API whose key stands in the file gives way to it.
+		gone := old.origin != "" || old.key != "" && keys[old.key]
+		if !gone || old.deleted || slices.ContainsFunc(p.flags, func(f fileRecord) bool { return f.id == id }) {
+			continue
+		}
+		changed = true
+		if err := y.exec(`UPDATE flag_records SET deleted = 1 WHERE project_id = $1 AND id = $2`, p.ID, id); err != nil {
+			return false, err
+		}
+	}
+	return changed, nil
+}
+
+func (y *fileSync) saveCohorts(p *fileProject) (changed bool, err error) {
+	stored, err := y.storedRecords(`SELECT id, '', record, origin, deleted FROM cohort_records WHERE project_id = $1`, p.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range p.cohorts {
+		moved, err := y.saveMembers(p.ID, c)
+		if err != nil {
+			return false, fmt.Errorf("cohort %d: members: %w", c.id, err)
+		}
+		changed = changed || moved
+		if old, ok := stored[c.id]; ok && old == (record{"", c.text, y.origin, false}) {
+			continue
+		}
+		changed = true
+		if err := y.exec(`INSERT INTO cohort_records (project_id, id, record, origin) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, origin = excluded.origin, deleted = 0`,
+			p.ID, c.id, c.text, y.origin); err != nil {
+			return false, err
+		}
+	}
+	for id, old := range stored {
+		if old.origin == "" || old.deleted || slices.ContainsFunc(p.cohorts, func(c fileRecord) bool { return c.id == id }) {
+			continue
+		}
+		changed = true
+		if err := y.exec(`UPDATE cohort_records SET deleted = 1 WHERE project_id = $1 AND id = $2`, p.ID, id); err != nil {
+			return false, err
+		}
+		if err := y.exec(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, p.ID, id); err != nil {
+			return false, err
+		}
+	}
+	return changed, nil
+}
+
+var (
+	insertMembers = inserts(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
+	deleteMembers = lookups(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "")
+)
+
+// saveMembers makes the members of a cohort those of the file. Where it lists
+// none, those that the API has added stay.
+func (y *fileSync) saveMembers(projectID int64, c fileRecord) (changed bool, err error) {
+	if c.unlisted {
+		return false, nil
+	}
+	rows, err := y.tx.QueryContext(y.ctx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, projectID, c.id)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }()
+	var gone []string
+	have := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return false, err
+		}
+		if have[id] = true; !c.members[id] {
+			gone = append(gone, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, err
+	}
+	var come []string
+	for id := range c.members {
+		if !have[id] {
+			come = append(come, id)
+		}
+	}
+	slices.Sort(come)
+	err = insertMembers.chunks(&y.store.dialect, len(come), func(text string, from, n int) error {
+		args := make([]any, 0, 3*n)
+		for _, id := range come[from : from+n] {
+			args = append(args, projectID, id, c.id)
+		}
+		return y.exec(text, args...)
+	})
+	if err != nil {
+		return false, err
+	}
+	err = deleteMembers.chunks(&y.store.dialect, len(gone), func(text string, from, n int) error {
+		args := []any{projectID, c.id}
+		for _, id := range gone[from : from+n] {
+			args = append(args, id)
+		}
+		return y.exec(text, args...)
+	})
+	return len(come)+len(gone) > 0, err
+}

@@ -1,0 +1,185 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+const personColumns = `p.id, p.uuid, p.created_at, p.is_identified, p.version, p.properties`
+
+func scanPerson(rows *sql.Rows) (*capture.StoredPerson, error) {
+	var p capture.StoredPerson
+	var uuid sql.RawBytes
+	var created int64
+	var properties string
+	if err := rows.Scan(&p.ID, &uuid, &created, &p.Identified, &p.Version, &properties); err != nil {
+		return nil, err
+	}
+	copy(p.UUID[:], uuid)
+	p.CreatedAt = fromMicros(created)
+	var err error
+	if p.Properties, err = capture.ParseObject(properties); err != nil {
+		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
+	}
+	return &p, nil
+}
+
+// People implements capture.History. Where it searches, it looks at the first
+// capture.MaxShownIDs distinct ids of a person.
+func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQuery) (page []capture.StoredPerson, next int64, err error) {
+	if q.Limit <= 0 {
+		return nil, 0, nil
+	}
+	search := strings.ToLower(q.Search)
+	filtered := search != "" || q.Match != nil
+	from := q.After
+	if from <= 0 {
+		from = math.MaxInt64
+	}
+	for looked := 0; looked < capture.SearchScan; {
+		step := min(q.Limit+1, searchStep)
+		if filtered {
+			step = min(searchStep, capture.SearchScan-looked)
+		}
+		found, err := s.peopleBelow(ctx, projectID, from, step)
+		if err != nil {
+			return nil, 0, s.reading("persons", err)
+		}
+		for _, p := range found {
+			if len(page) == q.Limit {
+				return page, from, nil
+			}
+			from = p.ID
+			if matches(p, search) && (q.Match == nil || q.Match(p)) {
+				page = append(page, *p)
+			}
+		}
+		if len(found) < step {
+			return page, 0, nil
+		}
+		looked += len(found)
+	}
+	return page, from, nil
+}
+
+// matches reports whether a person is one that is searched for; search is in
+// lower case.
+func matches(p *capture.StoredPerson, search string) bool {
+	if search == "" {
+		return true
+	}
+	for _, id := range p.DistinctIDs {
+		if strings.Contains(strings.ToLower(id), search) {
+			return true
+		}
+	}
+	for _, key := range [...]string{"email", "name"} {
+		if value, ok := p.Properties.Text(key); ok && strings.Contains(strings.ToLower(value), search) {
+			return true
+		}
+	}
+	return false
+}
+
+// peopleBelow reads the next persons with their distinct ids.
+func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit int) (out []*capture.StoredPerson, err error) {
+	err = query(ctx, s.read, func(rows *sql.Rows) error {
+		p, err := scanPerson(rows)
+		out = append(out, p)
+		return err
+	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.id < $2 ORDER BY p.id DESC LIMIT $3`, projectID, below, limit)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.addIDs(ctx, projectID, out)
+}
+
+// addIDs reads the distinct ids of persons.
+func (s *Store) addIDs(ctx context.Context, projectID int64, people []*capture.StoredPerson) error {
+	if len(people) == 0 {
+		return nil
+	}
+	byUUID := make(map[capture.UUID]*capture.StoredPerson, len(people))
+	var text strings.Builder
+	text.WriteString(`SELECT person_uuid, distinct_id FROM (
+		SELECT person_uuid, distinct_id, ROW_NUMBER() OVER (PARTITION BY person_uuid ORDER BY distinct_id) AS place
+		FROM distinct_ids WHERE project_id = $1 AND person_uuid IN (`)
+	args := []any{projectID}
+	for i, p := range people {
+		byUUID[p.UUID] = p
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		args = append(args, p.UUID[:])
+		text.WriteString("$" + strconv.Itoa(len(args)))
+	}
+	text.WriteString(`)) AS numbered WHERE place <= ` + strconv.Itoa(capture.MaxShownIDs) + ` ORDER BY person_uuid, distinct_id`)
+	return query(ctx, s.read, func(rows *sql.Rows) error {
+		var uuid sql.RawBytes
+		var id string
+		if err := rows.Scan(&uuid, &id); err != nil {
+			return err
+		}
+		if p := byUUID[capture.UUID(uuid)]; p != nil {
+			p.DistinctIDs = append(p.DistinctIDs, id)
+		}
+		return nil
+	}, text.String(), args...)
+}
+
+// PersonBy implements capture.History.
+func (s *Store) PersonBy(ctx context.Context, projectID int64, distinctID string) (*capture.StoredPerson, error) {
+	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM distinct_ids d
+		JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
+		WHERE d.project_id = $1 AND d.distinct_id = $2`, storedID(distinctID))
+}
+
+// PersonByUUID implements capture.History.
+func (s *Store) PersonByUUID(ctx context.Context, projectID int64, id capture.UUID) (*capture.StoredPerson, error) {
+	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.uuid = $2`, id[:])
+}
+
+// PersonByID implements capture.History.
+func (s *Store) PersonByID(ctx context.Context, projectID, id int64) (*capture.StoredPerson, error) {
+	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.id = $2`, id)
+}
+
+func (s *Store) onePerson(ctx context.Context, projectID int64, text string, key any) (found *capture.StoredPerson, err error) {
+	err = query(ctx, s.read, func(rows *sql.Rows) error {
+		found, err = scanPerson(rows)
+		return err
+	}, text, projectID, key)
+	if err == nil && found != nil {
+		err = s.addIDs(ctx, projectID, []*capture.StoredPerson{found})
+	}
+	if err != nil {
+		return nil, s.reading("a person", err)
+	}
+	return found, nil
+}
+
+// CountPeople implements capture.History.
+func (s *Store) CountPeople(ctx context.Context, projectID int64) (n int64, err error) {
+	err = query(ctx, s.read, func(rows *sql.Rows) error { return rows.Scan(&n) },
+		`SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
+	return n, s.reading("the number of persons", err)
+}
+
+// containsFold reports whether text, in lower case by ASCII, contains search,
+// which is so already.
+func containsFold(text, search string) bool { return strings.Contains(lowerASCII(text), search) }
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,105 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+const (
+	// epochBits is how many bits of an event's id are its place in an epoch.
+	epochBits = 14
+	// indexChunk is how many events one call of Index takes.
+	indexChunk = 2048
+)
+
+// indexing are the statements that index the events with $1 < id <= $2. Sorted
+// rows are far cheaper than those in the order of their coming.
+var indexing = indexTexts("")
+
+// indexingProject are those for the events of one project, $3.
+var indexingProject = indexTexts("AND project_id = $3")
+
+func indexTexts(and string) (texts []string) {
+	epoch := fmt.Sprintf("id >> %d", epochBits)
+	from := " FROM events WHERE id > $1 AND id <= $2 " + and
+	for _, index := range []struct{ table, key string }{
+		{"events_by_time", "timestamp, id"},
+		{"events_by_name", "event, timestamp, id"},
+		{"events_by_distinct_id", "distinct_id, timestamp, id"},
+	} {
+		texts = append(texts, "INSERT INTO "+index.table+" (epoch, project_id, "+index.key+")"+
+			" SELECT "+epoch+", project_id, "+index.key+from+" ORDER BY "+epoch+", project_id, "+index.key)
+	}
+	return append(texts, `INSERT INTO event_epochs (epoch, project_id, first_time, last_time)
+		SELECT `+epoch+`, project_id, MIN(timestamp), MAX(timestamp)`+from+` GROUP BY `+epoch+`, project_id
+		ON CONFLICT (project_id, epoch) DO UPDATE SET
+		first_time = CASE WHEN excluded.first_time < event_epochs.first_time THEN excluded.first_time ELSE event_epochs.first_time END,
+		last_time = CASE WHEN excluded.last_time > event_epochs.last_time THEN excluded.last_time ELSE event_epochs.last_time END`)
+}
+
+// Index implements capture.Indexer: it indexes the next events in a transaction
+// of its own, at most 2,048 of them, and reports whether there are more. Unless
+// idle it waits until there are that many. On PostgreSQL there is nothing to do.
+func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
+	if !s.dialect.indexBehind {
+		return false, nil
+	}
+	from, last := s.ledger.indexed.Load(), s.ledger.last.Load()
+	if last == from {
+		return false, nil
+	}
+	if last-from < indexChunk && !idle {
+		return true, nil
+	}
+	t := &ledgerTx{store: s, ctx: ctx}
+	to := min(from+indexChunk, last)
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		t.tx = tx
+		for _, text := range indexing {
+			if _, err := t.exec(text, from, to); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeIndex, to)
+		return err
+	})
+	t.prepareMissed()
+	if err != nil {
+		return true, fmt.Errorf("events %d to %d: %w", from+1, to, err)
+	}
+	s.ledger.indexed.Store(to)
+	return to < s.ledger.last.Load(), nil
+}
+
+// indexProjects indexes the events of a commit within it. The projects are
+// locked, so what they have between first and last is of this commit.
+func (t *ledgerTx) indexProjects(events []capture.Record, first, last int64) error {
+	done := map[int64]bool{}
+	for i := range events {
+		project := events[i].ProjectID
+		if done[project] {
+			continue
+		}
+		done[project] = true
+		for _, text := range indexingProject {
+			if _, err := t.exec(text, first-1, last, project); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// indexedUpTo is the id up to which events are in the indexes; those above it
+// are found by scanning. To be read in the transaction that reads the indexes.
+func (s *Store) indexedUpTo(ctx context.Context, q querier) (id int64, err error) {
+	if !s.dialect.indexBehind {
+		return math.MaxInt64, nil
+	}
+	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeIndex).Scan(&id)
+	return id, err
+}

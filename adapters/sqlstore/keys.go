@@ -1,0 +1,176 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// ErrUnknownKey is for personal and secret keys that nobody has.
+var ErrUnknownKey = errors.New("sqlstore: unknown key")
+
+// KeyKind is what an API key is for.
+type KeyKind string
+
+// The kinds of keys that are kept hashed.
+const (
+	PersonalKey KeyKind = "personal"
+	SecretKey   KeyKind = "secret"
+)
+
+// KeyRecord is what a personal or secret key opens.
+type KeyRecord struct {
+	Kind   KeyKind
+	Label  string
+	Scopes []string // of a personal key; "*" is all of them
+	// Projects are those that it opens, by id.
+	Projects []KeyProject
+}
+
+// KeyProject is a project that a key opens.
+type KeyProject struct {
+	ID     int64
+	APIKey string
+}
+
+// hashKey is how a key is kept: spec/management.md §1.3.
+func hashKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "sha256$" + hex.EncodeToString(sum[:])
+}
+
+// maskKey is what may be shown of a key.
+func maskKey(key string) string {
+	if len(key) < 16 {
+		return "********"
+	}
+	return strings.ToValidUTF8(key[:4]+"..."+key[len(key)-4:], "?")
+}
+
+// Key looks a personal or secret key up by its hash: ErrUnknownKey if there is
+// none. The project of a secret key that has left is no longer opened, and a key
+// that opens nothing any more is unknown.
+func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
+	var k KeyRecord
+	var scopes, projects string
+	err := s.read.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, hashKey(key)).
+		Scan(&k.Kind, &k.Label, &scopes, &projects)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return KeyRecord{}, ErrUnknownKey
+	case err != nil:
+		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.dialect.explain(err))
+	}
+	var ids []int64
+	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &ids)); err != nil {
+		return KeyRecord{}, fmt.Errorf("reading a key: %w", err)
+	}
+	all, err := s.Projects(ctx)
+	if err != nil {
+		return KeyRecord{}, err
+	}
+	for _, p := range all {
+		if len(ids) == 0 || slices.Contains(ids, p.ID) {
+			k.Projects = append(k.Projects, KeyProject{p.ID, p.APIKey})
+		}
+	}
+	if len(k.Projects) == 0 && k.Kind == SecretKey {
+		return KeyRecord{}, ErrUnknownKey
+	}
+	return k, nil
+}
+
+// ProjectName is a project as it is listed at a start.
+type ProjectName struct {
+	ID           int64
+	Name, APIKey string
+}
+
+// Projects lists the projects by id.
+func (s *Store) Projects(ctx context.Context) ([]ProjectName, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, name, api_key FROM projects WHERE deleted = 0 ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("listing projects: %w", s.dialect.explain(err))
+	}
+	defer func() { _ = rows.Close() }()
+	var out []ProjectName
+	for rows.Next() {
+		var p ProjectName
+		if err := rows.Scan(&p.ID, &p.Name, &p.APIKey); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// CaptureKeys is the Store as capture.Keys.
+type CaptureKeys struct{ *Store }
+
+// Project implements capture.Keys.
+func (k CaptureKeys) Project(ctx context.Context, token string) (capture.Project, error) {
+	return k.CaptureProject(ctx, token)
+}
+
+const captureProject = `SELECT p.id, p.api_key, p.organization_id, p.paused, p.anonymize_ips, o.quotas
+	FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id WHERE p.deleted = 0 AND `
+
+// CaptureProject finds the project of a public key, or of a secret one, which
+// begins with phs_ or stands among the secret keys: capture.ErrUnknownKey if
+// there is none.
+func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Project, error) {
+	if token == "" || strings.IndexByte(token, 0) >= 0 {
+		return capture.Project{}, capture.ErrUnknownKey
+	}
+	p, err := s.captureProject(ctx, captureProject+"p.api_key = $1", token)
+	if !errors.Is(err, capture.ErrUnknownKey) {
+		return p, err
+	}
+	k, err := s.Key(ctx, token)
+	switch {
+	case errors.Is(err, ErrUnknownKey), err == nil && (k.Kind != SecretKey || len(k.Projects) != 1):
+		return capture.Project{}, capture.ErrUnknownKey
+	case err != nil:
+		return capture.Project{}, err
+	}
+	p, err = s.captureProject(ctx, captureProject+"p.id = $1", k.Projects[0].ID)
+	p.Secret = err == nil
+	return p, err
+}
+
+func (s *Store) captureProject(ctx context.Context, text string, arg any) (capture.Project, error) {
+	var p capture.Project
+	var paused string
+	var quotas sql.NullString
+	err := s.read.QueryRowContext(ctx, text, arg).Scan(&p.ID, &p.APIKey, &p.OrganizationID, &paused, &p.AnonymizeIPs, &quotas)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return capture.Project{}, capture.ErrUnknownKey
+	case err != nil:
+		return capture.Project{}, fmt.Errorf("looking for a project: %w", s.dialect.explain(err))
+	}
+	limits, err := readQuotas(quotas.String)
+	if err == nil {
+		err = json.Unmarshal([]byte(paused), &p.Paused)
+	}
+	if err != nil {
+		return capture.Project{}, fmt.Errorf("project %d: quotas: %w", p.ID, err)
+	}
+	for resource, limit := range limits {
+		if p.Limits == nil {
+			p.Limits = make(map[capture.Resource]int64, len(limits))
+		}
+		p.Limits[capture.Resource(resource)] = limit
+	}
+	return p, nil
+}
+
+var _ capture.Keys = CaptureKeys{}

@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// The vector and the masks are spec/management.md §1.3's.
+func TestManagement_1_3_Hash(t *testing.T) {
+	if got, want := hashKey("test_key_12345"), "sha256$45af89b510a3279a817f851de5d3f95b73485d58ec2672a39e52d8aeeb014059"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for key, want := range map[string]string{"phx_0123456789abcd": "phx_...abcd", "phx_demo": "********", "": "********"} {
+		if got := maskKey(key); got != want {
+			t.Errorf("%q: %s, want %s", key, got, want)
+		}
+	}
+}
+
+func applyText(t *testing.T, s *Store, origin, text string) {
+	t.Helper()
+	f, err := flags.ParseFile([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ApplyFile(context.Background(), origin, f, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStore_Key(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, "sqlite::memory:")
+	applyText(t, s, "a.json", `{"projects":[
+		{"id":1,"api_key":"phc_a","personal_api_keys":[{"key":"phx_1","scopes":["flag:read","*"]}],"secret_api_keys":["phs_a"]},
+		{"id":2,"api_key":"phc_b","personal_api_keys":[{"key":"phx_1","scopes":["*","flag:read"]},{"key":"phx_2","scopes":[]}]}]}`)
+	applyText(t, s, "b.json", `{"projects":[{"id":3,"api_key":"phc_c","personal_api_keys":[{"key":"phx_1","scopes":["*","flag:read"]}]}]}`)
+	a, b, c := KeyProject{1, "phc_a"}, KeyProject{2, "phc_b"}, KeyProject{3, "phc_c"}
+	check := func(when string, want map[string]KeyRecord) {
+		t.Helper()
+		for key, want := range want {
+			got, err := s.Key(ctx, key)
+			if want.Kind == "" {
+				if !errors.Is(err, ErrUnknownKey) {
+					t.Errorf("%s %q: %+v, %v", when, key, got, err)
+				}
+				continue
+			}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%s %q, %v (-want +got):\n%s", when, key, err, diff)
+			}
+		}
+	}
+	scopes := []string{"*", "flag:read"}
+	check("first", map[string]KeyRecord{
+		"phx_1": {PersonalKey, "", scopes, []KeyProject{a, b, c}},
+		"phx_2": {PersonalKey, "", []string{}, []KeyProject{b}},
+		"phs_a": {SecretKey, "", []string{}, []KeyProject{a}},
+		"phc_a": {}, "": {}, "x\x00": {},
+	})
+	// A key that has left one file opens the projects of the other.
+	applyText(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a"},{"id":2,"api_key":"phc_b"}]}`)
+	check("then", map[string]KeyRecord{"phx_1": {PersonalKey, "", scopes, []KeyProject{c}}, "phx_2": {}, "phs_a": {}})
+	if err := s.ForgetFile(ctx, "b.json"); err != nil {
+		t.Fatal(err)
+	}
+	check("last", map[string]KeyRecord{"phx_1": {}})
+}
+
+func TestCapture_3_6_Keys(t *testing.T) {
+	s := openStore(t, "sqlite::memory:")
+	applyText(t, s, "a.json", `{"organization":{"id":"o","quotas":{"events":5,"exceptions":null}},"projects":[
+		{"id":1,"api_key":"phc_a","secret_api_keys":["phs_a"],"personal_api_keys":[{"key":"phx_a","scopes":["*"]}],"quota_limited":["events"]}]}`)
+	public := capture.Project{ID: 1, APIKey: "phc_a", OrganizationID: "o", Limits: map[capture.Resource]int64{"events": 5}, Paused: []capture.Resource{"events"}}
+	secret := public
+	secret.Secret = true
+	for token, want := range map[string]capture.Project{"phc_a": public, "phs_a": secret} {
+		got, err := CaptureKeys{s}.Project(context.Background(), token)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s, %v (-want +got):\n%s", token, err, diff)
+		}
+	}
+	for _, token := range []string{"", "phx_a", "phc_b", "a\x00b"} {
+		if p, err := s.CaptureProject(context.Background(), token); !errors.Is(err, capture.ErrUnknownKey) {
+			t.Errorf("%q: %+v, %v", token, p, err)
+		}
+	}
+}
+
+func TestBootstrap(t *testing.T) { // decision 21
+	ctx := context.Background()
+	s := openStore(t, "sqlite::memory:")
+	b, err := s.Bootstrap(ctx, "me@example.com")
+	if err != nil || b == nil {
+		t.Fatal(b, err)
+	}
+	// spec/management.md §1.1: 32 and 35 bytes in base 62.
+	if !regexp.MustCompile(`^phc_[0-9A-Za-z]{42,43}$`).MatchString(b.APIKey) || !regexp.MustCompile(`^phx_[0-9A-Za-z]{47,48}$`).MatchString(b.PersonalKey) {
+		t.Errorf("keys %q and %q", b.APIKey, b.PersonalKey)
+	}
+	got, err := s.Key(ctx, b.PersonalKey)
+	want := KeyRecord{PersonalKey, "First key of me@example.com", []string{"*"}, []KeyProject{{1, b.APIKey}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	names, err := s.Projects(ctx)
+	if diff := cmp.Diff([]ProjectName{{1, "Default project", b.APIKey}}, names); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if again, err := s.Bootstrap(ctx, "me@example.com"); err != nil || again != nil {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	// A file takes a project over that was made otherwise.
+	applyText(t, s, "a.json", `{"projects":[{"id":1,"name":"mine","api_key":"`+b.APIKey+`"}]}`)
+	if got, err := s.ProjectByKey(ctx, b.APIKey); err != nil || got.Name != "mine" {
+		t.Errorf("taken over: %+v, %v", got, err)
+	}
+}

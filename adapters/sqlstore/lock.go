@@ -1,0 +1,22 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/gofrs/flock"
+)
+
+// lockFile takes the lock of a SQLite file until unlock, or says who may have it.
+// It belongs to the process: whatever ends that, the lock is free again.
+func lockFile(path string) (unlock func() error, err error) {
+	name := path + ".lock"
+	l := flock.New(name, flock.SetPermissions(0o600))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("database: the lock file %s cannot be used: %w", name, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("database: %s is in use by another server, which holds %s: stop that one, or choose another file (several servers need PostgreSQL)", path, name)
+	}
+	return l.Close, nil
+}

@@ -1,0 +1,390 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// parts are what is known of a person; each is read only when flags need it.
+type parts uint8
+
+const (
+	withProperties parts = 1 << iota // and the time when the person was first seen
+	withCohorts
+	withOverrides
+
+	allParts = withProperties | withCohorts | withOverrides
+)
+
+// neededParts are the parts that an answer can depend on.
+func neededParts(n *flags.Needs) (p parts) {
+	if n == nil {
+		return withProperties | withCohorts
+	}
+	if len(n.Person) > 0 || n.CreatedAt {
+		p |= withProperties
+	}
+	if len(n.Cohorts) > 0 {
+		p |= withCohorts
+	}
+	if n.ContinuityMatters {
+		p |= withOverrides // Overrides will ask next
+	}
+	return p
+}
+
+// Stored implements flags.People: one indexed read for the person and one for the
+// groups, of what q.Needs names, and none for what is remembered. The result is
+// shared and must not be changed.
+func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
+	var person *flags.Stored
+	if want := neededParts(q.Needs); want != 0 {
+		k, err := s.known(ctx, q.ProjectID, q.DistinctID, want)
+		if err != nil {
+			return nil, fmt.Errorf("reading a person: %w", err)
+		}
+		person = &k.stored
+	}
+	if len(q.Groups) == 0 {
+		return person, nil
+	}
+	groups, err := s.groupsOf(ctx, q.ProjectID, q.Groups)
+	if err != nil {
+		return person, fmt.Errorf("reading groups: %w", err)
+	}
+	if len(groups) == 0 {
+		return person, nil
+	}
+	var out flags.Stored
+	if person != nil {
+		out = *person
+	}
+	out.Groups = groups
+	return &out, nil
+}
+
+// known returns what is known of a distinct id, at least the parts wanted.
+func (s *Store) known(ctx context.Context, projectID int64, distinctID string, want parts) (*knownPerson, error) {
+	id := storedID(distinctID)
+	now := s.now()
+	since := s.rememberedSince(now)
+	if k := s.people.get(projectID, id, want, since); k != nil {
+		return k, nil
+	}
+	before := s.people.clock.Load()
+	k, err := readPerson(ctx, s.read, projectID, id, want)
+	if err != nil {
+		return nil, err
+	}
+	k.at = now
+	s.people.put(projectID, id, k, before, since)
+	return k, nil
+}
+
+// othersWrite is how long something is remembered where other servers write too.
+const othersWrite = time.Second
+
+// rememberedSince is the time before which nothing may have been read that is to
+// be used now, zero where only this process writes.
+func (s *Store) rememberedSince(now time.Time) time.Time {
+	if s.dialect.alone {
+		return time.Time{}
+	}
+	return now.Add(-othersWrite)
+}
+
+// storedID is a distinct id or a group's key as capture stores it: without
+// U+0000, and cut to 200 characters (spec/capture.md §3.4).
+func storedID(id string) string { return cutText(id, 200) }
+
+func cutText(id string, most int) string {
+	if strings.IndexByte(id, 0) >= 0 {
+		id = strings.ReplaceAll(id, "\x00", "\uFFFD")
+	}
+	if len(id) <= most {
+		return id
+	}
+	n := 0
+	for i := range id {
+		if n == most {
+			return id[:i]
+		}
+		n++
+	}
+	return id
+}
+
+// personTexts are the statements that read a person, by the parts wanted. Each
+// reads rows of the same columns: one for the person, one a cohort, one an
+// override. CROSS JOIN keeps SQLite to the order of the tables.
+var personTexts = func() (texts [allParts + 1]string) {
+	for want := range texts {
+		texts[want] = personText(parts(want))
+	}
+	return texts
+}()
+
+func personText(want parts) string {
+	properties := `''`
+	if want&withProperties != 0 {
+		properties = "p.properties"
+	}
+	text := `SELECT p.uuid, p.created_at, ` + properties + `, 0, '', ''
+		FROM distinct_ids d JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
+		WHERE d.project_id = $1 AND d.distinct_id = $2`
+	if want&withCohorts != 0 {
+		text += `
+		UNION ALL SELECT NULL, 0, '', m.cohort_id, '', ''
+		FROM cohort_members m WHERE m.project_id = $1 AND m.distinct_id = $2
+		UNION ALL SELECT NULL, 0, '', m.cohort_id, '', ''
+		FROM distinct_ids d CROSS JOIN distinct_ids o CROSS JOIN cohort_members m
+		WHERE d.project_id = $1 AND d.distinct_id = $2
+		AND o.project_id = $1 AND o.person_uuid = d.person_uuid AND o.distinct_id <> $2
+		AND m.project_id = $1 AND m.distinct_id = o.distinct_id`
+	}
+	if want&withOverrides != 0 {
+		text += `
+		UNION ALL SELECT NULL, 0, '', 0, f.flag_key, f.hash_key
+		FROM distinct_ids d JOIN flag_overrides f ON f.project_id = d.project_id AND f.person_uuid = d.person_uuid
+		WHERE d.project_id = $1 AND d.distinct_id = $2`
+	}
+	return text
+}
+
+// readPerson reads whom a distinct id belongs to. An id that belongs to nobody is
+// a knownPerson without a uuid.
+func readPerson(ctx context.Context, db querier, projectID int64, id string, want parts) (*knownPerson, error) {
+	rows, err := db.QueryContext(ctx, personTexts[want], projectID, id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	k := &knownPerson{parts: want, size: personSize + len(id)}
+	if want&withCohorts != 0 {
+		k.stored.Cohorts = []int64{}
+	}
+	if want&withOverrides != 0 {
+		k.overrides = map[string]string{}
+	}
+	for rows.Next() {
+		if err := k.scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(k.stored.Cohorts)
+	k.stored.Cohorts = slices.Compact(k.stored.Cohorts)
+	return k, rows.Err()
+}
+
+func (k *knownPerson) scan(rows *sql.Rows) error {
+	var uuid, properties sql.RawBytes
+	var created, cohort int64
+	var flagKey, hashKey string
+	if err := rows.Scan(&uuid, &created, &properties, &cohort, &flagKey, &hashKey); err != nil {
+		return err
+	}
+	switch {
+	case len(uuid) == len(k.uuid):
+		k.uuid = capture.UUID(uuid)
+		if k.parts&withProperties == 0 {
+			return nil
+		}
+		k.size += len(properties)
+		k.stored.CreatedAt = fromMicros(created)
+		var err error
+		if k.stored.Person, err = parseProperties(properties); err != nil {
+			return fmt.Errorf("the stored properties of person %s: %w", k.uuid, err)
+		}
+	case flagKey != "":
+		k.size += len(flagKey) + len(hashKey) + memberSize
+		k.overrides[flagKey] = hashKey
+	default:
+		k.size += 8
+		k.stored.Cohorts = append(k.stored.Cohorts, cohort)
+	}
+	return nil
+}
+
+// parseProperties reads stored properties into the values that flags would read
+// out of a request with the same text (spec/flags.md §4.2): whole numbers are
+// int64 or uint64 where they fit, all others, and -0, float64.
+func parseProperties(text []byte) (flags.Properties, error) {
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.UseNumber()
+	var out flags.Properties
+	if err := dec.Decode(&out); err != nil {
+		return nil, err
+	}
+	if out == nil {
+		out = flags.Properties{}
+	}
+	for key, v := range out {
+		out[key] = plainValue(v)
+	}
+	return out, nil
+}
+
+func plainValue(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return plainNumber(string(v))
+	case []any:
+		for i := range v {
+			v[i] = plainValue(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = plainValue(v[key])
+		}
+	}
+	return v
+}
+
+func plainNumber(text string) any {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+		return i
+	}
+	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return u
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	if math.IsInf(f, 0) {
+		return json.Number(text) // no request may hold it; flags have their own word for it
+	}
+	return f
+}
+
+// groupsOf returns the properties of those of the groups that are stored, by
+// type name.
+func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]string) (map[string]flags.Properties, error) {
+	now := s.now()
+	since := s.rememberedSince(now)
+	types, err := s.groupTypes(ctx, projectID, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]flags.Properties, len(keys))
+	var missing []capture.GroupID
+	for name, key := range keys {
+		index := slices.Index(types, storedID(name))
+		if index < 0 || name == "" {
+			continue
+		}
+		id := capture.GroupID{Type: index, Key: groupKey(key)}
+		if g := s.people.getGroup(projectID, id, since); g == nil {
+			missing = append(missing, id)
+		} else if g.properties != nil {
+			out[name] = g.properties
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	before := s.people.clock.Load()
+	found, err := readGroups(ctx, s.read, projectID, missing)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range missing {
+		found[i].at = now
+		s.people.putGroup(projectID, id, found[i], before)
+	}
+	for name, key := range keys {
+		id := capture.GroupID{Type: slices.Index(types, storedID(name)), Key: groupKey(key)}
+		if i := slices.Index(missing, id); i >= 0 && found[i].properties != nil {
+			out[name] = found[i].properties
+		}
+	}
+	return out, nil
+}
+
+// groupKey is a group's key as capture stores it: at most 400 characters.
+func groupKey(key string) string { return cutText(key, 400) }
+
+// readGroups reads groups in the order asked for; properties are nil for unknown
+// ones.
+func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.GroupID) ([]*knownGroup, error) {
+	var text strings.Builder
+	text.WriteString(`SELECT type_index, key, properties FROM stored_groups WHERE project_id = $1 AND (`)
+	args := []any{projectID}
+	for i, id := range ids {
+		if i > 0 {
+			text.WriteString(" OR ")
+		}
+		fmt.Fprintf(&text, "type_index = $%d AND key = $%d", len(args)+1, len(args)+2)
+		args = append(args, id.Type, id.Key)
+	}
+	text.WriteString(")")
+	rows, err := db.QueryContext(ctx, text.String(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := make([]*knownGroup, len(ids))
+	for i, id := range ids {
+		out[i] = &knownGroup{size: groupSize + len(id.Key)}
+	}
+	for rows.Next() {
+		var id capture.GroupID
+		var properties sql.RawBytes
+		if err := rows.Scan(&id.Type, &id.Key, &properties); err != nil {
+			return nil, err
+		}
+		i := slices.Index(ids, id)
+		if i < 0 {
+			continue
+		}
+		out[i].size += len(properties)
+		if out[i].properties, err = parseProperties(properties); err != nil {
+			return nil, fmt.Errorf("the stored properties of group %q: %w", id.Key, err)
+		}
+	}
+	return out, rows.Err()
+}
+
+// groupTypes returns the names of a project's group types by their number.
+func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) ([]string, error) {
+	if names, ok := s.people.getTypes(projectID, s.rememberedSince(now)); ok {
+		return names, nil
+	}
+	before := s.people.clock.Load()
+	names, err := readGroupTypes(ctx, s.read, projectID)
+	if err != nil {
+		return nil, err
+	}
+	s.people.putTypes(projectID, names, now, before)
+	return names, nil
+}
+
+func readGroupTypes(ctx context.Context, db querier, projectID int64) ([]string, error) {
+	rows, err := db.QueryContext(ctx, `SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var names []string
+	for rows.Next() {
+		var index int
+		var name string
+		if err := rows.Scan(&index, &name); err != nil {
+			return nil, err
+		}
+		for len(names) < index {
+			names = append(names, "")
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+var _ flags.People = (*Store)(nil)

@@ -1,0 +1,168 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func cached(uuid capture.UUID, plan string) *knownPerson {
+	return &knownPerson{uuid: uuid, parts: allParts, size: 100, stored: flags.Stored{Person: flags.Properties{"plan": plan}}}
+}
+
+var always time.Time
+
+// What was read before a change must not be remembered after it, whatever was
+// changed.
+func TestPeopleCache_LateReaders(t *testing.T) {
+	ann := capture.UUID{1}
+	group := capture.GroupID{Type: 1, Key: "k"}
+	for name, tt := range map[string]struct {
+		was    capture.UUID // whom the id belonged to
+		forget func(*peopleCache)
+	}{
+		"id":      {capture.UUID{}, func(c *peopleCache) { c.forgetIDs(1, []string{"ann"}) }},
+		"id of":   {capture.UUID{2}, func(c *peopleCache) { c.forgetIDs(1, []string{"ann"}) }},
+		"person":  {ann, func(c *peopleCache) { c.forgetPersons(1, []capture.UUID{ann}) }},
+		"project": {ann, func(c *peopleCache) { c.forgetProject(1) }},
+		"all":     {ann, func(c *peopleCache) { c.forgetAll() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forget := tt.forget
+			c := newPeopleCache(0)
+			before := c.clock.Load()
+			forget(c)
+			c.put(1, "ann", cached(tt.was, "old"), before, always)
+			if k := c.get(1, "ann", withProperties, always); k != nil {
+				t.Errorf("a late reader put in %v", k.stored.Person)
+			}
+			c.put(1, "ann", cached(ann, "new"), c.clock.Load(), always)
+			if k := c.get(1, "ann", withProperties, always); k == nil || k.stored.Person["plan"] != "new" {
+				t.Errorf("one who read afterwards did not put it in: %v", k)
+			}
+			forget(c)
+			if k := c.get(1, "ann", withProperties, always); k != nil {
+				t.Errorf("not forgotten: %v", k.stored.Person)
+			}
+		})
+	}
+	for name, forget := range map[string]func(*peopleCache){
+		"group":   func(c *peopleCache) { c.forgetGroups(1, []capture.GroupID{group}) },
+		"project": func(c *peopleCache) { c.forgetProject(1) },
+	} {
+		t.Run("group by "+name, func(t *testing.T) {
+			c := newPeopleCache(0)
+			before := c.clock.Load()
+			forget(c)
+			c.putGroup(1, group, &knownGroup{}, before)
+			c.putTypes(1, []string{"company"}, always, before)
+			if _, ok := c.getTypes(1, always); ok || c.getGroup(1, group, always) != nil {
+				t.Error("a late reader put it in")
+			}
+			c.putGroup(1, group, &knownGroup{}, c.clock.Load())
+			c.putTypes(1, []string{"company"}, always, c.clock.Load())
+			if _, ok := c.getTypes(1, always); !ok || c.getGroup(1, group, always) == nil {
+				t.Error("one who read afterwards did not")
+			}
+			forget(c) // whose type is not among those known
+			if _, ok := c.getTypes(1, always); ok || c.getGroup(1, group, always) != nil {
+				t.Error("not forgotten")
+			}
+		})
+	}
+}
+
+func TestPeopleCache_OthersStay(t *testing.T) {
+	c := newPeopleCache(0)
+	c.put(1, "ann", cached(capture.UUID{1}, "a"), 0, always)
+	c.put(1, "ann2", cached(capture.UUID{1}, "a"), 0, always)
+	c.put(2, "ann", cached(capture.UUID{1}, "b"), 0, always)
+	c.put(1, "bob", cached(capture.UUID{2}, "c"), 0, always)
+	c.put(1, "nobody", &knownPerson{parts: allParts}, 0, always)
+	c.forgetPersons(1, []capture.UUID{{1}, {9}})
+	for _, tt := range []struct {
+		project int64
+		id      string
+		want    bool
+	}{{1, "ann", false}, {1, "ann2", false}, {2, "ann", true}, {1, "bob", true}, {1, "nobody", true}} {
+		if got := c.get(tt.project, tt.id, withProperties, always) != nil; got != tt.want {
+			t.Errorf("%d %s: remembered %v", tt.project, tt.id, got)
+		}
+	}
+}
+
+func TestPeopleCache_Bounds(t *testing.T) {
+	c := newPeopleCache(1 << 20)
+	big := cached(capture.UUID{1}, "x")
+	big.size = rememberedMost + 1
+	c.put(1, "big", big, 0, always)
+	if c.get(1, "big", withProperties, always) != nil {
+		t.Error("a person of more than 16 KiB is remembered")
+	}
+	for n := range 50_000 {
+		var uuid capture.UUID
+		copy(uuid[:], fmt.Sprintf("%016d", n))
+		k := cached(uuid, "x")
+		k.size = 1000
+		c.put(1, fmt.Sprint("id ", n), k, 0, always)
+		c.put(1, fmt.Sprint("nobody ", n), &knownPerson{parts: allParts}, 0, always)
+		c.putGroup(1, capture.GroupID{Key: fmt.Sprint(n)}, &knownGroup{size: 500}, 0)
+	}
+	total := 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		sum := 0
+		for _, key := range s.ids.Keys() {
+			sum += idCost(key.id)
+		}
+		for _, h := range s.persons.Values() {
+			sum += h.person.Load().cost()
+		}
+		for _, g := range s.groups.Values() {
+			sum += g.cost()
+		}
+		if sum != s.bytes {
+			t.Errorf("shard %d counts %d bytes and holds %d", i, s.bytes, sum)
+		}
+		total += s.bytes
+	}
+	if total > 1<<20 || total < 1<<19 {
+		t.Errorf("%d bytes are remembered of %d", total, 1<<20)
+	}
+	c.forgetAll()
+	for i := range c.shards {
+		if c.shards[i].bytes != 0 {
+			t.Errorf("shard %d holds %d bytes after all is forgotten", i, c.shards[i].bytes)
+		}
+	}
+}
+
+func TestPeopleCache_Age(t *testing.T) {
+	c := newPeopleCache(0)
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	k := cached(capture.UUID{1}, "x")
+	k.at = at
+	c.put(1, "ann", k, 0, always)
+	if c.get(1, "ann", withProperties, at) == nil || c.get(1, "ann", withProperties, at.Add(1)) != nil {
+		t.Error("what is older than asked for is not to be used")
+	}
+	if c.get(1, "ann", withProperties, always) == nil {
+		t.Error("without others who write nothing grows old")
+	}
+}
+
+func TestStoredID(t *testing.T) { // spec/capture.md §3.4
+	for in, want := range map[string]string{
+		"": "", " a ": " a ", "a\x00b": "a\uFFFDb",
+		strings.Repeat("é", 201): strings.Repeat("é", 200), strings.Repeat("x", 200): strings.Repeat("x", 200),
+		strings.Repeat("\x00", 201): strings.Repeat("\uFFFD", 200),
+	} {
+		if got := storedID(in); got != want {
+			t.Errorf("%.20q: %.20q, want %.20q", in, got, want)
+		}
+	}
+}

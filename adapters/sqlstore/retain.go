@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// retainChunk is how many events one transaction deletes: others wait for it.
+const retainChunk = 200
+
+// DeleteEventsBefore deletes events that came in before a time, with their
+// duplicate keys and index rows, oldest first and at most max of them, and
+// returns how many. It stops at the first event that is younger.
+func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, max int) (n int64, err error) {
+	for n < int64(max) {
+		chunk := min(retainChunk, int64(max)-n)
+		deleted := int64(0)
+		err := s.inWrite(ctx, func(tx *sql.Tx) error {
+			var err error
+			deleted, err = deleteOldest(ctx, tx, micros(before), chunk)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("deleting old events: %w", err)
+		}
+		n += deleted
+		if deleted < chunk {
+			return n, nil
+		}
+	}
+	return n, nil
+}
+
+func deleteOldest(ctx context.Context, q querier, before, limit int64) (int64, error) {
+	var old []erasedEvent
+	young := false
+	err := query(ctx, q, func(rows *sql.Rows) error {
+		var e erasedEvent
+		var uuid sql.RawBytes
+		var created int64
+		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp, &created); err != nil {
+			return err
+		}
+		if young = young || created >= before; young {
+			return nil
+		}
+		e.key.UUID = capture.UUID(uuid)
+		old = append(old, e)
+		return nil
+	}, `SELECT id, project_id, uuid, event, distinct_id, timestamp, created_at FROM events ORDER BY id LIMIT $1`, limit)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	if err := eraseEvents(ctx, q, old); err != nil {
+		return 0, err
+	}
+	// No event is left in the epochs before the last one that was deleted.
+	_, err = q.ExecContext(ctx, `DELETE FROM event_epochs WHERE epoch < $1`, old[len(old)-1].id>>epochBits)
+	return int64(len(old)), err
+}

@@ -1,0 +1,207 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Save implements capture.Tx.
+func (t *ledgerTx) Save(c *capture.Changes) error {
+	t.saved = append(t.saved, c)
+	for _, step := range []struct {
+		what string
+		do   func(*capture.Changes) error
+	}{
+		{"group types", t.saveGroupTypes},
+		{"groups", t.saveGroups},
+		{"persons", t.savePersons},
+		{"merges", t.saveMerges},
+		{"distinct ids", t.saveIDs},
+		{"events", t.saveEvents},
+		{"flag calls", t.saveCalls},
+		{"names", t.saveSeen},
+		{"warnings", t.saveWarnings},
+		{"usage", t.saveUsage},
+	} {
+		if err := step.do(c); err != nil {
+			return fmt.Errorf("saving %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// lastOf returns the list with the last one of equal keys only, in order: one
+// statement must not write a row twice.
+func lastOf[T any, K comparable](list []T, key func(*T) K) []T {
+	if len(list) < 2 {
+		return list
+	}
+	at := make(map[K]int, len(list))
+	for i := range list {
+		at[key(&list[i])] = i
+	}
+	if len(at) == len(list) {
+		return list
+	}
+	out := make([]T, 0, len(at))
+	for i := range list {
+		if at[key(&list[i])] == i {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+var insertGroupTypes = inserts(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
+
+func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
+	now := micros(t.store.now())
+	return t.insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
+		g := &c.GroupTypes[i]
+		return append(args, g.ProjectID, g.Index, g.Name, now)
+	})
+}
+
+var upsertGroups = inserts(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
+	`ON CONFLICT (project_id, type_index, key) DO UPDATE SET created_at = excluded.created_at, properties = excluded.properties`)
+
+func (t *ledgerTx) saveGroups(c *capture.Changes) error {
+	type key struct {
+		project int64
+		id      capture.GroupID
+	}
+	list := lastOf(c.Groups, func(g *capture.ProjectGroup) key { return key{g.ProjectID, g.GroupID} })
+	return t.insert(&upsertGroups, len(list), func(args []any, i int) []any {
+		g := &list[i]
+		return append(args, g.ProjectID, g.Type, g.Key, micros(g.CreatedAt), g.Properties.String())
+	})
+}
+
+var moveOverrides = `UPDATE flag_overrides SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2
+	AND flag_key NOT IN (SELECT flag_key FROM flag_overrides WHERE project_id = $1 AND person_uuid = $3)`
+
+// saveMerges moves what belongs to the losing persons: distinct ids and flag
+// overrides, of which the winner's own stay (§10.5). Members of static cohorts
+// are distinct ids and need not move.
+func (t *ledgerTx) saveMerges(c *capture.Changes) error {
+	for i := range c.Merges {
+		m := &c.Merges[i]
+		from, into := m.From[:], m.Into[:]
+		if m.From == m.Into {
+			return fmt.Errorf("person %s cannot be merged into itself", m.From)
+		}
+		if _, err := t.exec(`UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from, into); err != nil {
+			return err
+		}
+		if _, err := t.exec(moveOverrides, m.ProjectID, from, into); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
+			return err
+		}
+		gone, err := t.exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
+		if err != nil {
+			return err
+		}
+		n, err := gone.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if err := t.count(m.ProjectID, counterPersons, -n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	upsertIDs = inserts(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
+		`ON CONFLICT (project_id, distinct_id) DO UPDATE SET person_uuid = excluded.person_uuid`)
+	insertPersonless = inserts(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
+)
+
+func (t *ledgerTx) saveIDs(c *capture.Changes) error {
+	type key struct {
+		project int64
+		id      string
+	}
+	list := lastOf(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
+	err := t.insert(&upsertIDs, len(list), func(args []any, i int) []any {
+		d := &list[i]
+		return append(args, d.ProjectID, d.DistinctID, d.Person[:])
+	})
+	if err != nil {
+		return err
+	}
+	return t.insert(&insertPersonless, len(c.Personless), func(args []any, i int) []any {
+		return append(args, c.Personless[i].ProjectID, c.Personless[i].DistinctID)
+	})
+}
+
+var insertEvents = inserts(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
+	timestamp, created_at, person_uuid, person_created_at, person_properties, person_mode, historical)`, 14, "")
+
+// saveEvents stores the events under the ids that Claim gave to their keys.
+func (t *ledgerTx) saveEvents(c *capture.Changes) error {
+	if len(c.Events) != len(t.claimed) {
+		return fmt.Errorf("%d events to store, but the keys of %d are claimed", len(c.Events), len(t.claimed))
+	}
+	if len(c.Events) == 0 {
+		return nil
+	}
+	err := t.insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
+		e := &c.Events[i]
+		e.ID = t.claimed[i]
+		historical := 0
+		if e.Historical {
+			historical = 1
+		}
+		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
+			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), e.PersonProperties,
+			int(e.PersonMode), historical)
+	})
+	if err != nil {
+		return err
+	}
+	first, last := t.claimed[0], t.claimed[len(t.claimed)-1]
+	t.claimed = nil
+	if t.store.dialect.indexBehind {
+		_, err = t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, last)
+		return err
+	}
+	return t.indexProjects(c.Events, first, last)
+}
+
+// The names of counters.
+const (
+	counterPersons   = "persons"
+	counterFlagCalls = "flag_calls"
+	counterSeen      = "seen_names_" // and the number of the kind
+)
+
+// count adds to a counter of a project.
+func (t *ledgerTx) count(projectID int64, name string, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := t.exec(`INSERT INTO counters (project_id, name, n) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, name) DO UPDATE SET n = counters.n + excluded.n`, projectID, name, n)
+	return err
+}
+
+// counted returns a counter of a project.
+func (t *ledgerTx) counted(projectID int64, name string) (n int64, err error) {
+	rows, err := t.query(`SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	if rows.Next() {
+		err = rows.Scan(&n)
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	return n, err
+}

@@ -1,0 +1,316 @@
+package sqlstore
+
+import (
+	"cmp"
+	"database/sql"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Bounds of what is kept of a project beside events and people: none of it may
+// grow for ever, whatever is sent.
+const (
+	// maxSeen is how many names of one kind are kept; later ones are not.
+	maxSeen = 10_000
+	// maxFlagCalls is how many pairs of flag and value are kept. Then a flag's new
+	// values are counted as otherValue, until there are twice as many; then all new
+	// ones are counted for otherValue of flag otherValue.
+	maxFlagCalls = 10_000
+	otherValue   = "(others)"
+	// maxWarnings and maxWarningsOfType are how many warnings are kept of a project,
+	// and of one type of them; the oldest go.
+	maxWarnings       = 20_000
+	maxWarningsOfType = 1_000
+	// maxWarningID is how many bytes of a distinct id stand in a warning.
+	maxWarningID = 64
+)
+
+// split sorts a list by project.
+func split[T any](list []T, project func(*T) int64) map[int64][]*T {
+	out := map[int64][]*T{}
+	for i := range list {
+		id := project(&list[i])
+		out[id] = append(out[id], &list[i])
+	}
+	return out
+}
+
+// inOrder calls do for each project, in order: two servers must not wait for one
+// another.
+func inOrder[T any](projects map[int64][]*T, do func(project int64, list []*T) error) error {
+	for _, id := range slices.Sorted(maps.Keys(projects)) {
+		if err := do(id, projects[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagValue is a flag and one of its values.
+type flagValue struct{ flag, value string }
+
+var (
+	upsertCalls = inserts(`INSERT INTO flag_calls (project_id, flag_key, value, calls, first_called_at, last_called_at)`, 6,
+		`ON CONFLICT (project_id, flag_key, value) DO UPDATE SET calls = flag_calls.calls + excluded.calls,
+		first_called_at = CASE WHEN excluded.first_called_at < flag_calls.first_called_at THEN excluded.first_called_at ELSE flag_calls.first_called_at END,
+		last_called_at = CASE WHEN excluded.last_called_at > flag_calls.last_called_at THEN excluded.last_called_at ELSE flag_calls.last_called_at END`)
+	findCalls = lookups(`SELECT value FROM flag_calls WHERE project_id = $1 AND flag_key = $2 AND value`, 2, "")
+)
+
+func (t *ledgerTx) saveCalls(c *capture.Changes) error {
+	return inOrder(split(c.Calls, func(f *capture.FlagCalls) int64 { return f.ProjectID }), t.saveProjectCalls)
+}
+
+func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) error {
+	asked := map[string][]string{} // values by flag, and otherValue
+	for _, c := range list {
+		if asked[c.Flag] == nil {
+			asked[c.Flag] = []string{otherValue}
+		}
+		asked[c.Flag] = append(asked[c.Flag], c.Value)
+	}
+	known := map[flagValue]bool{}
+	for _, flag := range slices.Sorted(maps.Keys(asked)) {
+		values := asked[flag]
+		err := t.find(&findCalls, []any{project, flag}, len(values),
+			func(args []any, i int) []any { return append(args, values[i]) },
+			func(rows *sql.Rows) error {
+				var value string
+				err := rows.Scan(&value)
+				known[flagValue{flag, value}] = true
+				return err
+			})
+		if err != nil {
+			return err
+		}
+	}
+	kept, err := t.counted(project, counterFlagCalls)
+	if err != nil {
+		return err
+	}
+	before := kept
+	sums := map[flagValue]capture.FlagCalls{}
+	for _, c := range list {
+		k := flagValue{c.Flag, c.Value}
+		if !known[k] && kept >= maxFlagCalls {
+			k.value = otherValue
+			if !known[k] && kept >= 2*maxFlagCalls {
+				k.flag = otherValue
+			}
+		}
+		if !known[k] && k.flag != otherValue {
+			known[k] = true
+			kept++
+		}
+		sum, ok := sums[k]
+		if !ok {
+			sum = capture.FlagCalls{First: c.First, Last: c.Last}
+		}
+		sum.Calls += c.Calls
+		if c.First.Before(sum.First) {
+			sum.First = c.First
+		}
+		if c.Last.After(sum.Last) {
+			sum.Last = c.Last
+		}
+		sums[k] = sum
+	}
+	rows := slices.SortedFunc(maps.Keys(sums), func(a, b flagValue) int {
+		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.value, b.value))
+	})
+	err = t.insert(&upsertCalls, len(rows), func(args []any, i int) []any {
+		sum := sums[rows[i]]
+		return append(args, project, rows[i].flag, rows[i].value, sum.Calls, micros(sum.First), micros(sum.Last))
+	})
+	if err != nil {
+		return err
+	}
+	return t.count(project, counterFlagCalls, kept-before)
+}
+
+// seenName is a name of one kind.
+type seenName struct {
+	kind  capture.SeenKind
+	group int
+	name  string
+}
+
+var (
+	// A type that is known stays.
+	upsertSeen = inserts(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
+		`ON CONFLICT (project_id, kind, group_index, name) DO UPDATE SET
+		type = CASE WHEN seen_names.type = '' THEN excluded.type ELSE seen_names.type END,
+		seen_at = CASE WHEN excluded.seen_at > seen_names.seen_at THEN excluded.seen_at ELSE seen_names.seen_at END`)
+	findSeen = lookups(`SELECT name FROM seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3 AND name`, 3, "")
+)
+
+func (t *ledgerTx) saveSeen(c *capture.Changes) error {
+	return inOrder(split(c.Seen, func(s *capture.Seen) int64 { return s.ProjectID }), t.saveProjectSeen)
+}
+
+func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.Seen) error {
+	sums := map[seenName]capture.Seen{}
+	names := map[seenName][]string{} // by kind and group
+	for _, s := range list {
+		k := seenName{s.Kind, s.Group, s.Name}
+		sum, ok := sums[k]
+		if !ok {
+			of := seenName{kind: s.Kind, group: s.Group}
+			names[of] = append(names[of], s.Name)
+		}
+		if sum.Type == "" {
+			sum.Type = s.Type
+		}
+		if !ok || s.At.After(sum.At) {
+			sum.At = s.At
+		}
+		sums[k] = sum
+	}
+	keep := make([]seenName, 0, len(sums))
+	for _, of := range slices.SortedFunc(maps.Keys(names), func(a, b seenName) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group))
+	}) {
+		kept, err := t.admitSeen(project, of, names[of])
+		if err != nil {
+			return err
+		}
+		keep = append(keep, kept...)
+	}
+	return t.insert(&upsertSeen, len(keep), func(args []any, i int) []any {
+		k := keep[i]
+		return append(args, project, int(k.kind), k.group, k.name, sums[k].Type, micros(sums[k].At))
+	})
+}
+
+// admitSeen returns the names of one kind and group that are known or that there
+// is room for, and counts the new ones.
+func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep []seenName, err error) {
+	known := map[string]bool{}
+	err = t.find(&findSeen, []any{project, int(of.kind), of.group}, len(names),
+		func(args []any, i int) []any { return append(args, names[i]) },
+		func(rows *sql.Rows) error {
+			var name string
+			err := rows.Scan(&name)
+			known[name] = true
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	counter := counterSeen + strconv.Itoa(int(of.kind))
+	var room, fresh int64
+	if len(known) < len(names) {
+		n, err := t.counted(project, counter)
+		if err != nil {
+			return nil, err
+		}
+		room = maxSeen - n
+	}
+	for _, name := range names {
+		if !known[name] {
+			if fresh >= room {
+				continue
+			}
+			fresh++
+		}
+		keep = append(keep, seenName{of.kind, of.group, name})
+	}
+	return keep, t.count(project, counter, fresh)
+}
+
+// shorten cuts a text to at most n bytes, between two characters.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+var upsertWarnings = inserts(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
+	`ON CONFLICT (project_id, type, distinct_id) DO UPDATE SET event_uuid = excluded.event_uuid, detail = excluded.detail,
+	count = warnings.count + excluded.count,
+	first_at = CASE WHEN excluded.first_at < warnings.first_at THEN excluded.first_at ELSE warnings.first_at END,
+	last_at = CASE WHEN excluded.last_at > warnings.last_at THEN excluded.last_at ELSE warnings.last_at END`)
+
+func (t *ledgerTx) saveWarnings(c *capture.Changes) error {
+	return inOrder(split(c.Warnings, func(w *capture.Warning) int64 { return w.ProjectID }), t.saveProjectWarnings)
+}
+
+func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) error {
+	type key struct{ kind, id string }
+	at := map[key]int{}
+	var sums []capture.StoredWarning
+	types := map[string]bool{}
+	for _, w := range list {
+		k := key{string(w.Type), shorten(w.DistinctID, maxWarningID)}
+		i, ok := at[k]
+		if !ok {
+			i = len(sums)
+			at[k], types[k.kind] = i, true
+			sums = append(sums, capture.StoredWarning{Warning: capture.Warning{Type: w.Type, DistinctID: k.id}, First: w.At})
+		}
+		sum := &sums[i]
+		sum.EventUUID, sum.Detail = w.EventUUID, w.Detail
+		sum.Count += w.Count
+		if w.At.Before(sum.First) {
+			sum.First = w.At
+		}
+		if w.At.After(sum.At) {
+			sum.At = w.At
+		}
+	}
+	err := t.insert(&upsertWarnings, len(sums), func(args []any, i int) []any {
+		w := &sums[i]
+		return append(args, project, string(w.Type), w.DistinctID, w.EventUUID[:], w.Detail, w.Count, micros(w.First), micros(w.At))
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range slices.Sorted(maps.Keys(types)) {
+		if _, err := t.exec(trimType, project, kind, maxWarningsOfType); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(trimWarnings, project, maxWarnings)
+	return err
+}
+
+// What is over a bound goes, the oldest first.
+const (
+	trimType = `DELETE FROM warnings WHERE project_id = $1 AND type = $2 AND distinct_id IN (
+		SELECT distinct_id FROM warnings WHERE project_id = $1 AND type = $2 ORDER BY last_at, distinct_id
+		LIMIT (SELECT CASE WHEN COUNT(*) > $3 THEN COUNT(*) - $3 ELSE 0 END FROM warnings WHERE project_id = $1 AND type = $2))`
+	trimWarnings = `DELETE FROM warnings WHERE project_id = $1 AND (type, distinct_id) IN (
+		SELECT type, distinct_id FROM warnings WHERE project_id = $1 ORDER BY last_at, type, distinct_id
+		LIMIT (SELECT CASE WHEN COUNT(*) > $2 THEN COUNT(*) - $2 ELSE 0 END FROM warnings WHERE project_id = $1))`
+)
+
+var upsertUsage = inserts(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
+	`ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`)
+
+func (t *ledgerTx) saveUsage(c *capture.Changes) error {
+	type key struct {
+		organization, resource string
+		day                    int
+		project                int64
+	}
+	sums := map[key]int64{}
+	for _, u := range c.Usage {
+		sums[key{u.OrganizationID, string(u.Resource), dayOf(u.At), u.ProjectID}] += u.N
+	}
+	rows := slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.organization, b.organization),
+			cmp.Compare(a.resource, b.resource), cmp.Compare(a.day, b.day))
+	})
+	return t.insert(&upsertUsage, len(rows), func(args []any, i int) []any {
+		k := rows[i]
+		return append(args, k.organization, k.resource, k.day, k.project, sums[k])
+	})
+}

@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"database/sql"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// versionAfterErasing is what a person's version grows by when it comes back
+// after having been erased (decision 17).
+const versionAfterErasing = 100
+
+var (
+	upsertPersons = inserts(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6,
+		`ON CONFLICT (project_id, uuid) DO UPDATE SET created_at = excluded.created_at, is_identified = excluded.is_identified,
+		version = excluded.version, properties = excluded.properties`)
+	findErased   = lookups(`SELECT uuid, version FROM erased_persons WHERE project_id = $1 AND uuid`, 1, "")
+	deleteErased = `DELETE FROM erased_persons WHERE project_id = $1 AND uuid = $2`
+	findPersons  = lookups(`SELECT uuid, version FROM persons WHERE project_id = $1 AND uuid`, 1, "")
+)
+
+func (t *ledgerTx) savePersons(c *capture.Changes) error {
+	type key struct {
+		project int64
+		id      capture.UUID
+	}
+	fresh := map[int64][]*capture.Person{}
+	for i := range c.Persons {
+		if p := &c.Persons[i]; p.New {
+			fresh[p.ProjectID] = append(fresh[p.ProjectID], p.Person)
+		}
+	}
+	for project, list := range fresh {
+		if err := t.savePersonsNew(project, list); err != nil {
+			return err
+		}
+	}
+	list := lastOf(c.Persons, func(p *capture.ProjectPerson) key { return key{p.ProjectID, p.UUID} })
+	return t.insert(&upsertPersons, len(list), func(args []any, i int) []any {
+		p := &list[i]
+		identified := 0
+		if p.Identified {
+			identified = 1
+		}
+		return append(args, p.ProjectID, p.UUID[:], micros(p.CreatedAt), identified, p.Version, p.Properties.String())
+	})
+}
+
+// savePersonsNew counts new persons, and gives those their version that were
+// erased before.
+func (t *ledgerTx) savePersonsNew(project int64, list []*capture.Person) error {
+	versions := func(b *bulk) (map[capture.UUID]int64, error) {
+		found := map[capture.UUID]int64{}
+		err := t.find(b, []any{project}, len(list),
+			func(args []any, i int) []any { return append(args, list[i].UUID[:]) },
+			func(rows *sql.Rows) error {
+				var id []byte
+				var version int64
+				if err := rows.Scan(&id, &version); err != nil {
+					return err
+				}
+				u, err := uuidOf(id)
+				found[u] = version
+				return err
+			})
+		return found, err
+	}
+	erased, err := versions(&findErased)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if last, ok := erased[p.UUID]; ok {
+			p.Version = last + versionAfterErasing
+			if _, err := t.exec(deleteErased, project, p.UUID[:]); err != nil {
+				return err
+			}
+		}
+	}
+	there, err := versions(&findPersons)
+	if err != nil {
+		return err
+	}
+	ids := map[capture.UUID]bool{}
+	for _, p := range list {
+		if _, ok := there[p.UUID]; !ok {
+			ids[p.UUID] = true
+		}
+	}
+	return t.count(project, counterPersons, int64(len(ids)))
+}

@@ -1,0 +1,100 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config says how a Store behaves. The zero value will do.
+type Config struct {
+	// Logger is told what an operator may want to know. Nil: nobody is told.
+	Logger *slog.Logger
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+	// MaxRemembered bounds, in bytes, what is remembered of people for flags. Zero:
+	// DefaultRemembered.
+	MaxRemembered int
+}
+
+// Store is one SQL database. It is safe for use by several goroutines.
+type Store struct {
+	read, write *sql.DB
+	dialect     dialect
+	logger      *slog.Logger
+	now         func() time.Time
+	people      *peopleCache
+
+	ledger ledgerState
+	unlock func() error
+}
+
+// querier is what statements run on: *sql.DB, *sql.Tx and *sql.Conn.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Open opens a database and brings its schema up to date. url is one of
+//
+//	sqlite:PATH                     a file, made when it is not there
+//	sqlite::memory:                 nothing on disk: for tests
+//	postgres://user:password@host/database, postgresql://...
+//
+// Errors say what to do and never show a password.
+func Open(ctx context.Context, url string, c Config) (*Store, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	o, err := openURL(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered),
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) start(ctx context.Context) error {
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	return s.startLedger(ctx)
+}
+
+// Close closes the database. Nothing that was committed is lost without it.
+func (s *Store) Close() error {
+	var err error
+	s.ledger.close()
+	if s.read != s.write {
+		err = s.read.Close()
+	}
+	return errors.Join(err, s.write.Close(), s.unlock())
+}
+
+// inWrite runs work in a transaction that may write, and commits it. When work
+// or the commit fails nothing has changed. On SQLite such transactions follow one
+// another; work must use tx alone there, or it waits for itself.
+func (s *Store) inWrite(ctx context.Context, work func(tx *sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return s.dialect.explain(err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if err := work(tx); err != nil {
+		return s.dialect.explain(err)
+	}
+	return s.dialect.explain(tx.Commit())
+}

@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// flagsResource is what requests for flags are counted as, for no project.
+const flagsResource = "feature_flags"
+
+// Spend implements flags.Usage.
+func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, n int64) (total int64, err error) {
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
+			ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
+			organizationID, flagsResource, dayOf(at), n)
+		if err != nil {
+			return err
+		}
+		total, err = usedIn(ctx, tx, organizationID, flagsResource, at)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("counting requests for flags: %w", err)
+	}
+	return total, nil
+}
+
+// Used implements capture.UsageReader.
+func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (int64, error) {
+	n, err := usedIn(ctx, s.read, organizationID, string(r), at)
+	if err != nil {
+		return 0, fmt.Errorf("reading what was counted: %w", s.dialect.explain(err))
+	}
+	return n, nil
+}
+
+// usedIn adds up the UTC calendar month of at, over all projects.
+func usedIn(ctx context.Context, db querier, organizationID, resource string, at time.Time) (n int64, err error) {
+	month := dayOf(at) / 100 * 100
+	err = db.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM usage
+		WHERE organization_id = $1 AND resource = $2 AND day > $3 AND day < $4`,
+		organizationID, resource, month, month+100).Scan(&n)
+	return n, err
+}
+
+// dayOf is the UTC day as a number, such as 20261120.
+func dayOf(at time.Time) int {
+	year, month, day := at.UTC().Date()
+	return year*10000 + int(month)*100 + day
+}
+
+var (
+	_ flags.Usage         = (*Store)(nil)
+	_ capture.UsageReader = (*Store)(nil)
+)

@@ -1,0 +1,198 @@
+package capture
+
+import (
+	"cmp"
+	"slices"
+)
+
+// commit is what one transaction does: the batches of a group, project by
+// project.
+type commit struct {
+	memory *memory // nil: nothing is remembered
+	groups []projectGroup
+
+	changes Changes
+	plans   []*plan
+
+	recorded, duplicates, persons, merges int
+}
+
+// projectGroup is a project's batches in the order in which they came.
+type projectGroup struct {
+	id      int64
+	batches []*Batch
+}
+
+func newCommit(m *memory, group []*pending) *commit {
+	c := &commit{memory: m}
+	for _, p := range group {
+		i, found := slices.BinarySearchFunc(c.groups, p.batch.ProjectID, func(g projectGroup, id int64) int { return cmp.Compare(g.id, id) })
+		if !found {
+			c.groups = slices.Insert(c.groups, i, projectGroup{id: p.batch.ProjectID})
+		}
+		c.groups[i].batches = append(c.groups[i].batches, p.batch)
+	}
+	return c
+}
+
+func (c *commit) projects() []int64 {
+	ids := make([]int64, len(c.groups))
+	for i, g := range c.groups {
+		ids[i] = g.id
+	}
+	return ids
+}
+
+// work runs inside the transaction. It may run again after a failure.
+func (c *commit) work(tx Tx) error {
+	c.changes, c.plans = Changes{}, nil
+	c.recorded, c.duplicates = 0, 0
+	fresh, err := tx.Claim(c.keys())
+	if err != nil {
+		return err
+	}
+	c.changes.Events = make([]Record, 0, len(fresh))
+	for i := range c.groups {
+		g := &c.groups[i]
+		var events [][]Event
+		for _, b := range g.batches {
+			events = append(events, keep(b.Events, fresh[:len(b.Events)]))
+			fresh = fresh[len(b.Events):]
+			c.changes.Seen = append(c.changes.Seen, b.Seen...)
+			c.changes.Warnings = append(c.changes.Warnings, b.Warnings...)
+			c.changes.Usage = append(c.changes.Usage, b.Usage...)
+			c.duplicates += len(b.Events) - len(events[len(events)-1])
+		}
+		if err := c.plan(tx, g.id, events); err != nil {
+			return err
+		}
+	}
+	c.recorded = len(c.changes.Events)
+	c.merges = len(c.changes.Merges)
+	c.persons = 0
+	for _, p := range c.changes.Persons {
+		if p.New {
+			c.persons++
+		}
+	}
+	return tx.Save(&c.changes)
+}
+
+func (c *commit) keys() []EventKey {
+	n := 0
+	for _, g := range c.groups {
+		for _, b := range g.batches {
+			n += len(b.Events)
+		}
+	}
+	keys := make([]EventKey, 0, n)
+	for _, g := range c.groups {
+		for _, b := range g.batches {
+			for i := range b.Events {
+				e := &b.Events[i]
+				keys = append(keys, EventKey{g.id, e.UUID, e.Name, e.DistinctID})
+			}
+		}
+	}
+	return keys
+}
+
+// keep returns the fresh ones of the events.
+func keep(events []Event, fresh []bool) []Event {
+	if !slices.Contains(fresh, false) {
+		return events
+	}
+	var out []Event
+	for i := range events {
+		if fresh[i] {
+			out = append(out, events[i])
+		}
+	}
+	return out
+}
+
+// plan works out what a project's events change: first everything that they ask
+// for is looked up at once, then they are applied one by one.
+func (c *commit) plan(tx Tx, project int64, batches [][]Event) error {
+	types, err := c.groupTypes(tx, project, batches)
+	if err != nil {
+		return err
+	}
+	p := newPlan(project, types)
+	c.plans = append(c.plans, p)
+	var ids []string
+	var groups []GroupID
+	for _, events := range batches {
+		ids = p.ids(events, ids)
+		groups = p.groups(events, groups)
+	}
+	if err := c.people(tx, project, p, ids); err != nil {
+		return err
+	}
+	if len(groups) > 0 {
+		stored, err := tx.Groups(project, groups)
+		if err != nil {
+			return err
+		}
+		for i, id := range groups {
+			p.knowGroup(id, stored[i])
+		}
+	}
+	for _, events := range batches {
+		for i := range events {
+			p.apply(&events[i])
+		}
+	}
+	p.finish(&c.changes)
+	return nil
+}
+
+func (c *commit) people(tx Tx, project int64, p *plan, ids []string) error {
+	missing := ids
+	if c.memory != nil {
+		missing = missing[:0]
+		for _, id := range ids {
+			if k, ok := c.memory.get(project, id); ok {
+				p.knowPerson(id, k)
+			} else {
+				missing = append(missing, id)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	known, err := tx.People(project, missing)
+	if err != nil {
+		return err
+	}
+	for i, id := range missing {
+		p.knowPerson(id, known[i])
+	}
+	return nil
+}
+
+// groupTypes asks for them only where an event names groups.
+func (c *commit) groupTypes(tx Tx, project int64, batches [][]Event) ([]string, error) {
+	for _, events := range batches {
+		for i := range events {
+			if len(events[i].Groups) > 0 || events[i].Group != nil {
+				return tx.GroupTypes(project)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// remember keeps what is known now, once it is durable.
+func (c *commit) remember() {
+	if c.memory == nil {
+		return
+	}
+	for _, m := range c.changes.Merges {
+		c.memory.forgetPerson(m.ProjectID, m.From)
+	}
+	for i, p := range c.plans {
+		p.each(func(id string, k Known) { c.memory.put(c.groups[i].id, id, k) })
+	}
+}

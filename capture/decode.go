@@ -1,0 +1,351 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxID is how many characters of a distinct id count (§3.4).
+	maxID = 200
+	// maxDecoded bounds what the items of one body take in memory beside the body,
+	// in bytes: a body of many empty events would else grow a hundredfold.
+	maxDecoded = 64 << 20
+	// itemSize and memberSize are about what an Item and a Member take, in bytes.
+	itemSize, memberSize = 256, 32
+)
+
+// DecodeOptions are what a request says beside its body.
+type DecodeOptions struct {
+	// Engage: the path was /engage, where an object without a name is an $identify
+	// (§3.5).
+	Engage bool
+	// SentAt is the query's send time, see [QuerySentAt]; zero when there is none.
+	// That of a batch wins over it.
+	SentAt time.Time
+}
+
+// Decode reads the JSON text of a request: a list of events, a batch, or one
+// event (§3). What is wrong with single items stands in their Fault (§4.4): it
+// is for [Intake.Accept] to drop them, as well as those without a name or a
+// distinct id. The Submission keeps the body alive.
+//
+// The error is a *Refusal: bodies that are no JSON, with the place in bytes, or
+// of no known shape; that hold no event, or nothing but items that are no
+// objects; or whose items take more than 64 MiB in memory.
+func Decode(body string, o DecodeOptions) (*Submission, error) {
+	d := decoder{sub: &Submission{SentAt: o.SentAt}}
+	if err := d.open(body); err != nil {
+		return nil, err
+	}
+	var err error
+	switch d.peek() {
+	case '[':
+		err = d.readList()
+	case '{':
+		err = d.readObject(o)
+	default:
+		if _, ok := d.value(); ok && d.end() {
+			return nil, unreadable("the body is neither a list nor an object", "")
+		}
+		err = d.problem()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.sub, nil
+}
+
+// decoder reads the items of one body.
+type decoder struct {
+	scanner
+	sub *Submission
+	// skipped is how many bytes of the body were cut off before scanning.
+	skipped int
+	// spare is room for members that no item has yet.
+	spare []Member
+	// taken is what the items take so far, see maxDecoded.
+	taken int
+	// objects counts the items that are objects.
+	objects int
+	// outer: the batch's own token has been read, so that those of its items do not
+	// matter.
+	outer bool
+	// refusal is the fault that is none of syntax.
+	refusal error
+}
+
+// open checks the body's bytes and goes to its first one that is not blank.
+func (d *decoder) open(body string) error {
+	if text, ok := strings.CutPrefix(body, "\ufeff"); ok {
+		body, d.skipped = text, len("\ufeff")
+	}
+	if !utf8.ValidString(body) {
+		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: fmt.Sprintf(
+			"failed to decode request: invalid UTF8 in request payload at byte %d", d.skipped+invalidByte(body))}
+	}
+	d.src = replaceHalfPairs(body)
+	if d.space(); d.pos == len(d.src) {
+		return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request missing data payload"}
+	}
+	return nil
+}
+
+// problem is why reading stopped.
+func (d *decoder) problem() error {
+	if d.refusal != nil {
+		return d.refusal
+	}
+	return unreadable(fmt.Sprintf("%s at byte %d", d.fault, d.skipped+d.pos), "")
+}
+
+func unreadable(what, attr string) error {
+	return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: "failed to parse request: " + what, Attr: attr}
+}
+
+func noEvent() error {
+	return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request holds no event"}
+}
+
+// fields are the members of an object that mean something, as JSON text: empty
+// when there is none, and null is the same. Of equal ones the last counts.
+type fields struct {
+	event, uuid, timestamp, offset string
+	distinctID, dollarDistinctID   string
+	apiKey, token, dollarToken     string
+	properties, set, setOnce       []Member
+	malformed                      bool // properties are neither object nor null
+	batch, noBatch                 bool // batch is a list, or something else
+	historical, sentAt             string
+}
+
+// readList reads the first shape of §3.1, a list of events.
+func (d *decoder) readList() error {
+	if !d.list(d.element) || !d.end() {
+		return d.problem()
+	}
+	return d.checkItems()
+}
+
+// checkItems wants one item at least that is an object.
+func (d *decoder) checkItems() error {
+	switch {
+	case len(d.sub.Items) == 0:
+		return noEvent()
+	case d.objects == 0:
+		return unreadable("none of the items is an object", "")
+	}
+	return nil
+}
+
+// readObject reads the other shapes of §3.1: a batch, which has a list of that
+// name, or one event.
+func (d *decoder) readObject(o DecodeOptions) error {
+	var f fields
+	start := d.pos
+	d.bound(start)
+	if !d.object(func(key string) bool { return d.envelope(&f, key) }) || !d.end() {
+		return d.problem()
+	}
+	switch {
+	case f.batch:
+		return d.finishBatch(&f)
+	case f.noBatch && absent(f.event):
+		return unreadable("batch is not a list", "batch")
+	case o.Engage && absent(f.event):
+		f.event = `"$identify"`
+	}
+	d.sub.Items = make([]Item, 1)
+	d.finish(&d.sub.Items[0], &f, d.pos-start)
+	return nil
+}
+
+// envelope reads a member of the outermost object: that of a batch, or of an
+// event.
+func (d *decoder) envelope(f *fields, key string) (ok bool) {
+	switch key {
+	case "batch":
+		f.batch, f.noBatch = false, true
+		d.sub.Items, d.sub.Tokens, d.objects, d.outer = d.sub.Items[:0], nil, 0, false
+		if d.peek() == '[' {
+			f.batch, f.noBatch = true, false
+			d.outer = present(f.apiKey, f.token, f.dollarToken) != ""
+			return d.list(d.element)
+		}
+		_, ok = d.value()
+	case "historical_migration":
+		f.historical, ok = d.value()
+	case "sent_at":
+		f.sentAt, ok = d.value()
+	default:
+		ok = d.member(f, key)
+	}
+	return ok
+}
+
+func (d *decoder) finishBatch(f *fields) error {
+	switch f.historical {
+	case "true":
+		d.sub.Historical = true
+	case "", "false", "null":
+	default:
+		return unreadable("historical_migration is neither true nor false", "historical_migration")
+	}
+	if at, ok := parseTime(scalar(f.sentAt)); ok {
+		d.sub.SentAt = at
+	}
+	if outer := present(f.apiKey, f.token, f.dollarToken); outer != "" {
+		d.sub.Tokens = append(d.sub.Tokens[:0], tokenText(outer))
+	}
+	return d.checkItems()
+}
+
+// element reads one element of a list of events.
+func (d *decoder) element() bool {
+	start := d.pos
+	if d.peek() != '{' {
+		if _, ok := d.value(); !ok {
+			return false
+		}
+		it := d.newItem(start)
+		it.Fault, it.Size = NotAnObject, d.pos-start
+		return d.account(0)
+	}
+	var f fields
+	d.bound(start)
+	if !d.object(func(key string) bool { return d.member(&f, key) }) {
+		return false
+	}
+	d.objects++
+	it := d.newItem(start)
+	d.finish(it, &f, d.pos-start)
+	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
+}
+
+// bound lets members be kept only of the first MaxEvent bytes of an item: a
+// longer one is dropped for its size.
+func (d *decoder) bound(start int) { d.limit = start + MaxEvent }
+
+// newItem adds an item. The first one's size tells how many may follow.
+func (d *decoder) newItem(start int) *Item {
+	if d.sub.Items == nil {
+		rest := (len(d.src) - d.pos) / (d.pos - start + 1)
+		d.sub.Items = make([]Item, 0, 1+min(rest+rest/8, 1024))
+	}
+	d.sub.Items = append(d.sub.Items, Item{})
+	return &d.sub.Items[len(d.sub.Items)-1]
+}
+
+// account adds an item with its members to what is taken.
+func (d *decoder) account(members int) bool {
+	if d.taken += itemSize + members*memberSize; d.taken <= maxDecoded {
+		return true
+	}
+	d.refusal = &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: fmt.Sprintf(
+		"maximum event size exceeded: the request holds more than can be taken in at once, send the events after number %d apart", len(d.sub.Items)-1)}
+	return false
+}
+
+// member reads one member of an event.
+func (d *decoder) member(f *fields, key string) (ok bool) {
+	var v string
+	switch key {
+	case "properties":
+		v, ok = d.collect(&f.properties)
+		f.malformed = v != "" && v != "null"
+		return ok
+	case "$set":
+		_, ok = d.collect(&f.set)
+		return ok
+	case "$set_once":
+		_, ok = d.collect(&f.setOnce)
+		return ok
+	}
+	v, ok = d.value()
+	switch key {
+	case "event":
+		f.event = v
+	case "uuid":
+		f.uuid = v
+	case "timestamp":
+		f.timestamp = v
+	case "offset":
+		f.offset = v
+	default:
+		f.whose(key, v)
+	}
+	return ok
+}
+
+// whose keeps a member that tells whose an event is: a distinct id or a token.
+func (f *fields) whose(key, value string) {
+	switch key {
+	case "distinct_id":
+		f.distinctID = value
+	case "$distinct_id":
+		f.dollarDistinctID = value
+	case "api_key":
+		f.apiKey = value
+	case "token":
+		f.token = value
+	case "$token":
+		f.dollarToken = value
+	}
+}
+
+// collect reads an object's members. Of another value it returns the text, and
+// there are no members.
+func (d *decoder) collect(to *[]Member) (other string, ok bool) {
+	*to = nil
+	if d.peek() != '{' {
+		return d.value()
+	}
+	d.room()
+	members, ok := d.members(d.spare)
+	*to = members[:len(members):len(members)]
+	d.spare = members[len(members):]
+	return "", ok
+}
+
+// room makes room for some members in spare: at once for about as many as the
+// rest of the body may hold, one for each 24 bytes.
+func (d *decoder) room() {
+	if cap(d.spare) < 16 {
+		d.spare = make([]Member, 0, min(max((len(d.src)-d.pos)/24, 16), 4096))
+	}
+}
+
+// finish makes an item of what was read of it.
+func (d *decoder) finish(it *Item, f *fields, size int) {
+	it.Size = size
+	it.Properties, it.Set, it.SetOnce = f.properties, f.set, f.setOnce
+	id := present(f.distinctID, f.dollarDistinctID)
+	token := present(f.apiKey, f.token, f.dollarToken)
+	if id == "" || token == "" && !d.outer {
+		// Most events of browsers have both here (§15.3).
+		for _, m := range f.properties {
+			switch {
+			case m.Key == "distinct_id" && id == "" && m.Value != "null":
+				id = m.Value
+			case m.Key == "token" && token == "" && m.Value != "null":
+				token = m.Value
+			}
+		}
+	}
+	if token != "" && !d.outer {
+		d.sub.addToken(tokenText(token))
+	}
+	it.DistinctID = cutRunes(idText(id), maxID)
+	it.Name = eventName(f.event)
+	it.Timestamp = scalar(f.timestamp)
+	it.Offset, it.HasOffset = parseOffset(f.offset)
+	var ok bool
+	if it.UUID, ok = optionalUUID(f.uuid); !ok {
+		it.Fault = InvalidUUID
+	}
+	if f.malformed {
+		it.Fault = MalformedProperties
+	}
+}

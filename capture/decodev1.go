@@ -1,0 +1,366 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxSDKInfo is the longest PostHog-Sdk-Info that is copied, in bytes (§6.1).
+	maxSDKInfo = 200
+	// maxName is the longest name of protocol v1, in characters (§3.7).
+	maxName = 200
+)
+
+// V1Error is a request of protocol v1 that is refused as a whole (§6.2).
+type V1Error struct {
+	// Status is that of HTTP.
+	Status int
+	// Tag is a word for programs, Description a sentence for people.
+	Tag, Description string
+}
+
+func (e *V1Error) Error() string { return e.Description }
+
+func badV1(tag, format string, args ...any) error {
+	return &V1Error{Status: 400, Tag: tag, Description: fmt.Sprintf(format, args...)}
+}
+
+func unreadableV1(format string, args ...any) error {
+	return badV1("request_parsing_error", "failed to parse request: "+format, args...)
+}
+
+// V1Headers are the headers of the same names (§6.1); all are required, and an
+// empty one is missing.
+type V1Headers struct {
+	SdkInfo, Attempt, RequestID, RequestTimestamp, UserAgent string
+}
+
+// Check checks the headers and returns the request's time. The error is a
+// *V1Error.
+func (h V1Headers) Check() (sentAt time.Time, err error) {
+	var missing []string
+	for _, header := range [...]struct{ name, value string }{
+		{"PostHog-Sdk-Info", h.SdkInfo}, {"PostHog-Attempt", h.Attempt}, {"PostHog-Request-Id", h.RequestID},
+		{"PostHog-Request-Timestamp", h.RequestTimestamp}, {"User-Agent", h.UserAgent},
+	} {
+		if strings.TrimSpace(header.value) == "" {
+			missing = append(missing, header.name)
+		}
+	}
+	if missing != nil {
+		return sentAt, badV1("missing_required_headers", "request is missing required headers: %s", strings.Join(missing, ", "))
+	}
+	if n, err := strconv.ParseUint(strings.TrimSpace(h.Attempt), 10, 32); err != nil || n < 1 {
+		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer from 1 on")
+	}
+	if _, ok := ParseUUID(strings.TrimSpace(h.RequestID)); !ok {
+		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Request-Id is not a UUID")
+	}
+	sentAt, ok := parseRFC3339(strings.TrimSpace(h.RequestTimestamp))
+	if !ok {
+		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Request-Timestamp is not RFC 3339")
+	}
+	return sentAt, nil
+}
+
+// lib is what the headers say about the SDK: $lib and $lib_version, or nothing
+// when the value cannot be told apart or is too long.
+func (h V1Headers) lib() []Member {
+	i := strings.LastIndexByte(h.SdkInfo, '/')
+	if i < 0 || len(h.SdkInfo) > maxSDKInfo || !utf8.ValidString(h.SdkInfo) {
+		return nil
+	}
+	name, version := strings.TrimSpace(h.SdkInfo[:i]), strings.TrimSpace(h.SdkInfo[i+1:])
+	if name == "" || version == "" {
+		return nil
+	}
+	return []Member{{"$lib", quoted(name)}, {"$lib_version", quoted(version)}}
+}
+
+// DecodeV1 reads the JSON text of a request of protocol v1 (§6). The token is in
+// its header, so that it is for the caller to set Submission.Tokens. Faults of
+// single events stand in their Fault; every item has a UUID, each a different
+// one. The error is a *V1Error.
+func DecodeV1(body string, h V1Headers) (*Submission, error) {
+	sentAt, err := h.Check()
+	if err != nil {
+		return nil, err
+	}
+	d := v1Decoder{decoder: decoder{sub: &Submission{V1: true, SentAt: sentAt}}, lib: h.lib()}
+	if err := d.read(body); err != nil {
+		return nil, asV1(err)
+	}
+	return d.sub, nil
+}
+
+// asV1 words the refusals that both protocols share in the way of v1.
+func asV1(err error) error {
+	var r *Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	switch {
+	case r.Kind == TooLarge:
+		return &V1Error{Status: 413, Tag: "payload_too_large", Description: r.Detail}
+	case r.Code == "no_data":
+		return badV1("empty_body", "request body is empty")
+	}
+	return badV1("request_parsing_error", "%s", r.Detail)
+}
+
+// v1Decoder reads the items of one body of protocol v1.
+type v1Decoder struct {
+	decoder
+	lib   []Member
+	uuids map[UUID]struct{}
+	// batch: there was a list of that name.
+	batch bool
+}
+
+func (d *v1Decoder) read(body string) error {
+	if err := d.open(body); err != nil {
+		return err
+	}
+	if d.peek() != '{' {
+		if _, ok := d.value(); !ok || !d.end() {
+			return d.problem()
+		}
+		return unreadableV1("the body is not an object")
+	}
+	var createdAt, historical string
+	ok := d.object(func(key string) (ok bool) {
+		switch key {
+		case "created_at":
+			createdAt, ok = d.value()
+		case "historical_migration":
+			historical, ok = d.value()
+		case "batch":
+			ok = d.readBatch()
+		default:
+			_, ok = d.value()
+		}
+		return ok
+	})
+	if !ok || !d.end() {
+		return d.problem()
+	}
+	at, _ := text(createdAt)
+	if _, ok := parseRFC3339(at); !ok {
+		return unreadableV1("created_at is not a time by RFC 3339")
+	}
+	switch historical {
+	case "true":
+		d.sub.Historical = true
+	case "", "false", "null":
+	default:
+		return unreadableV1("historical_migration is neither true nor false")
+	}
+	switch {
+	case !d.batch:
+		return unreadableV1("batch is missing")
+	case len(d.sub.Items) == 0:
+		return badV1("empty_batch", "request batch is empty")
+	}
+	return nil
+}
+
+func (d *v1Decoder) readBatch() bool {
+	if d.peek() != '[' {
+		return d.refuse(unreadableV1("batch is not a list"))
+	}
+	d.batch, d.sub.Items, d.uuids = true, d.sub.Items[:0], map[UUID]struct{}{}
+	return d.list(d.event)
+}
+
+func (d *v1Decoder) refuse(err error) bool {
+	d.refusal = err
+	return false
+}
+
+// v1Fields are the members of an event that mean something, as fields are in
+// the other protocol.
+type v1Fields struct {
+	event, uuid, distinctID, timestamp, sessionID, windowID string
+	options, properties                                     []Member
+	// otherOptions and otherProperties are what stands there and is no object.
+	otherOptions, otherProperties string
+}
+
+// event reads one element of the batch.
+func (d *v1Decoder) event() bool {
+	n := len(d.sub.Items)
+	if d.peek() != '{' {
+		return d.refuse(unreadableV1("batch[%d] is not an object", n))
+	}
+	var f v1Fields
+	start := d.pos
+	d.bound(start)
+	if !d.object(func(key string) bool { return d.field(&f, key) }) {
+		return false
+	}
+	id, err := f.check(n)
+	if err != nil {
+		return d.refuse(err)
+	}
+	if _, twice := d.uuids[id]; twice {
+		return d.refuse(badV1("duplicate_event_uuid", "duplicate event uuid: %s, again in batch[%d]", id, n))
+	}
+	d.uuids[id] = struct{}{}
+	it := d.newItem(start)
+	it.Size, it.UUID, it.Properties = d.pos-start, id, f.properties
+	it.Name = eventName(f.event)
+	it.DistinctID = strings.TrimSpace(idText(f.distinctID))
+	it.Timestamp, _ = text(f.timestamp)
+	var ok bool
+	if it.Overrides, ok = d.overrides(&f); !ok {
+		it.Fault = InvalidOptions
+	}
+	if fault := it.v1Fault(f.otherProperties != ""); fault != None {
+		it.Fault = fault
+	}
+	return d.account(len(it.Properties) + len(it.Overrides))
+}
+
+func (d *v1Decoder) field(f *v1Fields, key string) (ok bool) {
+	switch key {
+	case "event":
+		f.event, ok = d.value()
+	case "uuid":
+		f.uuid, ok = d.value()
+	case "distinct_id":
+		f.distinctID, ok = d.value()
+	case "timestamp":
+		f.timestamp, ok = d.value()
+	case "session_id":
+		f.sessionID, ok = d.value()
+	case "window_id":
+		f.windowID, ok = d.value()
+	case "options":
+		f.otherOptions, ok = d.collect(&f.options)
+	case "properties":
+		f.otherProperties, ok = d.collect(&f.properties)
+	default:
+		_, ok = d.value()
+	}
+	return ok
+}
+
+// check finds what refuses the whole request in event number n: members of the
+// wrong type, and no proper uuid. The nil UUID is none, because it names nothing.
+func (f *v1Fields) check(n int) (UUID, error) {
+	for _, m := range [...]Member{
+		{"event", f.event}, {"uuid", f.uuid}, {"distinct_id", f.distinctID}, {"timestamp", f.timestamp},
+		{"session_id", f.sessionID}, {"window_id", f.windowID},
+	} {
+		if !absent(m.Value) && m.Value[0] != '"' {
+			return UUID{}, unreadableV1("batch[%d].%s is not a string", n, m.Key)
+		}
+	}
+	s, _ := text(f.uuid)
+	if s = strings.TrimSpace(s); s == "" {
+		return UUID{}, badV1("missing_event_uuid", "event submitted without a uuid: batch[%d]", n)
+	}
+	id, ok := ParseUUID(s)
+	if !ok || id.IsZero() {
+		return UUID{}, badV1("invalid_event_uuid", "event submitted with an invalid uuid: batch[%d]", n)
+	}
+	return id, nil
+}
+
+// v1Fault is what drops one event (§6.3), the first one in the order of the
+// members. Options come last: theirs is known already.
+func (it *Item) v1Fault(malformed bool) DropReason {
+	_, understood := parseRFC3339(it.Timestamp)
+	switch {
+	case it.Name == "":
+		return MissingEventName
+	case utf8.RuneCountInString(it.Name) > maxName:
+		return EventNameTooLong
+	case it.DistinctID == "":
+		return MissingDistinctID
+	case utf8.RuneCountInString(it.DistinctID) > maxID:
+		return DistinctIDTooLarge
+	case !understood:
+		return InvalidTimestamp
+	case malformed:
+		return MalformedProperties
+	}
+	return None
+}
+
+// v1Options are the options that become properties (§6.3), and how each is read.
+var v1Options = [...]struct {
+	option, property string
+	read             func(value string) (string, bool)
+}{
+	{"cookieless_mode", "$cookieless_mode", optionBool},
+	{"disable_skew_correction", "$ignore_sent_at", optionBool},
+	{"product_tour_id", "$product_tour_id", optionText},
+	{"process_person_profile", "$process_person_profile", optionBool},
+}
+
+// overrides are the properties that stand outside of the properties. ok is false
+// when an option cannot be read.
+func (d *v1Decoder) overrides(f *v1Fields) (out []Member, ok bool) {
+	ok = absent(f.otherOptions)
+	d.room()
+	out = d.spare
+	if !absent(f.sessionID) {
+		out = append(out, Member{"$session_id", f.sessionID})
+	}
+	if !absent(f.windowID) {
+		out = append(out, Member{"$window_id", f.windowID})
+	}
+	for _, m := range f.options {
+		for _, o := range v1Options {
+			if m.Key != o.option || m.Value == "null" {
+				continue
+			}
+			value, readable := o.read(m.Value)
+			if ok = ok && readable; readable {
+				out = append(out, Member{o.property, value})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return d.lib, ok
+	}
+	out = append(out, d.lib...)
+	d.spare = out[len(out):]
+	return out[:len(out):len(out)], ok
+}
+
+// optionBool reads a boolean in any of the ways that clients write it: true and
+// "true", "1", numbers, of which 0 is false.
+func optionBool(value string) (string, bool) {
+	if value[0] == '-' || value[0] >= '0' && value[0] <= '9' {
+		f, err := strconv.ParseFloat(value, 64)
+		return strconv.FormatBool(f != 0), err == nil
+	}
+	if s, ok := text(value); ok {
+		value = strings.ToLower(strings.TrimSpace(s))
+	}
+	switch value {
+	case "true", "1":
+		return "true", true
+	case "false", "0":
+		return "false", true
+	}
+	return "", false
+}
+
+// optionText reads a string, or an integer as one.
+func optionText(value string) (string, bool) {
+	if value[0] == '"' {
+		return value, true
+	}
+	if strings.Trim(value, "-0123456789") != "" {
+		return "", false
+	}
+	return quoted(value), true
+}

@@ -1,0 +1,210 @@
+package capture
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// normalise brings an event's properties into the form in which they are stored
+// (§8.2, §3.6, §12.7), but for what depends on the person.
+func (p *preparer) normalise() {
+	props := &p.props
+	for _, s := range bloat {
+		props.drop(s)
+	}
+	props.drop(slotVerified)
+	if p.project.Secret {
+		props.put(slotVerified, "true")
+	}
+	if props.value(slotIP) == "" && p.ip.IsValid() {
+		props.put(slotIP, p.ipText())
+	}
+	if !p.sentAt.IsZero() {
+		props.put(slotSentAt, p.sentAtText())
+	}
+	if name := props.value(slotOSName); name != "" && !props.isTrue(slotIsServer) {
+		if truthy(name) || props.value(slotOS) == "" {
+			props.put(slotOS, name)
+		}
+		props.drop(slotOSName)
+	}
+	if id := props.value(slotSessionID); id != "" {
+		props.put(slotSessionID, sessionID(id))
+	}
+}
+
+// sessionID is the normal form of a $session_id: lower case for a uuid, as it is
+// for anything else.
+func sessionID(value string) string {
+	id, ok := text(value)
+	if !ok || len(id) == 36 && strings.ToLower(id) == id {
+		return value
+	}
+	if u, ok := ParseUUID(id); ok {
+		return quoted(u.String())
+	}
+	return value
+}
+
+// chain takes the clicked elements out of the properties (§8.2).
+func (p *preparer) chain() string {
+	props := &p.props
+	chain := ""
+	list := props.value(slotElements)
+	if s, ok := text(props.value(slotElementsChain)); ok {
+		chain = s
+		props.drop(slotElementsChain)
+	} else if isList(list) {
+		start := len(p.buf)
+		p.buf = appendElementsChain(p.buf, list)
+		chain = p.cut(start)
+	}
+	if isList(list) {
+		props.drop(slotElements)
+	}
+	return chain
+}
+
+// loopback is looked up as an address that has a place, for development (§12.1).
+var (
+	loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	elsewise = netip.AddrFrom4([4]byte{13, 106, 122, 3})
+)
+
+// locate finds out where an event comes from and writes it into the properties
+// (§12.1). It answers nil when that is not known.
+//
+// A $ip of the event's own counts even when it is no address: then the client
+// does not want to be found.
+func (p *preparer) locate() *[len(geoKeys)]string {
+	if p.locator == nil || truthy(p.props.value(slotGeoIPDisable)) {
+		return nil
+	}
+	ip := p.ip
+	if i := p.props.value(slotIP); i != "" && i != p.ipQuoted {
+		s, _ := text(i)
+		var err error
+		if ip, err = netip.ParseAddr(s); err != nil {
+			return nil
+		}
+	}
+	if ip = ip.Unmap().WithZone(""); !ip.IsValid() {
+		return nil
+	}
+	if ip == loopback {
+		ip = elsewise
+	}
+	details := p.locator.Details(ip)
+	if len(details) == 0 {
+		return nil
+	}
+	p.place = [len(geoKeys)]string{}
+	for _, d := range details {
+		if s := slots[d[0]]; s >= slotGeo {
+			p.place[s-slotGeo] = d[1]
+			p.props.put(s, d[1])
+		}
+	}
+	return &p.place
+}
+
+// ipText is the client's address as JSON text.
+func (p *preparer) ipText() string {
+	if p.ipQuoted == "" {
+		p.ipQuoted = quoted(p.ip.Unmap().WithZone("").String())
+	}
+	return p.ipQuoted
+}
+
+// timeForm is how times are written into properties.
+const timeForm = `"2006-01-02T15:04:05.000Z"`
+
+func (p *preparer) sentAtText() string {
+	if p.sentAtQuoted == "" {
+		p.sentAtQuoted = p.sentAt.UTC().Format(timeForm)
+	}
+	return p.sentAtQuoted
+}
+
+// maxGroupName is how long a group's key may be (§4.6) and its type's name, in
+// characters.
+const maxGroupName = 400
+
+// groups are the groups of an event (§11.2). Keys are texts and numbers; others,
+// and empty ones, belong to no group.
+func (p *preparer) groups() []GroupKey {
+	value := p.props.value(slotGroups)
+	if !isObject(value) {
+		return nil
+	}
+	p.scratch = appendMembers(p.scratch[:0], value)
+	var groups []GroupKey
+	for _, m := range p.scratch {
+		if m.Key == "" || longer(m.Key, maxGroupName) || !groupKey(m.Value) {
+			continue
+		}
+		if groups == nil {
+			groups = make([]GroupKey, 0, len(p.scratch))
+		}
+		groups = append(groups, GroupKey{m.Key, m.Value})
+	}
+	if groups != nil {
+		for s := slotGroup0; s <= slotGroup4; s++ {
+			p.props.drop(s) // the recorder adds the right ones
+		}
+	}
+	return groups
+}
+
+func groupKey(value string) bool {
+	switch c := value[0]; {
+	case c == '"':
+		return len(value) > 2
+	case c == '-' || c >= '0' && c <= '9':
+		return true
+	}
+	return false
+}
+
+// groupText is $group_type or $group_key as a string, empty when it is falsy
+// (§11.3).
+func (p *preparer) groupText(s slot) string {
+	value := p.props.value(s)
+	if !truthy(value) {
+		return ""
+	}
+	return strings.ReplaceAll(asText(value), "\x00", "\uFFFD")
+}
+
+// groupUpdate is what a $groupidentify does to its group, nil for nothing.
+func (p *preparer) groupUpdate() *GroupUpdate {
+	g := GroupUpdate{Type: p.groupText(slotGroupType), Key: p.groupText(slotGroupKey)}
+	if g.Type == "" || g.Key == "" || longer(g.Type, maxGroupName) {
+		return nil
+	}
+	if set := p.props.value(slotGroupSet); isObject(set) {
+		g.Set = NewObject(appendMembers(nil, set))
+	}
+	return &g
+}
+
+// What is kept of the name of a flag and of its value, in characters.
+const (
+	maxFlagKey   = 400
+	maxFlagValue = 200
+)
+
+// flagCall is what a $feature_flag_called says (§12.3), nil without a flag.
+func (p *preparer) flagCall() *FlagCall {
+	flag, _ := text(p.props.value(slotFlag))
+	if flag == "" {
+		return nil
+	}
+	value := p.props.value(slotFlagResponse)
+	if s, ok := text(value); ok {
+		value = s
+	} else if value == "" {
+		value = "null"
+	}
+	return &FlagCall{Flag: cut(flag, maxFlagKey), Value: cut(value, maxFlagValue)}
+}

@@ -1,0 +1,173 @@
+package capture
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// This file reads single values of a body. They come as JSON text that has been
+// stepped over before; empty is for absent.
+
+func absent(value string) bool { return value == "" || value == "null" }
+
+// present is the first value that is there and not null, empty for none.
+func present(values ...string) string {
+	for _, v := range values {
+		if !absent(v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// scalar is the text of a string, and that of another value as it was sent;
+// empty for null.
+func scalar(value string) string {
+	if absent(value) {
+		return ""
+	}
+	if s, ok := text(value); ok {
+		return s
+	}
+	return value
+}
+
+// eventName is a name as it was sent: empty when it is no string or blank.
+func eventName(value string) string {
+	s, _ := text(value)
+	return replaceNUL(unlessBlank(s))
+}
+
+// idText writes any value as a distinct id (§3.4), empty for a blank one.
+func idText(value string) string {
+	if absent(value) {
+		return ""
+	}
+	s := value
+	switch value[0] {
+	case '"':
+		s = unquote(value)
+	case '{', '[':
+		s = compact(value)
+	}
+	return unlessBlank(replaceNUL(s))
+}
+
+func replaceNUL(s string) string {
+	if strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(s, "\x00", "\ufffd")
+}
+
+func unlessBlank(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return s
+}
+
+// compact is a JSON text without the blanks between its parts, strings written
+// the same way whichever escapes they were sent with.
+func compact(value string) string {
+	s := scanner{src: value}
+	out := make([]byte, 0, len(value))
+	for s.space(); s.pos < len(s.src); s.space() {
+		start := s.pos
+		if s.peek() == '"' && s.stringText() {
+			out = appendQuoted(out, unquote(value[start:s.pos]))
+			continue
+		}
+		s.pos = start + 1
+		out = append(out, value[start])
+	}
+	return string(out)
+}
+
+// cutRunes is the beginning of s, at most n characters.
+func cutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// parseOffset reads an age in milliseconds; a fraction is rounded (§18.3, 65).
+func parseOffset(value string) (ms int64, ok bool) {
+	if value == "" || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
+		return 0, false
+	}
+	if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return clampMillis(ms), true
+	}
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0, false
+	}
+	return int64(math.Round(min(max(f, -maxMillis), maxMillis))), true
+}
+
+// optionalUUID reads a uuid, zero for none: absent, null or "" (§3.2).
+func optionalUUID(value string) (UUID, bool) {
+	if absent(value) || value == `""` {
+		return UUID{}, true
+	}
+	s, _ := text(value)
+	return ParseUUID(s)
+}
+
+// invalidByte is where s stops being UTF-8.
+func invalidByte(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// replaceHalfPairs writes \ufffd for every escape of half a surrogate pair
+// (§2.6), which is as long, so that places stay the same.
+func replaceHalfPairs(s string) string {
+	if !strings.Contains(s, `\ud`) && !strings.Contains(s, `\uD`) {
+		return s
+	}
+	var out []byte
+	for i := 0; ; {
+		n := strings.IndexByte(s[i:], '\\')
+		if n < 0 {
+			break
+		}
+		i += n
+		v, ok := uint32(0), false
+		if strings.HasPrefix(s[i:], `\u`) {
+			v, ok = hex4(s, i+2)
+		}
+		if !ok || v < 0xd800 || v > 0xdfff {
+			i = min(i+2, len(s))
+			continue
+		}
+		r, length := unicodeEscape(s[i:])
+		if r == utf8.RuneError {
+			if out == nil {
+				out = []byte(s)
+			}
+			copy(out[i:], `\ufffd`)
+		}
+		i += length
+	}
+	if out == nil {
+		return s
+	}
+	return string(out)
+}

@@ -1,0 +1,361 @@
+package capture
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+const (
+	// maxEventName is how much of a name is kept, in characters (§3.7).
+	maxEventName = 200
+	// maxWarningText is how much is kept of a warning that a client sends.
+	maxWarningText = 200
+	// youngest is how old an event of a migration has to be (§13.1, decision 16).
+	youngest = 48 * time.Hour
+	// maxUUIDDrift is how far the time in an event's uuid may be from the event's
+	// (§4.5).
+	maxUUIDDrift = 72 * time.Hour
+	// cookielessID is what browsers send for a distinct id in cookieless mode
+	// (§13.7). It is nobody's: all visitors would share one person.
+	cookielessID = "$posthog_cookieless"
+)
+
+// preparer makes events of one submission's items. It is used by one goroutine.
+type preparer struct {
+	project        *Project
+	ip             netip.Addr // the client's address, zero for unknown
+	now            time.Time  // when the request came in; UTC, microseconds
+	sentAt         time.Time  // zero for unknown
+	historical, v1 bool
+	locator        Locator         // nil: addresses are not located
+	random         func() [10]byte // for the uuids of events that have none
+	seen           *seenNames      // nil: names are not noted
+	// buf holds the stored properties of the events. Events are cut out of it, so
+	// that it is only ever appended to.
+	buf []byte
+
+	// What follows is made when it is needed, and used again.
+	ipQuoted, sentAtQuoted string
+	props                  properties
+	place                  [len(geoKeys)]string
+	copied                 fromEvent
+	scratch                []Member
+	noted                  map[seenKey]bool
+}
+
+// eventRule is what an event's name says.
+type eventRule struct {
+	kind Kind
+	// drop: such events are never stored.
+	drop DropReason
+	// merges: it is about two ids, which have to be texts (§10.2).
+	merges bool
+}
+
+// eventRules are those of the names that mean something (§9.3, §12.7).
+var eventRules = map[string]eventRule{
+	"$identify":                  {kind: Identify, merges: true},
+	"$create_alias":              {kind: Alias, merges: true},
+	"$merge_dangerously":         {kind: MergeDangerously, merges: true},
+	"$set":                       {kind: SetProperties},
+	"$groupidentify":             {kind: GroupIdentify},
+	"$group_identify":            {kind: GroupIdentify},
+	"$exception":                 {kind: Untouching},
+	"$$heatmap":                  {drop: HeatmapNotKept},
+	"$performance_event":         {drop: PerformanceEvent},
+	"$snapshot":                  {drop: SnapshotElsewhere},
+	"$$client_ingestion_warning": {drop: ClientWarning},
+}
+
+// cookielessFault reports whether an item has a $cookieless_mode that is no
+// boolean: then its whole request is refused (§13.7, §18.3).
+func cookielessFault(it *Item) bool {
+	switch itemProperty(it, slotNames[slotCookieless]) {
+	case "", "true", "false":
+		return false
+	}
+	return true
+}
+
+// prepare appends the event of an item to out.Events, or says why there is
+// none. Warnings about events that are kept, and names that are new, go to out
+// as well.
+//
+// The caller warns of every reason that prepare returns, except of
+// ClientWarning: that warning, with the client's own text, is in out already.
+func (p *preparer) prepare(it *Item, out *Batch) DropReason {
+	rule := eventRules[it.Name]
+	name, reason := p.name(it, rule)
+	if reason != None {
+		return reason
+	}
+	p.props.load(it)
+	if rule.drop == ClientWarning {
+		p.clientWarning(it, out)
+	}
+	if rule.drop != None {
+		return rule.drop
+	}
+	if it.DistinctID == "" {
+		return MissingDistinctID
+	}
+	if p.props.isTrue(slotCookieless) || it.DistinctID == cookielessID {
+		return CookielessOff
+	}
+	at, understood := eventTime(it, p.now, p.sentAt, p.props.isTrue(slotIgnoreSentAt))
+	if !understood && p.v1 {
+		return InvalidTimestamp
+	}
+	if reason := p.check(rule); reason != None {
+		return reason
+	}
+
+	out.Events = append(out.Events, Event{})
+	e := &out.Events[len(out.Events)-1]
+	e.Name, e.DistinctID, e.Kind = name, it.DistinctID, rule.kind
+	e.UUID, e.Timestamp, e.ReceivedAt = it.UUID, at.UTC().Truncate(time.Microsecond), p.now
+	if e.UUID.IsZero() {
+		e.UUID = newUUID7(e.Timestamp, p.random())
+	}
+	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
+	e.Personless = p.props.value(slotProcessPerson) == "false"
+	p.warn(e, it, understood, out)
+	p.fill(e, it)
+	p.seeEvent(e, out)
+	return None
+}
+
+// name is an item's name, cut to what is stored.
+func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
+	switch {
+	case rule.kind != Ordinary || rule.drop != None:
+		return it.Name, None
+	case strings.TrimSpace(it.Name) == "":
+		return "", MissingEventName
+	case p.v1 && longer(it.Name, maxEventName):
+		return "", EventNameTooLong
+	}
+	return cut(it.Name, maxEventName), None
+}
+
+// check refuses events that cannot mean what they say (§9.1, §10.2, §11.3).
+func (p *preparer) check(rule eventRule) DropReason {
+	switch {
+	case rule.merges && !textOrNull(p.props.value(slotAnonDistinctID)):
+		return InvalidAnonDistinctID
+	case rule.merges && !textOrNull(p.props.value(slotAlias)):
+		return InvalidAlias
+	case rule.merges && p.props.value(slotProcessPerson) == "false":
+		return PersonProfileNeeded
+	case rule.kind == GroupIdentify && longer(p.groupText(slotGroupKey), maxGroupName):
+		return GroupKeyTooLong
+	}
+	return None
+}
+
+func textOrNull(value string) bool {
+	return value == "" || value[0] == '"' || value == "null"
+}
+
+// warn tells of what is wrong with an event that is kept.
+func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
+	if !understood {
+		p.addWarning(e, WarnTimestamp, out)
+	}
+	if p.historical && !e.Historical {
+		p.addWarning(e, WarnHistoricalTooYoung, out)
+	}
+	// Imports give old events new uuids.
+	if !p.historical && it.UUID[6]>>4 == 7 {
+		if drift := it.UUID.time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
+			p.addWarning(e, WarnUUIDTime, out)
+		}
+	}
+	switch p.props.value(slotProcessPerson) {
+	case "", "true", "false":
+	default:
+		p.addWarning(e, WarnProcessPersonProfile, out)
+	}
+	if e.Kind == GroupIdentify {
+		if set := p.props.value(slotGroupSet); set != "" && set != "null" && !isObject(set) {
+			p.addWarning(e, WarnGroupSet, out)
+		}
+	}
+}
+
+// time is the time in a uuid of version 7.
+func (u UUID) time() time.Time {
+	ms := int64(0)
+	for _, b := range u[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms)
+}
+
+// addWarning adds to the last warning when that says the same: a batch is often
+// one user's.
+func (p *preparer) addWarning(e *Event, kind WarningType, out *Batch) {
+	w := Warning{ProjectID: p.project.ID, Type: kind, DistinctID: e.DistinctID, EventUUID: e.UUID, Count: 1, At: p.now}
+	if n := len(out.Warnings); n > 0 {
+		if last := &out.Warnings[n-1]; last.Type == kind && last.DistinctID == e.DistinctID {
+			w.Count += last.Count
+			*last = w
+			return
+		}
+	}
+	out.Warnings = append(out.Warnings, w)
+}
+
+// clientWarning keeps the text of a warning that the client itself sends
+// (§4.5).
+func (p *preparer) clientWarning(it *Item, out *Batch) {
+	detail, _ := text(p.props.value(slotWarningText))
+	out.Warnings = append(out.Warnings, Warning{
+		ProjectID: p.project.ID, Type: WarningType(ClientWarning), DistinctID: it.DistinctID, EventUUID: it.UUID,
+		Detail: cut(detail, maxWarningText), Count: 1, At: p.now,
+	})
+}
+
+// fill does the rest of an event that is kept, in the order of §8.1.
+func (p *preparer) fill(e *Event, it *Item) {
+	props := &p.props
+	p.reserve(it)
+	p.normalise()
+	place := p.locate()
+	if p.project.AnonymizeIPs {
+		props.drop(slotIP)
+	}
+	e.ElementsChain = p.chain()
+
+	keepsSet := !e.Personless && e.Kind != GroupIdentify
+	if !keepsSet {
+		props.drop(slotSet)
+		props.drop(slotSetOnce)
+		props.drop(slotUnset)
+	}
+	if !e.Personless {
+		props.drop(slotProcessPerson)
+		p.person(e, it, place, keepsSet)
+		e.Groups = p.groups()
+	}
+	switch e.Kind {
+	case Identify:
+		if v := props.value(slotAnonDistinctID); v != "" {
+			e.HasOther = true
+			if s, ok := text(v); ok {
+				e.Other = s
+			} else {
+				e.Other = v // null, which is no id to merge with (§10.2)
+			}
+		}
+	case Alias, MergeDangerously:
+		e.Other, _ = text(props.value(slotAlias))
+		e.HasOther = e.Other != ""
+	case GroupIdentify:
+		e.Group = p.groupUpdate()
+	case Ordinary:
+		if e.Name == "$feature_flag_called" {
+			e.Flag = p.flagCall()
+		}
+	}
+
+	start := len(p.buf)
+	p.buf = append(p.buf, '{')
+	for _, m := range props.members {
+		if m.Value == "" {
+			continue
+		}
+		if len(p.buf) > start+1 {
+			p.buf = append(p.buf, ',')
+		}
+		p.buf = appendQuoted(p.buf, m.Key)
+		p.buf = append(p.buf, ':')
+		p.buf = append(p.buf, m.Value...)
+	}
+	p.buf = append(p.buf, '}')
+	e.Properties = p.cut(start)
+}
+
+// person fills what an event does to its person (§9.4, §9.5, §12.1, §12.4).
+// keepsSet: what the client says counts, beside what the event shows.
+func (p *preparer) person(e *Event, it *Item, place *[len(geoKeys)]string, keepsSet bool) {
+	p.copied.gather(&p.props, place)
+	var set, once []Member
+	if keepsSet {
+		var seenAt []Member
+		if e.Name == "survey shown" {
+			seenAt = []Member{{"$survey_last_seen_date", e.Timestamp.Format(timeForm)}}
+		}
+		p.scratch = p.client(p.scratch[:0], slotSet, seenAt, it.Set)
+		n := len(p.scratch)
+		p.scratch = p.client(p.scratch, slotSetOnce, nil, it.SetOnce)
+		set, once = NewObject(p.scratch[:n]), NewObject(p.scratch[n:])
+		e.Unset = unset(p.props.value(slotUnset))
+	}
+	// One piece of memory for both; the first ends where the second begins.
+	room := len(set) + len(once) + 2*p.copied.n
+	if room == 0 {
+		return
+	}
+	both := p.copied.merge(make([]Member, 0, room), setKeys, set)
+	n := len(both)
+	both = p.copied.merge(both, setOnceKeys, once)
+	e.Set, e.SetOnce = Object(both[:n:n]), Object(both[n:])
+}
+
+// client appends what the client says of the person, the top level of the event
+// last so that it wins (§8.2), and makes that the stored property. added is
+// wanted where the client does not say it.
+func (p *preparer) client(dst []Member, s slot, added, top []Member) []Member {
+	inside := p.props.value(s)
+	n := len(dst)
+	dst = append(dst, added...)
+	dst = appendMembers(dst, inside)
+	dst = append(dst, top...)
+	if len(added) > 0 || len(top) > 0 {
+		merged := NewObject(dst[n:])
+		dst = dst[:n+len(merged)]
+		start := len(p.buf)
+		p.buf = merged.AppendJSON(p.buf)
+		p.props.put(s, p.cut(start))
+	}
+	return dst
+}
+
+// unset are the keys of an $unset: a list of them, or an object's (§9.4).
+func unset(value string) (keys []string) {
+	eachElement(value, func(key string) {
+		if s, ok := text(key); ok {
+			keys = append(keys, s)
+		}
+	})
+	for _, m := range appendMembers(nil, value) {
+		keys = append(keys, m.Key)
+	}
+	return keys
+}
+
+// The memory for stored properties: what an event needs beside its own text, in
+// bytes, and how much is asked for at once.
+const (
+	slack    = 256
+	maxChunk = 256 << 10
+)
+
+// reserve makes room for an event. A lone event gets what it needs; in a batch
+// each piece of memory is twice as large as the one before.
+func (p *preparer) reserve(it *Item) {
+	need := it.Size + slack
+	if cap(p.buf)-len(p.buf) < need {
+		p.buf = make([]byte, 0, max(need, min(2*cap(p.buf), maxChunk)))
+	}
+}
+
+// cut is the text from start to the end of buf. It is not copied: what has been
+// cut is never written to again.
+func (p *preparer) cut(start int) string {
+	piece := p.buf[start:]
+	return unsafe.String(unsafe.SliceData(piece), len(piece))
+}

@@ -1,0 +1,256 @@
+package capture
+
+import "strings"
+
+// slot numbers the properties that mean something to us, 0 for all others, so
+// that one pass over an event finds them all.
+type slot uint8
+
+const (
+	noSlot slot = iota
+	slotSet
+	slotSetOnce
+	slotUnset
+	slotProcessPerson
+	slotIP
+	slotSentAt
+	slotIgnoreSentAt
+	slotVerified
+	slotOSName
+	slotIsServer
+	slotSessionID
+	slotElements
+	slotElementsChain
+	slotHeatmapData
+	slotProductTours
+	slotToursActivated
+	slotOverrideFlags
+	slotCookieless
+	slotGeoIPDisable
+	slotAnonDistinctID
+	slotAlias
+	slotGroups
+	slotGroup0
+	slotGroup1
+	slotGroup2
+	slotGroup3
+	slotGroup4
+	slotGroupType
+	slotGroupKey
+	slotGroupSet
+	slotFlag
+	slotFlagResponse
+	slotWarningText
+
+	slotCopied // the first of copiedKeys
+	slotGeo    = slotCopied + slot(len(copiedKeys))
+	slotCount  = slotGeo + slot(len(geoKeys))
+
+	// copiedKeys begins with these two, which servers send about themselves.
+	slotOS        = slotCopied
+	slotOSVersion = slotCopied + 1
+)
+
+// slotNames are the properties' names by slot.
+var slotNames = func() (names [slotCount]string) {
+	for s, name := range map[slot]string{
+		slotSet:            "$set",
+		slotSetOnce:        "$set_once",
+		slotUnset:          "$unset",
+		slotProcessPerson:  "$process_person_profile",
+		slotIP:             "$ip",
+		slotSentAt:         "$sent_at",
+		slotIgnoreSentAt:   "$ignore_sent_at",
+		slotVerified:       "$verified",
+		slotOSName:         "$os_name",
+		slotIsServer:       "$is_server",
+		slotSessionID:      "$session_id",
+		slotElements:       "$elements",
+		slotElementsChain:  "$elements_chain",
+		slotHeatmapData:    "$heatmap_data",
+		slotProductTours:   "ph_product_tours",
+		slotToursActivated: "$product_tours_activated",
+		slotOverrideFlags:  "$override_feature_flag_payloads",
+		slotCookieless:     "$cookieless_mode",
+		slotGeoIPDisable:   "$geoip_disable",
+		slotAnonDistinctID: "$anon_distinct_id",
+		slotAlias:          "alias",
+		slotGroups:         "$groups",
+		slotGroup0:         "$group_0",
+		slotGroup1:         "$group_1",
+		slotGroup2:         "$group_2",
+		slotGroup3:         "$group_3",
+		slotGroup4:         "$group_4",
+		slotGroupType:      "$group_type",
+		slotGroupKey:       "$group_key",
+		slotGroupSet:       "$group_set",
+		slotFlag:           "$feature_flag",
+		slotFlagResponse:   "$feature_flag_response",
+		slotWarningText:    "$$client_ingestion_warning_message",
+	} {
+		names[s] = name
+	}
+	copy(names[slotCopied:], copiedKeys[:])
+	copy(names[slotGeo:], geoKeys[:])
+	return names
+}()
+
+// slots are the slots by name.
+var slots = func() map[string]slot {
+	m := make(map[string]slot, slotCount)
+	for s := noSlot + 1; s < slotCount; s++ {
+		m[slotNames[s]] = s
+	}
+	return m
+}()
+
+// bloat are properties that nobody reads from a stored event (§8.2, §12.7).
+var bloat = [...]slot{slotProductTours, slotToursActivated, slotOverrideFlags, slotHeatmapData}
+
+// properties are those of one event while it is made. The zero value is ready;
+// it is used again for the next event.
+type properties struct {
+	// members are in the order of the body. An empty value is a property that has
+	// been dropped: no JSON text is empty.
+	members []Member
+	at      [slotCount]int32 // 1 + the place in members, 0 for absent
+}
+
+// load takes an item's properties, the overrides winning.
+func (p *properties) load(it *Item) {
+	p.at = [slotCount]int32{}
+	p.members = append(p.members[:0], it.Properties...)
+	for i := range p.members {
+		if s := slots[p.members[i].Key]; s != noSlot {
+			p.at[s] = int32(i + 1)
+		}
+	}
+	for _, m := range it.Overrides {
+		if s := slots[m.Key]; s != noSlot {
+			p.put(s, m.Value)
+		} else if i := find(p.members, 0, nil, m.Key); i >= 0 {
+			p.members[i].Value = m.Value
+		} else {
+			p.members = append(p.members, m)
+		}
+	}
+}
+
+// value is a property's JSON text, empty when it is absent.
+func (p *properties) value(s slot) string {
+	if i := p.at[s]; i != 0 {
+		return p.members[i-1].Value
+	}
+	return ""
+}
+
+func (p *properties) isTrue(s slot) bool { return p.value(s) == "true" }
+
+func (p *properties) put(s slot, value string) {
+	if i := p.at[s]; i != 0 {
+		p.members[i-1].Value = value
+		return
+	}
+	p.members = append(p.members, Member{slotNames[s], value})
+	p.at[s] = int32(len(p.members))
+}
+
+func (p *properties) drop(s slot) {
+	if i := p.at[s]; i != 0 {
+		p.members[i-1].Value = ""
+	}
+}
+
+// itemProperty is the value of an item's property, empty for absent.
+func itemProperty(it *Item, key string) string {
+	if i := find(it.Overrides, 0, nil, key); i >= 0 {
+		return it.Overrides[i].Value
+	}
+	if i := find(it.Properties, 0, nil, key); i >= 0 {
+		return it.Properties[i].Value
+	}
+	return ""
+}
+
+// truthy reports whether JavaScript takes a JSON text for true; an absent one
+// is false.
+func truthy(value string) bool {
+	if value == "" {
+		return false
+	}
+	switch value[0] {
+	case 'f', 'n':
+		return false
+	case '"':
+		return len(value) > 2
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		mantissa := value
+		if i := strings.IndexAny(value, "eE"); i >= 0 {
+			mantissa = value[:i]
+		}
+		return strings.ContainsAny(mantissa, "123456789")
+	}
+	return true
+}
+
+// isObject and isList say what a JSON text holds.
+func isObject(value string) bool { return value != "" && value[0] == '{' }
+func isList(value string) bool   { return value != "" && value[0] == '[' }
+
+// asText is a value as a string: strings without their quotes, null and absent
+// values empty, others as JSON text.
+func asText(value string) string {
+	if s, ok := text(value); ok {
+		return s
+	}
+	if value == "null" {
+		return ""
+	}
+	return value
+}
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// longer reports whether s has more than n characters.
+func longer(s string, n int) bool { return len(s) > n && len(cut(s, n)) < len(s) }
+
+// appendMembers appends the members of a JSON object's text. Text that is none
+// adds nothing.
+func appendMembers(dst []Member, object string) []Member {
+	if !isObject(object) {
+		return dst
+	}
+	s := scanner{src: object}
+	out, ok := s.members(dst)
+	if !ok {
+		return dst
+	}
+	return out
+}
+
+// eachElement calls each with the JSON texts of a list's elements.
+func eachElement(list string, each func(value string)) {
+	if !isList(list) {
+		return
+	}
+	s := scanner{src: list}
+	s.list(func() bool {
+		value, ok := s.value()
+		if ok {
+			each(value)
+		}
+		return ok
+	})
+}

@@ -1,0 +1,126 @@
+package capture
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+const (
+	// meterKeys bounds the organizations and resources with a limit that are
+	// counted at a time.
+	meterKeys = 16384
+	// meterAge is after how long a count is read again, so that what other servers
+	// have counted is seen.
+	meterAge = 10 * time.Second
+)
+
+// meters count events against an organization's monthly limits. What is counted
+// is stored with the events, in their transaction.
+type meters struct {
+	usage UsageReader
+	all   *lru.Cache[meterKey, *meter]
+}
+
+type meterKey struct {
+	organization string
+	resource     Resource
+}
+
+// meter is one count: that of the store when it was read, and what has been
+// taken since. A commit between two readings is in both, for a moment: a limit
+// may be reached a little early, never late by more than what is under way.
+type meter struct {
+	mu     sync.Mutex
+	month  time.Time
+	read   time.Time
+	stored int64
+	taken  int64
+}
+
+func newMeters(usage UsageReader) *meters {
+	m := &meters{usage: usage}
+	m.all, _ = lru.New[meterKey, *meter](meterKeys)
+	return m
+}
+
+func (m *meters) get(key meterKey) *meter {
+	if x, ok := m.all.Get(key); ok {
+		return x
+	}
+	x := &meter{}
+	if old, had, _ := m.all.PeekOrAdd(key, x); had {
+		return old
+	}
+	return x
+}
+
+// take counts one event; false when the limit is reached.
+func (m *meters) take(ctx context.Context, key meterKey, limit int64, at time.Time) bool {
+	x := m.get(key)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
+	if x.month != month {
+		x.month, x.read, x.stored, x.taken = month, time.Time{}, 0, 0
+	}
+	if m.usage != nil && at.Sub(x.read) > meterAge {
+		// A count that cannot be read stands still: events are not lost for it.
+		if n, err := m.usage.Used(ctx, key.organization, key.resource, at); err == nil {
+			x.taken = max(0, x.stored+x.taken-n)
+			x.stored = n
+		}
+		x.read = at
+	}
+	if x.stored+x.taken >= limit {
+		return false
+	}
+	x.taken++
+	return true
+}
+
+// charges are what one submission counts.
+type charges struct {
+	meters  *meters
+	project *Project
+	at      time.Time
+	counts  []Usage
+	limited []Resource // of these, nothing more is left
+}
+
+// take counts an event of a resource; false when it has to be dropped.
+func (c *charges) take(ctx context.Context, r Resource) bool {
+	if slices.Contains(c.limited, r) {
+		return false
+	}
+	limit, has := c.project.Limits[r]
+	if slices.Contains(c.project.Paused, r) || has && !c.meters.take(ctx, meterKey{c.project.OrganizationID, r}, limit, c.at) {
+		c.limited = append(c.limited, r)
+		return false
+	}
+	for i := range c.counts {
+		if c.counts[i].Resource == r {
+			c.counts[i].N++
+			return true
+		}
+	}
+	c.counts = append(c.counts, Usage{OrganizationID: c.project.OrganizationID, ProjectID: c.project.ID, Resource: r, At: c.at, N: 1})
+	return true
+}
+
+func (c *charges) usage() []Usage { return c.counts }
+
+// refund takes back what was not stored.
+func (c *charges) refund() {
+	for _, u := range c.counts {
+		if _, has := c.project.Limits[u.Resource]; has {
+			x := c.meters.get(meterKey{u.OrganizationID, u.Resource})
+			x.mu.Lock()
+			x.taken = max(0, x.taken-u.N)
+			x.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// heldLedger keeps what is saved in maps, and fails and waits as it is told.
+type heldLedger struct {
+	mu      sync.Mutex
+	keys    map[EventKey]bool
+	known   map[string]*Person
+	saved   []Changes
+	commits int
+	asked   []string // distinct ids that People was asked for
+
+	gate  chan struct{}          // each commit takes one, when there is a gate
+	begun chan struct{}          // told at each commit, when there is one
+	fail  func(c *Changes) error // nil: nothing fails
+	down  error                  // every commit fails
+}
+
+func (l *heldLedger) Alone() bool { return true }
+
+func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx) error) error {
+	if l.begun != nil {
+		l.begun <- struct{}{}
+	}
+	if l.gate != nil {
+		<-l.gate
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.commits++
+	if l.down != nil {
+		return l.down
+	}
+	tx := &heldTx{ledger: l}
+	if err := work(tx); err != nil {
+		return err
+	}
+	for _, k := range tx.claimed {
+		l.keys[k] = true
+	}
+	if tx.changes != nil {
+		l.saved = append(l.saved, *tx.changes)
+		persons := map[UUID]*Person{}
+		for _, p := range tx.changes.Persons {
+			persons[p.UUID] = p.Person
+			for id, old := range l.known {
+				if old.UUID == p.UUID {
+					l.known[id] = p.Person
+				}
+			}
+		}
+		for _, m := range tx.changes.Merges {
+			for id, p := range l.known {
+				if p.UUID == m.From {
+					l.known[id] = persons[m.Into]
+				}
+			}
+		}
+		for _, id := range tx.changes.IDs {
+			p := persons[id.Person]
+			for _, old := range l.known {
+				if p == nil && old.UUID == id.Person {
+					p = old
+				}
+			}
+			l.known[id.DistinctID] = p
+		}
+	}
+	return nil
+}
+
+type heldTx struct {
+	ledger  *heldLedger
+	claimed []EventKey
+	changes *Changes
+}
+
+func (tx *heldTx) Claim(keys []EventKey) ([]bool, error) {
+	fresh := make([]bool, len(keys))
+	for i, k := range keys {
+		if fresh[i] = !tx.ledger.keys[k] && !slices.Contains(tx.claimed, k); fresh[i] {
+			tx.claimed = append(tx.claimed, k)
+		}
+	}
+	return fresh, nil
+}
+
+func (tx *heldTx) People(_ int64, ids []string) ([]Known, error) {
+	out := make([]Known, len(ids))
+	for i, id := range ids {
+		tx.ledger.asked = append(tx.ledger.asked, id)
+		out[i] = Known{Person: tx.ledger.known[id]}
+	}
+	return out, nil
+}
+
+func (tx *heldTx) GroupTypes(int64) ([]string, error) { return nil, nil }
+
+func (tx *heldTx) Groups(_ int64, keys []GroupID) ([]*Group, error) {
+	return make([]*Group, len(keys)), nil
+}
+
+func (tx *heldTx) Save(c *Changes) error {
+	if tx.ledger.fail != nil {
+		if err := tx.ledger.fail(c); err != nil {
+			return err
+		}
+	}
+	tx.changes = c
+	return nil
+}
+
+func newHeldLedger() *heldLedger {
+	return &heldLedger{keys: map[EventKey]bool{}, known: map[string]*Person{}}
+}
+
+var eventCount atomic.Uint32
+
+// someEvent is an event with a uuid of its own.
+func someEvent(name, distinctID string) Event {
+	n := eventCount.Add(1)
+	return Event{UUID: UUID{1, byte(n >> 8), byte(n)}, Name: name, DistinctID: distinctID, Properties: "{}", Timestamp: time.Unix(1767225600, 0).UTC()}
+}
+
+func batchOf(events ...Event) *Batch { return &Batch{ProjectID: 1, Events: events} }
+
+func startRecorder(t *testing.T, c RecorderConfig) *Recorder {
+	t.Helper()
+	r := NewRecorder(c)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// Decision 13: all requests that wait share one transaction.
+func TestRecorder_GroupCommit(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	var waits sync.WaitGroup
+	send := func(id string) {
+		b := batchOf(someEvent("e", id))
+		waits.Go(func() {
+			if err := r.Append(t.Context(), b); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+		})
+	}
+	send("first")
+	<-ledger.begun // it is being written; the next nine gather
+	for i := range 9 {
+		send(fmt.Sprint("u", i))
+	}
+	for r.Stats().Waiting < 9 {
+		time.Sleep(time.Millisecond)
+	}
+	ledger.gate <- struct{}{}
+	ledger.gate <- struct{}{}
+	waits.Wait()
+	if ledger.commits != 2 {
+		t.Errorf("%d commits, want 2: one for the first, one for the nine that waited", ledger.commits)
+	}
+	if s := r.Stats(); s.Events != 10 || s.Commits != 2 || s.Persons != 10 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// §13.3: a second delivery changes nothing, within one commit and between two.
+func TestRecorder_Duplicates(t *testing.T) {
+	ledger := newHeldLedger()
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	e := someEvent("e", "u")
+	for range 2 {
+		if err := r.Append(t.Context(), batchOf(e, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := 0
+	for _, c := range ledger.saved {
+		stored += len(c.Events)
+	}
+	if s := r.Stats(); stored != 1 || s.Duplicates != 3 || s.Events != 1 || s.Persons != 1 {
+		t.Errorf("%d stored, stats %+v", stored, s)
+	}
+}
+
+// A batch that the store cannot take fails alone.
+func TestRecorder_OneBadBatch(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}, 100), make(chan struct{}, 100)
+	ledger.fail = func(c *Changes) error {
+		for _, e := range c.Events {
+			if e.Name == "poison" {
+				return errors.New("cannot be stored")
+			}
+		}
+		return nil
+	}
+	var failures int
+	r := startRecorder(t, RecorderConfig{Ledger: ledger, OnFailure: func(error) { failures++ }})
+	results := make(chan error, 5)
+	send := func(name string) {
+		b := batchOf(someEvent(name, name))
+		go func() { results <- r.Append(t.Context(), b) }()
+	}
+	send("hold")
+	<-ledger.begun
+	for _, name := range []string{"a", "b", "poison", "c"} {
+		send(name)
+	}
+	for r.Stats().Waiting < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 10 {
+		ledger.gate <- struct{}{}
+	}
+	refused := 0
+	for range 5 {
+		if err := <-results; errors.Is(err, ErrUnavailable) {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	r.Close()
+	if refused != 1 || failures != 2 {
+		t.Errorf("%d batches were refused, want 1; %d commits failed, want 2: that of all and that of the bad one", refused, failures)
+	}
+}
+
+// §13.6: a store that fails is ErrUnavailable for all, and is not tried for each
+// of many; afterwards it works again.
+func TestRecorder_StoreDown(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}, 1000), make(chan struct{}, 1000)
+	ledger.down = errors.New("disk full")
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	results := make(chan error, 101)
+	send := func() {
+		b := batchOf(someEvent("e", "u"))
+		go func() { results <- r.Append(context.Background(), b) }()
+	}
+	send()
+	<-ledger.begun
+	for range 100 {
+		send()
+	}
+	for r.Stats().Waiting < 100 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 200 {
+		ledger.gate <- struct{}{}
+	}
+	for range 101 {
+		if err := <-results; !errors.Is(err, ErrUnavailable) || !errors.Is(err, ledger.down) {
+			t.Fatalf("%v, want ErrUnavailable and the cause", err)
+		}
+	}
+	if ledger.commits > 6 {
+		t.Errorf("%d attempts for 101 batches", ledger.commits)
+	}
+	ledger.mu.Lock()
+	ledger.down = nil
+	ledger.mu.Unlock()
+	if err := r.Append(t.Context(), batchOf(someEvent("e", "u"))); err != nil {
+		t.Errorf("after the store is back: %v", err)
+	}
+}
+
+// Backpressure is bounded: one batch too many is refused at once, and a slow
+// store does not keep its callers for ever.
+func TestRecorder_Bounds(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
+	r := NewRecorder(RecorderConfig{Ledger: ledger, Waiting: 1, Patience: 50 * time.Millisecond})
+	late := make(chan error, 2)
+	go func() { late <- r.Append(context.Background(), batchOf(someEvent("e", "u"))) }()
+	<-ledger.begun
+	go func() { late <- r.Append(context.Background(), batchOf(someEvent("e", "u"))) }()
+	for r.Stats().Waiting < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := r.Append(t.Context(), batchOf(someEvent("e", "u"))); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("one too many: %v", err)
+	}
+	for range 2 {
+		if err := <-late; !errors.Is(err, ErrUnavailable) {
+			t.Errorf("a slow store: %v", err)
+		}
+	}
+	close(ledger.gate)
+	r.Close()
+	if s := r.Stats(); s.Refused != 1 || s.Late != 2 || s.Events != 1 {
+		t.Errorf("stats %+v: the second batch was given up before its commit began", s)
+	}
+	if err := r.Append(t.Context(), batchOf(someEvent("e", "u"))); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// A caller who goes away before its commit begins leaves nothing behind.
+func TestRecorder_CallerGone(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	first := make(chan error, 1)
+	go func() { first <- r.Append(context.Background(), batchOf(someEvent("first", "u"))) }()
+	<-ledger.begun
+	ctx, leave := context.WithCancel(context.Background())
+	gone := make(chan error, 1)
+	go func() { gone <- r.Append(ctx, batchOf(someEvent("gone", "u"))) }()
+	for r.Stats().Waiting < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the caller has gone", err)
+	}
+	ledger.gate <- struct{}{}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	ledger.gate <- struct{}{}
+	if err := r.Append(t.Context(), batchOf(someEvent("last", "u"))); err != nil {
+		t.Error(err)
+	}
+	var names []string
+	for _, c := range ledger.saved {
+		for _, e := range c.Events {
+			names = append(names, e.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"first", "last"}, names); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+}
+
+// Close records what waits.
+func TestRecorder_CloseDrains(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
+	r := NewRecorder(RecorderConfig{Ledger: ledger})
+	results := make(chan error, 2)
+	go func() { results <- r.Append(context.Background(), batchOf(someEvent("a", "u"))) }()
+	<-ledger.begun
+	go func() { results <- r.Append(context.Background(), batchOf(someEvent("b", "u"))) }()
+	for r.Stats().Waiting < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	ledger.gate <- struct{}{}
+	ledger.gate <- struct{}{}
+	r.Close()
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Known people are looked up once; after Alone, again.
+func TestRecorder_Remembers(t *testing.T) {
+	ledger := newHeldLedger()
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	send := func(id string) {
+		t.Helper()
+		if err := r.Append(t.Context(), batchOf(someEvent("e", id))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("u")
+	send("u")
+	if err := r.Alone(t.Context(), 1, func(Tx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	send("u")
+	if diff := cmp.Diff([]string{"u", "u"}, ledger.asked); diff != "" {
+		t.Errorf("looked up (-want +got):\n%s", diff)
+	}
+}

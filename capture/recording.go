@@ -1,0 +1,164 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxSessionID is the longest session id of a recording (§4.6), in characters.
+const maxSessionID = 70
+
+// DecodeRecording checks the JSON text of a body of session recordings (§7): a
+// list of them, one, or a batch. Nothing of it is kept: it returns the token,
+// checked by [CheckToken], and the number of items. Token, distinct id and
+// session are those of the first item; a batch's own token wins.
+//
+// The error is a *Refusal.
+func DecodeRecording(body string) (token string, items int, err error) {
+	d := recordingDecoder{decoder: decoder{sub: &Submission{}}}
+	if err := d.open(body); err != nil {
+		return "", 0, err
+	}
+	if err := d.read(); err != nil {
+		return "", 0, err
+	}
+	if d.items == 0 {
+		return "", 0, noEvent()
+	}
+	if token := present(d.outer.apiKey, d.outer.token, d.outer.dollarToken, d.first.apiKey, d.first.token, d.first.dollarToken, d.inner.token); token != "" {
+		d.sub.addToken(tokenText(token))
+	}
+	if token, err = d.sub.Token(); err != nil {
+		return "", 0, err
+	}
+	return token, d.items, d.check()
+}
+
+// recordingDecoder reads one body of recordings.
+type recordingDecoder struct {
+	decoder
+	// outer are the fields of the outermost object, first those of the first item.
+	outer, first fields
+	// inner are the fields of the first item's properties.
+	inner recordingFields
+	items int
+	// noData is the number of an item without snapshot data, counted from 1.
+	noData int
+}
+
+// recordingFields are the properties that mean something, as JSON text.
+type recordingFields struct{ token, distinctID, sessionID, data string }
+
+func (d *recordingDecoder) read() error {
+	ok := false
+	switch d.peek() {
+	case '[':
+		ok = d.list(d.item)
+	case '{':
+		return d.readOne()
+	default:
+		if _, ok := d.value(); !ok || !d.end() {
+			return d.problem()
+		}
+		return unreadable("the body is neither a list nor an object", "")
+	}
+	if !ok || !d.end() {
+		return d.problem()
+	}
+	return nil
+}
+
+// readOne reads one item, or a batch.
+func (d *recordingDecoder) readOne() error {
+	batch := false
+	var inner recordingFields
+	ok := d.object(func(key string) bool {
+		if key == "batch" && d.peek() == '[' {
+			batch, d.items, d.noData = true, 0, 0
+			return d.list(d.item)
+		}
+		return d.field(&d.outer, &inner, key)
+	})
+	if !ok || !d.end() {
+		return d.problem()
+	}
+	if !batch {
+		d.first, d.outer = d.outer, fields{}
+		d.add(&inner)
+	}
+	return nil
+}
+
+// item reads one element of the list.
+func (d *recordingDecoder) item() bool {
+	if d.peek() != '{' {
+		d.refusal = unreadable(fmt.Sprintf("item %d is not an object", d.items), "")
+		return false
+	}
+	var f fields
+	var inner recordingFields
+	if !d.object(func(key string) bool { return d.field(&f, &inner, key) }) {
+		return false
+	}
+	if d.items == 0 {
+		d.first = f
+	}
+	d.add(&inner)
+	return true
+}
+
+func (d *recordingDecoder) add(inner *recordingFields) {
+	if d.items++; d.items == 1 {
+		d.inner = *inner
+	}
+	if d.noData == 0 && (inner.data == "" || inner.data[0] != '[' && inner.data[0] != '{') {
+		d.noData = d.items
+	}
+}
+
+func (d *recordingDecoder) field(f *fields, inner *recordingFields, key string) (ok bool) {
+	if key != "properties" || d.peek() != '{' {
+		v, ok := d.value()
+		f.whose(key, v)
+		return ok
+	}
+	*inner = recordingFields{}
+	return d.object(func(key string) (ok bool) {
+		var v string
+		v, ok = d.value()
+		switch key {
+		case "token":
+			inner.token = v
+		case "distinct_id":
+			inner.distinctID = v
+		case "$session_id":
+			inner.sessionID = v
+		case "$snapshot_data":
+			inner.data = v
+		}
+		return ok
+	})
+}
+
+// check finds what is wrong with the items beside the token.
+func (d *recordingDecoder) check() error {
+	refuse := func(attr, detail string) error {
+		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: detail, Attr: attr}
+	}
+	session, isText := text(d.inner.sessionID)
+	switch {
+	case idText(present(d.first.distinctID, d.first.dollarDistinctID, d.inner.distinctID)) == "":
+		return refuse("distinct_id", "event submitted without a distinct_id")
+	case absent(d.inner.sessionID):
+		return refuse("$session_id", "replay event submitted without session id")
+	case !isText || session == "" || len(session) > maxSessionID || strings.ContainsFunc(session, notSession):
+		return refuse("$session_id", fmt.Sprintf("replay event submitted with invalid session id: wanted are at most %d letters, digits and hyphens", maxSessionID))
+	case d.noData > 0:
+		return refuse("$snapshot_data", fmt.Sprintf("replay event submitted without snapshot data (item %d)", d.noData-1))
+	}
+	return nil
+}
+
+func notSession(r rune) bool {
+	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}

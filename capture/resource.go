@@ -1,0 +1,48 @@
+package capture
+
+import "strings"
+
+// resourcesByName are the events that are counted apart; those that begin with
+// aiPrefix come to them (§13.4).
+var resourcesByName = map[string]Resource{
+	"$exception":       ResourceExceptions,
+	"survey sent":      ResourceSurveys,
+	"survey shown":     ResourceSurveys,
+	"survey dismissed": ResourceSurveys,
+}
+
+const aiPrefix = "$ai_"
+
+// resourceOf is what an event is counted as (§13.4). The surveys of product
+// tours are ordinary events.
+func resourceOf(it *Item) Resource {
+	if strings.HasPrefix(it.Name, aiPrefix) {
+		return ResourceLLMEvents
+	}
+	r, ok := resourcesByName[it.Name]
+	if !ok {
+		return ResourceEvents
+	}
+	if r == ResourceSurveys {
+		if tour := itemProperty(it, "$product_tour_id"); tour != "" && tour != "null" {
+			return ResourceEvents
+		}
+	}
+	return r
+}
+
+// overQuota says why an event is dropped when its resource is over its limit or
+// paused.
+func overQuota(r Resource) DropReason {
+	switch r {
+	case ResourceExceptions:
+		return ExceptionsOverQuota
+	case ResourceSurveys:
+		return SurveysOverQuota
+	case ResourceLLMEvents:
+		return LLMEventsOverQuota
+	case ResourceRecordings:
+		return RecordingNotKept
+	}
+	return EventsOverQuota
+}

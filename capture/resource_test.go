@@ -1,0 +1,32 @@
+package capture
+
+import "testing"
+
+func TestCapture_13_4_Resources(t *testing.T) {
+	for _, c := range []struct {
+		name, properties string
+		want             Resource
+		over             DropReason
+	}{
+		{"$exception", `{}`, ResourceExceptions, ExceptionsOverQuota},
+		{"survey sent", `{}`, ResourceSurveys, SurveysOverQuota},
+		{"survey shown", `{"$product_tour_id":null}`, ResourceSurveys, SurveysOverQuota},
+		{"survey dismissed", `{"$product_tour_id":"t"}`, ResourceEvents, EventsOverQuota},
+		{"survey abandoned", `{}`, ResourceEvents, EventsOverQuota},
+		{"$ai_generation", `{}`, ResourceLLMEvents, LLMEventsOverQuota},
+		{"$ai", `{}`, ResourceEvents, EventsOverQuota},
+		{"$pageview", `{}`, ResourceEvents, EventsOverQuota},
+	} {
+		got := resourceOf(&Item{Name: c.name, Properties: appendMembers(nil, c.properties)})
+		if got != c.want || overQuota(got) != c.over {
+			t.Errorf("%s %s: %s, %s", c.name, c.properties, got, overQuota(got))
+		}
+	}
+	tour := Item{Name: "survey sent", Overrides: []Member{{"$product_tour_id", `"t"`}}}
+	if got := resourceOf(&tour); got != ResourceEvents {
+		t.Errorf("a tour by protocol v1: %s", got)
+	}
+	if got := overQuota(ResourceRecordings); got != RecordingNotKept {
+		t.Errorf("recordings: %s", got)
+	}
+}

@@ -1,0 +1,173 @@
+package capture
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+)
+
+// maxSeenName is the length, in bytes, above which names are not remembered.
+const maxSeenName = 200
+
+const (
+	seenSets = 1 << 14
+	seenWays = 4
+)
+
+// seenNames remembers names that have been written, so that they are not
+// written with every event. It has a fixed size and may forget: then a name is
+// written once more. All methods may be used at the same time from many
+// goroutines.
+type seenNames struct {
+	seed maphash.Seed
+	// hashes are in sets of seenWays: a name may stand in any place of its set.
+	hashes [seenSets * seenWays]atomic.Uint64
+}
+
+func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
+
+// hash is never 0, which marks free places.
+func (s *seenNames) hash(project int64, kind SeenKind, group int, name, typ string) uint64 {
+	h := maphash.String(s.seed, name)
+	h ^= uint64(project)*0x9e3779b97f4a7c15 + uint64(kind)<<56 + uint64(group)<<48
+	if typ != "" {
+		h ^= uint64(typ[0]) * 0xc2b2ae3d27d4eb4f // the types begin with different letters
+	}
+	h *= 0xff51afd7ed558ccd
+	return h ^ h>>32 | 1
+}
+
+func (s *seenNames) set(hash uint64) []atomic.Uint64 {
+	first := hash >> 1 % seenSets * seenWays
+	return s.hashes[first : first+seenWays]
+}
+
+// note reports whether a name has to be written. typ is one of Seen.Type.
+func (s *seenNames) note(project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
+	if name == "" || len(name) > maxSeenName {
+		return false
+	}
+	hash := s.hash(project, kind, group, name, typ)
+	set := s.set(hash)
+	for i := range set {
+		if set[i].Load() == hash {
+			return false
+		}
+	}
+	return true
+}
+
+// mark remembers a name, once it is durable.
+func (s *seenNames) mark(n Seen) {
+	hash := s.hash(n.ProjectID, n.Kind, n.Group, n.Name, n.Type)
+	set := s.set(hash)
+	for i := range set {
+		if set[i].Load() == hash {
+			return
+		}
+	}
+	for i := range set {
+		if set[i].CompareAndSwap(0, hash) {
+			return
+		}
+	}
+	set[hash>>40%seenWays].Store(hash)
+}
+
+// The types of properties, as PostHog names them.
+const (
+	typeString   = "String"
+	typeNumeric  = "Numeric"
+	typeBoolean  = "Boolean"
+	typeDateTime = "DateTime"
+)
+
+// typeOf is the type of a property's value, empty for null, lists and objects.
+func typeOf(value string) string {
+	switch c := value[0]; {
+	case c == '"' && likeDateTime(value[1:]):
+		return typeDateTime
+	case c == '"':
+		return typeString
+	case c == 't' || c == 'f':
+		return typeBoolean
+	case c == '-' || c >= '0' && c <= '9':
+		return typeNumeric
+	}
+	return ""
+}
+
+// likeDateTime reports whether s begins as 2026-01-02T03:04 does, with a blank
+// or T in the middle.
+func likeDateTime(s string) bool {
+	const form = "0000-00-00T00:00"
+	if len(s) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		switch c := s[i]; form[i] {
+		case '0':
+			if c < '0' || c > '9' {
+				return false
+			}
+		case 'T':
+			if c != 'T' && c != ' ' {
+				return false
+			}
+		default:
+			if c != form[i] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// seenKey is what a batch has noted.
+type seenKey struct {
+	kind      SeenKind
+	name, typ string
+}
+
+// see notes a name with the batch, once.
+func (p *preparer) see(out *Batch, kind SeenKind, name, typ string) {
+	if !p.seen.note(p.project.ID, kind, 0, name, typ) {
+		return
+	}
+	key := seenKey{kind, name, typ}
+	if p.noted[key] {
+		return
+	}
+	if p.noted == nil {
+		p.noted = make(map[seenKey]bool, 16)
+	}
+	p.noted[key] = true
+	out.Seen = append(out.Seen, Seen{ProjectID: p.project.ID, Kind: kind, Name: name, Type: typ, At: p.now})
+}
+
+// unseen are properties that describe people and groups, not the event.
+var unseen = [...]slot{slotSet, slotSetOnce, slotUnset, slotGroups, slotGroupSet}
+
+// seeEvent notes the names of an event that is kept. It comes last: it drops
+// properties that the event has stored by then.
+func (p *preparer) seeEvent(e *Event, out *Batch) {
+	if p.seen == nil {
+		return
+	}
+	p.see(out, SeenEvent, e.Name, "")
+	for _, s := range unseen {
+		p.props.drop(s)
+	}
+	for _, m := range p.props.members {
+		if m.Value != "" {
+			p.see(out, SeenEventProperty, m.Key, typeOf(m.Value))
+		}
+	}
+	if e.Kind == Untouching {
+		return
+	}
+	for _, o := range [...]Object{e.SetOnce, e.Set} {
+		for _, m := range o {
+			p.see(out, SeenPersonProperty, m.Key, typeOf(m.Value))
+		}
+	}
+}

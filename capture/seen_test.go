@@ -1,0 +1,103 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSeenNames_MarkedOnly(t *testing.T) {
+	s := newSeenNames()
+	n := Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "a", Type: typeString}
+	for range 2 {
+		if !s.note(1, SeenEventProperty, 0, "a", typeString) {
+			t.Fatal("known before it was marked")
+		}
+	}
+	s.mark(n)
+	s.mark(n)
+	if s.note(1, SeenEventProperty, 0, "a", typeString) {
+		t.Error("not known after it was marked")
+	}
+	for _, other := range []struct {
+		project int64
+		kind    SeenKind
+		group   int
+		name    string
+		typ     string
+	}{
+		{2, SeenEventProperty, 0, "a", typeString}, {1, SeenPersonProperty, 0, "a", typeString},
+		{1, SeenEventProperty, 1, "a", typeString}, {1, SeenEventProperty, 0, "b", typeString},
+		{1, SeenEventProperty, 0, "a", typeNumeric}, {1, SeenEventProperty, 0, "a", ""},
+	} {
+		if !s.note(other.project, other.kind, other.group, other.name, other.typ) {
+			t.Errorf("%+v is known", other)
+		}
+	}
+	if s.note(1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.note(1, SeenEvent, 0, "", "") {
+		t.Error("an empty or a long name is to be written")
+	}
+}
+
+// A thousand names fit in; more than there is room for must not break it.
+func TestSeenNames_Room(t *testing.T) {
+	s := newSeenNames()
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			s.mark(Seen{ProjectID: 1, Name: fmt.Sprint(i)})
+		}
+	}
+	add(0, 1000)
+	for i := range 1000 {
+		if s.note(1, SeenEvent, 0, fmt.Sprint(i), "") {
+			t.Fatalf("name %d is forgotten", i)
+		}
+	}
+	var w sync.WaitGroup
+	for range 2 {
+		w.Go(func() { add(0, 200_000) })
+	}
+	w.Wait()
+	if s.mark(Seen{ProjectID: 1, Name: "last"}); s.note(1, SeenEvent, 0, "last", "") {
+		t.Error("the last name is forgotten")
+	}
+}
+
+func TestSeenTypes(t *testing.T) {
+	for value, want := range map[string]string{
+		`"x"`: typeString, `""`: typeString, "1": typeNumeric, "-1.5e3": typeNumeric, "true": typeBoolean, "false": typeBoolean,
+		"null": "", "[]": "", "{}": "",
+		`"2026-01-02T03:04:05Z"`: typeDateTime, `"2026-01-02 03:04"`: typeDateTime,
+		`"2026-01-02"`: typeString, `"2026-01-02x03:04:05"`: typeString, `"2026-1-02T03:04:05"`: typeString,
+	} {
+		if got := typeOf(value); got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// A batch notes each name once, and nothing of what has been written.
+func TestPrepare_Seen(t *testing.T) {
+	p := testPreparer()
+	p.seen.mark(Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric})
+	it := &Item{Name: "e", DistinctID: "u", Properties: appendMembers(nil,
+		`{"known":1,"a":"x","$set":{"s":true},"$groups":{"g":1},"$browser":"C"}`)}
+	var out Batch
+	for range 3 {
+		p.prepare(it, &out)
+	}
+	var got []string
+	for _, s := range out.Seen {
+		if s.ProjectID != 1 || !s.At.Equal(preparedAt) {
+			t.Errorf("%+v", s)
+		}
+		got = append(got, fmt.Sprint(s.Kind, " ", s.Name, " ", s.Type))
+	}
+	want := []string{"0 e ", "1 a String", "1 $browser String", "2 $initial_browser String", "2 $browser String", "2 s Boolean"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

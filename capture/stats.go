@@ -1,0 +1,60 @@
+package capture
+
+import "sync/atomic"
+
+// reasons are all there are, for counting.
+var reasons = []DropReason{
+	NotAnObject, MissingEventName, EventNameTooLong, MissingDistinctID, DistinctIDTooLarge, InvalidUUID, InvalidTimestamp,
+	MalformedProperties, InvalidOptions, EventTooLarge, PerformanceEvent, CookielessOff, SnapshotElsewhere, ClientWarning,
+	HeatmapNotKept, RecordingNotKept, PersonProfileNeeded, InvalidAnonDistinctID, InvalidAlias, GroupKeyTooLong,
+	EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota, Duplicate,
+}
+
+type intakeCounters struct {
+	accepted atomic.Uint64
+	drops    map[DropReason]*atomic.Uint64 // not changed once made
+}
+
+func (c *intakeCounters) init() {
+	c.drops = make(map[DropReason]*atomic.Uint64, len(reasons))
+	for _, r := range reasons {
+		c.drops[r] = new(atomic.Uint64)
+	}
+}
+
+func (c *intakeCounters) dropped(r DropReason, n int) {
+	if counter := c.drops[r]; counter != nil {
+		counter.Add(uint64(n))
+	}
+}
+
+func (c *intakeCounters) count(receipt *Receipt) {
+	c.accepted.Add(uint64(receipt.Accepted))
+	if receipt.Accepted == len(receipt.Results) {
+		return
+	}
+	for _, r := range receipt.Results {
+		if r != None {
+			c.dropped(r, 1)
+		}
+	}
+}
+
+// IntakeStats are totals since the start.
+type IntakeStats struct {
+	// Accepted events were durable when their sender was answered; among them are
+	// duplicates, which are stored once.
+	Accepted uint64
+	// Dropped events are those of accepted requests that were not stored, by reason;
+	// every reason is there.
+	Dropped map[DropReason]uint64
+}
+
+// Stats returns totals.
+func (i *Intake) Stats() IntakeStats {
+	s := IntakeStats{Accepted: i.stats.accepted.Load(), Dropped: make(map[DropReason]uint64, len(reasons))}
+	for r, n := range i.stats.drops {
+		s.Dropped[r] = n.Load()
+	}
+	return s
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// apiTimeout bounds one request, maxAnswer its answer in bytes.
+	apiTimeout = 2 * time.Minute
+	maxAnswer  = 64 << 20
+	// apiTries is how often a request is tried while the server does not answer or
+	// asks to come again; the pauses between double up to maxPause.
+	apiTries = 10
+	minPause = 500 * time.Millisecond
+	maxPause = 30 * time.Second
+	// maxRetryAfter is the longest pause that a server may ask for.
+	maxRetryAfter = 5 * time.Minute
+)
+
+// apiClient talks to a server, and tries again what may work later.
+type apiClient struct {
+	server string // without a slash at the end
+	key    string // personal; empty: none is sent
+	http   *http.Client
+	// pause waits, or returns early with the context's error.
+	pause func(ctx context.Context, d time.Duration) error
+	// told is called before a pause.
+	told func(why string, pause time.Duration)
+}
+
+func newAPIClient(server, key string) (*apiClient, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--server: want a URL such as http://127.0.0.1:8000, not %q", server)
+	}
+	client := &http.Client{
+		Timeout:   apiTimeout,
+		Transport: http.DefaultTransport.(*http.Transport).Clone(),
+		// The server makes no redirects, and a key is not for another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, pause: pause, told: func(string, time.Duration) {}}, nil
+}
+
+func (c *apiClient) close() { c.http.CloseIdleConnections() }
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// apiError is an answer that is no success.
+type apiError struct {
+	Status int
+	Detail string
+}
+
+func (e *apiError) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
+	}
+	return fmt.Sprintf("the server answers %d: %s", e.Status, e.Detail)
+}
+
+// repeatable reports whether the same request may work later.
+func (e *apiError) repeatable() bool {
+	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status >= 500
+}
+
+// do sends a request, again while that may help, and decodes the answer unless
+// into is nil. A path begins with a slash.
+func (c *apiClient) do(ctx context.Context, method, path string, body []byte, into any) error {
+	wait := minPause
+	for try := 1; ; try++ {
+		answer, after, err := c.once(ctx, method, path, body)
+		if err == nil {
+			if into == nil {
+				return nil
+			}
+			if err := json.Unmarshal(answer, into); err != nil {
+				return fmt.Errorf("the server's answer to %s %s cannot be read: %w", method, path, err)
+			}
+			return nil
+		}
+		var told *apiError
+		if ctx.Err() != nil || errors.As(err, &told) && !told.repeatable() {
+			return err
+		}
+		if try == apiTries {
+			return fmt.Errorf("after %d tries: %w", try, err)
+		}
+		d := wait
+		if after > 0 {
+			d = min(after, maxRetryAfter)
+		}
+		c.told(err.Error(), d)
+		if err := c.pause(ctx, d); err != nil {
+			return err
+		}
+		wait = min(2*wait, maxPause)
+	}
+}
+
+// once sends a request once. after is how long the server asks to wait.
+func (c *apiClient) once(ctx context.Context, method, path string, body []byte) (answer []byte, after time.Duration, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header.Set("User-Agent", "bunting/"+readBuild().version)
+	if c.key != "" {
+		r.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w, err := c.http.Do(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = w.Body.Close() }()
+	answer, err = io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(answer) > maxAnswer:
+		return nil, 0, &apiError{Status: w.StatusCode, Detail: fmt.Sprintf("more than %d MiB", maxAnswer>>20)}
+	case w.StatusCode/100 == 2:
+		return answer, 0, nil
+	}
+	var problem struct {
+		Detail string `json:"detail"`
+	}
+	_ = json.Unmarshal(answer, &problem) // another server's error may be no JSON
+	return nil, retryAfter(w.Header.Get("Retry-After"), time.Now()), &apiError{w.StatusCode, problem.Detail}
+}
+
+// retryAfter reads the header: seconds, or a date. Zero: it says nothing.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// databaseFile is the SQLite file in the data folder.
+const databaseFile = "bunting.db"
+
+// databaseURL is where everything is stored.
+func (c *config) databaseURL() string {
+	if c.database != "" {
+		return c.database
+	}
+	return "sqlite:" + filepath.Join(c.data, databaseFile)
+}
+
+// openStore opens the database and what records into it.
+func (s *server) openStore(ctx context.Context) (err error) {
+	if s.config.database == "" {
+		if s.config.data == "" {
+			return errors.New("--data is empty: name a folder, or a database with --database")
+		}
+		if err := makeFolder(s.config.data); err != nil {
+			return fmt.Errorf("--data: %w; choose a folder that this user may write to", err)
+		}
+	}
+	if s.store, err = sqlstore.Open(ctx, s.config.databaseURL(), sqlstore.Config{Logger: s.log}); err != nil {
+		return err
+	}
+	failed := func(err error) {
+		s.log.Error("events could not be stored; their senders were told to try again", "error", err)
+	}
+	s.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: s.store, OnFailure: failed})
+	return nil
+}
+
+// openIntake makes what judges events.
+func (s *server) openIntake() (err error) {
+	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s.store}, Into: s.recorder, Usage: s.store}
+	if s.geo != nil {
+		c.Locator = s.geo
+	}
+	s.intake, err = capture.NewIntake(c)
+	return err
+}
+
+// openDefinitions brings the definitions files into the store, or makes a first
+// project where there is none at all.
+func (s *server) openDefinitions(ctx context.Context) (err error) {
+	if len(s.config.definitions) == 0 {
+		s.first, err = s.store.Bootstrap(ctx, s.config.ownerEmail)
+		return err
+	}
+	s.source, err = filesource.Open(filesource.Config{
+		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log,
+		OnChange: func() {
+			s.warnOfKeys()
+			if err := s.applyFiles(context.WithoutCancel(ctx)); err != nil {
+				s.log.Error("a changed definitions file is not taken into use, its last good state stays", "error", err)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return s.applyFiles(ctx)
+}
+
+// applyFiles makes the store say what the files say.
+func (s *server) applyFiles(ctx context.Context) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	var problems []error
+	for _, f := range s.source.Contents() {
+		if err := s.store.ApplyFile(ctx, f.Path, f.File, f.Text); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", f.Path, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// retain deletes events that are older than --retain-events says, a piece at a
+// time.
+func (s *server) retain(ctx context.Context) {
+	if s.config.retainEvents == 0 {
+		return
+	}
+	const pause, piece = time.Minute, 5000
+	for {
+		before := time.Now().AddDate(0, 0, -s.config.retainEvents)
+		n, err := s.store.DeleteEventsBefore(ctx, before, piece)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("old events could not be deleted", "error", err)
+		}
+		wait := pause
+		if n == piece {
+			wait = 100 * time.Millisecond
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// keys looks personal and secret keys up.
+type keys struct{ store *sqlstore.Store }
+
+func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
+	found, err := k.store.Key(ctx, text)
+	if errors.Is(err, sqlstore.ErrUnknownKey) {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	key := httpapi.Key{Secret: found.Kind == sqlstore.SecretKey, Scopes: found.Scopes}
+	for _, p := range found.Projects {
+		key.Projects = append(key.Projects, p.APIKey)
+	}
+	return key, err
+}
+
+// people changes people between the commits of events.
+type people struct {
+	recorder *capture.Recorder
+	store    *sqlstore.Store
+}
+
+// ErasePerson implements httpapi.PeopleAdmin.
+func (p people) ErasePerson(ctx context.Context, projectID int64, id capture.UUID, withEvents bool) (found bool, err error) {
+	err = p.recorder.Alone(ctx, projectID, func(tx capture.Tx) (err error) {
+		found, err = p.store.ErasePerson(ctx, tx, projectID, id, withEvents)
+		return err
+	})
+	return found, err
+}
+
+// ImportPerson implements httpapi.PeopleAdmin.
+func (p people) ImportPerson(ctx context.Context, projectID int64, person capture.StoredPerson) error {
+	return p.recorder.Alone(ctx, projectID, func(tx capture.Tx) error { return capture.ImportPerson(tx, projectID, person) })
+}
+
+// ImportGroup implements httpapi.PeopleAdmin.
+func (p people) ImportGroup(ctx context.Context, projectID int64, typeName string, g capture.Group) error {
+	return p.recorder.Alone(ctx, projectID, func(tx capture.Tx) error { return capture.ImportGroup(tx, projectID, typeName, g) })
+}

@@ -1,0 +1,111 @@
+package geoip
+
+import (
+	"encoding/json"
+	"math"
+	"net/netip"
+	"strconv"
+
+	geoip2 "github.com/oschwald/geoip2-golang/v2"
+)
+
+// parts are what an answer holds: Locate and Details remember beside one
+// another, and nobody pays for what is never asked for.
+type parts uint8
+
+const (
+	wantPlace parts = 1 << iota
+	wantDetails
+)
+
+// answer is what is remembered of an address.
+type answer struct {
+	place   Properties
+	details [][2]string
+	has     parts
+}
+
+func (a *answer) read(r *geoip2.City, wanted parts) {
+	if wanted&wantPlace != 0 {
+		a.place = properties(r)
+	}
+	if wanted&wantDetails != 0 {
+		a.details = details(r)
+	}
+}
+
+// Details returns the $geoip_ properties of capture.md §12.1 that are known of ip, each with its value as JSON text; nil:
+// nothing is known, or the address is not a public one. $geoip_city_confidence is never known: City and Country databases
+// do not hold it. The result is shared: callers must not change it.
+func (db *DB) Details(ip netip.Addr) [][2]string { return db.answer(ip, wantDetails).details }
+
+// detail is one of the properties and where a record keeps it.
+type detail struct {
+	name string
+	of   func(*geoip2.City) string // JSON text, empty: not known
+}
+
+// detailFields is the table of capture.md §12.1, without $geoip_city_confidence.
+var detailFields = [...]detail{
+	{"$geoip_city_name", func(r *geoip2.City) string { return jsonText(r.City.Names.English) }},
+	{"$geoip_subdivision_1_code", func(r *geoip2.City) string { return jsonText(subdivision(r, 0).ISOCode) }},
+	{"$geoip_subdivision_1_name", func(r *geoip2.City) string { return jsonText(subdivision(r, 0).Names.English) }},
+	{"$geoip_subdivision_2_code", func(r *geoip2.City) string { return jsonText(subdivision(r, 1).ISOCode) }},
+	{"$geoip_subdivision_2_name", func(r *geoip2.City) string { return jsonText(subdivision(r, 1).Names.English) }},
+	{"$geoip_country_name", func(r *geoip2.City) string { return jsonText(r.Country.Names.English) }},
+	{"$geoip_country_code", func(r *geoip2.City) string { return jsonText(r.Country.ISOCode) }},
+	{"$geoip_continent_name", func(r *geoip2.City) string { return jsonText(r.Continent.Names.English) }},
+	{"$geoip_continent_code", func(r *geoip2.City) string { return jsonText(r.Continent.Code) }},
+	{"$geoip_postal_code", func(r *geoip2.City) string { return jsonText(r.Postal.Code) }},
+	{"$geoip_latitude", func(r *geoip2.City) string { return jsonDegrees(r.Location.Latitude) }},
+	{"$geoip_longitude", func(r *geoip2.City) string { return jsonDegrees(r.Location.Longitude) }},
+	{"$geoip_accuracy_radius", func(r *geoip2.City) string { return jsonCount(r.Location.AccuracyRadius) }},
+	{"$geoip_time_zone", func(r *geoip2.City) string { return jsonText(r.Location.TimeZone) }},
+}
+
+func details(r *geoip2.City) [][2]string {
+	var known [len(detailFields)][2]string
+	n := 0
+	for _, f := range detailFields {
+		if value := f.of(r); value != "" {
+			known[n] = [2]string{f.name, value}
+			n++
+		}
+	}
+	return append([][2]string(nil), known[:n]...)
+}
+
+func subdivision(r *geoip2.City, i int) geoip2.CitySubdivision {
+	if i < len(r.Subdivisions) {
+		return r.Subdivisions[i]
+	}
+	return geoip2.CitySubdivision{}
+}
+
+// jsonText quotes a string; empty ones are not known.
+func jsonText(s string) string {
+	if s == "" {
+		return ""
+	}
+	text, err := json.Marshal(s)
+	if err != nil { // never for a string
+		return ""
+	}
+	return string(text)
+}
+
+// jsonDegrees writes a coordinate; JSON has no numbers that are infinite.
+func jsonDegrees(f *float64) string {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(*f, 'f', -1, 64)
+}
+
+// jsonCount writes a number of kilometres; 0 is not known.
+func jsonCount(n uint16) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(n))
+}
