@@ -177,8 +177,7 @@ type server struct {
 }
 
 // clientIP is the address that limits count and events keep, by the strict
-// reading. Garbage in
-// the headers counts as the peer itself.
+// reading. Garbage in the headers counts as the peer itself.
 func (s *server) clientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
