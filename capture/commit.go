@@ -152,8 +152,9 @@ func (c *commit) people(tx Tx, project int64, p *plan, ids []string) error {
 	if c.memory != nil {
 		missing = missing[:0]
 		for _, id := range ids {
-			if k, ok := c.memory.get(project, id); ok {
+			if k, text, ok := c.memory.get(project, id); ok {
 				p.knowPerson(id, k)
+				p.keep(id, text)
 			} else {
 				missing = append(missing, id)
 			}
@@ -193,6 +194,6 @@ func (c *commit) remember() {
 		c.memory.forgetPerson(m.ProjectID, m.From)
 	}
 	for i, p := range c.plans {
-		p.each(func(id string, k Known) { c.memory.put(c.groups[i].id, id, k) })
+		p.each(func(id string, k Known, text string) { c.memory.put(c.groups[i].id, id, k, text) })
 	}
 }

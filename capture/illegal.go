@@ -49,3 +49,16 @@ func legalID(id string) bool {
 	}
 	return !illegalAnyCase[string(lower[:len(bare)])]
 }
+
+// impersonalV1 are the distinct ids, in any case, of which protocol v1 makes no
+// person (§6.3).
+var impersonalV1 = nameSetOf("0", "00000000-0000-0000-0000-000000000000", "[object object]", "anonymous", "anonymous-user",
+	"backend", "distinct_id", "distinctid", "email", "false", "guest", "id", "nan", "none", "not_authenticated", "null",
+	"system", "true", "undefined", "user")
+
+// ImpersonalV1 reports whether protocol v1 keeps the events of a distinct id
+// without a person, because programs send it when they do not know whom they
+// mean (§6.3).
+func ImpersonalV1(distinctID string) bool {
+	return len(distinctID) <= 36 && impersonalV1[strings.ToLower(distinctID)]
+}

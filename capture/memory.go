@@ -17,7 +17,7 @@ type memory struct {
 	limit   int64
 	bytes   atomic.Int64
 	ids     *lru.Cache[memoryID, memoryOwner]
-	persons *lru.Cache[memoryPerson, *Person]
+	persons *lru.Cache[memoryPerson, memoryProfile]
 }
 
 type memoryID struct {
@@ -28,6 +28,13 @@ type memoryID struct {
 type memoryOwner struct {
 	person     UUID // zero: nobody
 	personless bool
+}
+
+// memoryProfile is a person and the JSON text of the properties, which is their
+// memory too; it may not be known.
+type memoryProfile struct {
+	*Person
+	text string
 }
 
 type memoryPerson struct {
@@ -52,7 +59,7 @@ func newMemory(limit int) *memory {
 	// The caches bound themselves only as a net: bytes are what counts.
 	entries := limit/memoryIDSize + 1
 	m.ids, _ = lru.NewWithEvict(entries, func(k memoryID, _ memoryOwner) { m.bytes.Add(-idSize(k)) })
-	m.persons, _ = lru.NewWithEvict(entries, func(_ memoryPerson, p *Person) { m.bytes.Add(-personSize(p)) })
+	m.persons, _ = lru.NewWithEvict(entries, func(_ memoryPerson, p memoryProfile) { m.bytes.Add(-personSize(p.Person)) })
 	return m
 }
 
@@ -62,33 +69,37 @@ func personSize(p *Person) int64 {
 	return int64(memoryPersonSize + p.Properties.size() + memoryMemberSize*len(p.Properties))
 }
 
-// get returns what is known of a distinct id; false when it has to be looked up.
-func (m *memory) get(project int64, id string) (Known, bool) {
+// get returns what is known of a distinct id, and the JSON text of the person's
+// properties if that is known; false when the id has to be looked up.
+func (m *memory) get(project int64, id string) (k Known, text string, ok bool) {
 	owner, ok := m.ids.Get(memoryID{project, id})
 	if !ok {
-		return Known{}, false
+		return Known{}, "", false
 	}
 	if owner.person.IsZero() {
-		return Known{Personless: owner.personless}, true
+		return Known{Personless: owner.personless}, "", true
 	}
 	// A person that was merged away is not there any more: its ids are looked up
 	// again.
 	p, ok := m.persons.Get(memoryPerson{project, owner.person})
-	return Known{Person: p, Personless: owner.personless}, ok
+	return Known{Person: p.Person, Personless: owner.personless}, p.text, ok
 }
 
 // put remembers; the id has to be memory of its own, no part of a request.
-func (m *memory) put(project int64, id string, k Known) {
+func (m *memory) put(project int64, id string, k Known, text string) {
 	owner := memoryOwner{personless: k.Personless}
 	if k.Person != nil {
 		owner.person = k.Person.UUID
 		key := memoryPerson{project, owner.person}
-		if old, ok := m.persons.Peek(key); !ok || old != k.Person {
+		old, ok := m.persons.Peek(key)
+		if ok && old.Person != k.Person {
 			m.persons.Remove(key)
-			if personSize(k.Person) <= memoryMost {
-				m.bytes.Add(personSize(k.Person))
-				m.persons.Add(key, k.Person)
+		}
+		if size := personSize(k.Person); size <= memoryMost {
+			if !ok || old.Person != k.Person {
+				m.bytes.Add(size)
 			}
+			m.persons.Add(key, memoryProfile{k.Person, text})
 		}
 	}
 	key := memoryID{project, id}

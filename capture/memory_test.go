@@ -19,23 +19,23 @@ func personOf(distinctID, properties string) *Person {
 func TestMemory_SharedPerson(t *testing.T) {
 	m := newMemory(0)
 	old := personOf("a", `{"v":1}`)
-	m.put(1, "a", Known{Person: old})
-	m.put(1, "b", Known{Person: old})
+	m.put(1, "a", Known{Person: old}, "")
+	m.put(1, "b", Known{Person: old}, "")
 	changed := *old
 	changed.Version = 1
-	m.put(1, "a", Known{Person: &changed})
-	if k, ok := m.get(1, "b"); !ok || k.Person != &changed {
+	m.put(1, "a", Known{Person: &changed}, "")
+	if k, _, ok := m.get(1, "b"); !ok || k.Person != &changed {
 		t.Errorf("by the other id: %+v %v", k.Person, ok)
 	}
-	if _, ok := m.get(2, "a"); ok {
+	if _, _, ok := m.get(2, "a"); ok {
 		t.Error("another project knows the id")
 	}
 	m.forgetPerson(1, old.UUID)
-	if _, ok := m.get(1, "b"); ok {
+	if _, _, ok := m.get(1, "b"); ok {
 		t.Error("the id of a person that is gone is not looked up again")
 	}
-	m.put(1, "nobody", Known{Personless: true})
-	if k, ok := m.get(1, "nobody"); !ok || k.Person != nil || !k.Personless {
+	m.put(1, "nobody", Known{Personless: true}, "")
+	if k, _, ok := m.get(1, "nobody"); !ok || k.Person != nil || !k.Personless {
 		t.Errorf("an id without a person: %+v %v", k, ok)
 	}
 	m.clear()
@@ -50,23 +50,23 @@ func TestMemory_Bounded(t *testing.T) {
 	m := newMemory(limit)
 	for i := range 20000 {
 		id := fmt.Sprint("user-", i)
-		m.put(1, id, Known{Person: personOf(id, `{"text":"`+strings.Repeat("x", i%900)+`"}`)})
+		m.put(1, id, Known{Person: personOf(id, `{"text":"`+strings.Repeat("x", i%900)+`"}`)}, "")
 		if m.bytes.Load() > limit {
 			t.Fatalf("%d bytes after %d people, limit %d", m.bytes.Load(), i+1, limit)
 		}
 	}
-	if _, ok := m.get(1, "user-19999"); !ok {
+	if _, _, ok := m.get(1, "user-19999"); !ok {
 		t.Error("the last one is forgotten")
 	}
-	if _, ok := m.get(1, "user-0"); ok {
+	if _, _, ok := m.get(1, "user-0"); ok {
 		t.Error("the first one is not forgotten")
 	}
 	if m.bytes.Load() < limit/2 {
 		t.Errorf("only %d of %d bytes are used", m.bytes.Load(), limit)
 	}
 	huge := personOf("huge", `{"text":"`+strings.Repeat("x", memoryMost)+`"}`)
-	m.put(1, "huge", Known{Person: huge})
-	if _, ok := m.get(1, "huge"); ok {
+	m.put(1, "huge", Known{Person: huge}, "")
+	if _, _, ok := m.get(1, "huge"); ok {
 		t.Error("a person above the largest size is remembered")
 	}
 }

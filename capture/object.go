@@ -151,23 +151,30 @@ func (o Object) size() int {
 // MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
 
-// clone copies the object into memory of its own, so that it does not keep the
-// request alive from which it was cut.
-func (o Object) clone() Object {
-	var b strings.Builder
-	n := 0
-	for _, m := range o {
-		n += len(m.Key) + len(m.Value)
-	}
-	b.Grow(n)
-	for _, m := range o {
-		b.WriteString(m.Key)
-		b.WriteString(m.Value)
-	}
-	all, out := b.String(), make(Object, len(o))
+// rooted is the object as JSON text, and the object cut from that text, so that
+// it does not keep the request alive from which its parts came.
+func (o Object) rooted() (Object, string) {
+	all := make([]byte, 0, o.size())
+	out := make(Object, len(o))
+	type span struct{ key, value, end int }
+	spans := make([]span, len(o))
+	all = append(all, '{')
 	for i, m := range o {
-		out[i] = Member{all[:len(m.Key)], all[len(m.Key) : len(m.Key)+len(m.Value)]}
-		all = all[len(m.Key)+len(m.Value):]
+		if i > 0 {
+			all = append(all, ',')
+		}
+		spans[i].key = len(all)
+		all = append(appendQuoted(all, m.Key), ':')
+		spans[i].value = len(all)
+		all = append(all, m.Value...)
+		spans[i].end = len(all)
 	}
-	return out
+	text := string(append(all, '}'))
+	for i, m := range o {
+		out[i] = Member{text[spans[i].key+1 : spans[i].value-2], text[spans[i].value:spans[i].end]}
+		if out[i].Key != m.Key { // it has escapes
+			out[i].Key = strings.Clone(m.Key)
+		}
+	}
+	return out, text
 }

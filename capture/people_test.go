@@ -162,7 +162,7 @@ func (s *planState) fill(t testing.TB, into *planStore) {
 	t.Helper()
 	for _, w := range s.People {
 		id := planOwner(t, w.UUID, w.From)
-		into.persons[id] = Person{id, planTime(t, w.Created), planObject(t, w.Properties, w.Big), w.Identified, w.Version}
+		into.persons[id] = Person{UUID: id, CreatedAt: planTime(t, w.Created), Properties: planObject(t, w.Properties, w.Big), Identified: w.Identified, Version: w.Version}
 		for _, d := range w.IDs {
 			into.ids[d] = id
 		}

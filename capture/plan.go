@@ -49,6 +49,8 @@ type distinctID struct {
 	stored struct{ owned, personless bool }
 	// own is the id of the person that this id makes, zero until it is needed.
 	own UUID
+	// kept: what was told came from the recorder's memory.
+	kept bool
 }
 
 // warned is what makes two warnings one.
@@ -213,7 +215,7 @@ func (p *plan) finish(out *Changes) {
 		if w.into != nil || !w.changed {
 			continue
 		}
-		w.Properties = w.Properties.clone()
+		w.Properties, w.text = w.Properties.rooted()
 		out.Persons = append(out.Persons, ProjectPerson{ProjectID: p.project, Person: w.Person, New: w.isNew})
 		for _, from := range w.inherits {
 			out.Merges = append(out.Merges, Merge{p.project, from, w.UUID})
@@ -233,15 +235,30 @@ func (p *plan) finish(out *Changes) {
 	out.Warnings = append(out.Warnings, p.warnings...)
 }
 
-// each tells what is known of every id after finish. Ids and persons are memory
-// of their own and may be kept.
-func (p *plan) each(yield func(id string, k Known)) {
+// each tells what is known of ids after finish, and the JSON text of their
+// persons' properties where it is known, but leaves out what the recorder's memory
+// has as it is. Ids, persons and texts are memory of their own and may be kept.
+func (p *plan) each(yield func(id string, k Known, text string)) {
 	for _, i := range p.order {
-		k := Known{Personless: i.personless}
-		if w := i.profile(); w != nil {
-			k = Known{Person: w.Person}
+		w := i.profile()
+		switch {
+		case w == nil:
+			if !i.kept || i.personless != i.stored.personless {
+				yield(strings.Clone(i.id), Known{Personless: i.personless}, "")
+			}
+		case !i.kept || !i.stored.owned || w.changed || !w.kept:
+			yield(strings.Clone(i.id), Known{Person: w.Person}, w.text)
 		}
-		yield(strings.Clone(i.id), k)
+	}
+}
+
+// keep tells that what knowPerson was told came from the recorder's memory, with
+// the JSON text of the person's properties, empty when that is not known.
+func (p *plan) keep(id, text string) {
+	i := p.byID[id]
+	i.kept = true
+	if i.owner != nil && text != "" && !i.owner.changed {
+		i.owner.text, i.owner.kept = text, true
 	}
 }
 

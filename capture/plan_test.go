@@ -74,7 +74,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 		}
 	}
 	n := 0
-	p.each(func(id string, k Known) {
+	p.each(func(id string, k Known, _ string) {
 		n++
 		check(id)
 		for _, m := range k.Person.Properties {

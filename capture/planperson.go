@@ -27,8 +27,10 @@ type profile struct {
 	into *profile
 	// inherits are the stored persons that were merged into a new one, in order.
 	inherits []UUID
-	// text is the properties' JSON text, empty until it is needed.
+	// text is the properties' JSON text, empty until it is needed; kept: the
+	// recorder's memory has it.
 	text string
+	kept bool
 }
 
 // profile is whom the id belongs to, nil for nobody.

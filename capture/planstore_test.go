@@ -91,6 +91,9 @@ func (s *planStore) commit(events []Event) {
 			told[k.Person] = fmt.Sprint(*k.Person)
 		}
 		p.knowPerson(id, k)
+		if s.memory != nil && k.Person != nil && s.memory.persons[k.Person.UUID] == k.Person {
+			p.keep(id, k.Person.Properties.String())
+		}
 	}
 	toldGroups := map[*Group]string{}
 	for _, id := range p.groups(events, nil) {
@@ -121,7 +124,7 @@ func (s *planStore) commit(events []Event) {
 		for _, m := range c.Merges {
 			delete(s.memory.persons, m.From)
 		}
-		p.each(func(id string, k Known) {
+		p.each(func(id string, k Known, _ string) {
 			s.memory.ids[id] = UUID{}
 			if k.Person != nil {
 				s.memory.ids[id] = k.Person.UUID
@@ -129,7 +132,7 @@ func (s *planStore) commit(events []Event) {
 			}
 		})
 	}
-	p.each(func(id string, k Known) {
+	p.each(func(id string, k Known, _ string) {
 		want := Known{Personless: s.has(id) && s.ids[id].IsZero()}
 		if owner := s.ids[id]; !owner.IsZero() {
 			w := s.persons[owner]

@@ -120,7 +120,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 		e.UUID = newUUID7(e.Timestamp, p.random())
 	}
 	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
-	e.Personless = p.props.value(slotProcessPerson) == "false"
+	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && ImpersonalV1(e.DistinctID)
 	p.warn(e, it, understood, out)
 	p.fill(e, it)
 	p.seeEvent(e, out)

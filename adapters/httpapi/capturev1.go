@@ -184,8 +184,10 @@ func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 			out = append(out, ',')
 		}
 		out = append(append(append(out, '"'), s.Items[i].UUID.String()...), `":{"result":"`...)
-		switch reason {
-		case capture.None, capture.Duplicate:
+		switch {
+		case reason == capture.None && capture.ImpersonalV1(s.Items[i].DistinctID):
+			out = append(out, `warning","details":"person_processing_disabled"}`...)
+		case reason == capture.None || reason == capture.Duplicate:
 			out = append(out, `ok"}`...)
 		default:
 			out = append(append(append(out, `drop","details":"`...), reason...), `"}`...)

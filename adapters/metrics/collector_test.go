@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +23,15 @@ var _ = GeoIP(geoip.Stats{})
 // config says a different number everywhere: a row that reads the wrong field
 // does not go unnoticed.
 var config = Config{
-	HTTP: func() HTTP { return HTTP{Panics: 41, RateLimited: 42} },
+	HTTP: func() HTTP {
+		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46}
+	},
+	Intake: func() capture.IntakeStats {
+		return capture.IntakeStats{Accepted: 51, Dropped: map[capture.DropReason]uint64{capture.MissingEventName: 52, capture.EventsOverQuota: 53}}
+	},
+	Recorder: func() capture.RecorderStats {
+		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70}
+	},
 	Flags: func() flags.Stats {
 		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7}
 	},

@@ -119,21 +119,22 @@ CREATE TABLE flag_overrides (
   PRIMARY KEY (project_id, person_uuid, flag_key)
 ){{clustered}};
 
+-- What indexes are made of comes first, what may be long comes last.
 CREATE TABLE events (
   id                {{id}},
   project_id        BIGINT NOT NULL,
-  uuid              {{bytes}} NOT NULL,
+  timestamp         BIGINT NOT NULL,
   event             {{text}} NOT NULL,
   distinct_id       {{text}} NOT NULL,
-  properties        {{text}} NOT NULL,
-  elements_chain    {{text}} NOT NULL,
-  timestamp         BIGINT NOT NULL,
+  uuid              {{bytes}} NOT NULL,
   created_at        BIGINT NOT NULL,
   person_uuid       {{bytes}} NOT NULL,
   person_created_at BIGINT NOT NULL,
-  person_properties {{text}} NOT NULL,
   person_mode       INTEGER NOT NULL,
-  historical        INTEGER NOT NULL
+  historical        INTEGER NOT NULL,
+  elements_chain    {{text}} NOT NULL,
+  person_properties {{text}} NOT NULL,
+  properties        {{text}} NOT NULL
 );
 
 -- What makes events the same one: the uuid, and a hash of project, name and

@@ -1,0 +1,172 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+)
+
+// peak runs f and returns the most bytes of the budget that were seen in use.
+func peak(h *httpapi.Handler, f func()) (most uint64) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	for {
+		most = max(most, h.Stats().BudgetInUse)
+		select {
+		case <-done:
+			return most
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+}
+
+// Bombs end at the limit, with 413, and take no more memory than the budget has
+// (§18.1 row 17).
+func TestCapture_18_1_Bombs(t *testing.T) {
+	const mebibyte = 1 << 20
+	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget, c.MaxCaptureBody = 32*mebibyte, mebibyte })
+	gz := squeezed(t, blanks(40*mebibyte), packers["gzip"])
+	many := bytes.Repeat(squeezed(t, blanks(mebibyte), packers["gzip"]), 40)
+	inBase64 := "H4sIAAAAAAAA" // as far as that: the rest is no gzip
+	for name, c := range map[string]struct {
+		target, text string
+		headers      []string
+		status       int
+	}{
+		"gzip":              {"/e/", string(gz), nil, 413},
+		"gzip in pieces":    {"/e/", string(many), nil, 413},
+		"gzip, recordings":  {"/s/", string(gz), nil, 413},
+		"half of base64":    {"/e/", inBase64, nil, 400},
+		"a lie in the tail": {"/e/", string(gz[:len(gz)-4]) + "\x10\x00\x00\x00", nil, 413},
+		"lz64":              {"/e/?compression=lz64", "BIbwoKkK" + strings.Repeat("A", 1<<19), nil, 400},
+		"v1 gzip":           {"/i/v1/analytics/events", string(gz), append(headersV1, "Content-Encoding", "gzip"), 413},
+		"v1 deflate":        {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["deflate"])), append(headersV1, "Content-Encoding", "deflate"), 413},
+		"v1 br":             {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["br"])), append(headersV1, "Content-Encoding", "br"), 413},
+		"v1 zstd":           {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["zstd"])), append(headersV1, "Content-Encoding", "zstd"), 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *httptest.ResponseRecorder
+			most := peak(h, func() { w = ask(h, "POST", c.target, c.text, c.headers...) })
+			if w.Code != c.status {
+				t.Errorf("%d %s", w.Code, shortened(w.Body.Bytes()))
+			}
+			if most > 32*mebibyte {
+				t.Errorf("%d bytes were in use", most)
+			}
+			if inUse := h.Stats().BudgetInUse; inUse != 0 {
+				t.Errorf("%d bytes of the budget were not given back", inUse)
+			}
+		})
+	}
+}
+
+// When the memory is taken new bodies wait, then they are told to come again;
+// what is under way is not hurt, and one body that is larger than all of it is
+// told so (decision 14).
+func TestCapture_Decision14_Budget(t *testing.T) {
+	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 400 << 10 })
+	s := httptest.NewServer(h)
+	defer s.Close()
+	post := func(blanks int) (*http.Response, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/e/", strings.NewReader(oneEvent+strings.Repeat(" ", blanks)))
+		if err != nil {
+			return nil, err
+		}
+		res, err := s.Client().Do(r)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}
+		return res, err
+	}
+	if res, err := post(500 << 10); err != nil || res.StatusCode != 413 {
+		t.Fatal(res, err)
+	}
+	into.block = make(chan struct{})
+	release := sync.OnceFunc(func() { close(into.block) })
+	defer release()
+	var slow sync.WaitGroup
+	for i := range 3 { // these hold 100 KB each until the store has them
+		slow.Go(func() {
+			if res, err := post(100 << 10); err != nil || res.StatusCode != 200 {
+				t.Error(res, err)
+			}
+		})
+		for deadline := time.Now().Add(5 * time.Second); into.blocked.Load() <= int32(i) && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	start := time.Now()
+	res, err := post(100 << 10)
+	if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
+		t.Fatal(res, err)
+	}
+	if waited := time.Since(start); waited < time.Second || waited > 8*time.Second {
+		t.Errorf("it waited for %v", waited)
+	}
+	if refused := h.Stats().BudgetRefused; refused != 1 {
+		t.Errorf("%d were refused", refused)
+	}
+	waiting := make(chan int)
+	go func() { // this one waits, and gets its turn
+		res, err := post(100 << 10)
+		if err != nil {
+			t.Error(err)
+			waiting <- 0
+			return
+		}
+		waiting <- res.StatusCode
+	}()
+	time.Sleep(100 * time.Millisecond)
+	release()
+	if got := <-waiting; got != 200 {
+		t.Errorf("who waited got %d", got)
+	}
+	slow.Wait()
+	if got := len(into.take()); got != 4 {
+		t.Errorf("%d events", got)
+	}
+}
+
+// Bodies of many small members count for what they take once they are decoded.
+func TestCapture_Decision14_DecodedMemory(t *testing.T) {
+	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1 << 20 })
+	text := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{},`, 10_000) + `{}]}` // 30 KB, 10,000 items
+	checkError(t, ask(h, "POST", "/batch/", text), 413)
+	if inUse := h.Stats().BudgetInUse; inUse != 0 {
+		t.Errorf("%d bytes of the budget were not given back", inUse)
+	}
+}
+
+// A declared length alone takes little of the budget: the rest comes with the
+// bytes.
+func TestCapture_Decision14_PromisesTakeNothing(t *testing.T) {
+	h, _ := captureHandler(t, nil)
+	r, w := io.Pipe()
+	req := httptest.NewRequest("POST", "/e/", r)
+	req.ContentLength = 20 << 20
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.ServeHTTP(httptest.NewRecorder(), req)
+	}()
+	_, _ = io.WriteString(w, oneEvent)
+	if inUse := h.Stats().BudgetInUse; inUse == 0 || inUse > 16<<10 {
+		t.Errorf("%d bytes for the promise of 20 MiB", inUse)
+	}
+	_ = w.CloseWithError(io.ErrUnexpectedEOF)
+	<-done
+}

@@ -1,0 +1,301 @@
+//go:build linux
+
+// Package faulttest starts the real binary, loads it and hurts it: what was
+// answered 200 has to be there exactly once, whatever happens (spec/capture.md
+// §13.6, decisions 13 and 14). It needs Linux, strace and PostgreSQL 15.
+package faulttest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	kills = flag.Int("kills", 200, "how often TestKill ends the server on SQLite")
+	seed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "what all random choices come from")
+)
+
+// binary is the server that is tested.
+var binary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "bunting-fault-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		binary = filepath.Join(dir, "bunting")
+		if out, err := exec.Command("go", "build", "-o", binary, "..").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "the server does not build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// definitions is the project that all tests use, apiKey its key.
+const (
+	definitions = "../../../testdata/demo.json"
+	apiKey      = "phc_demo"
+)
+
+// startTime is how long a server may take until it listens.
+const startTime = 20 * time.Second
+
+// server is a running bunting.
+type server struct {
+	cmd *exec.Cmd
+	// pid is bunting's, also where another program runs it.
+	pid    int
+	url    string // empty until it listens
+	log    *lockedBuffer
+	client *http.Client
+	ended  chan struct{} // closed when it has ended; then err is set
+	err    error
+}
+
+// onSQLite are the arguments of a server on a data folder.
+func onSQLite(dir string) []string { return []string{"--data", dir} }
+
+// launch starts a server and does not wait for it. with is a program that runs
+// it, empty for none.
+func launch(t testing.TB, with []string, args ...string) (*server, <-chan string) {
+	t.Helper()
+	words := append(append(with[:len(with):len(with)], binary, "serve", "--definitions", definitions, "--listen", "127.0.0.1:0"), args...)
+	s := &server{cmd: exec.Command(words[0], words[1:]...), log: &lockedBuffer{}, ended: make(chan struct{})}
+	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 60 * time.Second}
+	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	s.cmd.Stderr = s.log
+	// Nothing is left running when the tests themselves are killed.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// A pipe of our own: that of exec.Cmd is closed before everything is read.
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stdout = in
+	if err := s.cmd.Start(); err != nil {
+		t.Fatalf("%s does not start: %v", words[0], err)
+	}
+	_ = in.Close()
+	s.pid = s.cmd.Process.Pid
+	address := make(chan string, 1)
+	go func() {
+		defer func() { _ = out.Close() }()
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if _, url, found := strings.Cut(lines.Text(), "listens on "); found {
+				address <- url
+			}
+		}
+	}()
+	go func() {
+		s.err = s.cmd.Wait()
+		s.client.CloseIdleConnections()
+		close(s.ended)
+	}()
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", s.url, s.log.tail(20))
+		}
+	})
+	return s, address
+}
+
+// start starts a server and waits until it listens.
+func start(t testing.TB, args ...string) *server { return startWith(t, nil, args...) }
+
+func startWith(t testing.TB, with []string, args ...string) *server {
+	t.Helper()
+	s, address := launch(t, with, args...)
+	select {
+	case s.url = <-address:
+	case <-s.ended:
+		t.Fatalf("the server has ended at its start: %v\n%s", s.err, s.log.tail(20))
+	case <-time.After(startTime):
+		t.Fatalf("the server does not listen after %s\n%s", startTime, s.log.tail(20))
+	}
+	if len(with) > 0 {
+		s.pid = childOf(t, s.cmd.Process.Pid)
+	}
+	return s
+}
+
+// kill ends the server with SIGKILL, whatever it does.
+func (s *server) kill() {
+	_ = syscall.Kill(s.pid, syscall.SIGKILL)
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+}
+
+// stop ends the server with SIGTERM and returns its exit code.
+func (s *server) stop(t testing.TB) int {
+	t.Helper()
+	if err := syscall.Kill(s.pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	return s.exitCode(t, 30*time.Second)
+}
+
+// exitCode waits until the server has ended.
+func (s *server) exitCode(t testing.TB, within time.Duration) int {
+	t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(within):
+		t.Fatalf("the server has not ended after %s\n%s", within, s.log.tail(20))
+	}
+	var exit *exec.ExitError
+	if s.err != nil && !errors.As(s.err, &exit) {
+		t.Fatal(s.err)
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// running reports whether the server has not ended.
+func (s *server) running() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// childOf is the one child of a process.
+func childOf(t testing.TB, pid int) int {
+	t.Helper()
+	path := fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatalf("%s: want one child: %v", path, err)
+	}
+	return child
+}
+
+// memory is a line of /proc/PID/status in bytes, such as VmRSS or VmHWM.
+func (s *server) memory(t testing.TB, name string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, name+":"); found {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatalf("/proc says nothing of %s", name)
+	return 0
+}
+
+// metric is a number of /metrics that stands alone on its line.
+func (s *server) metric(t testing.TB, name string) float64 {
+	t.Helper()
+	status, body := s.get(t, "/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("/metrics answers %d", status)
+	}
+	for line := range strings.Lines(body) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+" "); found {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("/metrics has no %s", name)
+	return 0
+}
+
+func (s *server) get(t testing.TB, path string) (status int, body string) {
+	t.Helper()
+	return read(t)(s.client.Get(s.url + path))
+}
+
+// flags asks for the flags of a user.
+func (s *server) flags(t testing.TB, distinctID string) (status int, body string) {
+	t.Helper()
+	return read(t)(s.client.Post(s.url+"/flags?v=2", "application/json",
+		strings.NewReader(fmt.Sprintf(`{"api_key":%q,"distinct_id":%q}`, apiKey, distinctID))))
+}
+
+func read(t testing.TB) func(*http.Response, error) (int, string) {
+	return func(r *http.Response, err error) (int, string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(body)
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t testing.TB, within time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %s still not: %s", within, what)
+		}
+	}
+}
+
+// lockedBuffer keeps the end of what is written to it, for any number of
+// goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.buf.Len() > 1<<20 {
+		b.buf.Next(b.buf.Len() / 2)
+	}
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// tail are the last lines.
+func (b *lockedBuffer) tail(n int) string {
+	lines := strings.SplitAfter(b.String(), "\n")
+	return strings.Join(lines[max(0, len(lines)-n-1):], "")
+}

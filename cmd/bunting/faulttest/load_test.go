@@ -1,0 +1,190 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// load is a number of clients that send events, each on a connection of its own,
+// and send again what was not answered 200, as SDKs do (§14.1). It lives longer
+// than a server.
+type load struct {
+	book    *book
+	clients []*client
+	// ok, busy and broken count answers of 200, of 503, and requests that got none.
+	ok, busy, broken atomic.Int64
+
+	mu    sync.Mutex
+	wrong []string // answers that must not be
+}
+
+// client is one connection.
+type client struct {
+	load      *load
+	generator *generator
+	// unanswered is what has to be sent again, sent the last few that were answered.
+	unanswered *batch
+	sent       []*batch
+	http       *http.Client
+}
+
+// clientTimeout is how long a client waits for an answer.
+const clientTimeout = 60 * time.Second
+
+func newLoad(clients int) *load {
+	l := &load{book: &book{}}
+	for i := range clients {
+		l.clients = append(l.clients, &client{load: l, generator: newGenerator(uint64(i)), http: newHTTPClient()})
+	}
+	return l
+}
+
+func newHTTPClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: clientTimeout}
+}
+
+// run sends until stop is called, which waits until every client has its answer
+// or knows that there is none.
+func (l *load) run(url string) (stop func()) {
+	ending := make(chan struct{})
+	var running sync.WaitGroup
+	for _, c := range l.clients {
+		running.Go(func() {
+			defer c.http.CloseIdleConnections()
+			for {
+				select {
+				case <-ending:
+					return
+				default:
+				}
+				if !c.step(url) {
+					select { // an SDK waits longer
+					case <-ending:
+					case <-time.After(5 * time.Millisecond):
+					}
+				}
+			}
+		})
+	}
+	return func() {
+		close(ending)
+		running.Wait()
+	}
+}
+
+// settle sends again what is not answered, until all is.
+func (l *load) settle(t testing.TB, url string) {
+	t.Helper()
+	end := time.Now().Add(30 * time.Second)
+	var running sync.WaitGroup
+	for _, c := range l.clients {
+		running.Go(func() {
+			for c.unanswered != nil && time.Now().Before(end) {
+				if !c.step(url) {
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	running.Wait()
+	for _, c := range l.clients {
+		if c.unanswered != nil {
+			t.Fatal("after 30s a client has still no answer of 200")
+		}
+	}
+}
+
+// step sends one batch: one that is unanswered, a new one, or now and then one
+// that was answered long ago, a second time.
+func (c *client) step(url string) (answered bool) {
+	b := c.unanswered
+	switch {
+	case b != nil:
+	case len(c.sent) > 4 && c.generator.rand.IntN(20) == 0:
+		b = c.sent[c.generator.rand.IntN(len(c.sent))]
+	default:
+		b = c.generator.batch()
+		c.load.book.enter(b)
+	}
+	if !b.isAnswered() {
+		c.unanswered = b
+	}
+	if !c.load.post(c.http, url, b) {
+		return false
+	}
+	if c.unanswered == b {
+		c.unanswered = nil
+		if c.sent = append(c.sent, b); len(c.sent) > 8 {
+			c.sent[0].body = nil // it will not be sent again
+			c.sent = c.sent[1:]
+		}
+	}
+	return true
+}
+
+// post sends a batch and reports whether it was answered 200.
+func (l *load) post(client *http.Client, url string, b *batch) bool {
+	response, err := client.Post(url+"/batch/", "application/json", bytes.NewReader(b.body))
+	if err != nil {
+		l.broken.Add(1)
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		l.broken.Add(1)
+		return false
+	}
+	return l.judge(response, body, b)
+}
+
+// judge notes an answer: 200, or 503 with Retry-After (§13.6), nothing else.
+func (l *load) judge(r *http.Response, body []byte, b *batch) (ok bool) {
+	switch {
+	case r.StatusCode == http.StatusOK && string(body) == `{"status":1}`:
+		l.ok.Add(1)
+		b.mu.Lock()
+		b.answered = true
+		b.mu.Unlock()
+		return true
+	case r.StatusCode == http.StatusServiceUnavailable:
+		l.busy.Add(1)
+		if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil || seconds < 1 {
+			l.complain("503 without Retry-After in seconds: %q", r.Header.Get("Retry-After"))
+		}
+		if !bytes.HasPrefix(body, []byte(`{"type":"server_error"`)) {
+			l.complain("503 with a body that is no error object: %.200s", body)
+		}
+	default:
+		l.complain("status %d: %.200s", r.StatusCode, body)
+	}
+	return false
+}
+
+func (l *load) complain(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.wrong) < 10 {
+		l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+// check fails the test when an answer was wrong, and tells what there was.
+func (l *load) check(t testing.TB) {
+	t.Helper()
+	t.Logf("%d requests answered 200, %d answered 503, %d without an answer", l.ok.Load(), l.busy.Load(), l.broken.Load())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.wrong {
+		t.Errorf("a client got %s", w)
+	}
+}
