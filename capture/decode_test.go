@@ -1,12 +1,268 @@
 package capture
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// browserBatch is a batch of n events of about 600 bytes each, in the form of
+// bodyCase is a row of decode.json or decodev1.json.
+type bodyCase struct {
+	Name        string
+	Body        json.RawMessage
+	Text        string
+	Engage      bool
+	QuerySentAt string `json:"query_sent_at"`
+	Want        *wantSubmission
+	Refusal     *wantRefusal
+	// Of protocol v1.
+	Headers wantHeaders
+	Error   *V1Error
+}
+
+type wantSubmission struct {
+	Token      string     `json:"token"`
+	Historical bool       `json:"historical"`
+	SentAt     string     `json:"sent_at"`
+	Items      []wantItem `json:"items"`
+}
+
+type wantItem struct {
+	Fault      DropReason     `json:"fault"`
+	Name       string         `json:"name"`
+	DistinctID string         `json:"distinct_id"`
+	UUID       string         `json:"uuid"`
+	Timestamp  string         `json:"timestamp"`
+	Offset     *int64         `json:"offset"`
+	Set        map[string]any `json:"set"`
+	SetOnce    map[string]any `json:"set_once"`
+	Properties map[string]any `json:"properties"`
+	Overrides  map[string]any `json:"overrides"`
+}
+
+type wantRefusal struct{ Kind, Code, Detail, Attr string }
+
+// readData reads a file of testdata/capture; {{c*n}} in it becomes n times c.
+func readData(t testing.TB, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/capture/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repeats := regexp.MustCompile(`\{\{(.)\*(\d+)\}\}`)
+	data = repeats.ReplaceAllFunc(data, func(m []byte) []byte {
+		parts := repeats.FindSubmatch(m)
+		n, _ := strconv.Atoi(string(parts[2]))
+		return []byte(strings.Repeat(string(parts[1]), n))
+	})
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// body is the case's body: that in Body is sent just as it stands in the file.
+func (c *bodyCase) body() string {
+	if c.Body != nil {
+		return string(c.Body)
+	}
+	return c.Text
+}
+
+// seen writes a submission as the data does.
+func seen(t *testing.T, s *Submission, token string) *wantSubmission {
+	t.Helper()
+	out := &wantSubmission{Token: token, Historical: s.Historical}
+	if !s.SentAt.IsZero() {
+		out.SentAt = s.SentAt.Format(time.RFC3339Nano)
+	}
+	for i := range s.Items {
+		it := &s.Items[i]
+		w := wantItem{Fault: it.Fault, Name: it.Name, DistinctID: it.DistinctID, Timestamp: it.Timestamp,
+			Set: asMap(t, it.Set), SetOnce: asMap(t, it.SetOnce), Properties: asMap(t, it.Properties), Overrides: asMap(t, it.Overrides)}
+		if !it.UUID.IsZero() {
+			w.UUID = it.UUID.String()
+		}
+		if it.HasOffset {
+			w.Offset = &it.Offset
+		}
+		out.Items = append(out.Items, w)
+	}
+	return out
+}
+
+func asMap(t *testing.T, members []Member) map[string]any {
+	t.Helper()
+	if members == nil {
+		return nil
+	}
+	out := map[string]any{}
+	for _, m := range members {
+		if _, twice := out[m.Key]; twice {
+			t.Errorf("key %q stands there twice", m.Key)
+		}
+		var v any
+		if err := json.Unmarshal([]byte(m.Value), &v); err != nil {
+			t.Errorf("value of %q: %v", m.Key, err)
+		}
+		out[m.Key] = v
+	}
+	return out
+}
+
+func TestCapture_3_Bodies(t *testing.T) {
+	var file struct{ Cases []bodyCase }
+	readData(t, "decode.json", &file)
+	for _, c := range file.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			s, err := Decode(c.body(), DecodeOptions{Engage: c.Engage, SentAt: QuerySentAt(c.QuerySentAt)})
+			token := ""
+			if err == nil {
+				token, err = s.Token()
+			}
+			if diff := cmp.Diff(c.Refusal, refused(t, err)); diff != "" {
+				t.Fatalf("refusal (-want +got)\n%s", diff)
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(c.Want, seen(t, s, token)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func refused(t *testing.T, err error) *wantRefusal {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var r *Refusal
+	if !errors.As(err, &r) {
+		t.Fatalf("%v is a %T and no *Refusal", err, err)
+	}
+	kind := map[RefusalKind]string{Invalid: "invalid", Unauthorized: "unauthorized", TooLarge: "too_large"}[r.Kind]
+	return &wantRefusal{kind, r.Code, r.Detail, r.Attr}
+}
+
+// TestCapture_3_Fields reads an item whose fields are checked against worked
+// sums: its size, and what is shared in memory.
+func TestCapture_3_Fields(t *testing.T) {
+	const first, second = `{"event":"a","$set":{"s":1},"properties":{"p":1,"q":2}}`, ` {"event":"b","properties":{"r":3}, "$set_once":{"o":1}}`
+	s, err := Decode("["+first+","+second+"]", DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []int{s.Items[0].Size, s.Items[1].Size}; got[0] != len(first) || got[1] != len(second)-1 {
+		t.Errorf("sizes %v, want %d and %d", got, len(first), len(second)-1)
+	}
+	// What is appended to one list must not run into the next.
+	_ = append(s.Items[0].Set, Member{"x", "9"})
+	_ = append(s.Items[0].Properties, Member{"x", "9"})
+	_ = append(s.Items[1].Properties, Member{"x", "9"})
+	want := [][]Member{{{"s", "1"}}, {{"p", "1"}, {"q", "2"}}, {{"r", "3"}}, {{"o", "1"}}}
+	if diff := cmp.Diff(want, [][]Member{s.Items[0].Set, s.Items[0].Properties, s.Items[1].Properties, s.Items[1].SetOnce}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCapture_2_4_NotUTF8(t *testing.T) {
+	for body, place := range map[string]int{"{\"a\":\"\xff\"}": 6, "\ufeff[\"é\ufffd\xc3\"]": 10, "\x1f\x8b\x08": 1} {
+		_, err := Decode(body, DecodeOptions{})
+		want := &wantRefusal{"invalid", "invalid_payload", fmt.Sprintf("failed to decode request: invalid UTF8 in request payload at byte %d", place), ""}
+		if diff := cmp.Diff(want, refused(t, err)); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", body, diff)
+		}
+		_, _, err = DecodeRecording(body)
+		if diff := cmp.Diff(want, refused(t, err)); diff != "" {
+			t.Errorf("recording %q (-want +got)\n%s", body, diff)
+		}
+	}
+}
+
+// TestCapture_3_ManyMembers outgrows the room that was made for members.
+func TestCapture_3_ManyMembers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"api_key":"phc_x","batch":[`)
+	const items = 40
+	for i := range items {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"event":"e","distinct_id":"u","properties":{`)
+		for k := range i * 7 {
+			fmt.Fprintf(&b, `"k%d":%d,`, k, i*1000+k)
+		}
+		b.WriteString(`"z":0}}`)
+	}
+	b.WriteString("]}")
+	s, err := Decode(b.String(), DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range s.Items {
+		if len(it.Properties) != i*7+1 {
+			t.Fatalf("item %d has %d properties, want %d", i, len(it.Properties), i*7+1)
+		}
+		for k, m := range it.Properties[:i*7] {
+			if want := (Member{fmt.Sprintf("k%d", k), strconv.Itoa(i*1000 + k)}); m != want {
+				t.Fatalf("item %d: %v, want %v", i, m, want)
+			}
+		}
+	}
+	if len(s.Items) != items {
+		t.Errorf("%d items, want %d", len(s.Items), items)
+	}
+}
+
+// TestCapture_4_6_Bounds: what a body makes grow in memory stays below the
+// stated bound, and whose an event is is known of events that are too large.
+func TestCapture_4_6_Bounds(t *testing.T) {
+	many := "[" + strings.Repeat("{},", maxDecoded/itemSize) + "{}]"
+	_, err := Decode(many, DecodeOptions{})
+	if r := refused(t, err); r == nil || r.Kind != "too_large" || r.Code != "payload_too_large" {
+		t.Errorf("%d items: %+v, want a refusal for size", maxDecoded/itemSize+1, r)
+	}
+	if _, err := Decode(strings.Replace(many, "{},", "", 1), DecodeOptions{}); err != nil {
+		t.Errorf("%d items: %v", maxDecoded/itemSize, err)
+	}
+	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", MaxEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
+	s, err := Decode(large, DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.Token()
+	if it := s.Items[0]; err != nil || token != "phc_x" || it.DistinctID != "u" || it.Size != len(large) {
+		t.Errorf("token %q (%v), distinct id %q, size %d of %d", token, err, it.DistinctID, it.Size, len(large))
+	}
+	if n := len(s.Items[0].Properties); n != 2 {
+		t.Errorf("%d properties are kept of an event that is too large, want token and distinct_id", n)
+	}
+}
+
+// TestCapture_DecodeAllocations: one each for the submission, its items, their
+// members and the token.
+func TestCapture_DecodeAllocations(t *testing.T) {
+	body := browserBatch(100)
+	got := testing.AllocsPerRun(10, func() {
+		if _, err := Decode(body, DecodeOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got > 5 {
+		t.Errorf("%v allocations for 100 events, want at most 5", got)
+	}
+}
+
+// browserBatch is a batch of n events of about 680 bytes each, in the form of
 // posthog-js.
 func browserBatch(n int) string {
 	var b strings.Builder

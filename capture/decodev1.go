@@ -171,7 +171,8 @@ func (d *v1Decoder) read(body string) error {
 
 func (d *v1Decoder) readBatch() bool {
 	if d.peek() != '[' {
-		return d.refuse(unreadableV1("batch is not a list"))
+		_, ok := d.value()
+		return ok && d.refuse(unreadableV1("batch is not a list"))
 	}
 	d.batch, d.sub.Items, d.uuids = true, d.sub.Items[:0], map[UUID]struct{}{}
 	return d.list(d.event)
@@ -195,7 +196,8 @@ type v1Fields struct {
 func (d *v1Decoder) event() bool {
 	n := len(d.sub.Items)
 	if d.peek() != '{' {
-		return d.refuse(unreadableV1("batch[%d] is not an object", n))
+		_, ok := d.value()
+		return ok && d.refuse(unreadableV1("batch[%d] is not an object", n))
 	}
 	var f v1Fields
 	start := d.pos

@@ -108,10 +108,7 @@ func parseOffset(value string) (ms int64, ok bool) {
 	if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return clampMillis(ms), true
 	}
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return 0, false
-	}
+	f, _ := strconv.ParseFloat(value, 64) // stepped over before, so a number
 	return int64(math.Round(min(max(f, -maxMillis), maxMillis))), true
 }
 

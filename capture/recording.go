@@ -92,6 +92,9 @@ func (d *recordingDecoder) readOne() error {
 // item reads one element of the list.
 func (d *recordingDecoder) item() bool {
 	if d.peek() != '{' {
+		if _, ok := d.value(); !ok {
+			return false
+		}
 		d.refusal = unreadable(fmt.Sprintf("item %d is not an object", d.items), "")
 		return false
 	}

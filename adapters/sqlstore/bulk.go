@@ -8,8 +8,9 @@ import (
 )
 
 // bulkSizes are how many rows a statement of several takes. Few sizes make few
-// statements to prepare; what is left over goes to the next smaller size.
-var bulkSizes = [...]int{50, 10, 1}
+// statements to prepare; what is left over goes to the next smaller size. The
+// largest saves ways over the network and is for PostgreSQL alone.
+var bulkSizes = [...]int{400, 50, 10, 1}
 
 // bulk is a statement that takes many rows at once, by size.
 type bulk struct {
@@ -64,11 +65,14 @@ var numbered = regexp.MustCompile(`\$[0-9]+`)
 // chunks calls do with the text, the first row and the number of rows of each
 // statement that n rows take.
 func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) error) error {
-	from, texts := 0, &b.texts
+	from, texts, largest := 0, &b.texts, 0
 	if d.alone {
-		texts = &b.plain
+		texts, largest = &b.plain, 1
 	}
 	for i, size := range bulkSizes {
+		if i < largest {
+			continue
+		}
 		for ; n-from >= size; from += size {
 			if err := do(texts[i], from, size); err != nil {
 				return err

@@ -3,8 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -204,6 +207,10 @@ func openPostgres(_ context.Context, address string) (opened, error) {
 		return o, fmt.Errorf("database %s: the address cannot be read: write postgres://user:password@host:5432/database, with special characters in user and password as %%XX", o.shown)
 	}
 	c.RuntimeParams["timezone"] = "UTC"
+	// Every statement here has its index. Plans are kept by connection, and one that
+	// was made while the tables were empty must not read them whole ever after.
+	c.RuntimeParams["enable_seqscan"] = "off"
+	c.RuntimeParams["jit"] = "off"
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "bunting"
 	}
@@ -213,6 +220,8 @@ func openPostgres(_ context.Context, address string) (opened, error) {
 	o.read, o.write = db, db
 	return o, nil
 }
+
+const connectionLost = "the connection was lost: look whether PostgreSQL runs"
 
 // hints say what to do about an error, by SQLite's primary result codes and by
 // the beginning of PostgreSQL's SQLSTATE.
@@ -229,7 +238,7 @@ var (
 		sqlite3.SQLITE_NOTADB:   "the file is no SQLite database: choose another name",
 	}
 	postgresHints = []struct{ state, hint string }{
-		{"08", "the connection was lost: look whether PostgreSQL runs"},
+		{"08", connectionLost},
 		{"28", "check user and password, and pg_hba.conf on the server"},
 		{"3D000", "make the database first: createdb NAME"},
 		{"42501", "the user needs the right to make and change tables in the database"},
@@ -261,6 +270,10 @@ func postgresHint(err error) string {
 	var unreachable *pgconn.ConnectError
 	if errors.As(err, &unreachable) {
 		return "look whether PostgreSQL runs there, and at host and port"
+	}
+	var broken *net.OpError
+	if errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) {
+		return connectionLost
 	}
 	return ""
 }

@@ -81,7 +81,6 @@ type ledgerTx struct {
 	claimed []int64
 	// saved are the changes to forget about, missed the statements to prepare.
 	saved  []*capture.Changes
-	erased []int64 // projects of erased persons
 	missed []string
 	args   []any
 }
@@ -131,8 +130,8 @@ func (t *ledgerTx) query(text string, args ...any) (*sql.Rows, error) {
 	return t.tx.QueryContext(t.ctx, text, args...)
 }
 
-// maxStatements bounds the prepared statements; the ledger has some 70 texts.
-const maxStatements = 128
+// maxStatements bounds the prepared statements; the ledger has some 100 texts.
+const maxStatements = 192
 
 // prepareMissed prepares what the transaction would have liked to have: inside
 // of it the one connection that writes is taken.
@@ -183,9 +182,6 @@ func (t *ledgerTx) forget() {
 		for _, g := range c.Groups {
 			groups[g.ProjectID] = append(groups[g.ProjectID], g.GroupID)
 		}
-	}
-	for _, project := range t.erased {
-		t.store.people.forgetProject(project)
 	}
 	for project, list := range ids {
 		t.store.people.forgetIDs(project, list)

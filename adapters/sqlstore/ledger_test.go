@@ -1,0 +1,379 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// testTwoWriters adds to one number from two sides.
+func testTwoWriters(t *testing.T, stores ...*Store) {
+	t.Helper()
+	ctx, id := context.Background(), capture.PersonID(1, "ann")
+	const times = 40
+	var wg sync.WaitGroup
+	for _, s := range stores {
+		wg.Go(func() {
+			for range times {
+				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
+					known, err := tx.People(1, []string{"ann"})
+					if err != nil {
+						return err
+					}
+					var c capture.Changes
+					p := capture.Person{UUID: id, Version: 1}
+					if old := known[0].Person; old != nil {
+						p.Version = old.Version + 1
+					} else {
+						c.IDs = []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: id}}
+					}
+					c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: known[0].Person == nil}}
+					return tx.Save(&c)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	p, err := stores[0].PersonBy(ctx, 1, "ann")
+	if err != nil || p == nil || p.Version != int64(times*len(stores)) {
+		t.Errorf("%+v, %v, want version %d", p, err, times*len(stores))
+	}
+	if n, err := stores[0].CountPeople(ctx, 1); err != nil || n != 1 {
+		t.Errorf("%d persons are counted (%v), want 1", n, err)
+	}
+}
+
+func TestLedger_13_2_OneAtATime(t *testing.T) {
+	for name, open := range sqliteStores {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			testTwoWriters(t, s, s)
+		})
+	}
+}
+
+func TestLedger_13_3_Key(t *testing.T) {
+	base := capture.EventKey{ProjectID: 1, UUID: capture.UUID{1, 15: 2}, Name: "ab", DistinctID: "cd"}
+	other := func(change func(*capture.EventKey)) capture.EventKey {
+		k := base
+		change(&k)
+		return k
+	}
+	key, _ := appendKey(nil, nil, &base)
+	if len(key) != keySize || !bytes.HasPrefix(key, base.UUID[:]) {
+		t.Errorf("%x, want the uuid and 8 bytes", key)
+	}
+	for i, k := range []capture.EventKey{
+		other(func(k *capture.EventKey) { k.ProjectID = 2 }),
+		other(func(k *capture.EventKey) { k.UUID[7] = 1 }),
+		other(func(k *capture.EventKey) { k.Name = "ac" }),
+		other(func(k *capture.EventKey) { k.DistinctID = "ce" }),
+		other(func(k *capture.EventKey) { k.Name, k.DistinctID = "abc", "d" }),
+		other(func(k *capture.EventKey) { k.Name, k.DistinctID = "", "abcd" }),
+	} {
+		if got, _ := appendKey(nil, nil, &k); bytes.Equal(got, key) {
+			t.Errorf("%d: %+v and %+v have the same key", i, k, base)
+		}
+	}
+}
+
+// Ids do not come back, whatever happened to the newest events: who follows the
+// ledger would miss theirs.
+func TestLedger_IDsGrow(t *testing.T) {
+	address := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	last := int64(0)
+	for i := range 3 {
+		s, err := Open(context.Background(), address, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := commitEvents(s, 0, 50); err != nil {
+			t.Fatal(err)
+		}
+		var least, most int64
+		err = s.read.QueryRow(`SELECT MIN(id), MAX(id) FROM events`).Scan(&least, &most)
+		if err != nil || least <= last || most != least+49 {
+			t.Errorf("round %d: events %d to %d, %v, want 50 above %d", i, least, most, err, last)
+		}
+		last = most
+		for _, table := range []string{"events", "event_keys"} {
+			if _, err := s.write.Exec(`DELETE FROM ` + table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The indexes hold exactly what a scan of the events finds.
+func TestLedger_Index(t *testing.T) {
+	const total = 2*indexChunk + 300 + 1<<epochBits
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			s, ctx := open(t), context.Background()
+			for first := 0; first < total; first += 700 {
+				if err := commitEvents(s, first, min(700, total-first)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			calls := 0
+			for more := true; more; calls++ {
+				var err error
+				if more, err = s.Index(ctx, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := (total + indexChunk - 1) / indexChunk; s.dialect.indexBehind && calls != want {
+				t.Errorf("%d calls of Index, want %d", calls, want)
+			}
+			for table, key := range map[string]string{
+				"events_by_time": "timestamp", "events_by_name": "event, timestamp", "events_by_distinct_id": "distinct_id, timestamp",
+			} {
+				var scanned, indexed, differing int
+				// Rows that are in one and not in the other.
+				err := s.read.QueryRow(fmt.Sprintf(`SELECT (SELECT COUNT(*) FROM events), (SELECT COUNT(*) FROM %[1]s), (SELECT COUNT(*) FROM
+					(SELECT id >> %[3]d, project_id, %[2]s, id FROM events EXCEPT SELECT epoch, project_id, %[2]s, id FROM %[1]s) x)`,
+					table, key, epochBits)).Scan(&scanned, &indexed, &differing)
+				if err != nil || scanned != total || indexed != total || differing != 0 {
+					t.Errorf("%s: %d rows for %d events, %d differ, %v; want %d", table, indexed, scanned, differing, err, total)
+				}
+			}
+			var differing int
+			err := s.read.QueryRow(fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT project_id, id >> %d, MIN(timestamp), MAX(timestamp) FROM events GROUP BY 1, 2
+				EXCEPT SELECT project_id, epoch, first_time, last_time FROM event_epochs) x`, epochBits)).Scan(&differing)
+			if err != nil || differing != 0 || countRows(t, s, "event_epochs") != 2 {
+				t.Errorf("%d epochs differ, %v, of %d; want 0 of 2", differing, err, countRows(t, s, "event_epochs"))
+			}
+		})
+	}
+}
+
+func TestLedger_IndexWaitsForAChunk(t *testing.T) {
+	s, ctx := sqliteStores["memory"](t), context.Background()
+	if more, err := s.Index(ctx, true); more || err != nil {
+		t.Errorf("nothing to do: %t, %v", more, err)
+	}
+	if err := commitEvents(s, 0, indexChunk-1); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != 0 {
+		t.Errorf("too few: %t, %v, %d rows; want more and none yet", more, err, countRows(t, s, "events_by_time"))
+	}
+	if err := commitEvents(s, indexChunk, 2); err != nil {
+		t.Fatal(err)
+	}
+	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != indexChunk {
+		t.Errorf("a chunk: %t, %v, %d rows; want more and %d", more, err, countRows(t, s, "events_by_time"), indexChunk)
+	}
+	if more, err := s.Index(ctx, true); more || err != nil || countRows(t, s, "events_by_time") != indexChunk+1 {
+		t.Errorf("the rest: %t, %v, %d rows; want all", more, err, countRows(t, s, "events_by_time"))
+	}
+}
+
+// Decision 17: a person who comes back begins with version = last + 100.
+func TestDecision_17_ErasedPerson(t *testing.T) {
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			s, ctx := open(t), context.Background()
+			ann := capture.PersonID(1, "ann")
+			born := func() int64 {
+				p := &capture.Person{UUID: ann, Version: 0}
+				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
+					return tx.Save(&capture.Changes{
+						Persons: []capture.ProjectPerson{{ProjectID: 1, Person: p, New: true}},
+						IDs:     []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: ann}},
+					})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored, err := s.PersonBy(ctx, 1, "ann")
+				if err != nil || stored == nil || stored.Version != p.Version {
+					t.Fatalf("%+v, %v is stored, want version %d", stored, err, p.Version)
+				}
+				return p.Version
+			}
+			for i, want := range []int64{0, 100, 200} {
+				if got := born(); got != want {
+					t.Errorf("life %d: version %d, want %d", i, got, want)
+				}
+				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
+					_, err := s.ErasePerson(ctx, tx, 1, ann, false)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestLedger_BadChanges(t *testing.T) {
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			keys, events := eventsFrom(0, 3)
+			for what, changes := range map[string]*capture.Changes{
+				"2 events to store": {Events: events[:2]},
+				"into itself":       {Events: events, Merges: []capture.Merge{{ProjectID: 1}}},
+			} {
+				err := s.Commit(context.Background(), []int64{1}, func(tx capture.Tx) error {
+					if _, err := tx.Claim(keys); err != nil {
+						return err
+					}
+					return tx.Save(changes)
+				})
+				if err == nil || !strings.Contains(err.Error(), what) {
+					t.Errorf("%v, want an error with %q", err, what)
+				}
+			}
+			if n := countRows(t, s, "event_keys"); n != 0 {
+				t.Errorf("%d keys are left", n)
+			}
+		})
+	}
+}
+
+// A canceled commit changes nothing, and the next one works.
+func TestLedger_Canceled(t *testing.T) {
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			ctx, cancel := context.WithCancel(context.Background())
+			keys, events := eventsFrom(0, 3)
+			err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
+				if _, err := tx.Claim(keys); err != nil {
+					return err
+				}
+				cancel()
+				return tx.Save(&capture.Changes{Events: events})
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, want canceled", err)
+			}
+			if n := countRows(t, s, "event_keys"); n != 0 {
+				t.Errorf("%d keys are left", n)
+			}
+			if err := commitEvents(s, 0, 3); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is over the bounds goes, or is counted together with others.
+func TestLedger_Bounds(t *testing.T) {
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			s, ctx := open(t), context.Background()
+			save := func(c *capture.Changes) {
+				t.Helper()
+				if err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error { return tx.Save(c) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at := fromMicros(1e15)
+			var c capture.Changes
+			for i := range maxSeen + 5 {
+				c.Seen = append(c.Seen, capture.Seen{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("name %05d", i), At: at})
+			}
+			for i := range maxFlagCalls + 5 {
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "a", Value: fmt.Sprintf("%05d", i)}, Calls: 1, First: at, Last: at})
+			}
+			c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "b", Value: "x"}, Calls: 3, First: at, Last: at})
+			save(&c)
+			save(&c)
+			if n := countRows(t, s, "seen_names"); n != maxSeen {
+				t.Errorf("%d names, want %d", n, maxSeen)
+			}
+			if n := countRows(t, s, "flag_calls"); n != maxFlagCalls+2 {
+				t.Errorf("%d pairs of flag and value, want %d", n, maxFlagCalls+2)
+			}
+			for flag, want := range map[string]int64{"a": 10, "b": 6} {
+				var calls int64
+				err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = $1 AND value = '(others)'`, flag).Scan(&calls)
+				if err != nil || calls != want {
+					t.Errorf("other values of %s: %d calls, %v, want %d", flag, calls, err, want)
+				}
+			}
+			c = capture.Changes{}
+			for i := range maxFlagCalls + 5 {
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: fmt.Sprintf("flag %05d", i), Value: "x"}, Calls: 1, First: at, Last: at})
+			}
+			save(&c)
+			var others int64
+			err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = '(others)'`).Scan(&others)
+			if n := countRows(t, s, "flag_calls"); err != nil || n != 2*maxFlagCalls+1 || others != 7 {
+				t.Errorf("%d pairs of flag and value, %d calls of other flags, %v; want %d and 7", n, others, err, 2*maxFlagCalls+1)
+			}
+
+			// 25 types with one warning too many each, older ones last.
+			for kind := range 25 {
+				c = capture.Changes{}
+				for i := range maxWarningsOfType + 1 {
+					c.Warnings = append(c.Warnings, capture.Warning{
+						ProjectID: 1, Type: capture.WarningType(fmt.Sprintf("type %02d", kind)), DistinctID: fmt.Sprintf("id %04d", i), Count: 1,
+						At: at.AddDate(0, 0, kind).Add(-fromMicros(int64(i)).Sub(fromMicros(0))),
+					})
+				}
+				save(&c)
+			}
+			for text, want := range map[string]int{
+				`SELECT COUNT(*) FROM warnings`:                                      maxWarnings,
+				`SELECT COUNT(*) FROM warnings WHERE type = 'type 24'`:               maxWarningsOfType,
+				`SELECT COUNT(*) FROM warnings WHERE type < 'type 05'`:               0,
+				`SELECT COUNT(*) FROM warnings WHERE distinct_id = 'id 1000'`:        0, // the oldest of each type
+				`SELECT COUNT(*) FROM warnings WHERE distinct_id = 'id 0999'`:        20,
+				`SELECT COUNT(*) FROM (SELECT DISTINCT type FROM warnings) AS types`: 20,
+			} {
+				var n int
+				if err := s.read.QueryRow(text).Scan(&n); err != nil || n != want {
+					t.Errorf("%s: %d, %v, want %d", text, n, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"", ""}, {"abcd", "abcd"}, {"abcde", "abcd"}, {"abé", "abé"}, {"abcé", "abc"}, {"a€", "a€"}, {"ab€", "ab"}, {"😀", "😀"}, {"a😀", "a"},
+	} {
+		if got := shorten(tt.text, 4); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestBulk_Chunks(t *testing.T) {
+	for _, d := range []*dialect{&sqlite, &postgres} {
+		b := inserts("INSERT INTO x", 2, "DO")
+		var got []string
+		err := b.chunks(d, 163, func(text string, from, rows int) error {
+			got = append(got, fmt.Sprint(from, "+", rows))
+			if n := strings.Count(text, "("); n != rows {
+				t.Errorf("%d rows in the statement for %d", n, rows)
+			}
+			return nil
+		})
+		want := []string{"0+50", "50+50", "100+50", "150+10", "160+1", "161+1", "162+1"}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+}
