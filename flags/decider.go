@@ -124,6 +124,11 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 	return l.set.Explain(key, &sub, now, r.Selection), nil
 }
 
+// Renew makes the next request read a project's definitions again if they have
+// changed, without waiting until it is looked at anyway, a second after the last
+// time.
+func (d *Decider) Renew(projectID int64) { d.registry.expire(projectID) }
+
 // prepare finds the project and checks everything that comes before an
 // evaluation, in the order of §9.10.
 func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*live, error) {

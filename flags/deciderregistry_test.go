@@ -215,3 +215,46 @@ func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
 		t.Errorf("%d of %d projects were driven out", got, bound/2)
 	}
 }
+
+// Renew makes a change visible to the next request, within the second for which a
+// project is served as it was.
+func TestDecider_Renew(t *testing.T) {
+	now := time.Unix(1767225600, 0)
+	source := &turningSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: source, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := func() int64 {
+		t.Helper()
+		p, _, err := d.Project(t.Context(), "phc_x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Revision
+	}
+	revision()
+	source.project.Revision = 2
+	if got := revision(); got != 1 {
+		t.Fatalf("revision %d before Renew: the source was asked too soon", got)
+	}
+	d.Renew(8)
+	if got := revision(); got != 1 {
+		t.Errorf("revision %d after Renew of another project, want 1", got)
+	}
+	d.Renew(7)
+	if got := revision(); got != 2 {
+		t.Errorf("revision %d after Renew, want 2", got)
+	}
+}
+
+// turningSource has one project, which the test changes.
+type turningSource struct{ project flags.Project }
+
+func (s *turningSource) ProjectByKey(context.Context, string) (flags.Project, error) {
+	return s.project, nil
+}
+
+func (s *turningSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	return flags.Definitions{}, nil
+}

@@ -124,6 +124,17 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	return r.renew(ctx, shard, key, e, now)
 }
 
+// expire makes the next request read a project again, whatever its age.
+func (r *registry) expire(projectID int64) {
+	for i := range r.shards {
+		for _, e := range r.shards[i].known.Values() {
+			if l := e.live.Load(); l != nil && l.project.ID == projectID {
+				e.checked.Store(0)
+			}
+		}
+	}
+}
+
 // renew reads the project again. When that fails, the last good flags stay.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
 	old := e.live.Load()

@@ -32,6 +32,23 @@ func lookups(head string, fixed int, tail string) bulk {
 	return newBulk(head+" IN (", "", 1, "", ") "+tail, fixed)
 }
 
+// The types of the keys of finds in PostgreSQL.
+const (
+	textKey  = `text COLLATE "C"`
+	bytesKey = "bytea"
+)
+
+// finds makes a bulk query for rows by a key that is unique where fixed arguments
+// have chosen: SELECT columns FROM from AND key IN ($2, $3). PostgreSQL is made to
+// look up one key after the other. While it has no statistics it would rather read
+// all rows that the fixed arguments choose, which may be a project's every person.
+func finds(columns, from, key, keyType string, fixed int) bulk {
+	b := lookups("SELECT "+columns+" FROM "+from+" AND "+key, fixed, "")
+	b.texts = newBulk("SELECT found.* FROM (VALUES ", "(", 1, "::"+keyType+")",
+		") AS wanted (key) CROSS JOIN LATERAL (SELECT "+columns+" FROM "+from+" AND "+key+" = wanted.key LIMIT 1) AS found", fixed).texts
+	return b
+}
+
 func newBulk(head, before string, columns int, after, tail string, fixed int) bulk {
 	b := bulk{fixed: fixed}
 	for i, rows := range bulkSizes {

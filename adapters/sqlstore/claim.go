@@ -91,9 +91,9 @@ func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
 	return ids, rows.Err()
 }
 
-var findPeople = lookups(`SELECT d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties
-	FROM distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
-	WHERE d.project_id = $1 AND d.distinct_id`, 1, "")
+var findPeople = finds(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
+	`distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid WHERE d.project_id = $1`,
+	`d.distinct_id`, textKey, 1)
 
 // People implements capture.Tx.
 func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error) {
@@ -162,8 +162,7 @@ func (t *ledgerTx) GroupTypes(projectID int64) ([]string, error) {
 	return out, rows.Err()
 }
 
-var findGroups = lookups(`SELECT key, created_at, properties FROM stored_groups
-	WHERE project_id = $1 AND type_index = $2 AND key`, 2, "")
+var findGroups = finds(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, textKey, 2)
 
 // Groups implements capture.Tx.
 func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.Group, error) {

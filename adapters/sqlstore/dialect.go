@@ -160,7 +160,7 @@ func openSQLite(_ context.Context, address string) (opened, error) {
 		o.read, err = sql.Open("sqlite", sqliteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))
 	}
 	if err != nil {
-		return o, fmt.Errorf("database %s: %w", address, err)
+		return o, errors.Join(fmt.Errorf("database %s: %w", address, err), o.unlock())
 	}
 	o.read.SetMaxOpenConns(readers)
 	o.read.SetMaxIdleConns(readers)

@@ -83,6 +83,7 @@ func (y *fileSync) run() error {
 	}
 	for _, id := range y.changed {
 		y.store.people.forgetProject(id)
+		y.store.changed(id)
 	}
 	return nil
 }

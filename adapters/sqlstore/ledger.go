@@ -68,6 +68,9 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	// When the connection is lost during the commit nobody knows whether it counts,
 	// so what is remembered is forgotten in any case.
 	t.forget()
+	if err == nil {
+		t.tellChanges()
+	}
 	t.prepareMissed()
 	return err
 }
@@ -155,6 +158,15 @@ func (t *ledgerTx) prepareMissed() {
 		}
 		l.statements[text] = stmt
 		l.mu.Unlock()
+	}
+}
+
+// tellChanges tells of projects with new group types.
+func (t *ledgerTx) tellChanges() {
+	for _, c := range t.saved {
+		for i := range c.GroupTypes {
+			t.store.changed(c.GroupTypes[i].ProjectID)
+		}
 	}
 }
 

@@ -57,6 +57,15 @@ var insertGroupTypes = inserts(`INSERT INTO group_types (project_id, type_index,
 
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	now := micros(t.store.now())
+	for i := range c.GroupTypes { // flags are compiled with the group types
+		project := c.GroupTypes[i].ProjectID
+		if i > 0 && project == c.GroupTypes[i-1].ProjectID {
+			continue
+		}
+		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
+			return err
+		}
+	}
 	return t.insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
 		g := &c.GroupTypes[i]
 		return append(args, g.ProjectID, g.Index, g.Name, now)

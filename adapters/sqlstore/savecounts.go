@@ -58,7 +58,7 @@ var (
 		`ON CONFLICT (project_id, flag_key, value) DO UPDATE SET calls = flag_calls.calls + excluded.calls,
 		first_called_at = CASE WHEN excluded.first_called_at < flag_calls.first_called_at THEN excluded.first_called_at ELSE flag_calls.first_called_at END,
 		last_called_at = CASE WHEN excluded.last_called_at > flag_calls.last_called_at THEN excluded.last_called_at ELSE flag_calls.last_called_at END`)
-	findCalls = lookups(`SELECT value FROM flag_calls WHERE project_id = $1 AND flag_key = $2 AND value`, 2, "")
+	findCalls = finds(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, textKey, 2)
 )
 
 func (t *ledgerTx) saveCalls(c *capture.Changes) error {
@@ -145,7 +145,7 @@ var (
 		`ON CONFLICT (project_id, kind, group_index, name) DO UPDATE SET
 		type = CASE WHEN seen_names.type = '' THEN excluded.type ELSE seen_names.type END,
 		seen_at = CASE WHEN excluded.seen_at > seen_names.seen_at THEN excluded.seen_at ELSE seen_names.seen_at END`)
-	findSeen = lookups(`SELECT name FROM seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3 AND name`, 3, "")
+	findSeen = finds(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, textKey, 3)
 )
 
 func (t *ledgerTx) saveSeen(c *capture.Changes) error {

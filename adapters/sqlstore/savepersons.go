@@ -14,9 +14,9 @@ var (
 	upsertPersons = inserts(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6,
 		`ON CONFLICT (project_id, uuid) DO UPDATE SET created_at = excluded.created_at, is_identified = excluded.is_identified,
 		version = excluded.version, properties = excluded.properties`)
-	findErased   = lookups(`SELECT uuid, version FROM erased_persons WHERE project_id = $1 AND uuid`, 1, "")
+	findErased   = finds(`uuid, version`, `erased_persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
 	deleteErased = `DELETE FROM erased_persons WHERE project_id = $1 AND uuid = $2`
-	findPersons  = lookups(`SELECT uuid, version FROM persons WHERE project_id = $1 AND uuid`, 1, "")
+	findPersons  = finds(`uuid, version`, `persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
 )
 
 func (t *ledgerTx) savePersons(c *capture.Changes) error {

@@ -15,6 +15,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
+	// Changed is told of a project whose definitions or group types this process has
+	// changed, once that is durable. Nil: nobody is told.
+	Changed func(projectID int64)
 	// MaxRemembered bounds, in bytes, what is remembered of people for flags. Zero:
 	// DefaultRemembered.
 	MaxRemembered int
@@ -27,6 +30,7 @@ type Store struct {
 	logger      *slog.Logger
 	now         func() time.Time
 	people      *peopleCache
+	changed     func(projectID int64)
 
 	ledger ledgerState
 	unlock func() error
@@ -53,13 +57,16 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Changed == nil {
+		c.Changed = func(int64) {}
+	}
 	o, err := openURL(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
 		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
-		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered),
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed,
 	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())

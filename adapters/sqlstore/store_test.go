@@ -25,8 +25,9 @@ func TestStore_Contract(t *testing.T) {
 			storetest.Ledger(t, func(t testing.TB) storetest.Backend { return open(t) })
 		})
 	}
-	t.Run("postgres", func(t *testing.T) { readingContract(t, postgresStore) })
 }
+
+func TestStore_ReadingPostgres(t *testing.T) { readingContract(t, postgresStore) }
 
 // eventsFrom makes n events of project 1, numbered from first, with their keys.
 func eventsFrom(first, n int) (keys []capture.EventKey, events []capture.Record) {

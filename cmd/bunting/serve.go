@@ -127,6 +127,7 @@ type server struct {
 	geo      *geoip.DB              // nil without --geoip
 	intake   *capture.Intake
 	decider  *flags.Decider
+	deciding atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	handler  *httpapi.Handler
 	applying sync.Mutex // held while files are brought into the store
 
@@ -166,6 +167,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	if s.decider, err = flags.NewDecider(deciding); err != nil {
 		return err
 	}
+	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
 		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,

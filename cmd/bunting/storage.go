@@ -34,7 +34,7 @@ func (s *server) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("--data: %w; choose a folder that this user may write to", err)
 		}
 	}
-	if s.store, err = sqlstore.Open(ctx, s.config.databaseURL(), sqlstore.Config{Logger: s.log}); err != nil {
+	if s.store, err = sqlstore.Open(ctx, s.config.databaseURL(), sqlstore.Config{Logger: s.log, Changed: s.renew}); err != nil {
 		return err
 	}
 	failed := func(err error) {
@@ -42,6 +42,13 @@ func (s *server) openStore(ctx context.Context) (err error) {
 	}
 	s.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: s.store, OnFailure: failed})
 	return nil
+}
+
+// renew makes a change of definitions visible at once.
+func (s *server) renew(projectID int64) {
+	if d := s.deciding.Load(); d != nil {
+		d.Renew(projectID)
+	}
 }
 
 // openIntake makes what judges events.

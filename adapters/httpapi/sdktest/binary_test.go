@@ -62,7 +62,7 @@ func TestGo_Binary(t *testing.T) {
 // runBinary starts the program and returns where it listens.
 func runBinary(t *testing.T, binary string) string {
 	t.Helper()
-	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", "testdata/project.json")
+	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", "testdata/project.json", "--data", t.TempDir())
 	errors := &tail{}
 	cmd.Stderr = errors
 	stdout, err := cmd.StdoutPipe()

@@ -1,13 +1,21 @@
-// Drives posthog-node for node_test.go: one JSON call a line on standard input,
+// Drives posthog-node for the tests in Go: one JSON call a line on standard input,
 // one JSON answer a line on standard output. Warnings of the SDK go to standard
 // error with everything else it prints.
 import { createInterface } from 'node:readline'
 import { PostHog } from 'posthog-node'
 
-console.log = console.info = console.debug = console.error
-
 const clients = new Map()
 const errors = []
+// What a client took over for sending, and what it complained about.
+const taken = []
+const complaints = []
+
+const stderr = console.error
+console.log = console.info = console.debug = stderr
+console.warn = console.error = (...args) => {
+  complaints.push(args.map(String).join(' '))
+  stderr(...args)
+}
 
 // Snapshots become {key: {value, payload}}; a payload that is absent stays out.
 function plain(snapshot) {
@@ -27,6 +35,9 @@ const calls = {
     }
     const posthog = new PostHog(key, options)
     posthog.on('error', (error) => errors.push(String(error)))
+    for (const type of ['capture', 'identify', 'alias']) {
+      posthog.on(type, ({ uuid, event, distinct_id }) => taken.push({ uuid, event, distinct_id }))
+    }
     clients.set(client, posthog)
   },
   async evaluate({ client, questions }) {
@@ -38,6 +49,19 @@ const calls = {
   },
   call({ client, method, args }) {
     return clients.get(client)[method](...args)
+  },
+  capture({ client, message }) {
+    clients.get(client).capture({ ...message, timestamp: message.timestamp && new Date(message.timestamp) })
+  },
+  exception({ client, distinctId, text }) {
+    clients.get(client).captureException(new Error(text), distinctId)
+  },
+  // enabled tells that the flag was used.
+  async enabled({ client, distinctId, key }) {
+    return (await clients.get(client).evaluateFlags(distinctId)).isEnabled(key)
+  },
+  heard() {
+    return { taken: taken.splice(0), errors: errors.splice(0), complaints: complaints.splice(0) }
   },
   errors() {
     return errors.splice(0)

@@ -1,0 +1,340 @@
+//go:build sdk
+
+package browser_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+)
+
+func TestMain(m *testing.M) { served.Main(m, "../../../..") }
+
+const captureDefinitions = "../testdata/capture.json"
+
+type values = map[string]any
+
+// visit is a page with posthog-js in it, and what it tells.
+type visit struct {
+	URL string
+
+	t      *testing.T
+	server *served.Server
+
+	mu         sync.Mutex
+	sent       []served.Sent
+	steps      map[string]step
+	complaints []string
+	left       bool
+}
+
+type step struct {
+	Step, ID string
+	Flags    values
+}
+
+// newVisit serves walk.html.
+func newVisit(t *testing.T, s *served.Server, script []byte) *visit {
+	v := &visit{t: t, server: s, steps: map[string]step{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /array.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/javascript")
+		_, _ = w.Write(script)
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "walk.html") })
+	mux.HandleFunc("GET /bye", func(http.ResponseWriter, *http.Request) { v.change(func() { v.left = true }) })
+	mux.HandleFunc("GET /kill", func(http.ResponseWriter, *http.Request) { s.Kill() })
+	mux.HandleFunc("GET /stored", func(http.ResponseWriter, *http.Request) { v.stored() })
+	tell(mux, v, "/sent", func(e served.Sent) { v.sent = append(v.sent, e) })
+	tell(mux, v, "/step", func(s step) { v.steps[s.Step] = s })
+	tell(mux, v, "/complaint", func(s string) { v.complaints = append(v.complaints, s) })
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	v.URL = web.URL
+	return v
+}
+
+func tell[T any](mux *http.ServeMux, v *visit, path string, take func(T)) {
+	mux.HandleFunc("POST "+path, func(_ http.ResponseWriter, r *http.Request) {
+		var told T
+		if err := json.NewDecoder(r.Body).Decode(&told); err != nil {
+			v.t.Errorf("%s: %v", path, err)
+		}
+		v.change(func() { take(told) })
+	})
+}
+
+func (v *visit) change(by func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	by()
+}
+
+// captured are the events that posthog-js says it captured, sorted.
+func (v *visit) captured() []served.Sent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return served.Sorted(v.sent)
+}
+
+// complained is what went wrong in the page.
+func (v *visit) complained() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.complaints)
+}
+
+// stored waits for a time until all that was captured is stored.
+func (v *visit) stored() {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if slices.Equal(v.captured(), v.server.SentEvents()) {
+			return
+		}
+	}
+}
+
+// address is the page's, with the campaign that the visitor came by.
+func (v *visit) address(name, host, options string, more url.Values) string {
+	q := url.Values{"utm_source": {"news"}, "visit": {name}, "host": {host}, "key": {served.ProjectKey}, "options": {options}}
+	maps.Copy(q, more)
+	return v.URL + "/?" + q.Encode()
+}
+
+// walkOptions are the client's options of one walk, and what they change.
+type walkOptions struct {
+	name, options string
+	always        bool // everybody has a person
+	plain         bool // bodies are not compressed
+	beacon        bool // what is left at the end goes out as the page goes
+	lost          int  // answers of the server that do not arrive
+}
+
+// §17.6: a visitor from the first page to the last, at first unknown, then
+// identified, then unknown again, with the client's defaults and with options.
+func TestBrowser_Walk(t *testing.T) {
+	script := fetch(t)
+	for _, c := range []walkOptions{
+		{name: "as it comes", options: `{}`, beacon: true},
+		{name: "without compression", options: `{"disable_compression": true}`, plain: true, beacon: true},
+		{name: "persons for all", options: `{"person_profiles": "always"}`, always: true, beacon: true},
+		{name: "persons for all, XHR, one by one", options: `{"person_profiles": "always", "api_transport": "XHR", "request_batching": false}`, always: true},
+		{name: "an answer lost", options: `{}`, beacon: true, lost: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := served.New(t, captureDefinitions)
+			p := served.NewProxy(t, s)
+			p.Lose(c.lost)
+			v := newVisit(t, s, script)
+			more := url.Values{}
+			if !c.beacon {
+				more.Set("patient", "")
+			}
+			address := v.address("walk", p.URL, c.options, more)
+			stop := browse(t, address)
+			defer stop()
+			served.Eventually(t, 40*time.Second, "the end of the visit", func() error {
+				v.mu.Lock()
+				defer v.mu.Unlock()
+				if !v.left || !slices.ContainsFunc(v.sent, func(e served.Sent) bool { return e.Event == "$pageleave" }) {
+					return fmt.Errorf("left: %v, steps %v, sent %v, complaints %q", v.left, v.steps, v.sent, v.complaints)
+				}
+				return nil
+			})
+			v.stored()
+			time.Sleep(200 * time.Millisecond) // for what may come a second time
+			if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
+				t.Errorf("events (-captured +stored)\n%s", diff)
+			}
+			if complaints := v.complained(); len(complaints) > 0 {
+				t.Errorf("the page complained: %q", complaints)
+			}
+			checkTraffic(t, p, &c)
+			v.checkFlags(&c)
+			v.checkEvents(&c)
+			v.checkPeople(address, &c)
+			if n := s.Metric("bunting_capture_duplicates_total"); n != float64(c.lost) { // one event in each
+				t.Errorf("%v events came twice, want %d", n, c.lost)
+			}
+		})
+	}
+}
+
+// served404 are the scripts that posthog-js looks for and does without (§16.2).
+var served404 = regexp.MustCompile(`^/static/(1\.449\.2/)?surveys\.js$`)
+
+// checkTraffic checks what posthog-js asked for: nothing was sent again unless an
+// answer was lost, nothing has to do with session recordings, and bodies are
+// encoded as §15.1 says: compressed, or not and then in a form from the beacon.
+func checkTraffic(t *testing.T, p *served.Proxy, c *walkOptions) {
+	t.Helper()
+	for _, r := range p.Seen() {
+		want := http.StatusOK
+		switch {
+		case served404.MatchString(r.Path):
+			want = http.StatusNotFound
+		case !slices.Contains([]string{"/array/phc_capture/config.js", "/flags/", "/e/", "/i/v0/e/"}, r.Path):
+			t.Errorf("%s %s was asked for", r.Method, r.Path)
+		}
+		if r.Status != want || c.lost == 0 && strings.Contains(r.Query, "retry_count") {
+			t.Errorf("%s %s?%s: %d, want %d", r.Method, r.Path, r.Query, r.Status, want)
+		}
+	}
+	captures := p.Captures()
+	for i, r := range captures {
+		want, form := "text/plain", c.plain && i == len(captures)-1
+		switch {
+		case form:
+			want = "application/x-www-form-urlencoded"
+		case c.plain:
+			want = "application/json"
+		}
+		if got := r.Header.Get("Content-Type"); got != want {
+			t.Errorf("request %d of %d with events has Content-Type %q, want %q", i+1, len(captures), got, want)
+		}
+		gzip := bytes.HasPrefix(r.Body, []byte{0x1f, 0x8b})
+		if gzip == c.plain || r.Header.Get("Content-Encoding") != "" || strings.Contains(r.Query, "compression=base64") != form {
+			t.Errorf("request %d of %d with events: gzip %v, Content-Encoding %q, query %q", i+1, len(captures), gzip, r.Header.Get("Content-Encoding"), r.Query)
+		}
+	}
+}
+
+// checkFlags checks flags that depend on what the server has stored.
+// $initial_browser is no property that posthog-js sends along when it asks.
+func (v *visit) checkFlags(c *walkOptions) {
+	v.t.Helper()
+	before, after := v.steps["anonymous"].Flags, v.steps["identified"].Flags
+	want := values{"for-pro": false, "for-red": false, "for-gold": false, "of-chrome": false}
+	if c.always { // depends on whether the page view is stored by then
+		delete(want, "of-chrome")
+		delete(before, "of-chrome")
+	}
+	if diff := cmp.Diff(want, before); diff != "" {
+		v.t.Errorf("flags at first (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(values{"for-pro": true, "for-red": false, "for-gold": true, "of-chrome": true}, after); diff != "" {
+		v.t.Errorf("flags of user_1 (-want +got)\n%s", diff)
+	}
+}
+
+// checkEvents checks whose each event is. The person's uuid comes from the first
+// anonymous id in any case: it was used before user_1, with a person or
+// without (§10.3).
+func (v *visit) checkEvents(c *walkOptions) {
+	v.t.Helper()
+	type row struct{ Name, DistinctID, PersonID, Mode, Group string }
+	first, second := v.steps["anonymous"].ID, v.steps["reset"].ID
+	mode := "propertyless"
+	if c.always {
+		mode = "full"
+	}
+	anonymous := func(name, id string) row { return row{name, id, served.PersonUUID(id), mode, ""} }
+	known := func(name, group string) row { return row{name, "user_1", served.PersonUUID(first), "full", group} }
+	want := []row{
+		anonymous("$pageview", first), known("$identify", ""),
+		known("$groupidentify", "acme"), known("$set", "acme"), known("x", "acme"), known("$create_alias", "acme"), known("$exception", "acme"),
+		anonymous("after reset", second), anonymous("leaving", second), anonymous("$pageleave", second),
+	}
+	var got []row
+	for _, e := range v.server.Events("") {
+		group, _ := e.Properties["$group_0"].(string)
+		got = append(got, row{e.Event, e.DistinctID, e.PersonID, e.PersonMode, group})
+		profile, told := e.Properties["$process_person_profile"]
+		if told != (e.PersonMode == "propertyless") || told && profile != false { // §9.1
+			v.t.Errorf("%s has $process_person_profile %v", e.Event, profile)
+		}
+	}
+	byName := func(a, b row) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(want, byName)
+	slices.SortFunc(got, byName)
+	if diff := cmp.Diff(want, got); diff != "" {
+		v.t.Errorf("whose events are (-want +got)\n%s", diff)
+	}
+	if got := v.server.EventNamed("$identify").Properties["$anon_distinct_id"]; got != first {
+		v.t.Errorf("$anon_distinct_id is %v, want %s", got, first)
+	}
+}
+
+// checkPeople checks persons and groups.
+func (v *visit) checkPeople(address string, c *walkOptions) {
+	v.t.Helper()
+	first, second := v.steps["anonymous"].ID, v.steps["reset"].ID
+	creator := v.server.EventNamed("$identify")
+	if c.always {
+		creator = v.server.EventNamed("$pageview")
+	}
+	known := served.Person{
+		UUID: served.PersonUUID(first), DistinctIDs: []string{first, "user_1", "user_1_alias"}, IsIdentified: true, CreatedAt: creator.Timestamp,
+		// What the page says, and what §9.5 copies from the events.
+		Properties: values{
+			"email": "ada@example.com", "joined": "2026-01-01", "plan": "pro", "first_plan": "pro", "$creator_event_uuid": creator.UUID,
+			"utm_source": "news", "$initial_utm_source": "news", "$browser": "Chrome", "$initial_browser": "Chrome",
+			"$device_type": "Desktop", "$initial_device_type": "Desktop", "$current_url": address, "$initial_current_url": address,
+			"$pathname": "/", "$initial_pathname": "/", "$initial_referrer": "$direct", "$initial_referring_domain": "$direct",
+		},
+	}
+	want := []served.Person{known}
+	if c.always {
+		seen := v.server.EventNamed("after%20reset")
+		want = append(want, served.Person{
+			UUID: served.PersonUUID(second), DistinctIDs: []string{second}, CreatedAt: seen.Timestamp,
+			Properties: values{"$creator_event_uuid": seen.UUID, "$browser": "Chrome", "$initial_browser": "Chrome", "$current_url": address},
+		})
+	}
+	got := v.server.People("")
+	slices.SortFunc(got, func(a, b served.Person) int { return len(b.DistinctIDs) - len(a.DistinctIDs) })
+	for i := range min(len(want), len(got)) { // there are others that depend on the browser
+		maps.DeleteFunc(got[i].Properties, func(key string, _ any) bool { _, fixed := want[i].Properties[key]; return !fixed })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		v.t.Errorf("persons (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"company"}, v.server.GroupTypes()); diff != "" {
+		v.t.Errorf("group types (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]served.Group{{Key: "acme", Properties: values{"tier": "gold"}}}, v.server.Groups(0)); diff != "" {
+		v.t.Errorf("groups (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]served.Warning{}, v.server.Warnings()); diff != "" {
+		v.t.Errorf("warnings (-want +got)\n%s", diff)
+	}
+}
+
+// §19.4 for posthog-js: the server is killed, events are captured, the server
+// starts again; the client's own retries deliver one copy of each.
+func TestBrowser_Outage(t *testing.T) {
+	s := served.New(t, captureDefinitions)
+	v := newVisit(t, s, fetch(t))
+	stop := browse(t, v.address("outage", s.URL, `{}`, nil))
+	defer stop()
+	served.Eventually(t, 20*time.Second, "the outage", func() error {
+		if got := v.captured(); len(got) < 3 {
+			return fmt.Errorf("captured %v, complaints %q", got, v.complained())
+		}
+		return nil
+	})
+	time.Sleep(time.Second) // for the first attempts
+	s.Start()
+	v.stored()
+	time.Sleep(200 * time.Millisecond) // for what may come a second time
+	if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
+		t.Errorf("events (-captured +stored)\n%s", diff)
+	}
+	if p := s.PersonOf("user_1"); len(p.DistinctIDs) != 2 || p.Properties["plan"] != "pro" {
+		t.Errorf("the person is %+v", p)
+	}
+}

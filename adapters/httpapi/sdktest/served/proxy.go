@@ -1,0 +1,114 @@
+package served
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Proxy stands between an SDK and the server. It changes nothing and writes down
+// what passes, except that it loses answers when it is told to.
+type Proxy struct {
+	URL string
+
+	mu    sync.Mutex
+	seen  []Request
+	loses int
+}
+
+// Request is a request that passed, with the status that the server answered.
+type Request struct {
+	Method, Path, Query string
+	Header              http.Header
+	Body                []byte
+	Status              int
+}
+
+// NewProxy stands before the server until the test ends.
+func NewProxy(t testing.TB, s *Server) *Proxy {
+	t.Helper()
+	target, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	p := &Proxy{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client has gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer := httptest.NewRecorder()
+		forward.ServeHTTP(answer, r)
+		lost := p.note(Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body, answer.Code})
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		if lost {
+			w.Header().Set("Retry-After", "1")
+			w.Header().Del("Content-Length")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	t.Cleanup(web.Close)
+	p.URL = web.URL
+	return p
+}
+
+// Lose hands the next n requests with events to the server and then tells the
+// client 503, as if the answers had been lost on their way.
+func (p *Proxy) Lose(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loses = n
+}
+
+func (p *Proxy) note(r Request) (lost bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = append(p.seen, r)
+	if p.loses > 0 && r.HasEvents() {
+		p.loses--
+		return true
+	}
+	return false
+}
+
+// Seen are the requests that passed so far.
+func (p *Proxy) Seen() []Request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]Request(nil), p.seen...)
+}
+
+// Captures are those that brought events.
+func (p *Proxy) Captures() (out []Request) {
+	for _, r := range p.Seen() {
+		if r.HasEvents() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// HasEvents reports whether the request brings events.
+func (r *Request) HasEvents() bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	switch strings.Trim(r.Path, "/") {
+	case "e", "i/v0/e", "batch", "i/v1/analytics/events", "capture", "track":
+		return true
+	}
+	return false
+}

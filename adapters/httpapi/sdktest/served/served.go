@@ -1,0 +1,199 @@
+// Package served runs the built program for the tests of what SDKs send, and
+// reads back what it stored.
+package served
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Keys of testdata/capture.json.
+const (
+	ProjectKey  = "phc_capture"
+	PersonalKey = "phx_capture"
+)
+
+// Main runs the tests of a package with the program, which is built when the
+// first of them needs it.
+func Main(m *testing.M, root string) {
+	build = sync.OnceValues(func() (string, error) { return compile(root) })
+	code := m.Run()
+	if folder != "" {
+		_ = os.RemoveAll(folder)
+	}
+	os.Exit(code)
+}
+
+var (
+	build  func() (binary string, err error)
+	folder string // of the program
+)
+
+// compile builds the program of the module at root.
+func compile(root string) (binary string, err error) {
+	if folder, err = os.MkdirTemp("", "bunting"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(folder, "bunting")
+	compiler := exec.Command("go", "build", "-o", binary, "./cmd/bunting")
+	compiler.Dir = root
+	if out, err := compiler.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// Server is the program with a data folder of its own, which outlives Kill.
+type Server struct {
+	// URL is where it listens, also after Start.
+	URL string
+
+	t           testing.TB
+	binary      string
+	definitions string
+	data        string
+	cmd         *exec.Cmd
+	log         *lines
+	killed      bool
+}
+
+// New starts the program on a free port and an empty data folder. At the end of
+// the test it must stop cleanly, without a warning or an error in its log.
+func New(t testing.TB, definitions string) *Server {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, binary: binary, definitions: definitions, data: t.TempDir()}
+	s.start("127.0.0.1:0")
+	t.Cleanup(func() {
+		if s.killed {
+			return
+		}
+		_ = s.cmd.Process.Signal(os.Interrupt)
+		if err := s.cmd.Wait(); err != nil {
+			t.Errorf("the program ended with %v", err)
+		}
+		if bad := s.log.complaints(); len(bad) > 0 {
+			t.Errorf("the program complained: %s", bad)
+		}
+		if t.Failed() {
+			t.Logf("the program logged\n%s", s.log)
+		}
+	})
+	return s
+}
+
+var listening = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
+
+func (s *Server) start(listen string) {
+	s.t.Helper()
+	s.cmd = exec.Command(s.binary, "serve", "--listen", listen, "--definitions", s.definitions, "--data", s.data)
+	s.log = &lines{}
+	s.cmd.Stderr = s.log
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.killed = false
+	url := make(chan string, 1)
+	go func() {
+		for text := bufio.NewScanner(stdout); text.Scan(); {
+			if found := listening.FindString(text.Text()); found != "" {
+				select {
+				case url <- found:
+				default: // printed again
+				}
+			}
+		}
+	}()
+	select {
+	case s.URL = <-url:
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("the program does not say where it listens\n%s", s.log)
+	}
+}
+
+// Kill ends the program as a crash would.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // says that it was killed
+	s.killed = true
+}
+
+// Start starts the program again after Kill, on its address and data folder.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.start(strings.TrimPrefix(s.URL, "http://"))
+}
+
+// Freeze stops the program in its tracks: connections are still made and what is
+// sent is received, by the system, but nothing is answered until Thaw.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets the program go on after Freeze.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// lines keeps what is written to it, for the few lines of a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// complaints are the warnings and errors, without those about the definitions,
+// which a test may want.
+func (l *lines) complaints() (found []string) {
+	for line := range strings.Lines(l.String()) {
+		bad := strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")
+		if bad && !strings.Contains(line, "fault in the definitions") {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// Eventually waits for what a program or a page is about to do.
+func Eventually(t testing.TB, within time.Duration, what string, done func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		err := done()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(fmt.Errorf("waited in vain for %s: %w", what, err))
+		}
+	}
+}
