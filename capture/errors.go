@@ -67,8 +67,17 @@ const (
 	Duplicate             DropReason = "duplicate"
 )
 
-// WarningType names a kind of ingestion warning (§4.5). Every DropReason but
-// the quotas and Duplicate is one too.
+// OverQuota reports whether a limit was the reason (§13.4).
+func (r DropReason) OverQuota() bool {
+	switch r {
+	case EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota:
+		return true
+	}
+	return false
+}
+
+// WarningType names a kind of ingestion warning (§4.5). Most of the
+// reasons to drop an event are warnings too.
 type WarningType string
 
 // The warnings about events that are stored all the same.

@@ -150,7 +150,9 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, project *Project, f
 		receipt.Results[n] = reason
 		if reason == None {
 			receipt.Accepted++
-		} else if warns(reason) {
+		} else if reason.OverQuota() {
+			batch.warn(Warning{Type: WarningType(reason), At: now}) // it is about nobody in particular
+		} else if !slices.Contains(quiet, reason) {
 			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, At: now})
 		}
 	}
@@ -158,14 +160,9 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, project *Project, f
 	return receipt, batch, charges
 }
 
-// quiet reasons are counted and keep no warning: quotas, which are told
-// elsewhere, what §3.7 discards silently, and what has left a warning of its
-// own.
-var quiet = []DropReason{
-	EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota, Duplicate, PerformanceEvent, ClientWarning,
-}
-
-func warns(r DropReason) bool { return !slices.Contains(quiet, r) }
+// quiet reasons are counted and keep no warning: what §3.7 discards silently, and
+// what has left a warning of its own.
+var quiet = []DropReason{Duplicate, PerformanceEvent, ClientWarning}
 
 const (
 	// batchWarnings is how many distinct ids one batch may leave warnings for; more

@@ -196,13 +196,9 @@ func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 	return append(out, "}}"...)
 }
 
-var quotaReasons = []capture.DropReason{
-	capture.EventsOverQuota, capture.ExceptionsOverQuota, capture.SurveysOverQuota, capture.LLMEventsOverQuota,
-}
-
 // allOverQuota reports that every event was dropped for a quota (§13.4 item 4).
 func allOverQuota(receipt *capture.Receipt) bool {
-	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !slices.Contains(quotaReasons, r) })
+	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !r.OverQuota() })
 }
 
 // errorV1 is the body of errors of protocol v1 (§6.2).

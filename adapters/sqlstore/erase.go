@@ -52,10 +52,12 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], version); err != nil {
 		return false, err
 	}
+	if err := eraseWarnings(ctx, q, projectID, uuid); err != nil {
+		return false, fmt.Errorf("erasing warnings: %w", err)
+	}
 	const ids = `(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`
 	for _, text := range []string{
 		`DELETE FROM cohort_members WHERE project_id = $1 AND distinct_id IN ` + ids,
-		`DELETE FROM warnings WHERE project_id = $1 AND distinct_id IN ` + ids,
 		`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`,
 		`DELETE FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`,
 		`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`,
@@ -66,6 +68,27 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 	}
 	_, err = q.ExecContext(ctx, `UPDATE counters SET n = n - 1 WHERE project_id = $1 AND name = $2`, projectID, counterPersons)
 	return err == nil, err
+}
+
+// eraseWarnings erases a person's warnings, which hold the beginnings of distinct
+// ids.
+func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
+	var ids []string
+	err := query(ctx, q, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, shorten(id, maxWarningID))
+		return err
+	}, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := q.ExecContext(ctx, `DELETE FROM warnings WHERE project_id = $1 AND distinct_id = $2`, projectID, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then
