@@ -30,11 +30,12 @@ type plan struct {
 	seen         []Seen
 	seenBefore   map[seenGroup]bool
 
-	events   []Record
-	calls    []FlagCalls
-	callAt   map[FlagCall]int
-	warnings []Warning
-	warnedAt map[warned]int
+	events     []Record
+	shownBytes int // copies of persons' properties in events
+	calls      []FlagCalls
+	callAt     map[FlagCall]int
+	warnings   []Warning
+	warnedAt   map[warned]int
 }
 
 // distinctID is a distinct id and what is known of it.

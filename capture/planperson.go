@@ -31,6 +31,8 @@ type profile struct {
 	// recorder's memory has it.
 	text string
 	kept bool
+	// large: events hold no copy of the properties.
+	large bool
 }
 
 // profile is whom the id belongs to, nil for nobody.
@@ -52,6 +54,30 @@ func (i *distinctID) personID(project int64) UUID {
 	return i.own
 }
 
+// An event holds a copy of its person's properties. Lest one body grow to many
+// times its size, there is none of properties that are longer than maxShown, and
+// none any more once the copies of a commit have maxShownAll bytes: {} stands for
+// them.
+const (
+	maxShown    = 64 << 10
+	maxShownAll = 32 << 20
+)
+
+// shown is the copy of a person's properties that an event holds.
+func (p *plan) shown(w *profile) string {
+	if w.text == "" && !w.large {
+		size := w.Properties.size()
+		if w.large = size > maxShown || p.shownBytes > maxShownAll; !w.large {
+			w.text = w.Properties.String()
+			p.shownBytes += size
+		}
+	}
+	if w.large || len(w.text) > maxShown {
+		return "{}"
+	}
+	return w.text
+}
+
 // edit makes the person one that may be changed.
 func (w *profile) edit() {
 	if !w.changed {
@@ -67,7 +93,7 @@ func (w *profile) setProperties(o Object) bool {
 		return false
 	}
 	w.edit()
-	w.Properties, w.text = o, ""
+	w.Properties, w.text, w.large = o, "", false
 	return true
 }
 
@@ -106,10 +132,7 @@ func (p *plan) attribute(e *Event, r *Record) {
 		p.warn(WarnIllegalDistinctID, e, asked.detail())
 		w = p.ordinary(e, id)
 	}
-	if w.text == "" {
-		w.text = w.Properties.String()
-	}
-	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, w.text
+	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, p.shown(w)
 }
 
 // ordinary is for events that merge nothing.

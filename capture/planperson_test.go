@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -250,5 +251,40 @@ func TestCapture_9_2_SamePersonID(t *testing.T) {
 	const want = "246f7a43-5507-564f-b687-793ee3c2dd79" // §17.2
 	if diff := gocmp.Diff([]string{want, want}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// §8.3 within bounds (decision 14): a body of many small changes of a large person
+// does not grow to the number of events times the size of the person.
+func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
+	text := func(n int) string { return quoted(strings.Repeat("x", n)) }
+	run := func(size, events int) (bytes int, p *plan) {
+		p = newPlan(1, nil)
+		person := &Person{UUID: PersonID(1, "u"), Properties: Object{{"text", text(size)}}}
+		var list []Event
+		for i := range events {
+			e := someEvent("e", "u")
+			e.Kind, e.Set = SetProperties, Object{{"n", strconv.Itoa(i)}}
+			list = append(list, e)
+		}
+		for _, id := range p.ids(list, nil) {
+			p.knowPerson(id, Known{Person: person})
+		}
+		for i := range list {
+			p.apply(&list[i])
+		}
+		for _, e := range p.events {
+			bytes += len(e.PersonProperties)
+		}
+		return bytes, p
+	}
+	if got, p := run(maxShown, 3); got != 3*len("{}") {
+		t.Errorf("three events of a person above the limit hold %d bytes of it: %.80s", got, p.events[0].PersonProperties)
+	}
+	if got, _ := run(1000, 3); got < 3000 {
+		t.Errorf("three events of a small person hold %d bytes of it", got)
+	}
+	if got, _ := run(maxShown/2, 5000); got > maxShownAll+2*maxShown+5000*len("{}") {
+		t.Errorf("5,000 events of a person of 32 KiB hold %d bytes of it", got)
 	}
 }

@@ -181,7 +181,8 @@ type Record struct {
 	Timestamp     time.Time
 	CreatedAt     time.Time
 	// PersonID, PersonCreatedAt and PersonProperties, a JSON object, are the person
-	// as it was after this event.
+	// as it was after this event; where there is no copy, because they are longer
+	// than 64 KiB or the commit is very large, {} stands for it.
 	PersonID         UUID
 	PersonCreatedAt  time.Time
 	PersonProperties string
