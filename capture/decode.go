@@ -15,6 +15,9 @@ const (
 	maxDecoded = 64 << 20
 	// itemSize and memberSize are about what an Item and a Member take, in bytes.
 	itemSize, memberSize = 256, 32
+	// firstReserve is how much of it is reserved at the beginning, mostReserve how
+	// much at a time later.
+	firstReserve, mostReserve = 16 << 10, 4 << 20
 )
 
 // DecodeOptions are what a request says beside its body.
@@ -25,6 +28,9 @@ type DecodeOptions struct {
 	// SentAt is the query's send time, see [QuerySentAt]; zero when there is none.
 	// That of a batch wins over it.
 	SentAt time.Time
+	// Reserve is asked before the items of the body take n more bytes of memory. Its
+	// error ends the decoding and is returned. Nil: nobody is asked.
+	Reserve func(n int64) error
 }
 
 // Decode reads the JSON text of a request: a list of events, a batch, or one
@@ -36,7 +42,7 @@ type DecodeOptions struct {
 // of no known shape; that hold no event, or nothing but items that are no
 // objects; or whose items take more than 64 MiB in memory.
 func Decode(body string, o DecodeOptions) (*Submission, error) {
-	d := decoder{sub: &Submission{SentAt: o.SentAt}}
+	d := decoder{sub: &Submission{SentAt: o.SentAt}, reserve: o.Reserve}
 	if err := d.open(body); err != nil {
 		return nil, err
 	}
@@ -68,6 +74,9 @@ type decoder struct {
 	spare []Member
 	// taken is what the items take so far, see maxDecoded.
 	taken int
+	// reserved of it has been asked for.
+	reserve  func(n int64) error
+	reserved int
 	// objects counts the items that are objects.
 	objects int
 	// outer: the batch's own token has been read, so that those of its items do not
@@ -241,11 +250,23 @@ func (d *decoder) newItem(start int) *Item {
 // account adds an item with its members to what is taken.
 func (d *decoder) account(members int) bool {
 	if d.taken += itemSize + members*memberSize; d.taken <= maxDecoded {
-		return true
+		return d.taken <= d.reserved || d.ask()
 	}
 	d.refusal = &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: fmt.Sprintf(
 		"maximum event size exceeded: the request holds more than can be taken in at once, send the events after number %d apart", len(d.sub.Items)-1)}
 	return false
+}
+
+// ask reserves memory for what has been taken, and some for what comes.
+func (d *decoder) ask() bool {
+	n := max(d.taken-d.reserved+min(d.taken, mostReserve), firstReserve)
+	if d.reserve != nil {
+		if d.refusal = d.reserve(int64(n)); d.refusal != nil {
+			return false
+		}
+	}
+	d.reserved += n
+	return true
 }
 
 // member reads one member of an event.

@@ -122,7 +122,7 @@ func FuzzDecodeV1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, sdkInfo, attempt string) {
 		h := cases[0].Headers.headers()
 		h.SdkInfo, h.Attempt = sdkInfo, attempt
-		s, err := DecodeV1(body, h)
+		s, err := DecodeV1(body, h, nil)
 		if err != nil {
 			if e := refusedV1(t, err); e.Status < 400 || e.Status > 499 || e.Tag == "" || !utf8.ValidString(e.Description) {
 				t.Errorf("%+v is no proper error", e)

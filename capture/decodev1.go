@@ -85,13 +85,14 @@ func (h V1Headers) lib() []Member {
 // DecodeV1 reads the JSON text of a request of protocol v1 (§6). The token is in
 // its header, so that it is for the caller to set Submission.Tokens. Faults of
 // single events stand in their Fault; every item has a UUID, each a different
-// one. The error is a *V1Error.
-func DecodeV1(body string, h V1Headers) (*Submission, error) {
+// one. The error is a *V1Error, or that of reserve, for which see DecodeOptions;
+// it may be nil.
+func DecodeV1(body string, h V1Headers, reserve func(n int64) error) (*Submission, error) {
 	sentAt, err := h.Check()
 	if err != nil {
 		return nil, err
 	}
-	d := v1Decoder{decoder: decoder{sub: &Submission{V1: true, SentAt: sentAt}}, lib: h.lib()}
+	d := v1Decoder{decoder: decoder{sub: &Submission{V1: true, SentAt: sentAt}, reserve: reserve}, lib: h.lib()}
 	if err := d.read(body); err != nil {
 		return nil, asV1(err)
 	}

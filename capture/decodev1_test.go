@@ -34,7 +34,7 @@ func v1Cases(t testing.TB) []bodyCase {
 func TestCapture_6_Bodies(t *testing.T) {
 	for _, c := range v1Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			s, err := DecodeV1(c.body(), c.Headers.headers())
+			s, err := DecodeV1(c.body(), c.Headers.headers(), nil)
 			if diff := cmp.Diff(c.Error, refusedV1(t, err)); diff != "" {
 				t.Fatalf("error (-want +got)\n%s", diff)
 			}
@@ -76,7 +76,7 @@ func TestCapture_6_2_TooMany(t *testing.T) {
 		b.WriteString(`{"uuid":"` + (UUID{1, 2: byte(i >> 16), 3: byte(i >> 8), 4: byte(i)}).String() + `","properties":{` + members + `"z":1}},`)
 	}
 	b.WriteString(`{"uuid":"00000000-0000-0000-0000-000000000002"}]}`)
-	_, err := DecodeV1(b.String(), c.Headers.headers())
+	_, err := DecodeV1(b.String(), c.Headers.headers(), nil)
 	if e := refusedV1(t, err); e == nil || e.Status != 413 || e.Tag != "payload_too_large" {
 		t.Errorf("%+v, want 413 payload_too_large", e)
 	}

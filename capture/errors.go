@@ -5,6 +5,9 @@ import "errors"
 var (
 	// ErrUnknownKey is for tokens that belong to no project.
 	ErrUnknownKey = errors.New("capture: unknown project key")
+	// ErrIndexing says that stored events could not be indexed yet, so that reading
+	// them back takes longer.
+	ErrIndexing = errors.New("capture: events are stored but not indexed")
 	// ErrUnavailable says that events cannot be stored now; nothing was accepted.
 	ErrUnavailable = errors.New("capture: events cannot be stored at the moment")
 )

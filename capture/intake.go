@@ -13,6 +13,11 @@ import (
 // MaxEvent is the longest JSON text of one event, in bytes (§4.6).
 const MaxEvent = 1_000_000
 
+// PieceEvents is how many events of a submission are recorded at a time. A larger
+// submission is recorded piece by piece, in order; when one of them fails its
+// sender is told to send all again, and those with a uuid are not stored twice.
+const PieceEvents = 2000
+
 // IntakeConfig says what an Intake stands on. Keys and Into are required.
 type IntakeConfig struct {
 	Keys Keys
@@ -75,18 +80,32 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 	if err := checkItems(s); err != nil {
 		return Receipt{}, err
 	}
-	receipt, batch, charges := i.prepare(ctx, s, &project, from, now)
-	if len(batch.Events)+len(batch.Warnings) > 0 {
-		if err := i.config.Into.Append(ctx, batch); err != nil {
-			charges.refund()
-			return Receipt{}, unavailable(err)
-		}
-		for _, seen := range batch.Seen {
-			i.seen.mark(seen)
+	receipt := Receipt{Results: make([]DropReason, len(s.Items))}
+	for first := 0; first < len(s.Items); first += PieceEvents {
+		last := min(first+PieceEvents, len(s.Items))
+		err := i.record(ctx, s, first, last, &receipt, &project, from, now)
+		if err != nil {
+			return Receipt{}, err
 		}
 	}
 	i.stats.count(&receipt)
 	return receipt, nil
+}
+
+// record has one piece of a submission recorded.
+func (i *Intake) record(ctx context.Context, s *Submission, first, last int, receipt *Receipt, project *Project, from Origin, now time.Time) error {
+	batch, charges := i.prepare(ctx, s, first, last, receipt, project, from, now)
+	if len(batch.Events)+len(batch.Warnings) == 0 {
+		return nil
+	}
+	if err := i.config.Into.Append(ctx, batch); err != nil {
+		charges.refund()
+		return unavailable(err)
+	}
+	for _, seen := range batch.Seen {
+		i.seen.mark(seen)
+	}
+	return nil
 }
 
 // now is when a request came in, in the precision that is stored.
@@ -114,21 +133,20 @@ func checkItems(s *Submission) error {
 	return nil
 }
 
-// prepare makes events of the items of a submission.
-func (i *Intake) prepare(ctx context.Context, s *Submission, project *Project, from Origin, now time.Time) (Receipt, *Batch, *charges) {
-	batch := &Batch{ProjectID: project.ID, Events: make([]Event, 0, len(s.Items))}
-	receipt := Receipt{Results: make([]DropReason, len(s.Items))}
+// prepare makes events of a piece of the items of a submission.
+func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, receipt *Receipt, project *Project, from Origin, now time.Time) (*Batch, *charges) {
+	batch := &Batch{ProjectID: project.ID, Events: make([]Event, 0, last-first)}
 	charges := &charges{meters: i.meters, project: project, at: now}
 	p := preparer{
 		project: project, ip: from.IP, now: now, sentAt: s.SentAt, historical: s.Historical, v1: s.V1,
 		locator: i.config.Locator, random: random, seen: i.seen,
 	}
 	size := 0
-	for n := range s.Items {
-		size += s.Items[n].Size
+	for n := first; n < last; n++ {
+		size += min(s.Items[n].Size, MaxEvent)
 	}
-	p.buf = make([]byte, 0, size+size/8+64*len(s.Items)) // about what will be stored
-	for n := range s.Items {
+	p.buf = make([]byte, 0, size+size/8+64*(last-first)) // about what will be stored
+	for n := first; n < last; n++ {
 		it := &s.Items[n]
 		reason := it.Fault
 		if reason == None && it.Size > MaxEvent {
@@ -157,7 +175,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, project *Project, f
 		}
 	}
 	batch.Usage = charges.usage()
-	return receipt, batch, charges
+	return batch, charges
 }
 
 // quiet reasons are counted and keep no warning: what §3.7 discards silently, and

@@ -27,9 +27,10 @@ type projects struct {
 }
 
 type knownProject struct {
-	mu      sync.Mutex // held while somebody looks it up again
-	project Project
-	at      time.Time
+	mu       sync.Mutex
+	project  Project
+	at       time.Time
+	renewing bool // somebody looks it up again
 }
 
 func newProjects(keys Keys) *projects {
@@ -58,11 +59,16 @@ func recent(at, now time.Time) bool {
 
 func (p *projects) renew(ctx context.Context, token string, k *knownProject, now time.Time) (Project, error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if recent(k.at, now) {
-		return k.project, nil
+	old, fresh := k.project, recent(k.at, now) || k.renewing
+	k.renewing = k.renewing || !fresh
+	k.mu.Unlock()
+	if fresh { // or somebody is looking it up: what was known does for the others
+		return old, nil
 	}
 	project, err := p.keys.Project(ctx, token)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.renewing = false
 	switch {
 	case errors.Is(err, ErrUnknownKey):
 		p.known.Remove(token)

@@ -233,7 +233,7 @@ var ready = func() chan struct{} {
 func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	more, err := i.Index(context.Background(), idle)
 	if err != nil {
-		r.config.OnFailure(fmt.Errorf("indexing events: %w", err))
+		r.config.OnFailure(fmt.Errorf("%w: %w", ErrIndexing, err))
 		return false // the next commit tries again
 	}
 	return more

@@ -157,18 +157,19 @@ func (l *lease) release() { l.give(l.held) }
 
 func (l *lease) tooLarge() error { return payloadTooLarge(l.budget.total) }
 
-// What an event and one of its members take when they are decoded, in bytes.
-const itemMemory, memberMemory = 256, 32
+// eventMemory is about what an event takes on its way into the store beside its
+// text, in bytes.
+const eventMemory = 600
 
-// takeItems reserves the memory that the events of a body have taken beside its
-// text: bodies of many small members take more than they have bytes.
-func (l *lease) takeItems(s *capture.Submission) error {
-	n := itemMemory * len(s.Items)
-	for i := range s.Items {
-		it := &s.Items[i]
-		n += memberMemory * (len(it.Properties) + len(it.Set) + len(it.SetOnce))
+// takeRecording reserves what the events of a body take while they are stored,
+// beside the body and its items: the texts that are stored, and the events
+// themselves, a piece of the submission at a time.
+func (l *lease) takeRecording(text, items int) error {
+	n := int64(text) + int64(text)/8 + eventMemory*int64(items)
+	if items > capture.PieceEvents {
+		n = n / int64(items) * capture.PieceEvents
 	}
-	return l.take(int64(n))
+	return l.take(n)
 }
 
 // grow moves buf into a new buffer of size bytes, of less where the budget has

@@ -87,12 +87,12 @@ func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capt
 	if err != nil {
 		return err
 	}
-	o.SentAt = capture.QuerySentAt(q.sentAt)
+	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.take
 	submission, err := capture.Decode(text, o)
 	if err != nil {
 		return err
 	}
-	if err := l.takeItems(submission); err != nil {
+	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	if _, err := s.Intake.Accept(r.Context(), submission, from); err != nil {

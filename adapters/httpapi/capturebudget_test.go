@@ -75,7 +75,7 @@ func TestCapture_18_1_Bombs(t *testing.T) {
 // what is under way is not hurt, and one body that is larger than all of it is
 // told so (decision 14).
 func TestCapture_Decision14_Budget(t *testing.T) {
-	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 400 << 10 })
+	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 700 << 10 })
 	s := httptest.NewServer(h)
 	defer s.Close()
 	post := func(blanks int) (*http.Response, error) {
@@ -92,14 +92,14 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 		}
 		return res, err
 	}
-	if res, err := post(500 << 10); err != nil || res.StatusCode != 413 {
+	if res, err := post(1000 << 10); err != nil || res.StatusCode != 413 {
 		t.Fatal(res, err)
 	}
 	into.block = make(chan struct{})
 	release := sync.OnceFunc(func() { close(into.block) })
 	defer release()
 	var slow sync.WaitGroup
-	for i := range 3 { // these hold 100 KB each until the store has them
+	for i := range 3 { // these hold 230 KB each until the store has them: the body, what is stored, the items
 		slow.Go(func() {
 			if res, err := post(100 << 10); err != nil || res.StatusCode != 200 {
 				t.Error(res, err)

@@ -49,12 +49,12 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 	if err != nil {
 		return err
 	}
-	submission, err := capture.DecodeV1(asText(text), q.headers)
+	submission, err := capture.DecodeV1(asText(text), q.headers, l.take)
 	if err != nil {
 		return err
 	}
 	submission.Tokens = []string{q.token}
-	if err := l.takeItems(submission); err != nil {
+	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	receipt, err := s.Intake.Accept(r.Context(), submission, from)

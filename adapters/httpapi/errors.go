@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -96,6 +97,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
+		if errors.Is(err, capture.ErrUnavailable) { // who records events says so
+			level = slog.LevelDebug
+		}
 		if errors.Is(r.Context().Err(), context.Canceled) { // the caller has gone: the fault is not ours
 			level = slog.LevelDebug
 		}

@@ -35,6 +35,8 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 		return together(anonymous, person), nil
 	}
 	var out map[string]string
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
 		return err

@@ -14,6 +14,8 @@ import (
 
 // ProjectByKey implements flags.Source.
 func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	p := flags.Project{APIKey: strings.Clone(apiKey)}
 	var paused string
 	var quotas sql.NullString
@@ -89,6 +91,8 @@ func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definit
 
 // definitionsJSON is the definitions as flags reads them.
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*lookupTime) // there may be many
+	defer cancel()
 	rows, err := s.read.QueryContext(ctx, definitionRows, projectID)
 	if err != nil {
 		return nil, err

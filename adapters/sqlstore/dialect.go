@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -213,6 +214,9 @@ func openPostgres(_ context.Context, address string) (opened, error) {
 	c.RuntimeParams["jit"] = "off"
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "bunting"
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 5 * time.Second
 	}
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(postgresConns)

@@ -59,6 +59,8 @@ func maskKey(key string) string {
 // none. The project of a secret key that has left is no longer opened, and a key
 // that opens nothing any more is unknown.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	var k KeyRecord
 	var scopes, projects string
 	err := s.read.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, hashKey(key)).
@@ -147,6 +149,8 @@ func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Proje
 }
 
 func (s *Store) captureProject(ctx context.Context, text string, arg any) (capture.Project, error) {
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	var p capture.Project
 	var paused string
 	var quotas sql.NullString

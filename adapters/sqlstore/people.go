@@ -82,6 +82,8 @@ func (s *Store) known(ctx context.Context, projectID int64, distinctID string, w
 		return k, nil
 	}
 	before := s.people.clock.Load()
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	k, err := readPerson(ctx, s.read, projectID, id, want)
 	if err != nil {
 		return nil, err
@@ -291,6 +293,8 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 		return out, nil
 	}
 	before := s.people.clock.Load()
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	found, err := readGroups(ctx, s.read, projectID, missing)
 	if err != nil {
 		return nil, err
@@ -358,6 +362,8 @@ func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) 
 		return names, nil
 	}
 	before := s.people.clock.Load()
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	names, err := readGroupTypes(ctx, s.read, projectID)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,14 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// lookupTime is how long a request waits for the database to look something up.
+// A database that hangs, as behind a broken network, must not make flags hang.
+const lookupTime = 2 * time.Second
+
+func soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, lookupTime)
+}
+
 // Open opens a database and brings its schema up to date. url is one of
 //
 //	sqlite:PATH                     a file, made when it is not there

@@ -15,6 +15,8 @@ const flagsResource = "feature_flags"
 
 // Spend implements flags.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, n int64) (total int64, err error) {
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
 			ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
@@ -33,6 +35,8 @@ func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, 
 
 // Used implements capture.UsageReader.
 func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (int64, error) {
+	ctx, cancel := soon(ctx)
+	defer cancel()
 	n, err := usedIn(ctx, s.read, organizationID, string(r), at)
 	if err != nil {
 		return 0, fmt.Errorf("reading what was counted: %w", s.dialect.explain(err))

@@ -39,7 +39,7 @@ type generator struct {
 func newGenerator(seed uint64, version int) *generator {
 	return &generator{
 		rng: rand.New(rand.NewPCG(seed, 0)), version: version, clock: time.Now().Add(-time.Hour).UTC(),
-		seed: strconv.FormatUint(seed, 36), small: false,
+		seed: strconv.FormatUint(seed, 36),
 	}
 }
 

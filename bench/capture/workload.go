@@ -80,7 +80,7 @@ func (p *packer) single(g *generator) request {
 }
 
 // persons are batches that make the known persons, and n more with $set whose
-// ids are stored(0) to stored(n-1).
+// ids are storedID(0) to storedID(n-1).
 func persons(n int) ([]request, error) {
 	g, p := newGenerator(1, 7), packer{}
 	var out []request
@@ -94,13 +94,13 @@ func persons(n int) ([]request, error) {
 	return out, nil
 }
 
-// stored is the distinct id of one of the persons that are made beside the
+// storedID is the distinct id of one of the persons that are made beside the
 // known ones.
-func stored(n int) string { return known(knownPersons + n) }
+func storedID(n int) string { return known(knownPersons + n) }
 
 // prepare makes n requests on all cores. The generators of the cores have
 // clocks that go together: requests are in the order of time.
-func prepare(n int, options func(*generator), make1 func(*packer, *generator) (request, error)) ([]request, error) {
+func prepare(n int, options func(*generator), one func(*packer, *generator) (request, error)) ([]request, error) {
 	out := make([]request, n)
 	cores := runtime.GOMAXPROCS(0)
 	errs := make([]error, cores)
@@ -111,7 +111,7 @@ func prepare(n int, options func(*generator), make1 func(*packer, *generator) (r
 			g, p := newGenerator(seeds+uint64(core), 7), packer{}
 			options(g)
 			for i := core; i < n && errs[core] == nil; i += cores {
-				out[i], errs[core] = make1(&p, g)
+				out[i], errs[core] = one(&p, g)
 			}
 		})
 	}

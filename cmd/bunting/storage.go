@@ -37,11 +37,27 @@ func (s *server) openStore(ctx context.Context) (err error) {
 	if s.store, err = sqlstore.Open(ctx, s.config.databaseURL(), sqlstore.Config{Logger: s.log, Changed: s.renew}); err != nil {
 		return err
 	}
-	failed := func(err error) {
-		s.log.Error("events could not be stored; their senders were told to try again", "error", err)
-	}
-	s.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: s.store, OnFailure: failed})
+	s.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: s.store, OnFailure: s.storeFailed()})
 	return nil
+}
+
+// storeFailed logs what the recorder meets, at most once a second: a store that
+// fails does so for every request. The function is for one goroutine.
+func (s *server) storeFailed() func(error) {
+	var said time.Time
+	unsaid := 0
+	return func(err error) {
+		if time.Since(said) < time.Second {
+			unsaid++
+			return
+		}
+		message := "events could not be stored; their senders were told to try again"
+		if errors.Is(err, capture.ErrIndexing) {
+			message = "stored events could not be indexed; it will be tried again"
+		}
+		s.log.Error(message, "error", err, "unsaid", unsaid)
+		said, unsaid = time.Now(), 0
+	}
 }
 
 // renew makes a change of definitions visible at once.

@@ -2,9 +2,7 @@
 
 package faulttest
 
-import (
-	"sync"
-)
+import "sync"
 
 // eventKey is what makes two events the same one (§13.3).
 type eventKey struct {
@@ -19,7 +17,6 @@ type batch struct {
 
 	mu       sync.Mutex
 	answered bool
-	checked  bool // by a ledger check, as answered
 }
 
 func (b *batch) isAnswered() bool {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,8 +26,15 @@ type generator struct {
 	batchSize, padding int
 }
 
-func newGenerator(n uint64) *generator {
-	return &generator{rand: rand.New(rand.NewPCG(*seed, n)), name: fmt.Sprint("g", n), padding: 600}
+// random is what chance is made of. What comes when is never twice the same, so
+// that a seed would repeat nothing.
+func random() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
+// generators counts them, so that no two make the same ids.
+var generators atomic.Uint64
+
+func newGenerator() *generator {
+	return &generator{rand: random(), name: fmt.Sprint("g", generators.Add(1)), padding: 600}
 }
 
 type object = map[string]any

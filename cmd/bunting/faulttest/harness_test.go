@@ -24,13 +24,10 @@ import (
 	"time"
 )
 
-var (
-	kills = flag.Int("kills", 200, "how often TestKill ends the server on SQLite")
-	seed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "what all random choices come from")
-)
+var kills = flag.Int("kills", 200, "how often TestKill_SQLite ends the server")
 
-// binary is the server that is tested.
-var binary string
+// bunting is the binary that is tested.
+var bunting string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -41,8 +38,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		binary = filepath.Join(dir, "bunting")
-		if out, err := exec.Command("go", "build", "-o", binary, "..").CombinedOutput(); err != nil {
+		bunting = filepath.Join(dir, "bunting")
+		if out, err := exec.Command("go", "build", "-o", bunting, "..").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "the server does not build: %v\n%s", err, out)
 			return 1
 		}
@@ -78,7 +75,7 @@ func onSQLite(dir string) []string { return []string{"--data", dir} }
 // it, empty for none.
 func launch(t testing.TB, with []string, args ...string) (*server, <-chan string) {
 	t.Helper()
-	words := append(append(with[:len(with):len(with)], binary, "serve", "--definitions", definitions, "--listen", "127.0.0.1:0"), args...)
+	words := append(append(with[:len(with):len(with)], bunting, "serve", "--definitions", definitions, "--listen", "127.0.0.1:0"), args...)
 	s := &server{cmd: exec.Command(words[0], words[1:]...), log: &lockedBuffer{}, ended: make(chan struct{})}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 60 * time.Second}
 	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=single")

@@ -3,9 +3,11 @@
 package faulttest
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -42,8 +44,8 @@ const clientTimeout = 60 * time.Second
 
 func newLoad(clients int) *load {
 	l := &load{book: &book{}}
-	for i := range clients {
-		l.clients = append(l.clients, &client{load: l, generator: newGenerator(uint64(i)), http: newHTTPClient()})
+	for range clients {
+		l.clients = append(l.clients, &client{load: l, generator: newGenerator(), http: newHTTPClient()})
 	}
 	return l
 }
@@ -145,6 +147,21 @@ func (l *load) post(client *http.Client, url string, b *batch) bool {
 		return false
 	}
 	return l.judge(response, body, b)
+}
+
+// answer reads the answer to a batch from a bare connection.
+func (l *load) answer(conn net.Conn, b *batch) error {
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	l.judge(response, body, b)
+	return nil
 }
 
 // judge notes an answer: 200, or 503 with Retry-After (§13.6), nothing else.

@@ -62,9 +62,9 @@ type storedPerson struct {
 
 // attribution is whose an event is.
 type attribution struct {
-	PersonUUID, Mode string
-	CreatedAt        time.Time
-	Properties       map[string]any
+	UUID, Mode string
+	CreatedAt  time.Time
+	Properties map[string]any
 }
 
 func newModel(project int64, types []string) *model {
@@ -93,7 +93,7 @@ func (m *model) apply(e *storedEvent) (attribution, error) {
 	}
 	m.groupTypes(props)
 	p := m.person(e, props)
-	return attribution{p.UUID, "full", p.CreatedAt, maps.Clone(p.Properties)}, nil
+	return attribution{p.UUID, "full", p.CreatedAt, p.Properties}, nil
 }
 
 // attributePersonless is §9.1: a person who is there gets what is more than a
@@ -248,7 +248,9 @@ func (m *model) persons() map[string]*modelPerson {
 }
 
 // legal is §10.4, for the ids that the load has.
-func legal(id string) bool { return id != "undefined" && !strings.EqualFold(id, "anonymous") && id != "0" }
+func legal(id string) bool {
+	return id != "undefined" && !strings.EqualFold(id, "anonymous") && id != "0"
+}
 
 func objectOf(v any) map[string]any {
 	o, _ := v.(map[string]any)

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	batchConnections = 8
+	// mostRate is what bodies are prepared for, in events a second: a server that is
+	// faster has its load end early.
+	mostRate = 150_000
+	// part is the share of the full rate at which acknowledgements are timed.
+	part = 0.8
+)
+
+// The demands on the intake.
+const (
+	leastOfBare  = 0.5
+	leastRate    = 30_000
+	longestP99   = 50 * time.Millisecond
+	mostIdle     = 40 << 20
+	mostResident = 256 << 20
+)
+
+// measureBatches measures batches of 100.
+func (b *bench) measureBatches() error {
+	b.table.section("batches of %d events, gzip, %d connections", batchSize, batchConnections)
+	before, err := persons(0)
+	if err != nil {
+		return err
+	}
+	for _, version := range []int{7, 4} {
+		rounds := b.config.rounds
+		if version == 4 {
+			rounds = 1
+		}
+		b.say("preparing batches with uuids of version %d", version)
+		requests, err := batches(b.count(batchSize), func(g *generator) { g.version = version })
+		if err != nil {
+			return err
+		}
+		l := load{connections: batchConnections, requests: requests, until: b.config.time, check: took}
+		ours, bare, err := b.compare(fmt.Sprintf("batches v%d", version), rounds, before, l, bareGroup)
+		if err != nil {
+			return err
+		}
+		b.batchRows(version, ours, bare)
+		if version != 7 {
+			continue
+		}
+		rate := ours.rate()
+		l.perSecond = part * rate / batchSize
+		m, err := b.measure("batches v7 at 80 %", b.sqlite, before, l)
+		if err != nil {
+			return err
+		}
+		b.table.figure(fmt.Sprintf("v7 acknowledgement at %.0f events/s, offered %.0f: p50", m.rate(), part*rate), millis(m.quantile(0.5)))
+		b.table.figure("v7 same: p99", millis(m.quantile(0.99)))
+		b.table.judge("≤ 50 ms", m.quantile(0.99) <= longestP99)
+		b.table.figure("v7 same: max", millis(m.quantile(1)))
+	}
+	return nil
+}
+
+// count is how many requests of so many events the time may take.
+func (b *bench) count(events int) int { return int(mostRate*b.config.time.Seconds()) / events }
+
+// sqlite is our server on a folder of its own.
+func (b *bench) sqlite() (*process, string, error) { return b.ours("") }
+
+// compare sends the same load to ours and to a bare server, in turn.
+func (b *bench) compare(what string, rounds int, before []request, l load, mode string) (ours, bare *measured, err error) {
+	var us, them []*measured
+	for range rounds {
+		m, err := b.measure(what+", ours", b.sqlite, before, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		us = append(us, m)
+		if m, err = b.measure(what+", bare "+mode, func() (*process, string, error) { return b.bare(mode) }, before, l); err != nil {
+			return nil, nil, err
+		}
+		them = append(them, m)
+	}
+	return middle(us), middle(them), nil
+}
+
+func (b *bench) batchRows(version int, ours, bare *measured) {
+	v, t := fmt.Sprintf("v%d ", version), b.table
+	t.beside(v+"events", ours.rate(), bare.rate(), perSecond)
+	if version == 7 {
+		t.judge("≥ 0.50", ours.rate() >= leastOfBare*bare.rate())
+		t.figure(v+"events, least", perSecond(ours.rate()))
+		t.judge("≥ 30000/s", ours.rate() >= leastRate)
+	}
+	t.beside(v+"CPU of the server an event", each(ours.cpu, ours.events), each(bare.cpu, bare.events), micros)
+	for _, q := range []struct {
+		name string
+		at   float64
+	}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
+		t.beside(v+"acknowledgement at full load "+q.name, ms(ours, q.at), ms(bare, q.at), func(v float64) string { return fmt.Sprintf("%.2f ms", v) })
+	}
+	if version == 7 {
+		t.beside("resident idle", float64(ours.idle), float64(bare.idle), mega)
+		t.judge("≤ 40 MB", ours.idle <= mostIdle)
+	}
+	t.beside(v+"resident at the end of the load", float64(ours.now), float64(bare.now), mega)
+	t.beside(v+"resident at most", float64(ours.most), float64(bare.most), mega)
+	t.judge("≤ 256 MB", ours.most <= mostResident)
+}
+
+func ms(m *measured, q float64) float64 { return float64(m.quantile(q)) / float64(time.Millisecond) }

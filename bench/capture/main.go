@@ -1,0 +1,119 @@
+// Command capture measures the intake of events: our server, built from the
+// module around this one, beside bare handlers, each a process of its own, in
+// one run on one machine. It prints one table.
+//
+// Usage: go run ./capture [-only batches,singles,postgres,flags] [-time d]
+// [-rounds n] [-big n] [-soak d] [-strict] [-dir folder]
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// config is what flags say.
+type config struct {
+	time   time.Duration // of one load
+	rounds int           // ours and others in turn; the table shows medians
+	big    int
+	soak   time.Duration
+	only   string
+	dir    string
+	module string
+	strict bool
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == bareCommand {
+		if err := serveBare(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bare:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	var c config
+	flag.DurationVar(&c.time, "time", 10*time.Second, "time of one load")
+	flag.IntVar(&c.rounds, "rounds", 3, "rounds, ours and others in turn; the table shows medians")
+	flag.StringVar(&c.only, "only", "batches,singles,postgres,flags", "what to measure; none for nothing of these")
+	flag.IntVar(&c.big, "big", 0, "fill one SQLite file with so many events, such as 10000000, and read pages of it")
+	flag.DurationVar(&c.soak, "soak", 0, "send random distinct ids for so long, such as 1h, and watch the memory")
+	flag.StringVar(&c.dir, "dir", "", "folder on the disk to measure, the system's temporary one when empty")
+	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
+	flag.BoolVar(&c.strict, "strict", false, "exit 1 when a demand is not met")
+	flag.Parse()
+	met, err := measureAll(&c)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		os.Exit(1)
+	}
+	if c.strict && !met {
+		os.Exit(1)
+	}
+}
+
+// measureAll measures what is wanted and prints the table, of what there is
+// even when something goes wrong. met: every demand is.
+func measureAll(c *config) (met bool, err error) {
+	if c.rounds < 1 || c.time < time.Second || flag.NArg() > 0 {
+		return false, errors.New("want one round and one second at least, and nothing but flags")
+	}
+	dir, err := os.MkdirTemp(c.dir, "bunting-bench-")
+	if err != nil {
+		return false, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return false, err
+	}
+	b := &bench{dir: dir, config: c, table: &table{}}
+	b.atEnd(func() { _ = os.RemoveAll(dir) })
+	defer b.end()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		b.end()
+		os.Exit(130)
+	}()
+	parts := map[string]func() error{
+		"batches": b.measureBatches, "singles": b.measureSingles, "postgres": b.measurePostgres, "flags": b.measureFlags,
+		"none": func() error { return nil },
+	}
+	wanted := strings.Split(c.only, ",")
+	for _, name := range wanted {
+		if parts[name] == nil {
+			return false, fmt.Errorf("-only %s: there are batches, singles, postgres, flags and none", name)
+		}
+	}
+	b.say("building the server")
+	if err := b.build(); err != nil {
+		return false, err
+	}
+	defer func() {
+		fmt.Printf("%s, %d cores, %s\n", runtime.Version(), runtime.NumCPU(), runtime.GOARCH)
+		b.table.print(os.Stdout)
+	}()
+	for _, name := range wanted {
+		if err := parts[name](); err != nil {
+			return false, err
+		}
+	}
+	if c.big > 0 {
+		if err := b.measureBig(c.big); err != nil {
+			return false, err
+		}
+	}
+	if c.soak > 0 {
+		if err := b.measureSoak(c.soak); err != nil {
+			return false, err
+		}
+	}
+	return !b.table.failed, nil
+}

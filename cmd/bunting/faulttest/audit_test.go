@@ -1,0 +1,146 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What all other tests rest on has to be able to fail: every kind of damage is
+// found.
+func TestAudit_Bites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(1)
+	for range 60 {
+		l.clients[0].step(s.url)
+	}
+	if code := s.stop(t); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	newAudit(l.book).check(t, openFolder(t, dir), people)
+	whole, err := os.ReadFile(filepath.Join(dir, "bunting.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rest = `project_id, event, distinct_id, properties, elements_chain, timestamp, created_at,
+		person_uuid, person_created_at, person_properties, person_mode, historical`
+	const again = `INSERT INTO events (id, ` + rest + `, uuid) SELECT id + 1000000, ` + rest + `, `
+	tests := map[string]string{
+		"an event is lost":          `DELETE FROM events WHERE id = (SELECT MAX(id) FROM events)`,
+		"an event is there twice":   again + `uuid FROM events WHERE id = 1`,
+		"two events change places":  `UPDATE events SET id = CASE id WHEN 1 THEN -2 ELSE -1 END WHERE id <= 2; UPDATE events SET id = -id WHERE id < 0`,
+		"a key is lost":             `DELETE FROM event_keys WHERE id = (SELECT MAX(id) FROM event_keys)`,
+		"an event is another's":     `UPDATE events SET person_uuid = zeroblob(16) WHERE id = 1`,
+		"a property is lost":        `UPDATE persons SET properties = '{}' WHERE id = (SELECT MAX(id) FROM persons)`,
+		"nobody is identified":      `UPDATE persons SET is_identified = 0`,
+		"a person is younger":       `UPDATE persons SET created_at = created_at + 1 WHERE id = (SELECT MAX(id) FROM persons)`,
+		"a person is lost":          `DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`,
+		"an id is lost":             `DELETE FROM distinct_ids WHERE distinct_id = (SELECT MAX(distinct_id) FROM distinct_ids)`,
+		"an id is nobody's":         `UPDATE distinct_ids SET person_uuid = NULL`,
+		"a group is lost":           `DELETE FROM stored_groups WHERE key = (SELECT MAX(key) FROM stored_groups)`,
+		"a group type is renamed":   `UPDATE group_types SET name = 'x' WHERE type_index = 1`,
+		"reads of a flag are lost":  `UPDATE flag_calls SET calls = calls - 1`,
+		"an index has lost a row":   `DELETE FROM events_by_time WHERE id = 1`,
+		"the counter of persons":    `UPDATE counters SET n = n + 1 WHERE name = 'persons'`,
+		"an event nobody has asked": again + `zeroblob(16) FROM events WHERE id = 1`,
+	}
+	for name, damage := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "bunting.db")
+			if err := os.WriteFile(path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Exec(damage); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a := newAudit(l.book)
+			db = openFolder(t, dir)
+			defer func() { _ = db.Close() }()
+			a.read(t, db, people)
+			if len(a.problems) == 0 {
+				t.Error("it was not found")
+			}
+		})
+	}
+}
+
+// The model itself gives the vectors of the specification.
+func TestModel_17(t *testing.T) {
+	t.Parallel()
+	type stored struct {
+		name, id, properties string
+		after                time.Duration
+	}
+	begin := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		events []stored
+		id     string
+		want   modelPerson
+	}{
+		// §17.4, of which the newest reading.
+		"update": {
+			[]stored{
+				{"$set", "u", `{"$set": {"a": 1, "n": null}}`, 0},
+				{"$set", "u", `{"$set": {"a": 2, "b": 1}, "$set_once": {"a": 9, "b": 9, "c": 9, "n": 5}, "$unset": ["b"]}`, 0},
+			}, "u",
+			modelPerson{CreatedAt: begin, Properties: map[string]any{"a": 2.0, "c": 9.0, "n": 5.0}, IDs: []string{"u"}},
+		},
+		// §17.5.
+		"merge": {
+			[]stored{
+				{"x", "a", `{"$set": {"x": 1, "y": 1}}`, 0},
+				{"x", "u", `{"$set": {"y": 2}}`, time.Hour},
+				{"$identify", "u", `{"$anon_distinct_id": "a", "$set": {"z": 3}}`, 2 * time.Hour},
+			}, "u",
+			modelPerson{CreatedAt: begin, Identified: true, Properties: map[string]any{"x": 1.0, "y": 2.0, "z": 3.0}, IDs: []string{"u", "a"}},
+		},
+		// §17.6: the person is that of the events that came before it.
+		"browser": {
+			[]stored{
+				{"$pageview", "a", `{"$process_person_profile": false}`, 0},
+				{"$identify", "u", `{"$anon_distinct_id": "a", "$set": {"email": "e"}}`, 0},
+			}, "a",
+			modelPerson{CreatedAt: begin, Identified: true, Properties: map[string]any{"email": "e"}, IDs: []string{"u", "a"}},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(1, nil)
+			for _, e := range tt.events {
+				if _, err := m.apply(&storedEvent{Name: e.name, DistinctID: e.id, Properties: e.properties, Timestamp: begin.Add(e.after)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := *m.owner[tt.id]
+			delete(got.Properties, "$creator_event_uuid")
+			tt.want.UUID = m.uuid(tt.id)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the person (-want +got):\n%s", diff)
+			}
+		})
+	}
+	// §17.2.
+	for id, want := range map[string]string{
+		"test": "246f7a43-5507-564f-b687-793ee3c2dd79", "user_1": "131ecd7b-7aa1-5121-8fd3-5353d39dd23e", "ü ñ": "709970b4-ed1b-5891-935a-0308fb2940d7",
+	} {
+		if got := newModel(1, nil).uuid(id); got != want {
+			t.Errorf("the person of %q: %s, want %s", id, got, want)
+		}
+	}
+}

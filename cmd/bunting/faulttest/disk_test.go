@@ -1,0 +1,171 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// While fsync fails nothing is answered 200: each yes rests on one. When the disk
+// works again so does the server, and what was answered 200 has stayed.
+func TestFailingFsync(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(4)
+	stop := l.run(s.url)
+	time.Sleep(300 * time.Millisecond)
+
+	heal := inject(t, s, "fsync,fdatasync:error=EIO")
+	eventually(t, 10*time.Second, "a request is answered 503", func() bool { return l.busy.Load() > 0 })
+	eventually(t, 10*time.Second, "50 requests are answered 503", func() bool { return l.busy.Load() > 50 })
+	fresh := newLoad(1)
+	for range 20 { // new ones each time: what is stored already needs no fsync
+		fresh.clients[0].unanswered = nil
+		if fresh.clients[0].step(s.url) {
+			t.Error("200 while fsync fails")
+		}
+	}
+	if status, body := s.flags(t, "user-1"); status != http.StatusOK || !strings.Contains(body, `"new-onboarding"`) {
+		t.Errorf("/flags answers %d while fsync fails: %s", status, body)
+	}
+	stop()
+	s.kill()
+	heal()
+
+	s = start(t, onSQLite(dir)...)
+	l.book.batches = append(l.book.batches, fresh.book.all()...)
+	newAudit(l.book).check(t, openFolder(t, dir), people)
+	l.settle(t, s.url)
+
+	// Once more, without a restart.
+	heal = inject(t, s, "fsync,fdatasync:error=EIO")
+	for range 5 {
+		l.clients[0].step(s.url)
+	}
+	heal()
+	l.settle(t, s.url)
+	if code := s.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	l.check(t)
+	fresh.check(t)
+	a := newAudit(l.book)
+	a.check(t, openFolder(t, dir), people)
+	a.nothingElse(t)
+	intact(t, dir)
+}
+
+// A full disk: 503 while it is full, flags go on, nothing that was accepted is
+// lost, and with some space the same process accepts again.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); errors.Is(err, syscall.EPERM) {
+		testDiskFull(t, dir, func(s *server) func() { return inject(t, s, "pwrite64:error=ENOSPC") })
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	testDiskFull(t, dir, func(*server) func() {
+		filler := filepath.Join(dir, "filler")
+		f, err := os.Create(filler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var disk syscall.Statfs_t
+		if err := syscall.Statfs(dir, &disk); err != nil {
+			t.Fatal(err)
+		}
+		const left = 1 << 20 // which the load soon uses
+		size := int64(disk.Bavail)*disk.Bsize - left
+		if err := errors.Join(syscall.Fallocate(int(f.Fd()), 0, 0, size), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := os.Remove(filler); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(4)
+	stop := l.run(s.url)
+	time.Sleep(200 * time.Millisecond)
+	empty := fill(s)
+	eventually(t, 20*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > 20 })
+	if status, body := s.flags(t, "user-1"); status != http.StatusOK || !strings.Contains(body, `"new-onboarding"`) {
+		t.Errorf("/flags answers %d while the disk is full: %s", status, body)
+	}
+	if !strings.Contains(s.log.String(), "full") {
+		t.Errorf("the log does not say that the disk is full: %s", s.log.tail(3))
+	}
+	time.Sleep(200 * time.Millisecond)
+	stop()
+	newAudit(l.book).check(t, openFolder(t, dir), people) // what was accepted stays
+
+	empty()
+	l.settle(t, s.url)
+	before := l.ok.Load()
+	stop = l.run(s.url)
+	eventually(t, 10*time.Second, "20 more requests are answered 200", func() bool { return l.ok.Load() > before+20 })
+	stop()
+	if !s.running() {
+		t.Error("the server has ended")
+	}
+	l.settle(t, s.url)
+	if code := s.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	l.check(t)
+	a := newAudit(l.book)
+	a.check(t, openFolder(t, dir), people)
+	a.nothingElse(t)
+	intact(t, dir)
+}
+
+// mostMemory is what a server under full load may have resident.
+const mostMemory = 256 << 20
+
+// A disk that takes its time, and 500 clients: they wait or are told to come
+// again, and memory does not grow with them (decision 14).
+func TestSlowDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	start(t, onSQLite(dir)...).kill() // makes the tables, at full speed
+	s := startWith(t, []string{strace(t), "-f", "--seccomp-bpf", "-o", os.DevNull,
+		"-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=150000"}, onSQLite(dir)...)
+	l := newLoad(500)
+	for _, c := range l.clients {
+		c.generator.batchSize, c.generator.padding = 60, 5000 // some 150 KB
+	}
+	stop := l.run(s.url)
+	time.Sleep(3 * time.Second)
+	stop()
+	if peak := s.memory(t, "VmHWM"); peak > mostMemory {
+		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory>>20)
+	} else {
+		t.Logf("the server had %d MB in memory", peak>>20)
+	}
+	if l.broken.Load() > 0 {
+		t.Errorf("%d requests got no answer", l.broken.Load())
+	}
+	if l.ok.Load() == 0 {
+		t.Error("no request was answered 200")
+	}
+	s.kill()
+	l.check(t)
+	s = start(t, onSQLite(dir)...)
+	newAudit(l.book).check(t, openFolder(t, dir), people)
+}

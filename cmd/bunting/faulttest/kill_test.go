@@ -1,0 +1,124 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// SIGKILL at any moment, under load and during the start: the server comes back
+// by itself, what was answered 200 is there once, and people and groups are what
+// a replay of the events makes of them (decision 13, §13.2, §13.3).
+func TestKill_SQLite(t *testing.T) {
+	t.Parallel()
+	const inOneFolder = 200
+	for left := *kills; left > 0; left -= inOneFolder {
+		killFolder(t, min(left, inOneFolder))
+	}
+}
+
+func killFolder(t *testing.T, times int) {
+	dir := t.TempDir()
+	chance := random()
+	l := newLoad(4)
+	a := newAudit(l.book)
+	for n := range times {
+		if n%8 == 7 { // a server that dies before it listens
+			early, _ := launch(t, nil, onSQLite(dir)...)
+			time.Sleep(time.Duration(chance.IntN(25_000)) * time.Microsecond)
+			early.kill()
+		}
+		s := start(t, onSQLite(dir)...)
+		how := events
+		if n%10 == 9 {
+			how = people
+		}
+		a.check(t, openFolder(t, dir), how) // what the last one has left
+		stop := l.run(s.url)
+		time.Sleep(time.Duration(chance.IntN(200_000)) * time.Microsecond)
+		s.kill()
+		stop()
+	}
+	s := start(t, onSQLite(dir)...)
+	l.settle(t, s.url)
+	if code := s.stop(t); code != 0 {
+		t.Errorf("SIGTERM: exit code %d", code)
+	}
+	l.check(t)
+	whole := newAudit(l.book)
+	whole.check(t, openFolder(t, dir), people)
+	whole.nothingElse(t)
+	intact(t, dir)
+	t.Logf("%d events of %d persons, %d groups", len(whole.stored), len(whole.model.persons()), len(whole.model.groups))
+	if least := 5 * times; len(whole.stored) < least {
+		t.Errorf("only %d events were stored: that is no load", len(whole.stored))
+	}
+}
+
+// A first start that is killed leaves a folder that the next one can use.
+func TestKill_FirstStart(t *testing.T) {
+	t.Parallel()
+	chance := random()
+	for range 12 {
+		dir := t.TempDir()
+		first, _ := launch(t, nil, onSQLite(dir)...)
+		time.Sleep(time.Duration(5_000+chance.IntN(45_000)) * time.Microsecond)
+		first.kill()
+		s := start(t, onSQLite(dir)...)
+		l := newLoad(1)
+		if !l.clients[0].step(s.url) {
+			t.Error("the first batch is not accepted")
+		}
+		newAudit(l.book).check(t, openFolder(t, dir), people)
+		s.kill()
+	}
+}
+
+// SIGTERM under load: requests under way end well, and the exit code is 0.
+func TestTerminate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(8)
+	stop := l.run(s.url)
+	time.Sleep(500 * time.Millisecond)
+	if code := s.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	stop()
+	l.check(t)
+	a := newAudit(l.book)
+	a.check(t, openFolder(t, dir), people)
+	if l.book.answered() == 0 {
+		t.Error("nothing was answered: that is no load")
+	}
+}
+
+// Two servers on one folder: the second says why it cannot be, and the folder is
+// free at once when the first is killed.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := start(t, onSQLite(dir)...)
+	second, _ := launch(t, nil, onSQLite(dir)...)
+	if code := second.exitCode(t, 10*time.Second); code != 1 {
+		t.Errorf("the second server: exit code %d, want 1", code)
+	}
+	for _, wanted := range []string{"in use by another server", "stop that one", "PostgreSQL"} {
+		if !strings.Contains(second.log.String(), wanted) {
+			t.Errorf("the second server does not say %q: %s", wanted, second.log)
+		}
+	}
+	if status, _ := first.get(t, "/_readiness"); status != http.StatusOK {
+		t.Errorf("the first server is not ready any more: %d", status)
+	}
+	first.kill()
+	begin := time.Now()
+	start(t, onSQLite(dir)...)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("the next start takes %s", took)
+	}
+}

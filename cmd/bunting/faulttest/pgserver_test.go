@@ -1,0 +1,173 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+)
+
+// database is a PostgreSQL of our own, which a test may stop and start.
+type database struct {
+	bin, dir string
+	port     int
+	// as is who it runs as: it refuses to be root.
+	as *syscall.Credential
+
+	log   *lockedBuffer
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// newDatabase makes and starts a PostgreSQL.
+func newDatabase(t testing.TB) *database {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if len(found) == 0 {
+		t.Fatal("PostgreSQL is missing: install Debian's package postgresql-15")
+	}
+	slices.Sort(found)
+	// Not t.TempDir, whose folder another user must not enter.
+	dir, err := os.MkdirTemp("", "bunting-postgres-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &database{bin: found[len(found)-1], dir: dir, port: freePort(t), log: &lockedBuffer{}}
+	t.Cleanup(func() {
+		if d.cmd != nil {
+			d.stop(t)
+		}
+		_ = os.RemoveAll(dir)
+	})
+	if os.Getuid() == 0 {
+		d.as = credential(t, "postgres")
+		if err := os.Chown(dir, int(d.as.Uid), int(d.as.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	init := d.command("initdb", "-D", d.data(), "-U", "bunting", "-A", "trust", "-E", "UTF8", "--locale=C")
+	if err := init.Run(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, d.log)
+	}
+	d.start(t)
+	return d
+}
+
+func (d *database) data() string { return filepath.Join(d.dir, "data") }
+
+func (d *database) url() string {
+	return fmt.Sprintf("postgres://bunting@127.0.0.1:%d/postgres?sslmode=disable", d.port)
+}
+
+func (d *database) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(d.bin, program), args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = d.dir, d.log, d.log
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.as, Pdeathsig: syscall.SIGQUIT}
+	return cmd
+}
+
+// start starts it and waits until it can be used.
+func (d *database) start(t testing.TB) {
+	t.Helper()
+	d.cmd = d.command("postgres", "-D", d.data(), "-p", strconv.Itoa(d.port), "-k", d.dir, "-c", "listen_addresses=127.0.0.1")
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.ended = make(chan struct{})
+	go func() {
+		_ = d.cmd.Wait()
+		close(d.ended)
+	}()
+	eventually(t, 30*time.Second, "PostgreSQL can be used", func() bool {
+		db := d.open(t)
+		defer func() { _ = db.Close() }()
+		return db.Ping() == nil
+	})
+}
+
+// stop ends it at once: what was under way is broken off (immediate).
+func (d *database) stop(t testing.TB) {
+	t.Helper()
+	if err := d.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	<-d.ended
+	d.cmd = nil
+}
+
+// freeze stops all its processes where they are, so that nothing is answered and
+// nothing is refused, as behind a broken network; thaw lets them go on.
+func (d *database) freeze(t testing.TB) (thaw func()) {
+	t.Helper()
+	path := fmt.Sprintf("/proc/%d/task/%[1]d/children", d.cmd.Process.Pid)
+	children, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []int{d.cmd.Process.Pid}
+	for _, text := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, pid)
+	}
+	signal := func(s syscall.Signal) {
+		for _, pid := range all {
+			_ = syscall.Kill(pid, s)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	thaw = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
+	t.Cleanup(thaw)
+	return thaw
+}
+
+func (d *database) open(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", d.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func credential(t testing.TB, name string) *syscall.Credential {
+	t.Helper()
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}

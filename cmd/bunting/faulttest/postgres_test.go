@@ -1,0 +1,131 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// PostgreSQL goes away under load and comes back: 503 meanwhile, flags go on, and
+// the same process accepts again. Then it is the server that is killed.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	args := []string{"--database", db.url()}
+	s := start(t, args...)
+	l := newLoad(4)
+	stop := l.run(s.url)
+	time.Sleep(400 * time.Millisecond)
+	for range 2 {
+		db.stop(t)
+		before := l.busy.Load()
+		eventually(t, 10*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
+		flagsWithoutDatabase(t, s)
+		db.start(t)
+		before = l.ok.Load()
+		eventually(t, 20*time.Second, "20 requests are answered 200 again", func() bool { return l.ok.Load() > before+20 })
+	}
+	stop()
+	if broken := l.broken.Load(); broken > 0 {
+		t.Errorf("%d requests got no answer", broken)
+	}
+	a := newAudit(l.book)
+	a.check(t, db.open(t), people)
+
+	chance := random()
+	for range 10 {
+		stop := l.run(s.url)
+		time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
+		s.kill()
+		stop()
+		s = start(t, args...)
+	}
+	l.settle(t, s.url)
+	if code := s.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	l.check(t)
+	whole := newAudit(l.book)
+	whole.check(t, db.open(t), people)
+	whole.nothingElse(t)
+	t.Logf("%d events of %d persons", len(whole.stored), len(whole.model.persons()))
+}
+
+// A PostgreSQL that does not answer at all is gone as well: flags that need
+// nothing stored are answered soon, events with 503 before clients give up.
+func TestPostgres_Hangs(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	s := start(t, "--database", db.url())
+	l := newLoad(4)
+	for _, c := range l.clients {
+		c.http.Timeout = 30 * time.Second
+	}
+	flag := func() (status int, err error) {
+		client := &http.Client{Timeout: 5 * time.Second}
+		r, err := client.Post(s.url+"/flags?v=2", "application/json",
+			strings.NewReader(`{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["new-onboarding"]}`))
+		if err != nil {
+			return 0, err
+		}
+		return r.StatusCode, r.Body.Close()
+	}
+	if status, err := flag(); status != http.StatusOK {
+		t.Fatalf("/flags answers %d: %v", status, err)
+	}
+	stop := l.run(s.url)
+	time.Sleep(300 * time.Millisecond)
+	thaw := db.freeze(t)
+	time.Sleep(2 * time.Second) // so that nothing is known for sure any more
+	for range 2 {
+		if status, err := flag(); status != http.StatusOK {
+			t.Errorf("/flags answers %d: %v", status, err)
+		}
+	}
+	late := newLoad(1)
+	late.clients[0].http.Timeout = 30 * time.Second
+	late.clients[0].step(s.url)
+	if busy, broken := late.busy.Load(), late.broken.Load(); busy != 1 || broken != 0 {
+		t.Error("events that come while the database hangs are not answered 503 within 30s")
+	}
+	thaw()
+	before := l.ok.Load()
+	eventually(t, 40*time.Second, "20 requests are answered 200 again", func() bool { return l.ok.Load() > before+20 })
+	stop()
+	if busy, broken := l.busy.Load(), l.broken.Load(); busy == 0 || broken > 0 {
+		t.Errorf("%d requests were answered 503, %d not at all within 30s", busy, broken)
+	}
+	l.settle(t, s.url)
+	late.settle(t, s.url)
+	l.check(t)
+	l.book.batches = append(l.book.batches, late.book.all()...)
+	newAudit(l.book).check(t, db.open(t), people)
+}
+
+// flagsWithoutDatabase wants answers of the flags that need nothing stored, and
+// the others as failed (decision 29).
+func flagsWithoutDatabase(t *testing.T, s *server) {
+	t.Helper()
+	begin := time.Now()
+	status, body := s.flags(t, "somebody")
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("/flags takes %s without the database", took)
+	}
+	var answer struct {
+		Errors bool `json:"errorsWhileComputingFlags"`
+		Flags  map[string]struct{ Enabled, Failed bool }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
+		t.Fatalf("/flags answers %d without the database: %s", status, body)
+	}
+	if !answer.Flags["new-onboarding"].Enabled {
+		t.Errorf("new-onboarding is not on without the database: %s", body)
+	}
+	if beta := answer.Flags["beta-program"]; !answer.Errors || beta.Enabled || !beta.Failed {
+		t.Errorf("beta-program needs what is stored and is not failed: %s", body)
+	}
+}

@@ -1,0 +1,329 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite"
+)
+
+// projectID is the project of the definitions.
+const projectID = 1
+
+// openFolder opens the SQLite file of a data folder for reading. It has to be
+// closed before the next server starts, so that this one has to recover what the
+// last one left.
+func openFolder(t testing.TB, dir string) *sql.DB {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(dir, "bunting.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// audit holds what is stored against what was sent and answered, and against the
+// model. It goes on where it was: the ledger only grows.
+type audit struct {
+	book  *book
+	model *model
+	// stored are the events by key, with their ids; last is the highest of those.
+	stored map[eventKey]int64
+	last   int64
+	// entered is how many batches of the book are known, open those not yet found
+	// to be answered and stored.
+	entered int
+	open    []*batch
+	// problems are what is wrong, the first few.
+	problems []string
+}
+
+func newAudit(b *book) *audit {
+	// The definitions name the group type 0.
+	return &audit{book: b, model: newModel(projectID, []string{"company"}), stored: map[eventKey]int64{}}
+}
+
+func (a *audit) problem(format string, args ...any) {
+	if len(a.problems) < 10 {
+		a.problems = append(a.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// depth says how much of the state is looked at.
+type depth int
+
+const (
+	events depth = iota // new events, and whose they say they are
+	people              // also people and groups, and that all tables agree
+)
+
+// check fails the test when something is wrong with what is stored. No client may
+// be sending.
+func (a *audit) check(t testing.TB, db *sql.DB, how depth) {
+	t.Helper()
+	defer func() { _ = db.Close() }()
+	a.read(t, db, how)
+	if len(a.problems) > 0 {
+		for _, p := range a.problems {
+			t.Error(p)
+		}
+		t.FailNow()
+	}
+}
+
+func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
+	t.Helper()
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	a.readEvents(t, tx)
+	a.readBook()
+	if how == people {
+		a.comparePeople(t, tx)
+		a.compareGroups(t, tx)
+		a.compareCalls(t, tx)
+		a.agree(t, tx)
+	}
+}
+
+// readEvents replays the events that are new.
+func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	var e storedEvent
+	var uuid, person []byte
+	var at, created, mode int64
+	rows(t, tx, `SELECT id, uuid, event, distinct_id, properties, timestamp, person_uuid, person_created_at, person_properties, person_mode
+		FROM events WHERE id > $1 AND project_id = $2 ORDER BY id`, []any{a.last, projectID},
+		[]any{&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &at, &person, &created, &e.Person.Properties, &mode},
+		func() {
+			e.UUID, e.Person.UUID = [16]byte(uuid), uuidText([16]byte(person))
+			e.Timestamp, e.Person.CreatedAt = micros(at), micros(created)
+			e.Person.Mode = [...]string{"full", "propertyless", "force_upgrade"}[mode]
+			a.take(&e)
+		})
+}
+
+// take takes in the next stored event.
+func (a *audit) take(e *storedEvent) {
+	a.last = e.ID
+	key := eventKey{e.UUID, e.Name, e.DistinctID}
+	if before, twice := a.stored[key]; twice {
+		a.problem("event %s %q of %q is stored twice, as %d and %d", uuidText(e.UUID), e.Name, e.DistinctID, before, e.ID)
+	}
+	a.stored[key] = e.ID
+	want, err := a.model.apply(e)
+	if err != nil {
+		a.problem("event %d: %v", e.ID, err)
+		return
+	}
+	got := attribution{UUID: e.Person.UUID, Mode: e.Person.Mode, CreatedAt: e.Person.CreatedAt, Properties: parse(e.Person.Properties)}
+	if !reflect.DeepEqual(want, got) { // cmp.Diff would take most of the test's time
+		a.problem("event %d, %q of %q, properties %s: its person (-replay +stored):\n%s", e.ID, e.Name, e.DistinctID, cutText(e.Properties), cmp.Diff(want, got))
+	}
+}
+
+// readBook holds the events against what was sent: what was answered 200 is
+// there, a request is there as a whole and in its order or not at all, and there
+// is nothing else.
+func (a *audit) readBook() {
+	batches := a.book.all()
+	a.open = append(a.open, batches[a.entered:]...)
+	a.entered = len(batches)
+	a.open = slices.DeleteFunc(a.open, func(b *batch) bool {
+		there, inOrder, last := 0, true, int64(0)
+		for _, key := range b.events {
+			if id, ok := a.stored[key]; ok {
+				there++
+				inOrder = inOrder && id > last
+				last = id
+			}
+		}
+		answered := b.isAnswered()
+		switch {
+		case answered && there < len(b.events):
+			a.problem("of a request with %d events that was answered 200, %d are stored, first event %s", len(b.events), there, uuidText(b.events[0].uuid))
+		case there != 0 && there < len(b.events):
+			a.problem("of a request with %d events that was not answered 200, %d are stored: all or none was to be", len(b.events), there)
+		case !inOrder:
+			a.problem("the events of a request are not in its order, first event %s", uuidText(b.events[0].uuid))
+		}
+		return answered && there == len(b.events)
+	})
+}
+
+// nothingElse finds events that nobody has sent.
+func (a *audit) nothingElse(t testing.TB) {
+	t.Helper()
+	sent := map[eventKey]bool{}
+	for _, b := range a.book.all() {
+		for _, key := range b.events {
+			sent[key] = true
+		}
+	}
+	for key, id := range a.stored {
+		if !sent[key] {
+			t.Fatalf("event %d, %q of %q, is stored and was never sent", id, key.name, key.distinctID)
+		}
+	}
+}
+
+func (a *audit) comparePeople(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	stored, owners := map[string]*modelPerson{}, map[string]string{}
+	var uuid []byte
+	var created, identified int64
+	var properties, id string
+	rows(t, tx, `SELECT uuid, created_at, is_identified, properties FROM persons WHERE project_id = $1`, []any{projectID},
+		[]any{&uuid, &created, &identified, &properties}, func() {
+			stored[uuidText([16]byte(uuid))] = &modelPerson{
+				UUID: uuidText([16]byte(uuid)), CreatedAt: micros(created), Identified: identified != 0, Properties: parse(properties),
+			}
+		})
+	rows(t, tx, `SELECT distinct_id, person_uuid FROM distinct_ids WHERE project_id = $1`, []any{projectID},
+		[]any{&id, &uuid}, func() {
+			if uuid == nil {
+				owners[id] = "nobody"
+				return
+			}
+			owners[id] = uuidText([16]byte(uuid))
+		})
+
+	wanted, wantOwners := map[string]*modelPerson{}, map[string]string{}
+	for id := range a.model.personless {
+		wantOwners[id] = "nobody"
+	}
+	for id, p := range a.model.owner {
+		wantOwners[id] = p.UUID
+		wanted[p.UUID] = &modelPerson{UUID: p.UUID, CreatedAt: p.CreatedAt, Identified: p.Identified, Properties: p.Properties}
+	}
+	a.differ("distinct ids", wantOwners, owners)
+	a.differ("persons", wanted, stored)
+}
+
+func (a *audit) compareGroups(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	var types []string
+	var name, key, properties string
+	var number int
+	var created int64
+	rows(t, tx, `SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`, []any{projectID},
+		[]any{&number, &name}, func() { types = append(types, name) })
+	stored := map[modelGroupID]*modelGroup{}
+	rows(t, tx, `SELECT type_index, key, created_at, properties FROM stored_groups WHERE project_id = $1`, []any{projectID},
+		[]any{&number, &key, &created, &properties}, func() {
+			stored[modelGroupID{number, key}] = &modelGroup{CreatedAt: micros(created), Properties: parse(properties)}
+		})
+	a.differ("group types", a.model.types, types)
+	a.differ("groups", a.model.groups, stored)
+}
+
+func (a *audit) compareCalls(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	stored := map[[2]string]int64{}
+	var flag, value string
+	var n int64
+	rows(t, tx, `SELECT flag_key, value, calls FROM flag_calls WHERE project_id = $1`, []any{projectID},
+		[]any{&flag, &value, &n}, func() { stored[[2]string{flag, value}] = n })
+	a.differ("reads of flags", a.model.calls, stored)
+}
+
+// agree holds tables against one another that have to say the same.
+func (a *audit) agree(t testing.TB, tx *sql.Tx) {
+	t.Helper()
+	for _, law := range []struct{ what, one, other string }{
+		{"the counter of persons and the persons",
+			`SELECT COALESCE(SUM(n), 0) FROM counters WHERE name = 'persons'`, `SELECT COUNT(*) FROM persons`},
+		{"the events and their keys", `SELECT COUNT(*) FROM events`,
+			`SELECT COUNT(*) FROM event_keys k WHERE EXISTS (SELECT 1 FROM events e WHERE e.id = k.id)`},
+		{"the keys and their events", `SELECT COUNT(*) FROM event_keys`, `SELECT COUNT(*) FROM events`},
+		{"the index of times and the events that are indexed", `SELECT COUNT(*) FROM events_by_time`, indexedEvents},
+		{"the index of names and the events that are indexed", `SELECT COUNT(*) FROM events_by_name`, indexedEvents},
+		{"the index of ids and the events that are indexed", `SELECT COUNT(*) FROM events_by_distinct_id`, indexedEvents},
+		{"nobody's and somebody's ids, and all", `SELECT COUNT(*) FROM distinct_ids`,
+			`SELECT COUNT(*) FROM distinct_ids d WHERE d.person_uuid IS NULL OR EXISTS
+			(SELECT 1 FROM persons p WHERE p.project_id = d.project_id AND p.uuid = d.person_uuid)`},
+	} {
+		if one, other := number(t, tx, law.one), number(t, tx, law.other); one != other {
+			a.problem("%s do not agree: %d and %d", law.what, one, other)
+		}
+	}
+}
+
+// indexedEvents counts the events up to the place of the index; where that stays
+// 0 the index is written with the events.
+const indexedEvents = `SELECT COUNT(*) FROM events WHERE id <= (SELECT id FROM places WHERE name = 'event_index')
+	OR (SELECT id FROM places WHERE name = 'event_id') = 0`
+
+func (a *audit) differ(what string, replay, stored any) {
+	if !reflect.DeepEqual(replay, stored) {
+		diff := cmp.Diff(replay, stored)
+		a.problem("%s (-replay +stored):\n%s", what, diff[:min(len(diff), 4000)])
+	}
+}
+
+// intact asks SQLite whether the file is whole.
+func intact(t testing.TB, dir string) {
+	t.Helper()
+	db := openFolder(t, dir)
+	defer func() { _ = db.Close() }()
+	var says string
+	if err := db.QueryRow(`PRAGMA integrity_check`).Scan(&says); err != nil || says != "ok" {
+		t.Fatalf("the file is damaged: %s %v", says, err)
+	}
+}
+
+// rows runs a query and calls each after every row.
+func rows(t testing.TB, tx *sql.Tx, query string, args, into []any, each func()) {
+	t.Helper()
+	found, err := tx.Query(query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		if err := found.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		each()
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func number(t testing.TB, tx *sql.Tx, query string) (n int64) {
+	t.Helper()
+	rows(t, tx, query, nil, []any{&n}, func() {})
+	return n
+}
+
+func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// parse reads a JSON object; what is none becomes one that equals nothing.
+func parse(text string) map[string]any {
+	o := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return map[string]any{"no JSON object": text}
+	}
+	return o
+}
+
+func cutText(s string) string { return s[:min(len(s), 300)] }
