@@ -23,6 +23,7 @@ func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64,
 		return false, fmt.Errorf("erasing a person: %w", err)
 	}
 	if found {
+		s.states.Purge() // the same person may be imported again
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
 	return found, nil
@@ -132,6 +133,11 @@ func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text s
 		}
 		if err := eraseEvents(ctx, q, found); err != nil {
 			return err
+		}
+		for i := range found { // the states that they had first are the person's too
+			if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id = $1`, found[i].id); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const eventColumns = `e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at,
-	e.person_uuid, e.person_created_at, e.person_properties, e.person_mode, e.historical`
+	e.person_uuid, e.person_created_at, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}'), e.person_mode, e.historical`
 
 func scanEvent(rows *sql.Rows) (r capture.Record, err error) {
 	var uuid, person sql.RawBytes

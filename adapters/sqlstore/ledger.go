@@ -69,6 +69,9 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	// so what is remembered is forgotten in any case.
 	t.forget()
 	if err == nil {
+		for key, id := range t.states {
+			t.store.states.Add(key, id)
+		}
 		t.tellChanges()
 	}
 	t.prepareMissed()
@@ -84,6 +87,7 @@ type ledgerTx struct {
 	claimed []int64
 	// saved are the changes to forget about, missed the statements to prepare.
 	saved  []*capture.Changes
+	states map[stateKey]int64 // new ones, for the store to remember
 	missed []string
 	args   []any
 }

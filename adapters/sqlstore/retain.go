@@ -58,7 +58,11 @@ func deleteOldest(ctx context.Context, q querier, before, limit int64) (int64, e
 	if err := eraseEvents(ctx, q, old); err != nil {
 		return 0, err
 	}
+	last := old[len(old)-1].id
+	if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id <= $1`, last-stateReach); err != nil {
+		return 0, err
+	}
 	// No event is left in the epochs before the last one that was deleted.
-	_, err = q.ExecContext(ctx, `DELETE FROM event_epochs WHERE epoch < $1`, old[len(old)-1].id>>epochBits)
+	_, err = q.ExecContext(ctx, `DELETE FROM event_epochs WHERE epoch < $1`, last>>epochBits)
 	return int64(len(old)), err
 }

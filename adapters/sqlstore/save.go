@@ -149,7 +149,7 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 }
 
 var insertEvents = inserts(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
-	timestamp, created_at, person_uuid, person_created_at, person_properties, person_mode, historical)`, 14, "")
+	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
 
 // saveEvents stores the events under the ids that Claim gave to their keys.
 func (t *ledgerTx) saveEvents(c *capture.Changes) error {
@@ -159,15 +159,21 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if len(c.Events) == 0 {
 		return nil
 	}
-	err := t.insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
+	for i := range c.Events {
+		c.Events[i].ID = t.claimed[i]
+	}
+	stateIDs, err := t.saveStates(c.Events)
+	if err != nil {
+		return err
+	}
+	err = t.insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
 		e := &c.Events[i]
-		e.ID = t.claimed[i]
 		historical := 0
 		if e.Historical {
 			historical = 1
 		}
 		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
-			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), e.PersonProperties,
+			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), stateIDs[i],
 			int(e.PersonMode), historical)
 	})
 	if err != nil {

@@ -31,6 +31,7 @@ type Store struct {
 	now         func() time.Time
 	people      *peopleCache
 	changed     func(projectID int64)
+	states      *states
 
 	ledger ledgerState
 	unlock func() error
@@ -74,7 +75,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	}
 	s := &Store{
 		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
-		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed,
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
 	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())

@@ -133,8 +133,14 @@ CREATE TABLE events (
   person_mode       INTEGER NOT NULL,
   historical        INTEGER NOT NULL,
   elements_chain    {{text}} NOT NULL,
-  person_properties {{text}} NOT NULL,
+  person_state      BIGINT NOT NULL, -- the event that had the person's properties first, 0 for none
   properties        {{text}} NOT NULL
+);
+
+-- Properties of persons as they were after an event.
+CREATE TABLE person_states (
+  event_id   {{id}},
+  properties {{text}} NOT NULL
 );
 
 -- What makes events the same one: the uuid, and a hash of project, name and
