@@ -97,7 +97,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
-		if errors.Is(err, capture.ErrUnavailable) { // who records events says so
+		if errors.Is(err, capture.ErrUnavailable) || errors.Is(err, &problemBusy) { // told elsewhere: by who records events, in the metrics
 			level = slog.LevelDebug
 		}
 		if errors.Is(r.Context().Err(), context.Canceled) { // the caller has gone: the fault is not ours

@@ -94,7 +94,7 @@ func (p *program) serve(ctx context.Context, args []string) error {
 // there is little of it, and more often near the limit, which with the database's
 // own caches keeps a loaded server below 256 MB.
 const (
-	memoryLimit   = 176 << 20
+	memoryLimit   = 160 << 20
 	memoryPercent = 300
 )
 

@@ -31,13 +31,14 @@ func TestAudit_Bites(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rest = `project_id, event, distinct_id, properties, elements_chain, timestamp, created_at,
-		person_uuid, person_created_at, person_properties, person_mode, historical`
+		person_uuid, person_created_at, person_state, person_mode, historical`
 	const again = `INSERT INTO events (id, ` + rest + `, uuid) SELECT id + 1000000, ` + rest + `, `
 	tests := map[string]string{
 		"an event is lost":          `DELETE FROM events WHERE id = (SELECT MAX(id) FROM events)`,
 		"an event is there twice":   again + `uuid FROM events WHERE id = 1`,
 		"two events change places":  `UPDATE events SET id = CASE id WHEN 1 THEN -2 ELSE -1 END WHERE id <= 2; UPDATE events SET id = -id WHERE id < 0`,
 		"a key is lost":             `DELETE FROM event_keys WHERE id = (SELECT MAX(id) FROM event_keys)`,
+		"a state is lost":           `DELETE FROM person_states WHERE event_id = (SELECT MAX(person_state) FROM events)`,
 		"an event is another's":     `UPDATE events SET person_uuid = zeroblob(16) WHERE id = 1`,
 		"a property is lost":        `UPDATE persons SET properties = '{}' WHERE id = (SELECT MAX(id) FROM persons)`,
 		"nobody is identified":      `UPDATE persons SET is_identified = 0`,

@@ -110,7 +110,8 @@ func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 	var e storedEvent
 	var uuid, person []byte
 	var at, created, mode int64
-	rows(t, tx, `SELECT id, uuid, event, distinct_id, properties, timestamp, person_uuid, person_created_at, person_properties, person_mode
+	rows(t, tx, `SELECT id, uuid, event, distinct_id, properties, timestamp, person_uuid, person_created_at,
+		COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = person_state), '{}'), person_mode
 		FROM events WHERE id > $1 AND project_id = $2 ORDER BY id`, []any{a.last, projectID},
 		[]any{&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &at, &person, &created, &e.Person.Properties, &mode},
 		func() {
