@@ -187,48 +187,38 @@ func (r *Recorder) Close() {
 	<-r.closed
 }
 
+// indexAfter is how long nothing may come in before the last events are indexed:
+// many at a time are far cheaper than few, and a transaction of their own delays
+// what comes next.
+const indexAfter = 50 * time.Millisecond
+
 func (r *Recorder) run() {
 	defer close(r.closed)
 	indexer, _ := r.config.Ledger.(Indexer)
-	more := indexer != nil // of indexing, as far as is known
+	idle := time.NewTimer(0) // at the start there may be events that are not indexed
+	defer idle.Stop()
 	for {
-		var idle <-chan struct{}
-		if more {
-			idle = ready
-		}
 		select {
 		case p := <-r.queue:
 			r.commit(r.gather(p))
 			if indexer != nil {
-				more = r.index(indexer, false)
-			}
-			continue
-		default:
-		}
-		select {
-		case p := <-r.queue:
-			r.commit(r.gather(p))
-			if indexer != nil {
-				r.index(indexer, false)
-				more = true
+				// A commit may hold almost two pieces.
+				if r.index(indexer, false) && r.index(indexer, false) {
+					idle.Reset(indexAfter)
+				}
 			}
 		case j := <-r.jobs:
 			j.done <- r.alone(j)
-		case <-idle:
-			more = r.index(indexer, true)
+		case <-idle.C:
+			if indexer != nil && r.index(indexer, true) {
+				idle.Reset(0)
+			}
 		case <-r.closing:
 			r.drain()
 			return
 		}
 	}
 }
-
-// ready is always ready to be received from.
-var ready = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	more, err := i.Index(context.Background(), idle)
