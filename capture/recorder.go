@@ -215,10 +215,18 @@ func (r *Recorder) run() {
 			}
 		case <-r.closing:
 			r.drain()
+			for range finalPieces { // what is not indexed slows down the next start
+				if indexer == nil || !r.index(indexer, true) {
+					break
+				}
+			}
 			return
 		}
 	}
 }
+
+// finalPieces bounds the indexing at the end.
+const finalPieces = 4
 
 func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	more, err := i.Index(context.Background(), idle)
