@@ -202,8 +202,11 @@ func (r *Recorder) run() {
 		case p := <-r.queue:
 			r.commit(r.gather(p))
 			if indexer != nil {
-				// A commit may hold almost two pieces.
-				if r.index(indexer, false) && r.index(indexer, false) {
+				more := r.index(indexer, false)
+				if more { // a commit may hold almost two pieces
+					more = r.index(indexer, false)
+				}
+				if more {
 					idle.Reset(indexAfter)
 				}
 			}

@@ -174,6 +174,6 @@ func TestSlowDisk(t *testing.T) {
 	}
 	s.kill()
 	l.check(t)
-	s = start(t, onSQLite(dir)...)
+	start(t, onSQLite(dir)...)
 	newAudit(l.book).check(t, openFolder(t, dir), people)
 }
