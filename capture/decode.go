@@ -358,7 +358,7 @@ func (d *decoder) finish(it *Item, f *fields, size int) {
 	if token != "" && !d.outer {
 		d.sub.addToken(tokenText(token))
 	}
-	it.DistinctID = cutRunes(idText(id), maxID)
+	it.DistinctID = cut(idText(id), maxID)
 	it.Name = eventName(f.event)
 	it.Timestamp = scalar(f.timestamp)
 	it.Offset, it.HasOffset = parseOffset(f.offset)

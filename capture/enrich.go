@@ -173,7 +173,7 @@ func (p *preparer) groupText(s slot) string {
 	if !truthy(value) {
 		return ""
 	}
-	return strings.ReplaceAll(asText(value), "\x00", "\uFFFD")
+	return replaceNUL(asText(value))
 }
 
 // groupUpdate is what a $groupidentify does to its group, nil for nothing.

@@ -86,19 +86,9 @@ func compact(value string) string {
 	return string(out)
 }
 
-// cutRunes is the beginning of s, at most n characters.
-func cutRunes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
+// StoredDistinctID is a distinct id as it is stored (§3.4): without U+0000, and
+// its first 200 characters.
+func StoredDistinctID(id string) string { return cut(replaceNUL(id), maxID) }
 
 // parseOffset reads an age in milliseconds; a fraction is rounded (§18.3, 65).
 func parseOffset(value string) (ms int64, ok bool) {

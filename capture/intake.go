@@ -193,19 +193,22 @@ const (
 // warn adds a warning, or adds it to one like it.
 func (b *Batch) warn(w Warning) {
 	w.ProjectID, w.Count = b.ProjectID, max(w.Count, 1)
-	w.DistinctID = cutBytes(w.DistinctID, warningID)
+	w.DistinctID = WarningID(w.DistinctID)
 	if len(b.Warnings) >= batchWarnings {
 		w.DistinctID, w.EventUUID = "", UUID{}
 	}
 	for n := range b.Warnings {
 		if old := &b.Warnings[n]; old.Type == w.Type && old.DistinctID == w.DistinctID {
 			old.Count += w.Count
-			old.EventUUID, old.At = w.EventUUID, w.At
+			old.EventUUID, old.Detail, old.At = w.EventUUID, w.Detail, w.At
 			return
 		}
 	}
 	b.Warnings = append(b.Warnings, w)
 }
+
+// WarningID is what a warning keeps of a distinct id.
+func WarningID(distinctID string) string { return cutBytes(distinctID, warningID) }
 
 // cutBytes is the beginning of s, whole characters of at most n bytes.
 func cutBytes(s string, n int) string {

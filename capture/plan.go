@@ -179,7 +179,7 @@ func (p *plan) countCall(e *Event) {
 // warn adds a warning about an event, or adds it to one like it.
 func (p *plan) warn(kind WarningType, e *Event, detail string) {
 	w := Warning{
-		ProjectID: p.project, Type: kind, DistinctID: cutBytes(e.DistinctID, warningID), EventUUID: e.UUID,
+		ProjectID: p.project, Type: kind, DistinctID: WarningID(e.DistinctID), EventUUID: e.UUID,
 		Detail: detail, Count: 1, At: e.ReceivedAt,
 	}
 	key := warned{kind, w.DistinctID}

@@ -162,25 +162,25 @@ func textOrNull(value string) bool {
 // warn tells of what is wrong with an event that is kept.
 func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	if !understood {
-		p.addWarning(e, WarnTimestamp, out)
+		p.warnOf(e, WarnTimestamp, out)
 	}
 	if p.historical && !e.Historical {
-		p.addWarning(e, WarnHistoricalTooYoung, out)
+		p.warnOf(e, WarnHistoricalTooYoung, out)
 	}
 	// Imports give old events new uuids.
 	if !p.historical && it.UUID[6]>>4 == 7 {
 		if drift := it.UUID.time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
-			p.addWarning(e, WarnUUIDTime, out)
+			p.warnOf(e, WarnUUIDTime, out)
 		}
 	}
 	switch p.props.value(slotProcessPerson) {
 	case "", "true", "false":
 	default:
-		p.addWarning(e, WarnProcessPersonProfile, out)
+		p.warnOf(e, WarnProcessPersonProfile, out)
 	}
 	if e.Kind == GroupIdentify {
 		if set := p.props.value(slotGroupSet); set != "" && set != "null" && !isObject(set) {
-			p.addWarning(e, WarnGroupSet, out)
+			p.warnOf(e, WarnGroupSet, out)
 		}
 	}
 }
@@ -194,27 +194,18 @@ func (u UUID) time() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// addWarning adds to the last warning when that says the same: a batch is often
-// one user's.
-func (p *preparer) addWarning(e *Event, kind WarningType, out *Batch) {
-	w := Warning{ProjectID: p.project.ID, Type: kind, DistinctID: e.DistinctID, EventUUID: e.UUID, Count: 1, At: p.now}
-	if n := len(out.Warnings); n > 0 {
-		if last := &out.Warnings[n-1]; last.Type == kind && last.DistinctID == e.DistinctID {
-			w.Count += last.Count
-			*last = w
-			return
-		}
-	}
-	out.Warnings = append(out.Warnings, w)
+// warnOf adds a warning about an event that is kept.
+func (p *preparer) warnOf(e *Event, kind WarningType, out *Batch) {
+	out.warn(Warning{Type: kind, DistinctID: e.DistinctID, EventUUID: e.UUID, At: p.now})
 }
 
 // clientWarning keeps the text of a warning that the client itself sends
 // (§4.5).
 func (p *preparer) clientWarning(it *Item, out *Batch) {
 	detail, _ := text(p.props.value(slotWarningText))
-	out.Warnings = append(out.Warnings, Warning{
-		ProjectID: p.project.ID, Type: WarningType(ClientWarning), DistinctID: it.DistinctID, EventUUID: it.UUID,
-		Detail: cut(detail, maxWarningText), Count: 1, At: p.now,
+	out.warn(Warning{
+		Type: WarningType(ClientWarning), DistinctID: it.DistinctID, EventUUID: it.UUID,
+		Detail: cut(detail, maxWarningText), At: p.now,
 	})
 }
 

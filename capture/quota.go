@@ -39,6 +39,7 @@ type meter struct {
 	read   time.Time
 	stored int64
 	taken  int64
+	loaded bool // the store has been asked in this month
 }
 
 func newMeters(usage UsageReader) *meters {
@@ -58,28 +59,54 @@ func (m *meters) get(key meterKey) *meter {
 	return x
 }
 
-// take counts one event; false when the limit is reached.
+// take counts one event; false when the limit is reached. The store is asked
+// without the lock, by one caller at a time: the others count on what is known.
 func (m *meters) take(ctx context.Context, key meterKey, limit int64, at time.Time) bool {
 	x := m.get(key)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
-	if x.month != month {
-		x.month, x.read, x.stored, x.taken = month, time.Time{}, 0, 0
-	}
-	if m.usage != nil && at.Sub(x.read) > meterAge {
+	if m.usage != nil && x.due(at) {
 		// A count that cannot be read stands still: events are not lost for it.
 		if n, err := m.usage.Used(ctx, key.organization, key.resource, at); err == nil {
-			x.taken = max(0, x.stored+x.taken-n)
-			x.stored = n
+			x.set(n, at)
 		}
-		x.read = at
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn(at)
 	if x.stored+x.taken >= limit {
 		return false
 	}
 	x.taken++
 	return true
+}
+
+// due reports whether the caller is to read the count again.
+func (x *meter) due(at time.Time) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn(at)
+	if at.Sub(x.read) <= meterAge {
+		return false
+	}
+	x.read = at
+	return true
+}
+
+// set takes over what the store has counted.
+func (x *meter) set(stored int64, at time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn(at)
+	if x.loaded {
+		x.taken = max(0, x.stored+x.taken-stored)
+	}
+	x.stored, x.loaded = stored, true
+}
+
+// turn begins a new month.
+func (x *meter) turn(at time.Time) {
+	if month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC); x.month != month {
+		x.month, x.read, x.stored, x.taken, x.loaded = month, time.Time{}, 0, 0, false
+	}
 }
 
 // charges are what one submission counts.

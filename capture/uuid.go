@@ -58,6 +58,9 @@ func ParseUUID(s string) (UUID, bool) {
 	return u, err == nil
 }
 
+// NewUUID7 makes a random UUID of version 7, whose time is at.
+func NewUUID7(at time.Time) UUID { return newUUID7(at, random()) }
+
 // newUUID7 makes a UUID of version 7 out of a time and 10 random bytes.
 func newUUID7(at time.Time, random [10]byte) UUID {
 	var u UUID

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"math/big"
-	"time"
 
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -22,12 +21,16 @@ type Bootstrapped struct {
 	OwnerEmail     string
 }
 
+// maxLabel is how long the label of a key may be, in characters
+// (spec/management.md §1.3).
+const maxLabel = 40
+
 // Bootstrap makes what a server without definitions needs (decision 21): an
 // organization, project 1, and a personal key of its owner that opens everything.
 // Nil: there is a project already.
 func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped, error) {
 	out := &Bootstrapped{
-		OrganizationID: newOrganizationID(s.now()),
+		OrganizationID: capture.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
 		APIKey: "phc_" + randomText(32), PersonalKey: "phx_" + randomText(35),
 		OwnerEmail: ownerEmail,
@@ -54,7 +57,8 @@ func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped
 			VALUES ($1, $2, $3, $4, $5)`, out.ProjectID, out.OrganizationID, out.ProjectName, out.APIKey, now); err != nil {
 			return err
 		}
-		label := cutText("First key of "+ownerEmail, 40)
+		label := "First key of " + ownerEmail
+		label = string([]rune(label)[:min(len([]rune(label)), maxLabel)])
 		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (hash, kind, mask, label, scopes, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
 			hashKey(out.PersonalKey), PersonalKey, maskKey(out.PersonalKey), label, `["*"]`, now)
@@ -81,18 +85,6 @@ func randomText(n int) string {
 		out = append(out, base62[digit.Int64()])
 	}
 	return string(out)
-}
-
-// newOrganizationID makes a UUID of version 7.
-func newOrganizationID(at time.Time) string {
-	var u capture.UUID
-	_, _ = rand.Read(u[6:])
-	ms := at.UnixMilli()
-	for i := range 6 {
-		u[i] = byte(ms >> (40 - 8*i))
-	}
-	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
-	return u.String()
 }
 
 // jsonText is a value as it is stored. It is for values that JSON has a form for.

@@ -86,7 +86,7 @@ var insertOverrides = inserts(`INSERT INTO flag_overrides (project_id, person_uu
 func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
 	var have [2]*knownPerson
 	for i, id := range []string{anonymousID, distinctID} {
-		k, err := readPerson(ctx, tx, projectID, storedID(id), withOverrides)
+		k, err := readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, 
 			return nil, err
 		}
 		// Another server may have been first: what stands there counts.
-		if have[i], err = readPerson(ctx, tx, projectID, storedID(id), withOverrides); err != nil {
+		if have[i], err = readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides); err != nil {
 			return nil, err
 		}
 	}

@@ -78,7 +78,7 @@ func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture
 	err := query(ctx, q, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
-		ids = append(ids, shorten(id, maxWarningID))
+		ids = append(ids, capture.WarningID(id))
 		return err
 	}, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
 	if err != nil {

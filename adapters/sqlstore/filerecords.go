@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -133,7 +134,7 @@ func (p *fileProject) takeCohorts(text json.RawMessage) error {
 			}
 			r.members = make(map[string]bool, len(c.Members))
 			for _, member := range c.Members {
-				r.members[storedID(member)] = true
+				r.members[capture.StoredDistinctID(member)] = true
 			}
 		}
 		if r.text, err = compactJSON(record); err != nil {

@@ -170,7 +170,7 @@ func (c *conditions) oneOf(column string, values []string) {
 		if i > 0 {
 			c.text.WriteString(", ")
 		}
-		c.text.WriteString(c.arg(storedID(v)))
+		c.text.WriteString(c.arg(capture.StoredDistinctID(v)))
 	}
 	c.text.WriteString(")")
 }

@@ -137,7 +137,7 @@ func (s *Store) addIDs(ctx context.Context, projectID int64, people []*capture.S
 func (s *Store) PersonBy(ctx context.Context, projectID int64, distinctID string) (*capture.StoredPerson, error) {
 	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM distinct_ids d
 		JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
-		WHERE d.project_id = $1 AND d.distinct_id = $2`, storedID(distinctID))
+		WHERE d.project_id = $1 AND d.distinct_id = $2`, capture.StoredDistinctID(distinctID))
 }
 
 // PersonByUUID implements capture.History.

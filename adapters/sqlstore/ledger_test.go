@@ -350,16 +350,6 @@ func TestLedger_Bounds(t *testing.T) {
 	}
 }
 
-func TestShorten(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"", ""}, {"abcd", "abcd"}, {"abcde", "abcd"}, {"abé", "abé"}, {"abcé", "abc"}, {"a€", "a€"}, {"ab€", "ab"}, {"😀", "😀"}, {"a😀", "a"},
-	} {
-		if got := shorten(tt.text, 4); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
-		}
-	}
-}
-
 func TestBulk_Chunks(t *testing.T) {
 	for _, d := range []*dialect{&sqlite, &postgres} {
 		b := inserts("INSERT INTO x", 2, "DO")

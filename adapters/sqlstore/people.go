@@ -75,7 +75,7 @@ func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error
 
 // known returns what is known of a distinct id, at least the parts wanted.
 func (s *Store) known(ctx context.Context, projectID int64, distinctID string, want parts) (*knownPerson, error) {
-	id := storedID(distinctID)
+	id := capture.StoredDistinctID(distinctID)
 	now := s.now()
 	since := s.rememberedSince(now)
 	if k := s.people.get(projectID, id, want, since); k != nil {
@@ -103,27 +103,6 @@ func (s *Store) rememberedSince(now time.Time) time.Time {
 		return time.Time{}
 	}
 	return now.Add(-othersWrite)
-}
-
-// storedID is a distinct id or a group's key as capture stores it: without
-// U+0000, and cut to 200 characters (spec/capture.md §3.4).
-func storedID(id string) string { return cutText(id, 200) }
-
-func cutText(id string, most int) string {
-	if strings.IndexByte(id, 0) >= 0 {
-		id = strings.ReplaceAll(id, "\x00", "\uFFFD")
-	}
-	if len(id) <= most {
-		return id
-	}
-	n := 0
-	for i := range id {
-		if n == most {
-			return id[:i]
-		}
-		n++
-	}
-	return id
 }
 
 // personTexts are the statements that read a person, by the parts wanted. Each
@@ -278,11 +257,11 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 	out := make(map[string]flags.Properties, len(keys))
 	var missing []capture.GroupID
 	for name, key := range keys {
-		index := slices.Index(types, storedID(name))
+		index := slices.Index(types, cleanText(name))
 		if index < 0 || name == "" {
 			continue
 		}
-		id := capture.GroupID{Type: index, Key: groupKey(key)}
+		id := capture.GroupID{Type: index, Key: cleanText(key)}
 		if g := s.people.getGroup(projectID, id, since); g == nil {
 			missing = append(missing, id)
 		} else if g.properties != nil {
@@ -304,16 +283,13 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 		s.people.putGroup(projectID, id, found[i], before)
 	}
 	for name, key := range keys {
-		id := capture.GroupID{Type: slices.Index(types, storedID(name)), Key: groupKey(key)}
+		id := capture.GroupID{Type: slices.Index(types, cleanText(name)), Key: cleanText(key)}
 		if i := slices.Index(missing, id); i >= 0 && found[i].properties != nil {
 			out[name] = found[i].properties
 		}
 	}
 	return out, nil
 }
-
-// groupKey is a group's key as capture stores it: at most 400 characters.
-func groupKey(key string) string { return cutText(key, 400) }
 
 // readGroups reads groups in the order asked for; properties are nil for unknown
 // ones.

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -152,17 +151,5 @@ func TestPeopleCache_Age(t *testing.T) {
 	}
 	if c.get(1, "ann", withProperties, always) == nil {
 		t.Error("without others who write nothing grows old")
-	}
-}
-
-func TestStoredID(t *testing.T) { // spec/capture.md §3.4
-	for in, want := range map[string]string{
-		"": "", " a ": " a ", "a\x00b": "a\uFFFDb",
-		strings.Repeat("é", 201): strings.Repeat("é", 200), strings.Repeat("x", 200): strings.Repeat("x", 200),
-		strings.Repeat("\x00", 201): strings.Repeat("\uFFFD", 200),
-	} {
-		if got := storedID(in); got != want {
-			t.Errorf("%.20q: %.20q, want %.20q", in, got, want)
-		}
 	}
 }

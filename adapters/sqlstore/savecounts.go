@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -25,8 +24,6 @@ const (
 	// and of one type of them; the oldest go.
 	maxWarnings       = 20_000
 	maxWarningsOfType = 1_000
-	// maxWarningID is how many bytes of a distinct id stand in a warning.
-	maxWarningID = 64
 )
 
 // split sorts a list by project.
@@ -222,17 +219,6 @@ func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep [
 	return keep, t.count(project, counter, fresh)
 }
 
-// shorten cuts a text to at most n bytes, between two characters.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 var upsertWarnings = inserts(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
 	`ON CONFLICT (project_id, type, distinct_id) DO UPDATE SET event_uuid = excluded.event_uuid, detail = excluded.detail,
 	count = warnings.count + excluded.count,
@@ -249,7 +235,7 @@ func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) e
 	var sums []capture.StoredWarning
 	types := map[string]bool{}
 	for _, w := range list {
-		k := key{string(w.Type), shorten(w.DistinctID, maxWarningID)}
+		k := key{string(w.Type), capture.WarningID(w.DistinctID)}
 		i, ok := at[k]
 		if !ok {
 			i = len(sums)

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+func erasePerson(t testing.TB, s HistoryStore, id string, withEvents bool) (found bool) {
+	t.Helper()
+	err := s.Commit(context.Background(), []int64{testProject}, func(tx capture.Tx) (err error) {
+		found, err = s.ErasePerson(context.Background(), tx, testProject, uuidOf(id), withEvents)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func erase(t *testing.T, s HistoryStore) {
+	ctx := context.Background()
+	anns := person(t, `{}`, "ann", "ann2")
+	anns.Persons[0].Version = 7
+	save(t, s, anns)
+	save(t, s, person(t, `{}`, "bob"))
+	var all []capture.Record
+	for n := range 1600 {
+		all = append(all, event(n, "a", []string{"ann", "ann2", "bob"}[n%3], epoch.Add(time.Duration(n)*time.Second)))
+	}
+	inChunks(t, s, all[:1200], true)
+	inChunks(t, s, all[1200:], false)
+	save(t, s, capture.Changes{Warnings: []capture.Warning{{ProjectID: testProject, Type: capture.WarnTimestamp, DistinctID: "ann2", Count: 1, At: epoch}}})
+	if erasePerson(t, s, "nobody", true) {
+		t.Error("nobody was found")
+	}
+	if !erasePerson(t, s, "ann", true) {
+		t.Error("ann was not found")
+	}
+	index(t, s)
+	if got := pages(t, s, capture.EventQuery{Limit: 100, DistinctIDs: []string{"ann", "ann2"}}); len(got) > 0 {
+		t.Errorf("%d events are left", len(got))
+	}
+	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"bob"}}} {
+		bobs := q
+		bobs.DistinctIDs = []string{"bob"}
+		if diff := gocmp.Diff(wanted(all, bobs), pages(t, s, q)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, id := range []string{"ann", "ann2"} {
+		if p, err := s.PersonBy(ctx, testProject, id); err != nil || p != nil {
+			t.Errorf("%s: %+v, %v", id, p, err)
+		}
+	}
+	if w, err := s.Warnings(ctx, testProject, 10, 0); err != nil || len(w) > 0 {
+		t.Errorf("warnings: %+v, %v", w, err)
+	}
+	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 1 {
+		t.Errorf("%d persons, %v", n, err)
+	}
+	// Who comes back begins at the last version + 100 (decision 17), and the same
+	// event is a new one.
+	back := person(t, `{}`, "ann")
+	back.Events = all[:1]
+	save(t, s, back)
+	if p, err := s.PersonBy(ctx, testProject, "ann"); err != nil || p == nil || p.Version != 107 {
+		t.Errorf("back: %+v, %v", p, err)
+	}
+	if !erasePerson(t, s, "bob", false) {
+		t.Error("bob was not found")
+	}
+	if got := pages(t, s, capture.EventQuery{Limit: 100, DistinctIDs: []string{"bob"}}); len(got) != len(wanted(all, capture.EventQuery{DistinctIDs: []string{"bob"}})) {
+		t.Errorf("without events: %d are left", len(got))
+	}
+}
+
+func retain(t *testing.T, s HistoryStore) {
+	var all []capture.Record
+	for n := range 1000 {
+		all = append(all, event(n, "a", "u", epoch.Add(-time.Duration(n)*time.Hour)))
+	}
+	inChunks(t, s, all[:800], true)
+	inChunks(t, s, all[800:], false)
+	before := all[500].CreatedAt
+	n, err := s.DeleteEventsBefore(context.Background(), before, 300)
+	if err != nil || n != 300 {
+		t.Errorf("first %d, %v", n, err)
+	}
+	left, err := s.DeleteEventsBefore(context.Background(), before, 100_000)
+	// The events of the other project, made beside the first of each chunk, go with them.
+	if err != nil || left < 200 || left > 202 {
+		t.Errorf("then %d, %v", left, err)
+	}
+	index(t, s)
+	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"u"}}} {
+		if diff := gocmp.Diff(wanted(all[500:], q), pages(t, s, q)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if again, err := s.DeleteEventsBefore(context.Background(), before, 100); err != nil || again != 0 {
+		t.Errorf("again %d, %v", again, err)
+	}
+	found, err := s.Event(context.Background(), testProject, all[3].UUID)
+	if err != nil || found != nil {
+		t.Errorf("the key of a deleted event: %+v, %v", found, err)
+	}
+	if strings.Count(fmt.Sprint(pages(t, s, capture.EventQuery{Limit: 1000})), "n") != 500 {
+		t.Error("others have gone too")
+	}
+}

@@ -1,0 +1,64 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// slowUsage answers when it is told to.
+type slowUsage struct {
+	asked  chan struct{}
+	answer chan int64
+}
+
+func (u *slowUsage) Used(context.Context, string, Resource, time.Time) (int64, error) {
+	u.asked <- struct{}{}
+	if n := <-u.answer; n >= 0 {
+		return n, nil
+	}
+	return 0, errors.New("the database does not answer")
+}
+
+// Decision 11: a limit of a month counts what is stored and what is under way. A
+// store that is slow to answer keeps only the one who asks waiting, and one that
+// fails loses no event.
+func TestMeters(t *testing.T) {
+	usage := &slowUsage{make(chan struct{}), make(chan int64)}
+	m := newMeters(usage)
+	key := meterKey{"org", ResourceEvents}
+	at := time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)
+	take := func(at time.Time) bool { return m.take(t.Context(), key, 10, at) }
+	reading := func(at time.Time, stored int64) bool {
+		t.Helper()
+		done := make(chan bool)
+		go func() { done <- take(at) }()
+		<-usage.asked
+		if !take(at) {
+			t.Error("who does not ask is kept from counting on what is known")
+		}
+		usage.answer <- stored
+		return <-done
+	}
+	if !reading(at, 3) { // 3 are stored, 2 are under way
+		t.Error("5 of 10 are refused")
+	}
+	for i := range 5 {
+		if !take(at) {
+			t.Errorf("event %d of 10 is refused", 6+i)
+		}
+	}
+	if take(at) {
+		t.Error("event 11 of 10 is taken")
+	}
+	later := at.Add(2 * meterAge)
+	go func() { <-usage.asked; usage.answer <- -1 }()
+	if take(later) {
+		t.Error("a count that cannot be read begins anew")
+	}
+	february := at.Add(2 * time.Hour)
+	if !reading(february, 0) {
+		t.Error("a new month is refused")
+	}
+}
