@@ -10,7 +10,7 @@ import (
 // bulkSizes are how many rows a statement of several takes. Few sizes make few
 // statements to prepare; what is left over goes to the next smaller size. The
 // largest saves ways over the network and is for PostgreSQL alone.
-var bulkSizes = [...]int{400, 50, 10, 1}
+var bulkSizes = [...]int{400, 64, 32, 16, 8, 4, 2, 1}
 
 // bulk is a statement that takes many rows at once, by size.
 type bulk struct {

@@ -88,7 +88,9 @@ func lockPostgresSchema(ctx context.Context, db *sql.DB) (func(), error) {
 // opened is a database that can be used.
 type opened struct {
 	read, write *sql.DB
-	dialect     dialect
+	// beside is a connection for checkpoints, nil where there are none to make.
+	beside  *sql.DB
+	dialect dialect
 	// shown is the database without its password, for messages.
 	shown  string
 	unlock func() error
@@ -125,11 +127,11 @@ const (
 	readers = 3
 )
 
-// sqlitePragmas are those of every connection. A checkpoint is made by the writer
-// itself every 16 MiB: one beside it falls behind, and the log grows.
+// sqlitePragmas are those of every connection. Checkpoints are made by the
+// checkpointer, and by the writer itself only where that falls behind.
 var sqlitePragmas = []string{
 	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)",
-	"temp_store(MEMORY)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+	"temp_store(MEMORY)", fmt.Sprintf("wal_autocheckpoint(%d)", longestLog), "journal_size_limit(67108864)",
 }
 
 func openSQLite(_ context.Context, address string) (opened, error) {
@@ -160,11 +162,15 @@ func openSQLite(_ context.Context, address string) (opened, error) {
 		o.write.SetMaxOpenConns(1)
 		o.read, err = sql.Open("sqlite", sqliteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))
 	}
+	if err == nil {
+		o.beside, err = sql.Open("sqlite", sqliteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache)))
+	}
 	if err != nil {
 		return o, errors.Join(fmt.Errorf("database %s: %w", address, err), o.unlock())
 	}
 	o.read.SetMaxOpenConns(readers)
 	o.read.SetMaxIdleConns(readers)
+	o.beside.SetMaxOpenConns(1)
 	return o, nil
 }
 

@@ -32,6 +32,7 @@ type Store struct {
 	people      *peopleCache
 	changed     func(projectID int64)
 	states      *states
+	checkpoints *checkpointer // nil where none are needed
 
 	ledger ledgerState
 	unlock func() error
@@ -77,6 +78,9 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
 		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
 	}
+	if o.beside != nil {
+		s.checkpoints = startCheckpointer(o.beside, o.write, c.Logger)
+	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
 	}
@@ -92,10 +96,10 @@ func (s *Store) start(ctx context.Context) error {
 
 // Close closes the database. Nothing that was committed is lost without it.
 func (s *Store) Close() error {
-	var err error
+	err := s.checkpoints.close()
 	s.ledger.close()
 	if s.read != s.write {
-		err = s.read.Close()
+		err = errors.Join(err, s.read.Close())
 	}
 	return errors.Join(err, s.write.Close(), s.unlock())
 }
@@ -112,5 +116,6 @@ func (s *Store) inWrite(ctx context.Context, work func(tx *sql.Tx) error) error 
 	if err := work(tx); err != nil {
 		return s.dialect.explain(err)
 	}
+	defer s.checkpoints.committed()
 	return s.dialect.explain(tx.Commit())
 }

@@ -167,7 +167,11 @@ func (b *bench) ours(database string) (*process, string, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, "", err
 	}
-	file := filepath.Join(data, "definitions.json")
+	// Beside the data: a folder whose files are watched tells of every write in it.
+	file := filepath.Join(b.dir, "definitions", "definitions.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, "", err
+	}
 	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
 		return nil, "", err
 	}
