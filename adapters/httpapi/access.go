@@ -103,6 +103,13 @@ func (rd *reader) open(a action) handler {
 		ctx, cancel := context.WithTimeout(r.Context(), readTime)
 		defer cancel()
 		r = r.WithContext(ctx)
+		if rd.Management != nil {
+			c := &call{server: rd.server, ctx: ctx, w: w, r: r, service: rd.Management}
+			if err := c.enter(&endpoint{scope: a.scope, area: inProject}); err != nil {
+				return managementProblem(err)
+			}
+			return storeProblem(a.handle(rd, w, r, c.standing.Project.ID))
+		}
 		key, err := rd.caller(r)
 		if err != nil {
 			return err

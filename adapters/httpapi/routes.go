@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -18,6 +19,9 @@ type route struct {
 	// public answers may be read by pages of any origin.
 	public bool
 }
+
+// missing is the method under which a row keeps what answers those that it lacks.
+const missing = "missing"
 
 type handler func(*server, http.ResponseWriter, *http.Request) error
 
@@ -52,6 +56,9 @@ func (s *server) router() http.Handler {
 	if s.History != nil {
 		s.mount(mux, s.historyRoutes(s.History, s.People))
 	}
+	if s.Management != nil {
+		s.mount(mux, s.managementRoutes())
+	}
 	if s.Metrics != nil {
 		metrics := func(s *server, w http.ResponseWriter, r *http.Request) error {
 			s.Metrics.ServeHTTP(w, r)
@@ -69,7 +76,11 @@ func (s *server) router() http.Handler {
 		mux.ServeHTTP(w, r)
 	})
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		if !cors(w, r) {
+		switch {
+		case cors(w, r):
+		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
+			s.fail(w, r, &problemEndpoint)
+		default:
 			s.fail(w, r, &problemNotFound)
 		}
 	})
@@ -104,7 +115,11 @@ func (s *server) serve(row *route) http.HandlerFunc {
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
-			s.fail(w, r, &problemMethod)
+			var err error = &problemMethod
+			if h := row.methods[missing]; h != nil {
+				err = h(s, w, r)
+			}
+			s.fail(w, r, err)
 			return
 		}
 		if err := h(s, w, r); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // DefaultMaxBody is Config.MaxBody where that is zero: 10 MiB, in bytes
@@ -44,6 +45,8 @@ type Config struct {
 	History capture.History
 	// People erases and imports people. Nil: neither can be done.
 	People PeopleAdmin
+	// Management serves everything that people manage. Nil leaves these routes out.
+	Management *management.Service
 	// Budget bounds the bodies of capture requests that are in memory at once, as
 	// sent, unpacked and decoded, in bytes. Over it a body waits for up to 2 seconds, then it
 	// is refused with 503; one that is larger than all of it is 413. DefaultBudget

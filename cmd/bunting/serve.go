@@ -25,6 +25,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management"
 )
 
 func serveHelp() string {
@@ -127,6 +128,7 @@ type server struct {
 	geo      *geoip.DB              // nil without --geoip
 	intake   *capture.Intake
 	decider  *flags.Decider
+	manager  *management.Service
 	deciding atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	handler  *httpapi.Handler
 	applying sync.Mutex // held while files are brought into the store
@@ -153,6 +155,9 @@ func (s *server) open(ctx context.Context) (err error) {
 			})
 		})
 	}
+	if err := s.openManagement(); err != nil {
+		return err
+	}
 	if err := s.openDefinitions(ctx); err != nil {
 		return err
 	}
@@ -169,7 +174,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	}
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
 	return err

@@ -81,8 +81,10 @@ func (s *server) openIntake() (err error) {
 // project where there is none at all.
 func (s *server) openDefinitions(ctx context.Context) (err error) {
 	if len(s.config.definitions) == 0 {
-		s.first, err = s.store.Bootstrap(ctx, s.config.ownerEmail)
-		return err
+		if s.first, err = s.store.Bootstrap(ctx, s.config.ownerEmail); err != nil {
+			return err
+		}
+		return s.manager.Adopt(ctx, s.config.ownerEmail)
 	}
 	s.source, err = filesource.Open(filesource.Config{
 		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log,
@@ -109,6 +111,7 @@ func (s *server) applyFiles(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("%s: %w", f.Path, err))
 		}
 	}
+	problems = append(problems, s.manager.Adopt(ctx, s.config.ownerEmail))
 	return errors.Join(problems...)
 }
 

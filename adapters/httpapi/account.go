@@ -1,0 +1,4 @@
+package httpapi
+
+// accountEndpoints are those of what a user sees of itself: /api/users/@me.
+var accountEndpoints = []endpoint{}

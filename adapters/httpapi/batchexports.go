@@ -1,0 +1,4 @@
+package httpapi
+
+// batchExportEndpoints are those of batch exports, their runs and backfills.
+var batchExportEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// cohortEndpoints are those of cohorts.
+var cohortEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// earlyAccessEndpoints are those of early access features.
+var earlyAccessEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// errorTrackingEndpoints are those of assignment rules.
+var errorTrackingEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// featureFlagEndpoints are those of feature flags.
+var featureFlagEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// insightEndpoints are those of insights: stored queries that are never run.
+var insightEndpoints = []endpoint{}

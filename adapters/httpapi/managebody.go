@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+var (
+	problemMediaType = problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
+	problemEndpoint  = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
+)
+
+// formMemory is how much of a multipart form is kept in memory, in bytes.
+const formMemory = 1 << 20
+
+// maxBodyDepth bounds the nesting of a body of the management API.
+const maxBodyDepth = 64
+
+// keyBody bounds a body, in bytes, in which a key is looked for before anybody is
+// known.
+const keyBody = 1 << 20
+
+// readBody reads the body of a request in one of its three forms (§2.4). Where
+// none is wanted nothing is wrong with any.
+func (c *call) readBody(e *endpoint, limit int64) error {
+	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Body == nil || c.r.Body == http.NoBody {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil && c.r.Header.Get("Content-Type") == "" {
+		kind = "application/json"
+	}
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
+	wanted := e.takes != nil
+	switch kind {
+	case "application/json":
+		err = c.readJSON()
+	case "application/x-www-form-urlencoded":
+		if err = c.r.ParseForm(); err == nil {
+			c.body = formBody(c.r.PostForm)
+		}
+	case "multipart/form-data":
+		if err = c.r.ParseMultipartForm(formMemory); err == nil {
+			c.body = formBody(c.r.MultipartForm.Value)
+		}
+	default:
+		err = problemMediaType.with("", "").say("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case !wanted:
+		return nil
+	case errors.As(err, &tooLarge):
+		return problemTooLarge.with("", "").say("The request body is larger than %d bytes.", limit)
+	}
+	var told *problem
+	if err != nil && !errors.As(err, &told) {
+		return problemParse.with(err.Error(), "")
+	}
+	return err
+}
+
+func (c *call) readJSON() error {
+	text, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return err
+	}
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
+	if len(text) == 0 {
+		return nil
+	}
+	if depth(text) > maxBodyDepth {
+		return problemParse.with("the value is nested too deeply", "")
+	}
+	switch text[0] {
+	case '{':
+		return json.Unmarshal(text, &c.body.Members)
+	case '[':
+		c.body.IsArray = true
+		return json.Unmarshal(text, &c.body.Array)
+	}
+	var other any
+	if err := json.Unmarshal(text, &other); err != nil {
+		return err
+	}
+	switch other.(type) {
+	case string:
+		c.body.Other = "str"
+	case bool:
+		c.body.Other = "bool"
+	case nil:
+		c.body.Other = "NoneType"
+	default:
+		c.body.Other = "int"
+	}
+	return nil
+}
+
+// depth is how deep a JSON text is nested.
+func depth(text []byte) (deepest int) {
+	now, inText, escaped := 0, false, false
+	for _, b := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case inText:
+			escaped, inText = b == '\\', b != '"'
+		case b == '"':
+			inText = true
+		case b == '{' || b == '[':
+			now++
+			deepest = max(deepest, now)
+		case b == '}' || b == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// formBody is a form as an object: values are texts, lists where a name comes
+// several times, and JSON where they look like an object or a list.
+func formBody(form url.Values) management.Body {
+	b := management.Body{Members: map[string]json.RawMessage{}}
+	for name, values := range form {
+		if len(values) == 1 {
+			b.Members[name] = formValue(values[0])
+			continue
+		}
+		list := make([]json.RawMessage, len(values))
+		for i, v := range values {
+			list[i] = formValue(v)
+		}
+		b.Members[name], _ = json.Marshal(list) // texts marshal always
+	}
+	return b
+}
+
+func formValue(text string) json.RawMessage {
+	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)) && depth([]byte(trimmed)) <= maxBodyDepth {
+		return json.RawMessage(trimmed)
+	}
+	quoted, _ := json.Marshal(text)
+	return quoted
+}
+
+// textMember is a member of an object that is a text, "" for none.
+func textMember(b management.Body, name string) string {
+	var text string
+	if raw, ok := b.Members[name]; ok && json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	return ""
+}

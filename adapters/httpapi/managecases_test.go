@@ -1,0 +1,322 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// manageFile is a file of testdata/management: cases of one resource.
+type manageFile struct {
+	Clause string       `json:"clause"`
+	Source string       `json:"source"` // where the expected values come from
+	Cases  []manageCase `json:"cases"`
+}
+
+// manageCase is a walk through an office of its own.
+type manageCase struct {
+	Name  string       `json:"name"`
+	Row   int          `json:"row"` // of spec/management.md §6, 0 for none
+	Note  string       `json:"note"`
+	Steps []manageStep `json:"steps"`
+}
+
+// manageStep is a request and its answer. Texts hold names in braces, which stand
+// for what an office has (org, other_org, owner, owner_id, ...) and for what
+// earlier steps kept.
+type manageStep struct {
+	// After moves the clock first.
+	After string `json:"after"`
+	// DNS are TXT records by host, from now on.
+	DNS map[string][]string `json:"dns"`
+	// As is whose key is sent, as office.key reads it; empty: the owner's, none: no
+	// key.
+	As      string            `json:"as"`
+	Request string            `json:"request"` // method and path
+	Headers map[string]string `json:"headers"`
+	Body    json.RawMessage   `json:"body"`
+	Text    string            `json:"text"` // instead of Body, sent as it is
+
+	Status int `json:"status"`
+	// Want is the body: <uuid>, <time>, <int>, <text>, <key> and <any> stand for
+	// values of that kind, and an object with the member ... may have others. Null
+	// or absent: the body is not looked at; the text "" is an empty one.
+	Want        json.RawMessage   `json:"want"`
+	WantHeaders map[string]string `json:"want_headers"`
+	// Error is the envelope: type, code, detail, attr.
+	Error []any `json:"error"`
+	// Keep gives names to values of the answer, by their path, such as results.0.id.
+	Keep map[string]string `json:"keep"`
+}
+
+func manageFiles(t testing.TB) map[string]manageFile {
+	t.Helper()
+	paths, err := filepath.Glob("../../testdata/management/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no cases", err)
+	}
+	out := map[string]manageFile{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f manageFile
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&f); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if f.Clause == "" || f.Source == "" {
+			t.Errorf("%s: clause and source are missing", path)
+		}
+		out[strings.TrimSuffix(filepath.Base(path), ".json")] = f
+	}
+	return out
+}
+
+func TestManagement_Cases(t *testing.T) {
+	for name, f := range manageFiles(t) {
+		for _, c := range f.Cases {
+			t.Run(name+"/"+c.Name, func(t *testing.T) {
+				t.Parallel()
+				newOffice(t, "sqlite::memory:").walk(t, c.Steps)
+			})
+		}
+	}
+}
+
+func (o *office) walk(t *testing.T, steps []manageStep) {
+	t.Helper()
+	for i := range steps {
+		if ok := o.step(t, fmt.Sprintf("step %d, %s", i+1, steps[i].Request), &steps[i]); !ok {
+			return
+		}
+	}
+}
+
+var braced = regexp.MustCompile(`\{[a-z0-9_]+\}`)
+
+// fill puts what an office knows in the place of names in braces.
+func (o *office) fill(text string) string {
+	return braced.ReplaceAllStringFunc(text, func(name string) string {
+		if value, ok := o.vars[name[1:len(name)-1]]; ok {
+			return value
+		}
+		return name
+	})
+}
+
+func (o *office) step(t *testing.T, name string, s *manageStep) bool {
+	t.Helper()
+	if s.After != "" {
+		d, err := time.ParseDuration(s.After)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		o.clock.Add(d.Microseconds())
+	}
+	if s.DNS != nil {
+		o.dns.mu.Lock()
+		o.dns.hosts = map[string][]string{}
+		for host, texts := range s.DNS {
+			for _, text := range texts {
+				o.dns.hosts[o.fill(host)] = append(o.dns.hosts[o.fill(host)], o.fill(text))
+			}
+		}
+		o.dns.mu.Unlock()
+	}
+	if s.Request == "" {
+		return true
+	}
+	status, headers, body := o.send(t, s)
+	failed := false
+	fail := func(format string, args ...any) {
+		t.Helper()
+		failed = true
+		t.Errorf(name+": "+format, args...)
+	}
+	if status != s.Status {
+		fail("status %d, want %d: %s", status, s.Status, body)
+	}
+	for header, want := range s.WantHeaders {
+		if got := headers.Get(header); got != o.fill(want) {
+			fail("%s is %q, want %q", header, got, o.fill(want))
+		}
+	}
+	want := s.Want
+	if s.Error != nil {
+		e := slices.Concat(s.Error, []any{nil, nil, nil, nil})[:4]
+		want, _ = json.Marshal(map[string]any{"type": e[0], "code": e[1], "detail": e[2], "attr": e[3]})
+	}
+	if len(want) > 0 && string(want) != "null" {
+		if diff := o.compare(o.fill(string(want)), body); diff != "" {
+			fail("body (-want +got):\n%s", diff)
+		}
+	}
+	for as, path := range s.Keep {
+		value, ok := dig(body, path)
+		if !ok {
+			fail("the answer has no %s: %s", path, body)
+			continue
+		}
+		o.vars[as] = value
+	}
+	return !failed
+}
+
+func (o *office) send(t *testing.T, s *manageStep) (status int, headers http.Header, body []byte) {
+	t.Helper()
+	method, path, _ := strings.Cut(o.fill(s.Request), " ")
+	sent := o.fill(s.Text)
+	if s.Body != nil {
+		sent = o.fill(string(s.Body))
+	}
+	req, err := http.NewRequest(method, o.URL+path, strings.NewReader(sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	who := s.As
+	if who == "" {
+		who = "owner"
+	}
+	if who != "none" {
+		req.Header.Set("Authorization", "Bearer "+o.key(t, o.fill(who)))
+	}
+	for name, v := range s.Headers {
+		if v == "" {
+			req.Header.Del(name)
+			continue
+		}
+		req.Header.Set(name, o.fill(v))
+	}
+	res, err := o.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err = io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, body
+}
+
+// compare lays a body beside what is wanted of it.
+func (o *office) compare(want string, body []byte) string {
+	var w, g any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		return "the case is no JSON: " + err.Error()
+	}
+	if w == "" {
+		if len(body) > 0 {
+			return "+ " + string(body)
+		}
+		return ""
+	}
+	if err := json.Unmarshal(body, &g); err != nil {
+		return fmt.Sprintf("no JSON: %q", body)
+	}
+	w = o.settle(w, g)
+	return cmp.Diff(w, g)
+}
+
+var stands = map[string]*regexp.Regexp{
+	"<uuid>": regexp.MustCompile(`^"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"$`),
+	"<time>": regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"$`),
+	"<int>":  regexp.MustCompile(`^-?\d+$`),
+	"<text>": regexp.MustCompile(`^".+"$`),
+	"<key>":  regexp.MustCompile(`^"ph[xcs]_[0-9A-Za-z]{40,50}"$`),
+	"<any>":  regexp.MustCompile(``),
+}
+
+// settle puts the values of an answer in the place of what may be any of a kind.
+func (o *office) settle(want, got any) any {
+	switch w := want.(type) {
+	case string:
+		if pattern, ok := stands[w]; ok {
+			text, _ := json.Marshal(got)
+			if pattern.Match(text) {
+				return got
+			}
+		}
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return w
+		}
+		out := map[string]any{}
+		for name, v := range w {
+			if name == "..." {
+				for other, v := range g {
+					if _, named := w[other]; !named {
+						out[other] = v
+					}
+				}
+				continue
+			}
+			out[name] = o.settle(v, g[name])
+		}
+		return out
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return w
+		}
+		out := make([]any, len(w))
+		for i := range w {
+			out[i] = o.settle(w[i], g[i])
+		}
+		return out
+	}
+	return want
+}
+
+// dig finds a value of an answer by its path.
+func dig(body []byte, path string) (string, bool) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return "", false
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[part]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(part, &i); err != nil || i >= len(x) {
+				return "", false
+			}
+			v = x[i]
+		default:
+			return "", false
+		}
+	}
+	switch x := v.(type) {
+	case nil:
+		return "", false
+	case string:
+		return x, true
+	case json.Number:
+		return x.String(), true
+	}
+	text, err := json.Marshal(v)
+	return string(text), err == nil && reflect.ValueOf(v).IsValid()
+}

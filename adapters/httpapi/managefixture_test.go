@@ -1,0 +1,213 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// The people and places of an office.
+const (
+	officeOrg     = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	officeOther   = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
+	officeUserID  = "0191f0a2-5b1c-7d3e-8f40-0000000000%02d"
+	officeMembers = "0191f0a2-5b1c-7d3e-8f40-0000000001%02d"
+)
+
+var officeUsers = []struct {
+	name  string
+	org   string
+	level management.Level
+}{
+	{"owner", officeOrg, management.Owner},
+	{"admin", officeOrg, management.Admin},
+	{"member", officeOrg, management.Member},
+	{"foreign", officeOther, management.Owner},
+}
+
+// office is a server with people who manage it, as cmd/bunting wires one, whose
+// clock stands still until a step moves it.
+type office struct {
+	*httptest.Server
+	store    *sqlstore.Store
+	recorder *capture.Recorder
+	service  *management.Service
+	clock    atomic.Int64 // microseconds since 1970
+	dns      officeDNS
+	vars     map[string]string
+	keys     map[string]string // by who and what for
+}
+
+// officeStart is when an office's clock begins.
+var officeStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func (o *office) now() time.Time { return time.UnixMicro(o.clock.Load()).UTC() }
+
+// newOffice makes an office on a database: organization A with an owner, an
+// admin, a member and the projects 1 and 2; organization B with an owner and
+// project 3.
+func newOffice(t testing.TB, database string) *office {
+	t.Helper()
+	ctx := context.Background()
+	o := &office{keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
+	o.clock.Store(officeStart.UnixMicro())
+	var decider *flags.Decider
+	var err error
+	o.store, err = sqlstore.Open(ctx, database, sqlstore.Config{Now: o.now, Changed: func(id int64) {
+		if decider != nil {
+			decider.Renew(id)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := management.Config{Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
+	o.configure(&config)
+	if o.service, err = management.New(config); err != nil {
+		t.Fatal(err)
+	}
+	o.furnish(t)
+	o.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: o.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Into: o.recorder, Usage: o.store, Now: o.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Usage: o.store, Now: o.now}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: o.store, Management: o.service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Server = httptest.NewServer(h)
+	t.Cleanup(func() {
+		o.Close()
+		o.recorder.Close()
+		if err := o.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+// configure is where resources wire what their tests need.
+func (o *office) configure(*management.Config) {}
+
+// furnish puts the people and places in.
+func (o *office) furnish(t testing.TB) {
+	t.Helper()
+	store := sqlstore.ManagementStore{Store: o.store}
+	err := store.Write(context.Background(), func(tx management.Tx) error {
+		for i, id := range []string{officeOrg, officeOther} {
+			org := management.OrganizationRecord{ID: id, Name: "Organization " + string(rune('A'+i)), CreatedAt: officeStart}
+			if err := tx.PutOrganization(&org); err != nil {
+				return err
+			}
+		}
+		for id, org := range []string{"", officeOrg, officeOrg, officeOther} {
+			if org == "" {
+				continue
+			}
+			p := management.ProjectRecord{ID: int64(id), Organization: org, Name: fmt.Sprint("Project ", id), APIKey: fmt.Sprint("phc_", id), CreatedAt: officeStart}
+			if err := tx.PutProject(&p); err != nil {
+				return err
+			}
+		}
+		for i, u := range officeUsers {
+			number, err := tx.Next("user")
+			if err != nil {
+				return err
+			}
+			verified := true
+			user := management.User{
+				ID: number, UUID: fmt.Sprintf(officeUserID, i), DistinctID: u.name + "-distinct", FirstName: strings.ToUpper(u.name[:1]) + u.name[1:],
+				Email: u.name + "@example.com", EmailVerified: &verified, Joined: management.At(officeStart),
+			}
+			data, _ := json.Marshal(user)
+			if err := tx.Put(&management.Record{Kind: "user", ID: user.UUID, Sort: fmt.Sprintf("%020d", number), Unique: user.Email, Data: data}); err != nil {
+				return err
+			}
+			o.vars[u.name], o.vars[u.name+"_id"] = user.UUID, fmt.Sprint(number)
+			joined := officeStart.Add(time.Duration(i) * time.Hour)
+			m := management.Membership{
+				ID: fmt.Sprintf(officeMembers, i), Organization: u.org, User: user.UUID, Level: u.level, Joined: management.At(joined), Updated: management.At(joined),
+			}
+			data, _ = json.Marshal(m)
+			if err := tx.Put(&management.Record{Kind: "member", Parent: u.org, ID: user.UUID, Other: user.UUID, Sort: fmt.Sprintf("%020d", joined.UnixMicro()), Data: data}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// key returns the key of who, such as
+//
+//	owner                                    all scopes
+//	member dashboard:read organization:read  those
+//	owner projects=1,2 organizations=...     all scopes, in those places
+func (o *office) key(t testing.TB, who string) string {
+	t.Helper()
+	if key, ok := o.keys[who]; ok {
+		return key
+	}
+	words := strings.Fields(who)
+	number := int64(0)
+	for i, u := range officeUsers {
+		if u.name == words[0] {
+			number = int64(i + 1)
+		}
+	}
+	if number == 0 {
+		t.Fatalf("nobody here is called %q", words[0])
+	}
+	key := fmt.Sprintf("phx_%s_%012d", words[0], len(o.keys))
+	k := management.KeyRecord{ID: fmt.Sprint("key", len(o.keys)), Hash: management.HashKey(key), Mask: management.MaskKey(key), Label: who, User: number, CreatedAt: officeStart}
+	for _, word := range words[1:] {
+		if list, ok := strings.CutPrefix(word, "projects="); ok {
+			if err := json.Unmarshal([]byte("["+list+"]"), &k.Projects); err != nil {
+				t.Fatal(err)
+			}
+		} else if list, ok := strings.CutPrefix(word, "organizations="); ok {
+			k.Organizations = strings.Split(list, ",")
+		} else {
+			k.Scopes = append(k.Scopes, word)
+		}
+	}
+	if k.Scopes == nil {
+		k.Scopes = []string{"*"}
+	}
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error { return tx.PutKey(&k) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.keys[who] = key
+	return key
+}
+
+// officeDNS answers what the steps of a case say.
+type officeDNS struct {
+	mu    sync.Mutex
+	hosts map[string][]string
+}
+
+func (d *officeDNS) TXT(_ context.Context, host string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.hosts[host], nil
+}

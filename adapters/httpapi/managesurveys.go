@@ -1,0 +1,4 @@
+package httpapi
+
+// surveyEndpoints are those of surveys.
+var surveyEndpoints = []endpoint{}

@@ -1,0 +1,4 @@
+package httpapi
+
+// memberEndpoints are those of members of organizations.
+var memberEndpoints = []endpoint{}

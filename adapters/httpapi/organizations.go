@@ -1,0 +1,4 @@
+package httpapi
+
+// organizationEndpoints are those of organizations.
+var organizationEndpoints = []endpoint{}

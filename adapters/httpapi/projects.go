@@ -1,0 +1,4 @@
+package httpapi
+
+// projectEndpoints are those of projects and their keys.
+var projectEndpoints = []endpoint{}

@@ -1,0 +1,167 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// ManagementStore is the Store as management.Store.
+type ManagementStore struct{ *Store }
+
+// manageTime bounds a transaction of management: some read all records of a list.
+const manageTime = 20 * time.Second
+
+// managementLock is the advisory lock that those hold who write for management:
+// one at a time, on all servers.
+const managementLock int64 = 0x42554e55 << 32
+
+// Read implements management.Store.
+func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, manageTime)
+	defer cancel()
+	options := &sql.TxOptions{ReadOnly: true}
+	if !s.dialect.alone {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := s.read.BeginTx(ctx, options)
+	if err != nil {
+		return fmt.Errorf("reading for management: %w", s.dialect.explain(err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	return s.managed(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
+}
+
+// Write implements management.Store.
+func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, manageTime)
+	defer cancel()
+	t := &manageTx{store: s.Store, ctx: ctx, writes: true}
+	err := s.inWrite(ctx, func(tx *sql.Tx) error {
+		t.tx, t.changed = tx, map[int64]bool{}
+		if !s.dialect.alone {
+			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, managementLock); err != nil {
+				return err
+			}
+		}
+		if err := work(t); err != nil {
+			return err
+		}
+		return t.raiseRevisions()
+	})
+	if err != nil {
+		return s.managed(err)
+	}
+	for id := range t.changed {
+		s.people.forgetProject(id)
+		s.changed(id)
+	}
+	return nil
+}
+
+// managed explains the errors of the database; those of management pass.
+func (s ManagementStore) managed(err error) error {
+	var told *management.Error
+	if err == nil || errors.As(err, &told) || errors.Is(err, management.ErrTaken) {
+		return err
+	}
+	return s.dialect.explain(err)
+}
+
+// manageTx implements management.Tx.
+type manageTx struct {
+	store  *Store
+	ctx    context.Context
+	tx     *sql.Tx
+	writes bool
+	// changed are the projects whose definitions are others now.
+	changed map[int64]bool
+}
+
+var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
+
+func (t *manageTx) exec(text string, args ...any) (int64, error) {
+	if !t.writes {
+		return 0, errReadOnly
+	}
+	done, err := t.tx.ExecContext(t.ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// one reads one row, false when there is none.
+func (t *manageTx) one(text string, args []any, to ...any) (bool, error) {
+	err := t.tx.QueryRowContext(t.ctx, text, args...).Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (t *manageTx) each(scan func(*sql.Rows) error, text string, args ...any) error {
+	return query(t.ctx, t.tx, scan, text, args...)
+}
+
+// definitionsChanged makes the project's revision grow when the work is done.
+func (t *manageTx) definitionsChanged(project int64) { t.changed[project] = true }
+
+func (t *manageTx) raiseRevisions() error {
+	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
+		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Next implements management.Tx.
+func (t *manageTx) Next(name string) (n int64, err error) {
+	if !t.writes {
+		return 0, errReadOnly
+	}
+	_, err = t.one(`INSERT INTO sequences (name, n) VALUES ($1, 1)
+		ON CONFLICT (name) DO UPDATE SET n = sequences.n + 1 RETURNING n`, []any{cleanText(name)}, &n)
+	return n, err
+}
+
+// orNull is a text that is null when it is empty.
+func orNull(text string) sql.NullString {
+	return sql.NullString{String: cleanText(text), Valid: text != ""}
+}
+
+// optionalMicros is a time that is 0 when it is the zero one.
+func optionalMicros(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return micros(at)
+}
+
+func fromOptionalMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return fromMicros(us)
+}
+
+// jsonOr is a JSON text, or another one when there is none.
+func jsonOr(raw []byte, or string) string {
+	if len(raw) == 0 {
+		return or
+	}
+	return strings.ToValidUTF8(string(raw), "\uFFFD")
+}
+
+var (
+	_ management.Store = ManagementStore{}
+	_ management.Tx    = (*manageTx)(nil)
+)

@@ -1,0 +1,213 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// definitionTables are the tables of definitions, and what their keys are.
+var definitionTables = [...]struct{ table, key string }{
+	management.FlagDefinition:   {"flag_records", "key"},
+	management.CohortDefinition: {"cohort_records", "''"},
+}
+
+func (t *manageTx) definitions(kind management.DefinitionKind, visit func(management.Definition), where string, args ...any) error {
+	d := definitionTables[kind]
+	err := t.each(func(rows *sql.Rows) error {
+		var x management.Definition
+		var record, meta string
+		err := rows.Scan(&x.ID, &x.Key, &record, &meta, &x.Origin, &x.Deleted)
+		x.Record, x.Meta = []byte(record), []byte(meta)
+		visit(x)
+		return err
+	}, `SELECT id, `+d.key+`, record, meta, origin, deleted FROM `+d.table+` WHERE `+where, args...)
+	if err != nil {
+		return fmt.Errorf("reading definitions: %w", err)
+	}
+	return nil
+}
+
+// Definition implements management.Tx.
+func (t *manageTx) Definition(kind management.DefinitionKind, projectID, id int64) (found *management.Definition, err error) {
+	err = t.definitions(kind, func(d management.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
+	return found, err
+}
+
+// DefinitionByKey implements management.Tx.
+func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (found *management.Definition, err error) {
+	err = t.definitions(kind, func(d management.Definition) { found = &d },
+		`project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0`, projectID, cleanText(key))
+	return found, err
+}
+
+// Definitions implements management.Tx.
+func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
+	const shown = `project_id = $1 AND deleted = 0`
+	if q.Match == nil {
+		if _, err := t.one(`SELECT COUNT(*) FROM `+definitionTables[q.Kind].table+` WHERE `+shown, []any{q.Project}, &count); err != nil {
+			return nil, 0, fmt.Errorf("counting definitions: %w", err)
+		}
+		limit := q.Limit
+		if limit <= 0 || limit > management.MaxScan {
+			limit = management.MaxScan
+		}
+		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) },
+			fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d OFFSET %d`, limit, max(q.Offset, 0)), q.Project)
+		return page, count, err
+	}
+	err = t.definitions(q.Kind, func(d management.Definition) {
+		if !q.Match(&d) {
+			return
+		}
+		if count >= q.Offset && (q.Limit <= 0 || count < q.Offset+q.Limit) {
+			page = append(page, d)
+		}
+		count++
+	}, fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d`, management.MaxScan), q.Project)
+	return page, count, err
+}
+
+// PutDefinition implements management.Tx.
+func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64, d *management.Definition) error {
+	table := definitionTables[kind].table
+	if d.ID == 0 {
+		var highest int64
+		if _, err := t.one(`SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
+			return fmt.Errorf("numbering a definition: %w", err)
+		}
+		for d.ID <= highest { // files may have taken numbers
+			var err error
+			if d.ID, err = t.Next(table); err != nil {
+				return fmt.Errorf("numbering a definition: %w", err)
+			}
+			if d.ID <= highest {
+				if _, err := t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err != nil {
+					return fmt.Errorf("numbering a definition: %w", err)
+				}
+			}
+		}
+	}
+	args := []any{projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted)}
+	text := `INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`
+	if kind == management.FlagDefinition {
+		args = append(args, cleanText(d.Key))
+		text = `INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`
+	}
+	if _, err := t.exec(text, args...); err != nil {
+		return fmt.Errorf("saving a definition: %w", err)
+	}
+	t.definitionsChanged(projectID)
+	return nil
+}
+
+// DropDefinition implements management.Tx.
+func (t *manageTx) DropDefinition(kind management.DefinitionKind, projectID, id int64) error {
+	if _, err := t.exec(`DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
+		return fmt.Errorf("deleting a definition: %w", err)
+	}
+	t.definitionsChanged(projectID)
+	return nil
+}
+
+// AddMembers implements management.Tx.
+func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
+	for _, id := range distinctIDs {
+		if _, err := t.exec(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+			projectID, cleanText(id), cohort); err != nil {
+			return fmt.Errorf("adding members: %w", err)
+		}
+	}
+	t.definitionsChanged(projectID)
+	return nil
+}
+
+// RemoveMembers implements management.Tx.
+func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
+	for _, id := range distinctIDs {
+		if _, err := t.exec(`DELETE FROM cohort_members WHERE project_id = $1 AND distinct_id = $2 AND cohort_id = $3`,
+			projectID, cleanText(id), cohort); err != nil {
+			return fmt.Errorf("removing members: %w", err)
+		}
+	}
+	t.definitionsChanged(projectID)
+	return nil
+}
+
+// Members implements management.Tx.
+func (t *manageTx) Members(projectID, cohort int64, after string, limit int) (out []string, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		out = append(out, id)
+		return err
+	}, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3 ORDER BY distinct_id LIMIT $4`,
+		projectID, cohort, cleanText(after), limit)
+	if err != nil {
+		return nil, fmt.Errorf("listing members: %w", err)
+	}
+	return out, nil
+}
+
+// CountMembers implements management.Tx.
+func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
+	if _, err = t.one(`SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
+		FROM cohort_members m LEFT JOIN distinct_ids d ON d.project_id = m.project_id AND d.distinct_id = m.distinct_id
+		WHERE m.project_id = $1 AND m.cohort_id = $2 HAVING COUNT(*) > 0`, []any{projectID, cohort}, &n); err != nil {
+		return 0, fmt.Errorf("counting members: %w", err)
+	}
+	return n, nil
+}
+
+// GroupTypes implements management.Tx.
+func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
+	out := map[int]string{}
+	err := t.each(func(rows *sql.Rows) error {
+		var index int
+		var name string
+		err := rows.Scan(&index, &name)
+		out[index] = name
+		return err
+	}, `SELECT type_index, name FROM group_types WHERE project_id = $1`, projectID)
+	if err != nil {
+		return nil, fmt.Errorf("reading group types: %w", err)
+	}
+	return out, nil
+}
+
+// FlagCalls implements management.Tx.
+func (t *manageTx) FlagCalls(projectID int64, key string) (out []management.FlagCall, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var c management.FlagCall
+		var first, last int64
+		err := rows.Scan(&c.Value, &c.Calls, &first, &last)
+		c.First, c.Last = fromMicros(first), fromMicros(last)
+		out = append(out, c)
+		return err
+	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
+	if err != nil {
+		return nil, fmt.Errorf("reading calls of a flag: %w", err)
+	}
+	return out, nil
+}
+
+// Usage implements management.Tx.
+func (t *manageTx) Usage(organizationID, resource string, since time.Time) (out []management.DayUsage, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var u management.DayUsage
+		var day int
+		err := rows.Scan(&day, &u.Project, &u.N)
+		u.Day = time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC)
+		out = append(out, u)
+		return err
+	}, `SELECT day, project_id, n FROM usage WHERE organization_id = $1 AND resource = $2 AND day >= $3 ORDER BY day, project_id`,
+		cleanText(organizationID), resource, dayOf(since))
+	if err != nil {
+		return nil, fmt.Errorf("reading usage: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,235 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+func (t *manageTx) organizations(where string, args ...any) (out []management.OrganizationRecord, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var o management.OrganizationRecord
+		var quotas, meta string
+		var created int64
+		if err := rows.Scan(&o.ID, &o.Name, &quotas, &o.Origin, &created, &meta); err != nil {
+			return err
+		}
+		o.CreatedAt, o.Meta = fromMicros(created), []byte(meta)
+		out = append(out, o)
+		return json.Unmarshal([]byte(quotas), &out[len(out)-1].Quotas)
+	}, `SELECT id, name, quotas, origin, created_at, meta FROM organizations `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading organizations: %w", err)
+	}
+	return out, nil
+}
+
+// Organization implements management.Tx.
+func (t *manageTx) Organization(id string) (*management.OrganizationRecord, error) {
+	list, err := t.organizations(`WHERE id = $1`, cleanText(id))
+	return firstOf(list), err
+}
+
+// firstOf is the first of a list, nil for none.
+func firstOf[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// Organizations implements management.Tx.
+func (t *manageTx) Organizations() ([]management.OrganizationRecord, error) {
+	return t.organizations(`ORDER BY id`)
+}
+
+// PutOrganization implements management.Tx.
+func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
+	quotas := "{}"
+	if len(o.Quotas) > 0 {
+		quotas = jsonText(o.Quotas)
+	}
+	_, err := t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin, meta = excluded.meta`,
+		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOr(o.Meta, "{}"))
+	if err != nil {
+		return fmt.Errorf("saving an organization: %w", err)
+	}
+	return nil
+}
+
+// DeleteOrganization implements management.Tx.
+func (t *manageTx) DeleteOrganization(id string) error {
+	left, err := t.Projects(id)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("deleting the organization %s: it has %d projects", id, len(left))
+	}
+	if _, err := t.exec(`DELETE FROM organizations WHERE id = $1`, cleanText(id)); err != nil {
+		return fmt.Errorf("deleting an organization: %w", err)
+	}
+	return nil
+}
+
+func (t *manageTx) projects(where string, args ...any) (out []management.ProjectRecord, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var p management.ProjectRecord
+		var settings, paused, meta string
+		var created int64
+		if err := rows.Scan(&p.ID, &p.Organization, &p.Name, &p.APIKey, &settings, &paused, &p.AnonymizeIPs, &p.Origin, &p.Deleted, &created, &meta); err != nil {
+			return err
+		}
+		p.CreatedAt, p.Meta = fromMicros(created), []byte(meta)
+		err := errors.Join(json.Unmarshal([]byte(settings), &p.Settings), json.Unmarshal([]byte(paused), &p.Paused))
+		out = append(out, p)
+		return err
+	}, `SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta FROM projects `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading projects: %w", err)
+	}
+	return out, nil
+}
+
+// Project implements management.Tx.
+func (t *manageTx) Project(id int64) (*management.ProjectRecord, error) {
+	list, err := t.projects(`WHERE id = $1 AND deleted = 0`, id)
+	return firstOf(list), err
+}
+
+// ProjectByKey implements management.Tx.
+func (t *manageTx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
+	list, err := t.projects(`WHERE api_key = $1 AND deleted = 0`, cleanText(apiKey))
+	return firstOf(list), err
+}
+
+// Projects implements management.Tx.
+func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, error) {
+	if organizationID == "" {
+		return t.projects(`WHERE deleted = 0 ORDER BY id`)
+	}
+	return t.projects(`WHERE organization_id = $1 AND deleted = 0 ORDER BY id`, cleanText(organizationID))
+}
+
+// PutProject implements management.Tx.
+func (t *manageTx) PutProject(p *management.ProjectRecord) error {
+	if other, err := t.projects(`WHERE api_key = $1 AND id <> $2`, cleanText(p.APIKey), p.ID); err != nil || len(other) > 0 {
+		return errors.Join(err, management.ErrTaken)
+	}
+	if p.ID == 0 {
+		if _, err := t.one(`SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
+			return fmt.Errorf("numbering a project: %w", err)
+		}
+	}
+	settings, paused := "{}", "[]"
+	if len(p.Settings) > 0 {
+		settings = jsonText(p.Settings)
+	}
+	if len(p.Paused) > 0 {
+		paused = jsonText(p.Paused)
+	}
+	_, err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, api_key = excluded.api_key,
+		settings = excluded.settings, paused = excluded.paused, anonymize_ips = excluded.anonymize_ips, origin = excluded.origin,
+		deleted = excluded.deleted, meta = excluded.meta`,
+		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), settings, paused, truth(p.AnonymizeIPs),
+		p.Origin, truth(p.Deleted), micros(p.CreatedAt), jsonOr(p.Meta, "{}"))
+	if err != nil {
+		return fmt.Errorf("saving a project: %w", err)
+	}
+	t.definitionsChanged(p.ID)
+	return nil
+}
+
+func (t *manageTx) keys(where string, args ...any) (out []management.KeyRecord, err error) {
+	err = t.each(func(rows *sql.Rows) error {
+		var k management.KeyRecord
+		var kind, scopes, projects, organizations string
+		var created, used, rolled int64
+		if err := rows.Scan(&k.ID, &k.Hash, &kind, &k.Mask, &k.Label, &scopes, &projects, &organizations, &k.User, &k.Origin, &created, &used, &rolled); err != nil {
+			return err
+		}
+		k.Secret = KeyKind(kind) == SecretKey
+		k.CreatedAt, k.LastUsedAt, k.LastRolledAt = fromMicros(created), fromOptionalMicros(used), fromOptionalMicros(rolled)
+		err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &k.Projects), json.Unmarshal([]byte(organizations), &k.Organizations))
+		out = append(out, k)
+		return err
+	}, `SELECT id, hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at FROM api_keys `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading keys: %w", err)
+	}
+	return out, nil
+}
+
+// Key implements management.Tx.
+func (t *manageTx) Key(hash string) (*management.KeyRecord, error) {
+	list, err := t.keys(`WHERE hash = $1`, hash)
+	return firstOf(list), err
+}
+
+// KeyByID implements management.Tx.
+func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
+	if id == "" {
+		return nil, nil
+	}
+	list, err := t.keys(`WHERE id = $1`, cleanText(id))
+	return firstOf(list), err
+}
+
+// Keys implements management.Tx.
+func (t *manageTx) Keys(user int64) ([]management.KeyRecord, error) {
+	return t.keys(`WHERE user_id = $1 AND kind = 'personal' ORDER BY created_at DESC, hash`, user)
+}
+
+// SecretKeys implements management.Tx.
+func (t *manageTx) SecretKeys(projectID int64) (out []management.KeyRecord, err error) {
+	return t.keys(`WHERE kind = 'secret' AND projects = $1 ORDER BY created_at DESC, hash`, jsonText([]int64{projectID}))
+}
+
+// PutKey implements management.Tx.
+func (t *manageTx) PutKey(k *management.KeyRecord) error {
+	if k.ID != "" {
+		if _, err := t.exec(`DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
+			return fmt.Errorf("saving a key: %w", err)
+		}
+	}
+	kind := PersonalKey
+	if k.Secret {
+		kind = SecretKey
+	}
+	_, err := t.exec(`INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		ON CONFLICT (hash) DO UPDATE SET kind = excluded.kind, mask = excluded.mask, label = excluded.label, scopes = excluded.scopes,
+		projects = excluded.projects, organizations = excluded.organizations, user_id = excluded.user_id, origin = excluded.origin,
+		last_used_at = excluded.last_used_at, last_rolled_at = excluded.last_rolled_at, id = excluded.id`,
+		k.Hash, string(kind), k.Mask, cleanText(k.Label), jsonText(k.Scopes), jsonList(k.Projects), jsonList(k.Organizations),
+		k.User, k.Origin, micros(k.CreatedAt), optionalMicros(k.LastUsedAt), optionalMicros(k.LastRolledAt), cleanText(k.ID))
+	if err != nil {
+		return fmt.Errorf("saving a key: %w", err)
+	}
+	return nil
+}
+
+// jsonList is a list as it is stored: none is an empty one.
+func jsonList[T any](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	return jsonText(list)
+}
+
+// DeleteKey implements management.Tx.
+func (t *manageTx) DeleteKey(id string) error {
+	if id == "" {
+		return nil
+	}
+	if _, err := t.exec(`DELETE FROM api_keys WHERE id = $1`, cleanText(id)); err != nil {
+		return fmt.Errorf("deleting a key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package management
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Caller is who sends a request: a user, with one of the user's keys.
+type Caller struct {
+	User        *User
+	Key         *KeyRecord
+	memberships []Membership
+}
+
+// Level is the caller's level in an organization, 0 for no member.
+func (c *Caller) Level(organization string) Level {
+	for i := range c.memberships {
+		if c.memberships[i].Organization == organization {
+			return c.memberships[i].Level
+		}
+	}
+	return 0
+}
+
+// Standing is a caller in a place. Project is nil outside of projects.
+type Standing struct {
+	*Caller
+	Organization *OrganizationRecord
+	Project      *ProjectRecord
+	Level        Level // in the organization
+}
+
+// Admin reports whether the caller has at least the level of an administrator.
+func (st *Standing) Admin() bool { return st.Level >= Admin }
+
+// HashKey is how a key is kept: §1.3.
+func HashKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "sha256$" + hex.EncodeToString(sum[:])
+}
+
+// MaskKey is what may be shown of a key.
+func MaskKey(key string) string {
+	if len(key) < 16 {
+		return "********"
+	}
+	return strings.ToValidUTF8(key[:4]+"..."+key[len(key)-4:], "?")
+}
+
+// usedEvery is how exactly the time of a key's last use is kept (§1.2).
+const usedEvery = time.Hour
+
+// Authenticate finds out whose key it is. place is where the key stood, for the
+// error: Authorization header, body or query string.
+func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller, error) {
+	c := &Caller{}
+	hash := HashKey(key)
+	err := s.store.Read(ctx, func(tx Tx) (err error) {
+		if c.Key, err = tx.Key(hash); err != nil || c.Key == nil || c.Key.Secret {
+			return err
+		}
+		if c.User, err = userByNumber(tx, c.Key.User); err != nil || c.User == nil {
+			return err
+		}
+		c.memberships, err = membershipsOf(tx, c.User.UUID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
+		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Personal API key found in request " + place + " is invalid."}
+	}
+	if now := s.now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
+		err = s.store.Write(ctx, func(tx Tx) error {
+			k, err := tx.Key(hash)
+			if err != nil || k == nil {
+				return err
+			}
+			k.LastUsedAt = now
+			return tx.PutKey(k)
+		})
+	}
+	return c, err
+}
+
+// NotAuthenticated is the answer to a request without a key.
+func NotAuthenticated() *Error {
+	return &Error{Kind: Unauthenticated, Code: "not_authenticated", Message: "Authentication credentials were not provided."}
+}
+
+// Internal is the scope that no key can be given, but a key of all scopes has.
+const Internal = "INTERNAL"
+
+// Require looks whether the key has a scope: write holds read (§1.4). An empty
+// scope is one that every key has.
+func (c *Caller) Require(scope string) error {
+	if scope == "" || c.Key.Scopes == nil {
+		return nil
+	}
+	object, read := strings.CutSuffix(scope, ":read")
+	has := slices.ContainsFunc(c.Key.Scopes, func(has string) bool {
+		return has == "*" || has == scope && scope != Internal || read && has == object+":write"
+	})
+	if !has {
+		return Denied("API key missing required scope '%s'", scope)
+	}
+	return nil
+}
+
+// scopedAll reports whether a key skips the lists of §1.6: one of old, without
+// scopes.
+func (c *Caller) scopedAll() bool { return c.Key.Scopes == nil }
+
+// errProjectScoped refuses keys of single projects where there is no project.
+func (c *Caller) withoutProject() error {
+	if len(c.Key.Projects) > 0 && !c.scopedAll() {
+		return Denied("API keys with scoped projects are only supported on project-based endpoints.")
+	}
+	return nil
+}
+
+// current is how paths name what the caller works in now.
+const current = "@current"
+
+// Project finds the project of a path: its number or @current.
+func (s *Service) Project(ctx context.Context, c *Caller, named string) (*Standing, error) {
+	st := &Standing{Caller: c}
+	err := s.store.Read(ctx, func(tx Tx) (err error) {
+		if st.Project, err = s.projectNamed(tx, c, named); err != nil {
+			return err
+		}
+		st.Organization, err = tx.Organization(st.Project.Organization)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return st, c.enter(st)
+}
+
+// enter looks whether the caller may be in a project (§1.5).
+func (c *Caller) enter(st *Standing) error {
+	if len(c.Key.Projects) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
+		return Denied("API key does not have access to the requested project: ID %d.", st.Project.ID)
+	}
+	if len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, st.Project.Organization) {
+		return Denied("API key does not have access to the requested organization: ID %s.", st.Project.Organization)
+	}
+	st.Level = c.Level(st.Project.Organization)
+	if st.Organization == nil || !c.reaches(st.Project) {
+		return Denied("You don't have access to the project.")
+	}
+	return keysAllowed(st)
+}
+
+// keysAllowed refuses the keys of members where the organization does not want
+// them (§1.5).
+func keysAllowed(st *Standing) error {
+	meta, err := organizationMeta(st.Organization)
+	if err != nil || !meta.NoMemberKeys || st.Admin() {
+		return err
+	}
+	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", st.Organization.Name)
+}
+
+func errNoProject() error { return Missing("Project not found.") }
+
+func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, error) {
+	id, err := strconv.ParseInt(named, 10, 64)
+	if named == current {
+		return s.currentProject(tx, c)
+	}
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != named {
+		return nil, errNoProject()
+	}
+	p, err := tx.Project(id)
+	if err == nil && p == nil {
+		err = errNoProject()
+	}
+	return p, err
+}
+
+// ProjectByKey finds the project of a public key that stands in a request beside
+// the path (§1.7).
+func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Standing, error) {
+	st := &Standing{Caller: c}
+	err := s.store.Read(ctx, func(tx Tx) (err error) {
+		if st.Project, err = tx.ProjectByKey(apiKey); err != nil || st.Project == nil {
+			return err
+		}
+		st.Organization, err = tx.Organization(st.Project.Organization)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if st.Project == nil {
+		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Project token is invalid."}
+	}
+	return st, c.enter(st)
+}
+
+// currentProject is the one that the user has chosen, or the first that the user
+// and the key reach.
+func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
+	usable := func(p *ProjectRecord) bool {
+		return p != nil && c.reaches(p) && (len(c.Key.Projects) == 0 || slices.Contains(c.Key.Projects, p.ID)) &&
+			(len(c.Key.Organizations) == 0 || slices.Contains(c.Key.Organizations, p.Organization))
+	}
+	if c.User.Project != 0 {
+		if p, err := tx.Project(c.User.Project); err != nil || usable(p) {
+			return p, err
+		}
+	}
+	for _, m := range c.memberships {
+		list, err := tx.Projects(m.Organization)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if usable(&list[i]) {
+				return &list[i], nil
+			}
+		}
+	}
+	return nil, errNoProject()
+}
+
+// OrganizationNamed finds the organization of a path: its id or @current. Only
+// members get in, whose level st.Level is.
+func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string) (*Standing, error) {
+	if err := c.withoutProject(); err != nil {
+		return nil, err
+	}
+	st := &Standing{Caller: c}
+	err := s.store.Read(ctx, func(tx Tx) (err error) {
+		id := named
+		if named == current {
+			id = c.currentOrganization()
+		}
+		id, ok := NormalUUID(id)
+		if !ok {
+			return Missing("Organization not found.")
+		}
+		if st.Organization, err = tx.Organization(id); err == nil && st.Organization == nil {
+			err = Missing("Organization not found.")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, st.Organization.ID) {
+		return nil, Denied("API key does not have access to the requested organization: ID %s.", st.Organization.ID)
+	}
+	if st.Level = c.Level(st.Organization.ID); st.Level == 0 {
+		return nil, Denied(msgNoPermission)
+	}
+	return st, keysAllowed(st)
+}
+
+// currentOrganization is the one that the user has chosen, or the first.
+func (c *Caller) currentOrganization() string {
+	if c.Level(c.User.Organization) > 0 {
+		return c.User.Organization
+	}
+	for _, m := range c.memberships {
+		if len(c.Key.Organizations) == 0 || slices.Contains(c.Key.Organizations, m.Organization) {
+			return m.Organization
+		}
+	}
+	return ""
+}
+
+// Anywhere is a place without project and organization.
+func (c *Caller) Anywhere() *Standing { return &Standing{Caller: c} }

@@ -1,0 +1,185 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// kindActivity is a change that somebody made: Parent is the project or the
+// organization, Other the thing in it, Sort a number that grows.
+const kindActivity = "activity"
+
+// Activity is one line of the log of changes (§5.11).
+type Activity struct {
+	ID       string         `json:"id"`
+	User     ActivityUser   `json:"user"`
+	Activity string         `json:"activity"` // created, updated, deleted, ...
+	Scope    string         `json:"scope"`    // such as FeatureFlag
+	ItemID   string         `json:"item_id"`
+	Detail   ActivityDetail `json:"detail"`
+	Created  Stamp          `json:"created_at"`
+}
+
+// ActivityUser is who made a change.
+type ActivityUser struct {
+	FirstName string  `json:"first_name"`
+	Email     *string `json:"email"`
+	System    bool    `json:"is_system,omitempty"`
+}
+
+// ActivityDetail is what was changed.
+type ActivityDetail struct {
+	ID      string   `json:"id,omitempty"`
+	Changes []Change `json:"changes"`
+	Trigger *string  `json:"trigger"`
+	Name    string   `json:"name"`
+	ShortID *string  `json:"short_id"`
+	Type    *string  `json:"type"`
+}
+
+// Change is a field that has another value now.
+type Change struct {
+	Type   string          `json:"type"`
+	Action string          `json:"action"` // created, changed, deleted
+	Field  string          `json:"field"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// unlogged are fields that change with every change.
+var unlogged = map[string]bool{
+	"version": true, "updated_at": true, "last_modified_by": true, "last_called_at": true, "status": true,
+	"created_at": true, "created_by": true, "id": true,
+}
+
+// changes compares two things as they are shown; nil is one that is not there.
+func changes(scope string, before, after any) ([]Change, error) {
+	was, err := members(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := members(after)
+	if err != nil {
+		return nil, err
+	}
+	names := maps.Clone(is)
+	if names == nil {
+		names = map[string]json.RawMessage{}
+	}
+	maps.Copy(names, was)
+	out := []Change{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		a, b := was[name], is[name]
+		if unlogged[name] || bytes.Equal(a, b) {
+			continue
+		}
+		c := Change{Type: scope, Action: "changed", Field: name, Before: a, After: b}
+		if empty(a) {
+			c.Action, c.Before = "created", nil
+		} else if empty(b) {
+			c.Action, c.After = "deleted", nil
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func empty(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+func members(v any) (map[string]json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]json.RawMessage
+	return out, json.Unmarshal(text, &out)
+}
+
+// note writes a line of the log in the transaction of the change. by is nil for
+// the server itself; before is nil for what was made, after for what is gone. A
+// change that changes nothing is not noted.
+func (s *core) note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
+	list, err := changes(scope, before, after)
+	if err != nil {
+		return err
+	}
+	activity := "updated"
+	switch {
+	case before == nil:
+		activity = "created"
+	case after == nil:
+		activity = "deleted"
+	case len(list) == 0:
+		return nil
+	}
+	return s.noteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
+}
+
+// noteAs is note for what has a word of its own.
+func (s *core) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
+	n, err := tx.Next(kindActivity)
+	if err != nil {
+		return err
+	}
+	a := Activity{
+		ID: s.newID(), Activity: activity, Scope: scope, ItemID: item, Created: At(s.now()), Detail: detail,
+		User: ActivityUser{FirstName: "System", System: true},
+	}
+	if by != nil {
+		email := by.User.Email
+		a.User = ActivityUser{FirstName: by.User.FirstName, Email: &email}
+	}
+	return tx.Put(&Record{
+		Kind: kindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: sortNumber(n), Data: encode(a),
+	})
+}
+
+func activityOf(parent, scope, item string) string { return parent + "/" + scope + "/" + item }
+
+// ActivityPage is a page of the log, newest first. Pages are numbered from 1.
+type ActivityPage struct {
+	Results []Activity
+	Total   int
+}
+
+// ActivityLog reads the log of a project: of all things of a scope, of one of
+// them when item is not empty, or of everything when scope is empty.
+func (s *Service) ActivityLog(ctx context.Context, st *Standing, scope, item string, limit, page int) (*ActivityPage, error) {
+	return read(ctx, s.core, func(tx Tx) (*ActivityPage, error) {
+		parent := ProjectParent(st.Project.ID)
+		q := Query{Kind: kindActivity, Parent: parent, Descending: true, Offset: (page - 1) * limit, Limit: limit}
+		switch {
+		case item != "":
+			q.Other = activityOf(parent, scope, item)
+		case scope != "":
+			q.Match = func(r *Record) bool { return bytes.Contains(r.Data, []byte(`"scope":`+strconv.Quote(scope))) }
+		}
+		list, count, err := tx.List(q)
+		if err != nil {
+			return nil, err
+		}
+		out := &ActivityPage{Results: []Activity{}, Total: count}
+		for i := range list {
+			a, err := decode[Activity](&list[i])
+			if err != nil {
+				return nil, fmt.Errorf("the log: %w", err)
+			}
+			out.Results = append(out.Results, *a)
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,4 @@
+package management
+
+// Cohorts are cohorts (§5.2).
+type Cohorts struct{ *core }

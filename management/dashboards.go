@@ -1,0 +1,4 @@
+package management
+
+// Dashboards are dashboards with their tiles, collaborators and sharing (§4.1).
+type Dashboards struct{ *core }

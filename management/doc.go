@@ -1,0 +1,19 @@
+// Package management keeps what people manage: organizations and their members,
+// projects, keys, flags and cohorts, dashboards, invitations, domains, exports.
+// It holds the rules of spec/management.md (named by section, such as §4.4) and
+// of decisions 18 to 27; it knows no HTTP and no SQL.
+//
+// A request goes through it in this order (§1.5): Service.Authenticate finds the
+// Caller of a key, Caller.Require looks at the key's scopes, Service.Project or
+// Service.Organization at what the caller may reach, and a method of the Service
+// does the work. Errors are *Error for what the caller is told; all others are
+// faults of ours or of the store.
+//
+// Everything is kept as records (store.go). A rule runs inside one transaction of
+// the Store: it reads, decides and writes through a Tx, and an error leaves
+// everything as it was. What other rooms read too - organizations, projects, keys,
+// flags, cohorts - has methods of its own in Tx, because their tables do.
+//
+// What can be written of a resource is a table of Fields: it reads bodies, words
+// the errors (§2.2) and describes itself to the API's documentation.
+package management

@@ -1,0 +1,222 @@
+package management
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"regexp"
+)
+
+// kindDomain is a domain of an organization: Unique and Sort are its name.
+const kindDomain = "domain"
+
+// Resolver asks the DNS.
+type Resolver interface {
+	// TXT returns the TXT records of a host, each as its first string. An error is
+	// the same as none.
+	TXT(ctx context.Context, host string) ([]string, error)
+}
+
+// DefaultChallengeHost is what stands before a domain in the name under which its
+// TXT record is looked for (§4.4).
+const DefaultChallengeHost = "_posthog-challenge"
+
+// Domain is a domain that an organization says is its own (§2.7 of the interface).
+type Domain struct {
+	ID              string  `json:"id"`
+	Domain          string  `json:"domain"`
+	Verified        bool    `json:"is_verified"`
+	VerifiedAt      Stamp   `json:"verified_at"`
+	Challenge       string  `json:"verification_challenge"`
+	JITProvisioning bool    `json:"jit_provisioning_enabled"`
+	SSOEnforcement  string  `json:"sso_enforcement"`
+	HasSAML         bool    `json:"has_saml"`
+	SAMLEntityID    *string `json:"saml_entity_id"`
+	SAMLConsumerURL *string `json:"saml_acs_url"`
+	SAMLCertificate *string `json:"saml_x509_cert"`
+}
+
+// DomainFields are the writable fields of a domain.
+var DomainFields = Fields{
+	{Name: "domain", Type: Text, Required: true, Max: 128, Help: "in lower case; fixed once it is verified"},
+	{Name: "jit_provisioning_enabled", Type: Bool, Help: "only of a verified domain"},
+	{Name: "sso_enforcement", Type: Text, Blank: true, Max: 28, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
+	{Name: "saml_entity_id", Type: Text, Null: true, Blank: true, Max: 512},
+	{Name: "saml_acs_url", Type: Text, Null: true, Blank: true, Max: 512},
+	{Name: "saml_x509_cert", Type: Text, Null: true, Blank: true},
+}
+
+// Domains are the domains of organizations (§4.4).
+type Domains struct{ *core }
+
+// List returns a page of domains by name.
+func (s Domains) List(ctx context.Context, st *Standing, p Page) (List[Domain], error) {
+	return read(ctx, s.core, func(tx Tx) (List[Domain], error) {
+		return listOfRecords[Domain](tx, Query{Kind: kindDomain, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+	})
+}
+
+// Get returns one domain.
+func (s Domains) Get(ctx context.Context, st *Standing, id string) (*Domain, error) {
+	return read(ctx, s.core, func(tx Tx) (*Domain, error) { return domain(tx, st, id) })
+}
+
+func domain(tx Tx, st *Standing, id string) (*Domain, error) {
+	id, ok := NormalUUID(id)
+	if !ok {
+		return nil, errNotFound()
+	}
+	r, err := tx.Get(kindDomain, st.Organization.ID, id)
+	if err == nil && r == nil {
+		err = errNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decode[Domain](r)
+}
+
+// domainName is a name of at least two labels in lower case (§4.4).
+var domainName = regexp.MustCompile(`^(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}$`)
+
+func checkDomainName(name string) error {
+	if !domainName.MatchString(name) {
+		return Fault("domain", "Please enter a valid domain or subdomain name.")
+	}
+	return nil
+}
+
+// Create adds a domain, which is not verified yet. Settings that need a verified
+// one are left out.
+func (s Domains) Create(ctx context.Context, st *Standing, b Body) (*Domain, error) {
+	if !st.Admin() {
+		return nil, Denied(msgLevel)
+	}
+	v, err := DomainFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDomainName(v.Text("domain")); err != nil {
+		return nil, err
+	}
+	var challenge [32]byte
+	_, _ = rand.Read(challenge[:]) // never fails
+	d := &Domain{ID: s.newID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
+	d.setSAML(v)
+	return d, s.store.Write(ctx, func(tx Tx) error { return putDomain(tx, st, d) })
+}
+
+func (d *Domain) setSAML(v Values) {
+	SetNull(v, "saml_entity_id", &d.SAMLEntityID)
+	SetNull(v, "saml_acs_url", &d.SAMLConsumerURL)
+	SetNull(v, "saml_x509_cert", &d.SAMLCertificate)
+	full := func(text *string) bool { return text != nil && *text != "" }
+	d.HasSAML = full(d.SAMLEntityID) && full(d.SAMLConsumerURL) && full(d.SAMLCertificate)
+}
+
+func putDomain(tx Tx, st *Standing, d *Domain) error {
+	err := tx.Put(&Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: encode(d)})
+	if errors.Is(err, ErrTaken) {
+		return Coded(CodeUnique, "domain", "domain with this domain already exists.")
+	}
+	return err
+}
+
+// Update changes a domain. put: all required fields have to be there.
+func (s Domains) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Domain, error) {
+	if !st.Admin() {
+		return nil, Denied(msgLevel)
+	}
+	return write(ctx, s.core, func(tx Tx) (*Domain, error) {
+		d, err := domain(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		v, err := DomainFields.update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		if !d.Verified {
+			for _, name := range []string{"jit_provisioning_enabled", "sso_enforcement"} {
+				if v.Has(name) {
+					return nil, Coded("verification_required", name, "This attribute cannot be updated until the domain is verified.")
+				}
+			}
+			if v.Has("domain") {
+				if err := checkDomainName(v.Text("domain")); err != nil {
+					return nil, err
+				}
+				d.Domain = v.Text("domain")
+			}
+		}
+		Set(v, "jit_provisioning_enabled", &d.JITProvisioning)
+		Set(v, "sso_enforcement", &d.SSOEnforcement)
+		d.setSAML(v)
+		return d, putDomain(tx, st, d)
+	})
+}
+
+// Delete takes a domain away for good.
+func (s Domains) Delete(ctx context.Context, st *Standing, id string) error {
+	if !st.Admin() {
+		return Denied(msgLevel)
+	}
+	return s.store.Write(ctx, func(tx Tx) error {
+		d, err := domain(tx, st, id)
+		if err != nil {
+			return err
+		}
+		return tx.Delete(kindDomain, st.Organization.ID, d.ID)
+	})
+}
+
+// Verify looks for the domain's TXT record. Without it the domain stays as it is.
+func (s Domains) Verify(ctx context.Context, st *Standing, id string) (*Domain, error) {
+	if !st.Admin() {
+		return nil, Denied(msgLevel)
+	}
+	d, err := s.Get(ctx, st, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case d.Verified:
+		return nil, errVerified()
+	case !s.proven(ctx, d):
+		return d, nil
+	}
+	return write(ctx, s.core, func(tx Tx) (*Domain, error) {
+		again, err := domain(tx, st, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case again.Verified:
+			return nil, errVerified()
+		case again.Domain != d.Domain: // what was proven is another name
+			return again, nil
+		}
+		again.Verified, again.VerifiedAt = true, At(s.now())
+		return again, putDomain(tx, st, again)
+	})
+}
+
+func errVerified() error {
+	return Coded("already_verified", "", "This domain has already been verified.")
+}
+
+// proven asks the DNS for the challenge.
+func (s Domains) proven(ctx context.Context, d *Domain) bool {
+	if s.Resolver == nil {
+		return false
+	}
+	records, err := s.Resolver.TXT(ctx, s.ChallengeHost+"."+d.Domain)
+	if err != nil {
+		return false
+	}
+	for _, text := range records {
+		if text == d.Challenge {
+			return true
+		}
+	}
+	return false
+}

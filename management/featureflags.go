@@ -1,0 +1,4 @@
+package management
+
+// FeatureFlags are feature flags (§5.1).
+type FeatureFlags struct{ *core }

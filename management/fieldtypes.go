@@ -1,0 +1,209 @@
+package management
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
+	var text string
+	switch kind {
+	case "str":
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, Fault(f.Name, "Not a valid string.")
+		}
+	case "int", "float":
+		text = string(raw)
+	default:
+		return nil, Fault(f.Name, "Not a valid string.")
+	}
+	if strings.ContainsRune(text, 0) {
+		return nil, Coded("null_characters_not_allowed", f.Name, "Null characters are not allowed.")
+	}
+	text = strings.TrimSpace(text)
+	if text == "" && !f.Blank {
+		return nil, Coded(CodeBlank, f.Name, "This field may not be blank.")
+	}
+	if f.Max > 0 && utf8.RuneCountInString(text) > f.Max {
+		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", f.Max)
+	}
+	return text, nil
+}
+
+// maxEmail is how long an address may be, in characters (§4.5).
+const maxEmail = 254
+
+// readEmail keeps the local part and lowers the domain (§4.5).
+func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
+	v, err := readText(f, raw, kind)
+	if err != nil || v == "" {
+		return v, err
+	}
+	text := v.(string)
+	if utf8.RuneCountInString(text) > maxEmail {
+		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", maxEmail)
+	}
+	out, ok := normalEmail(text)
+	if !ok {
+		return nil, Fault(f.Name, "Enter a valid email address.")
+	}
+	return out, nil
+}
+
+func normalEmail(text string) (string, bool) {
+	at := strings.LastIndexByte(text, '@')
+	if at < 1 || at > 64 || strings.ContainsAny(text, " \t\r\n\"(),:;<>[]\\") {
+		return "", false
+	}
+	if parsed, err := mail.ParseAddress(text); err != nil || parsed.Address != text || parsed.Name != "" {
+		return "", false
+	}
+	domain := strings.ToLower(text[at+1:])
+	if domain != "localhost" && (!strings.Contains(domain, ".") || strings.Trim(domain, ".-") != domain) {
+		return "", false
+	}
+	return text[:at+1] + domain, true
+}
+
+func readURL(f *Field, raw json.RawMessage, kind string) (any, error) {
+	v, err := readText(f, raw, kind)
+	if err != nil || v == "" {
+		return v, err
+	}
+	u, err := url.Parse(v.(string))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, Fault(f.Name, "Enter a valid URL.")
+	}
+	return v, nil
+}
+
+func readUUID(f *Field, raw json.RawMessage, kind string) (any, error) {
+	var text string
+	if kind != "str" || json.Unmarshal(raw, &text) != nil {
+		return nil, Fault(f.Name, "Must be a valid UUID.")
+	}
+	id, ok := NormalUUID(text)
+	if !ok {
+		return nil, Fault(f.Name, "Must be a valid UUID.")
+	}
+	return id, nil
+}
+
+// NormalUUID is a UUID with dashes and in lower case. Forms without dashes, in
+// braces, and with urn:uuid: in front are read too.
+func NormalUUID(text string) (string, bool) {
+	text = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.ToLower(text), "urn:uuid:"), "{}"))
+	if len(text) == 36 {
+		if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+			return "", false
+		}
+		text = strings.ReplaceAll(text, "-", "")
+	}
+	if bytes, err := hex.DecodeString(text); err != nil || len(bytes) != 16 {
+		return "", false
+	}
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:], true
+}
+
+func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
+	var text string
+	if kind == "str" {
+		_ = json.Unmarshal(raw, &text) // what cannot be read is no choice
+	} else {
+		text = string(raw)
+	}
+	if text == "" && f.Blank || slices.Contains(f.Choices, text) {
+		return text, nil
+	}
+	return nil, Coded(CodeInvalidChoice, f.Name, "%q is not a valid choice.", text)
+}
+
+// integer reads a whole number, also one that stands in a text.
+func integer(raw json.RawMessage, kind string) (int64, bool) {
+	text := string(raw)
+	switch kind {
+	case "str":
+		if json.Unmarshal(raw, &text) != nil {
+			return 0, false
+		}
+		text = strings.TrimSpace(text)
+	case "int", "float":
+	default:
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return int64(x), true
+	}
+	return 0, false
+}
+
+func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
+	n, ok := integer(raw, kind)
+	switch {
+	case !ok:
+		return nil, Fault(f.Name, "A valid integer is required.")
+	case f.Most != 0 && n < f.Least:
+		return nil, Coded(CodeMinValue, f.Name, "Ensure this value is greater than or equal to %d.", f.Least)
+	case f.Most != 0 && n > f.Most:
+		return nil, Coded(CodeMaxValue, f.Name, "Ensure this value is less than or equal to %d.", f.Most)
+	}
+	return n, nil
+}
+
+func readIntChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
+	if n, ok := integer(raw, kind); ok && slices.Contains(f.Numbers, n) {
+		return n, nil
+	}
+	return nil, Coded(CodeInvalidChoice, f.Name, "%q is not a valid choice.", strings.Trim(string(raw), `"`))
+}
+
+var booleans = map[string]bool{
+	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
+	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
+}
+
+func readBool(f *Field, raw json.RawMessage, kind string) (any, error) {
+	text := string(raw)
+	if kind == "str" {
+		_ = json.Unmarshal(raw, &text) // what cannot be read is no word either
+	}
+	if b, ok := booleans[strings.ToLower(text)]; ok && kind != "dict" && kind != "list" {
+		return b, nil
+	}
+	return nil, Fault(f.Name, "Must be a valid boolean.")
+}
+
+var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
+
+const badTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
+
+func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
+	var text string
+	if kind == "str" {
+		_ = json.Unmarshal(raw, &text) // what cannot be read is no time either
+	}
+	if at, ok := parseTime(text); ok {
+		return at, nil
+	}
+	return nil, Fault(f.Name, badTime)
+}
+
+func parseTime(text string) (time.Time, bool) {
+	for _, form := range timeForms {
+		if at, err := time.Parse(form, text); err == nil && at.Year() > 0 {
+			return at.UTC().Truncate(time.Microsecond), true
+		}
+	}
+	return time.Time{}, false
+}

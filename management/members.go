@@ -1,0 +1,4 @@
+package management
+
+// Members are members of organizations (§4.6).
+type Members struct{ *core }

@@ -1,0 +1,104 @@
+package management
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// orgMeta is what this room keeps of an organization: OrganizationRecord.Meta.
+// Switches are named so that false is the default.
+type orgMeta struct {
+	Slug              string          `json:"slug,omitempty"`
+	Updated           Stamp           `json:"updated_at,omitzero"`
+	NoMemberKeys      bool            `json:"no_member_keys,omitempty"`
+	NoMemberInvites   bool            `json:"no_member_invites,omitempty"`
+	NoPublicSharing   bool            `json:"no_public_sharing,omitempty"`
+	NoMemberJoinEmail bool            `json:"no_member_join_email,omitempty"`
+	Enforce2FA        *bool           `json:"enforce_2fa,omitempty"`
+	Metadata          json.RawMessage `json:"metadata,omitempty"`
+	AIDataProcessing  *bool           `json:"is_ai_data_processing_approved,omitempty"`
+	ExperimentStats   *string         `json:"default_experiment_stats_method,omitempty"`
+	DefaultRole       *string         `json:"default_role_id,omitempty"`
+	LogoMedia         *string         `json:"logo_media_id,omitempty"`
+	SuspendedQuotas   json.RawMessage `json:"suspended_quotas,omitempty"`
+}
+
+func organizationMeta(o *OrganizationRecord) (m orgMeta, err error) {
+	if o == nil || len(o.Meta) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(o.Meta, &m); err != nil {
+		return m, fmt.Errorf("the organization %s is not stored as it should be: %w", o.ID, err)
+	}
+	return m, nil
+}
+
+// ProjectAccess is what a user may do in a project (§1.8).
+type ProjectAccess string
+
+// The levels of access to projects.
+const (
+	NoAccess     ProjectAccess = "none"
+	MemberAccess ProjectAccess = "member"
+	AdminAccess  ProjectAccess = "admin"
+)
+
+// projectMeta is what this room keeps of a project: ProjectRecord.Meta.
+type projectMeta struct {
+	UUID    string `json:"uuid,omitempty"`
+	Updated Stamp  `json:"updated_at,omitzero"`
+	// Default is what members may do who have no rule of their own, empty for
+	// AdminAccess; Members are those who have, by user uuid.
+	Default ProjectAccess            `json:"default_access,omitempty"`
+	Members map[string]ProjectAccess `json:"members,omitempty"`
+	// Settings are those that SDKs and pages read, by name.
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
+}
+
+func metaOfProject(p *ProjectRecord) (m projectMeta, err error) {
+	if len(p.Meta) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(p.Meta, &m); err != nil {
+		return m, fmt.Errorf("the project %d is not stored as it should be: %w", p.ID, err)
+	}
+	return m, nil
+}
+
+// access is what a user of a level may do in a project: administrators of the
+// organization everything, others what their rule says or the project's default.
+func (p *ProjectRecord) access(user string, level Level) ProjectAccess {
+	switch {
+	case level == 0:
+		return NoAccess
+	case level >= Admin:
+		return AdminAccess
+	}
+	meta, err := metaOfProject(p)
+	if err != nil {
+		return NoAccess
+	}
+	if rule, ok := meta.Members[user]; ok {
+		return rule
+	}
+	if meta.Default != "" {
+		return meta.Default
+	}
+	return AdminAccess
+}
+
+// Access is what the caller may do in the project.
+func (st *Standing) Access() ProjectAccess {
+	if st.Project == nil {
+		return NoAccess
+	}
+	return st.Project.access(st.User.UUID, st.Caller.Level(st.Project.Organization))
+}
+
+// reaches reports whether the caller may be in a project at all.
+func (c *Caller) reaches(p *ProjectRecord) bool {
+	return p.access(c.User.UUID, c.Level(p.Organization)) != NoAccess
+}
+
+// ProjectParent is the Parent of records that belong to a project.
+func ProjectParent(id int64) string { return fmt.Sprintf("project:%d", id) }

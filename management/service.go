@@ -1,0 +1,139 @@
+package management
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math/big"
+	"time"
+)
+
+// Config says what a Service stands on. Only Store is required.
+type Config struct {
+	Store Store
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+	// NewID makes ids, random UUIDs when nil.
+	NewID func() string
+	// SiteURL is where people reach the server, for links in e-mails, such as
+	// https://flags.example.com; without a slash at its end.
+	SiteURL string
+	// Resolver asks the DNS for domains. Nil: no domain can be verified.
+	Resolver Resolver
+	// ChallengeHost is where a domain's TXT record stands, DefaultChallengeHost when
+	// empty.
+	ChallengeHost string
+	// People reads persons and groups, for cohorts and previews. Nil: there are none.
+	People People
+}
+
+// core is what all resources share.
+type core struct {
+	Config
+	store Store
+}
+
+// Service has a field for each resource.
+type Service struct {
+	*core
+	Domains          Domains
+	Dashboards       Dashboards
+	Insights         Insights
+	Organizations    Organizations
+	Members          Members
+	Account          Account
+	Projects         Projects
+	Invites          Invites
+	FeatureFlags     FeatureFlags
+	ScheduledChanges ScheduledChanges
+	Cohorts          Cohorts
+	EarlyAccess      EarlyAccess
+	Surveys          Surveys
+	Experiments      Experiments
+	ErrorTracking    ErrorTracking
+	BatchExports     BatchExports
+}
+
+// New makes a Service.
+func New(c Config) (*Service, error) {
+	if c.Store == nil {
+		return nil, errors.New("management: Config.Store is required")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = randomUUID
+	}
+	if c.ChallengeHost == "" {
+		c.ChallengeHost = DefaultChallengeHost
+	}
+	s := &core{Config: c, store: c.Store}
+	return &Service{
+		core: s, Domains: Domains{s},
+		Dashboards:       Dashboards{s},
+		Insights:         Insights{s},
+		Organizations:    Organizations{s},
+		Members:          Members{s},
+		Account:          Account{s},
+		Projects:         Projects{s},
+		Invites:          Invites{s},
+		FeatureFlags:     FeatureFlags{s},
+		ScheduledChanges: ScheduledChanges{s},
+		Cohorts:          Cohorts{s},
+		EarlyAccess:      EarlyAccess{s},
+		Surveys:          Surveys{s},
+		Experiments:      Experiments{s},
+		ErrorTracking:    ErrorTracking{s},
+		BatchExports:     BatchExports{s},
+	}, nil
+}
+
+func (s *core) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+func (s *core) newID() string { return s.NewID() }
+
+// read and write run work in a transaction and return what it returns.
+func read[T any](ctx context.Context, s *core, work func(Tx) (T, error)) (out T, err error) {
+	err = s.store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+	return out, err
+}
+
+func write[T any](ctx context.Context, s *core, work func(Tx) (T, error)) (out T, err error) {
+	err = s.store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+	return out, err
+}
+
+func randomUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	id, _ := NormalUUID(hexOf(b[:]))
+	return id
+}
+
+func hexOf(b []byte) string {
+	const digits = "0123456789abcdef"
+	out := make([]byte, 0, 2*len(b))
+	for _, x := range b {
+		out = append(out, digits[x>>4], digits[x&15])
+	}
+	return string(out)
+}
+
+// base62 are the digits of keys.
+const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// random is n random bytes as a number in base 62 (§1.1).
+func (s *core) random(n int) string {
+	bytes := make([]byte, n)
+	_, _ = rand.Read(bytes) // never fails
+	bytes[0] |= 0x80        // so that all have the same length, at the price of one bit
+	number, base, digit := new(big.Int).SetBytes(bytes), big.NewInt(62), new(big.Int)
+	var out []byte
+	for number.Sign() > 0 {
+		number.DivMod(number, base, digit)
+		out = append(out, base62[digit.Int64()])
+	}
+	return string(out)
+}

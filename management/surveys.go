@@ -1,0 +1,4 @@
+package management
+
+// Surveys are surveys (§5.6).
+type Surveys struct{ *core }

@@ -1,0 +1,188 @@
+package management
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The kinds of records of this file.
+const (
+	kindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
+	kindMember = "member" // Parent is the organization, ID and Other the user's uuid
+)
+
+// Level is a member's standing in an organization (§1.8).
+type Level int64
+
+// The levels of members.
+const (
+	Member Level = 1
+	Admin  Level = 8
+	Owner  Level = 15
+)
+
+// levels are the numbers that a level may be.
+var levels = []int64{int64(Member), int64(Admin), int64(Owner)}
+
+// User is a person who manages. It is stored as JSON under these names.
+type User struct {
+	ID         int64  `json:"id"`
+	UUID       string `json:"uuid"`
+	DistinctID string `json:"distinct_id"`
+	FirstName  string `json:"first_name"`
+	LastName   string `json:"last_name"`
+	Email      string `json:"email"`
+	// EmailVerified is nil while nobody knows.
+	EmailVerified *bool   `json:"is_email_verified"`
+	Role          *string `json:"role_at_organization"`
+	Joined        Stamp   `json:"date_joined"`
+	Inactive      bool    `json:"inactive,omitempty"`
+	// Organization and Project are the current ones, "" and 0 for none chosen.
+	Organization string `json:"current_organization,omitempty"`
+	Project      int64  `json:"current_project,omitempty"`
+	// Settings are what the user's own page keeps, by name.
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
+}
+
+// UserView is a user inside of another answer (§2.3 of the interface).
+type UserView struct {
+	ID            int64           `json:"id"`
+	UUID          string          `json:"uuid"`
+	DistinctID    string          `json:"distinct_id"`
+	FirstName     string          `json:"first_name"`
+	LastName      string          `json:"last_name"`
+	Email         string          `json:"email"`
+	EmailVerified *bool           `json:"is_email_verified"`
+	Hedgehog      json.RawMessage `json:"hedgehog_config"`
+	Role          *string         `json:"role_at_organization"`
+}
+
+func (u *User) view() *UserView {
+	if u == nil {
+		return nil
+	}
+	hedgehog := u.Settings["hedgehog_config"]
+	if hedgehog == nil {
+		hedgehog = json.RawMessage("null")
+	}
+	return &UserView{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified, hedgehog, u.Role}
+}
+
+// Membership is a user's place in an organization.
+type Membership struct {
+	ID           string `json:"id"`
+	Organization string `json:"organization"`
+	User         string `json:"user"` // uuid
+	Level        Level  `json:"level"`
+	Joined       Stamp  `json:"joined_at"`
+	Updated      Stamp  `json:"updated_at"`
+}
+
+// decode reads what a record says.
+func decode[T any](r *Record) (*T, error) {
+	if r == nil {
+		return nil, nil
+	}
+	out := new(T)
+	if err := json.Unmarshal(r.Data, out); err != nil {
+		return nil, fmt.Errorf("the %s %s is not stored as it should be: %w", r.Kind, r.ID, err)
+	}
+	return out, nil
+}
+
+// encode is a value as it is stored. It is for values that JSON has a form for.
+func encode(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// sortNumber and sortTime are numbers and times as Record.Sort has them: the
+// order of the texts is theirs.
+func sortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
+
+func sortTime(at time.Time) string { return sortNumber(at.UnixMicro()) }
+
+func emailKey(email string) string { return strings.ToLower(email) }
+
+// userByUUID, userByNumber and userByEmail return nil for nobody.
+func userByUUID(tx Tx, uuid string) (*User, error) {
+	r, err := tx.Get(kindUser, "", uuid)
+	if err != nil {
+		return nil, err
+	}
+	return decode[User](r)
+}
+
+func userByEmail(tx Tx, email string) (*User, error) {
+	r, err := tx.Find(kindUser, emailKey(email))
+	if err != nil {
+		return nil, err
+	}
+	return decode[User](r)
+}
+
+func userByNumber(tx Tx, id int64) (*User, error) {
+	if id <= 0 {
+		return nil, nil
+	}
+	list, _, err := tx.List(Query{Kind: kindUser, From: sortNumber(id), To: sortNumber(id + 1), Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return decode[User](&list[0])
+}
+
+// viewOf is the user of a number inside of an answer, nil for nobody.
+func viewOf(tx Tx, id int64) (*UserView, error) {
+	u, err := userByNumber(tx, id)
+	return u.view(), err
+}
+
+// putUser saves a user; ErrTaken: another one has the e-mail address.
+func putUser(tx Tx, u *User) error {
+	return tx.Put(&Record{Kind: kindUser, ID: u.UUID, Sort: sortNumber(u.ID), Unique: emailKey(u.Email), Data: encode(u)})
+}
+
+// newUser makes a user without saving it.
+func (s *core) newUser(tx Tx, email, firstName string) (*User, error) {
+	id, err := tx.Next(kindUser)
+	if err != nil {
+		return nil, err
+	}
+	return &User{ID: id, UUID: s.newID(), DistinctID: s.random(24), Email: email, FirstName: firstName, Joined: At(s.now())}, nil
+}
+
+func putMembership(tx Tx, m *Membership) error {
+	return tx.Put(&Record{Kind: kindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: sortTime(m.Joined.Time), Data: encode(m)})
+}
+
+// membershipOf returns nil for somebody who is no member.
+func membershipOf(tx Tx, organization, user string) (*Membership, error) {
+	r, err := tx.Get(kindMember, organization, user)
+	if err != nil {
+		return nil, err
+	}
+	return decode[Membership](r)
+}
+
+// membershipsOf are the places of a user, oldest first.
+func membershipsOf(tx Tx, user string) ([]Membership, error) {
+	list, _, err := tx.List(Query{Kind: kindMember, Other: user})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Membership, len(list))
+	for i := range list {
+		m, err := decode[Membership](&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = *m
+	}
+	return out, nil
+}
