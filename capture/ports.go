@@ -103,7 +103,7 @@ type Changes struct {
 	// Merges move all that belongs to From over to Into, then take From away, in
 	// this order.
 	Merges []Merge
-	// IDs are new distinct ids.
+	// IDs are new distinct ids, or belong to another person from now on.
 	IDs []ProjectID
 	// Personless ids were used without a person.
 	Personless []ProjectID

@@ -79,11 +79,16 @@ var personNamespace = UUID{0x93, 0x29, 0x79, 0xb4, 0x65, 0xc3, 0x44, 0x24, 0x84,
 // PersonID is the id of the person that a distinct id makes: a UUID of version
 // 5, so that two servers make the same one (§9.2).
 func PersonID(projectID int64, distinctID string) UUID {
+	return nameID(personNamespace, projectID, distinctID)
+}
+
+// nameID is the UUID of version 5 of a project's number and a name.
+func nameID(namespace UUID, projectID int64, of string) UUID {
 	name := make([]byte, 0, 128)
-	name = append(name, personNamespace[:]...)
+	name = append(name, namespace[:]...)
 	name = strconv.AppendInt(name, projectID, 10)
 	name = append(name, ':')
-	name = append(name, distinctID...)
+	name = append(name, of...)
 	sum := sha1.Sum(name)
 	var u UUID
 	copy(u[:], sum[:16])

@@ -109,6 +109,22 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	return nil
 }
 
+// Preview is Decide for those who look after flags: it counts nothing, and neither
+// quota nor DisableFlags stops it. Its errors are ErrUnknownKey and ErrUnavailable.
+func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
+	now := d.config.Now()
+	l, err := d.registry.get(ctx, r.APIKey, now)
+	if err != nil {
+		return err
+	}
+	out.Project, out.Set, out.At, out.QuotaLimited = l.project, l.set, now, false
+	sub := r.Subject
+	var stored Stored
+	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the decisions
+	l.set.Select(&sub, now, &r.Selection, &out.Decisions)
+	return nil
+}
+
 // Explain answers for one flag and tells why. It counts nothing, and neither
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and
 // ErrUnavailable.

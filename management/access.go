@@ -117,7 +117,7 @@ func (c *Caller) Require(scope string) error {
 // scopes.
 func (c *Caller) scopedAll() bool { return c.Key.Scopes == nil }
 
-// errProjectScoped refuses keys of single projects where there is no project.
+// withoutProject refuses keys of single projects where there is no project.
 func (c *Caller) withoutProject() error {
 	if len(c.Key.Projects) > 0 && !c.scopedAll() {
 		return Denied("API keys with scoped projects are only supported on project-based endpoints.")
@@ -130,6 +130,30 @@ const current = "@current"
 
 // Project finds the project of a path: its number or @current.
 func (s *Service) Project(ctx context.Context, c *Caller, named string) (*Standing, error) {
+	st, err := s.findProject(ctx, c, named)
+	if err != nil {
+		return nil, err
+	}
+	return st, c.enter(st)
+}
+
+// VisibleProject is Project for paths that are a project's own: one that the
+// caller may not be in is not there (§5.8).
+func (s *Service) VisibleProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
+	st, err := s.findProject(ctx, c, named)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.keyOpens(st); err != nil {
+		return nil, err
+	}
+	if st.Organization == nil || !c.reaches(st.Project) {
+		return nil, errNoProject()
+	}
+	return st, c.enter(st)
+}
+
+func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
 	st := &Standing{Caller: c}
 	err := s.store.Read(ctx, func(tx Tx) (err error) {
 		if st.Project, err = s.projectNamed(tx, c, named); err != nil {
@@ -138,19 +162,24 @@ func (s *Service) Project(ctx context.Context, c *Caller, named string) (*Standi
 		st.Organization, err = tx.Organization(st.Project.Organization)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	return st, err
+}
+
+// keyOpens looks whether the lists of the key have a project (§1.6).
+func (c *Caller) keyOpens(st *Standing) error {
+	if len(c.Key.Projects) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
+		return Denied("API key does not have access to the requested project: ID %d.", st.Project.ID)
 	}
-	return st, c.enter(st)
+	if !c.opensOrganization(st.Project.Organization) {
+		return Denied("API key does not have access to the requested organization: ID %s.", st.Project.Organization)
+	}
+	return nil
 }
 
 // enter looks whether the caller may be in a project (§1.5).
 func (c *Caller) enter(st *Standing) error {
-	if len(c.Key.Projects) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
-		return Denied("API key does not have access to the requested project: ID %d.", st.Project.ID)
-	}
-	if len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, st.Project.Organization) {
-		return Denied("API key does not have access to the requested organization: ID %s.", st.Project.Organization)
+	if err := c.keyOpens(st); err != nil {
+		return err
 	}
 	st.Level = c.Level(st.Project.Organization)
 	if st.Organization == nil || !c.reaches(st.Project) {
@@ -210,8 +239,7 @@ func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*
 // and the key reach.
 func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 	usable := func(p *ProjectRecord) bool {
-		return p != nil && c.reaches(p) && (len(c.Key.Projects) == 0 || slices.Contains(c.Key.Projects, p.ID)) &&
-			(len(c.Key.Organizations) == 0 || slices.Contains(c.Key.Organizations, p.Organization))
+		return p != nil && c.reaches(p) && c.keyOpens(&Standing{Project: p}) == nil
 	}
 	if c.User.Project != 0 {
 		if p, err := tx.Project(c.User.Project); err != nil || usable(p) {
@@ -256,7 +284,7 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, st.Organization.ID) {
+	if !c.opensOrganization(st.Organization.ID) {
 		return nil, Denied("API key does not have access to the requested organization: ID %s.", st.Organization.ID)
 	}
 	if st.Level = c.Level(st.Organization.ID); st.Level == 0 {
@@ -265,13 +293,40 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 	return st, keysAllowed(st)
 }
 
-// currentOrganization is the one that the user has chosen, or the first.
+// OwnOrganization is OrganizationNamed for paths that are an organization's own:
+// one that the caller or the key does not reach is not there (§1.5, §1.6).
+func (s *Service) OwnOrganization(ctx context.Context, c *Caller, named string) (*Standing, error) {
+	if err := c.withoutProject(); err != nil {
+		return nil, err
+	}
+	id, ok := NormalUUID(named)
+	if named == current {
+		if id = c.currentOrganization(); id == "" {
+			return nil, Missing("Current organization not found.")
+		}
+	} else if !ok {
+		return nil, errNotFound()
+	}
+	if c.Level(id) == 0 || !c.opensOrganization(id) {
+		return nil, errNotFound()
+	}
+	return s.OrganizationNamed(ctx, c, id)
+}
+
+// opensOrganization reports whether the list of the key has an organization
+// (§1.6).
+func (c *Caller) opensOrganization(id string) bool {
+	return len(c.Key.Organizations) == 0 || c.scopedAll() || slices.Contains(c.Key.Organizations, id)
+}
+
+// currentOrganization is the one that the user has chosen, or the first that the
+// key opens.
 func (c *Caller) currentOrganization() string {
 	if c.Level(c.User.Organization) > 0 {
 		return c.User.Organization
 	}
 	for _, m := range c.memberships {
-		if len(c.Key.Organizations) == 0 || slices.Contains(c.Key.Organizations, m.Organization) {
+		if c.opensOrganization(m.Organization) {
 			return m.Organization
 		}
 	}

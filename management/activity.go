@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 )
 
 // kindActivity is a change that somebody made: Parent is the project or the
@@ -75,7 +74,7 @@ func changes(scope string, before, after any) ([]Change, error) {
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := was[name], is[name]
-		if unlogged[name] || bytes.Equal(a, b) {
+		if unlogged[name] || bytes.Equal(a, b) || empty(a) && empty(b) {
 			continue
 		}
 		c := Change{Type: scope, Action: "changed", Field: name, Before: a, After: b}
@@ -156,17 +155,26 @@ type ActivityPage struct {
 	Total   int
 }
 
-// ActivityLog reads the log of a project: of all things of a scope, of one of
-// them when item is not empty, or of everything when scope is empty.
+// ActivityLog reads the log of the standing's project, or outside of projects that
+// of its organization: of all things of a scope, of one of them when item is not
+// empty, or of everything when scope is empty. limit and page are at least 1.
 func (s *Service) ActivityLog(ctx context.Context, st *Standing, scope, item string, limit, page int) (*ActivityPage, error) {
+	var parent string
+	if st.Project != nil {
+		parent = ProjectParent(st.Project.ID)
+	} else {
+		parent = st.Organization.ID
+	}
 	return read(ctx, s.core, func(tx Tx) (*ActivityPage, error) {
-		parent := ProjectParent(st.Project.ID)
 		q := Query{Kind: kindActivity, Parent: parent, Descending: true, Offset: (page - 1) * limit, Limit: limit}
 		switch {
-		case item != "":
+		case scope != "" && item != "":
 			q.Other = activityOf(parent, scope, item)
-		case scope != "":
-			q.Match = func(r *Record) bool { return bytes.Contains(r.Data, []byte(`"scope":`+strconv.Quote(scope))) }
+		case scope != "" || item != "":
+			q.Match = func(r *Record) bool {
+				a, err := decode[Activity](r)
+				return err == nil && (scope == "" || a.Scope == scope) && (item == "" || a.ItemID == item)
+			}
 		}
 		list, count, err := tx.List(q)
 		if err != nil {

@@ -35,7 +35,10 @@ type ExportJob struct {
 	// Key names the columns that make a row the same one.
 	Key []string
 	// From <= time < To of the interval, zero for open.
-	From, To    time.Time
+	From, To time.Time
+	// Backfill: the interval is one of event time, not of ingestion. The same
+	// interval of the other kind has other rows, and leaves what this run writes.
+	Backfill    bool
 	Destination ExportDestination
 	Columns     []Column
 	// Rows yields the rows, a value for each column; the slice is used again. An
@@ -46,8 +49,8 @@ type ExportJob struct {
 // ExportDestination says where an export goes: its type and the settings of the
 // type, secrets among them.
 type ExportDestination struct {
-	Type   string
-	Config map[string]json.RawMessage
+	Type   string                     `json:"type"`
+	Config map[string]json.RawMessage `json:"config"`
 }
 
 // ExportDone is what a run has written.

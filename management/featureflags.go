@@ -1,4 +1,381 @@
 package management
 
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
 // FeatureFlags are feature flags (§5.1).
 type FeatureFlags struct{ *core }
+
+// maxFlagKey is how long the key of a flag or a variant may be, in characters.
+const maxFlagKey = 400
+
+// FlagFields are the writable fields of a flag.
+var FlagFields = Fields{
+	{Name: "key", Type: Text, Required: true, Max: maxFlagKey, Help: "letters, digits, - and _; unique in the project"},
+	{Name: "name", Type: Text, Null: true, Blank: true, Help: "what it is for"},
+	{Name: "filters", Type: Object, Help: "conditions, variants and payloads"},
+	{Name: "active", Type: Bool},
+	{Name: "archived", Type: Bool, Help: "only of a flag that is not active"},
+	{Name: "deleted", Type: Bool, Help: "deletes it, or brings it back"},
+	{Name: "ensure_experience_continuity", Type: Bool, Null: true, Help: "keep the answer when somebody signs in"},
+	{Name: "rollback_conditions", Type: Any},
+	{Name: "performed_rollback", Type: Bool, Null: true},
+	{Name: "tags", Type: TextList, Max: 255},
+	{Name: "evaluation_tags", Type: TextList, Max: 255, Help: "evaluation_contexts that are tags too"},
+	{Name: "evaluation_contexts", Type: TextList, Max: 255, Help: "answer only requests that name one of them"},
+	{Name: "evaluation_contexts_match_mode", Type: Choice, Choices: []string{"any", "all"}},
+	{Name: "analytics_dashboards", Type: IntList},
+	{Name: "has_enriched_analytics", Type: Bool, Null: true},
+	{Name: "creation_context", Type: Choice, Choices: []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments"}},
+	{Name: "is_remote_configuration", Type: Bool, Null: true},
+	{Name: "has_encrypted_payloads", Type: Bool, Null: true, Help: "not supported: true is refused"},
+	{Name: "evaluation_runtime", Type: Choice, Choices: []string{"server", "client", "all", "both"}},
+	{Name: "bucketing_identifier", Type: Choice, Null: true, Choices: []string{"distinct_id", "device_id"}},
+	{Name: "bucketing_hash", Type: Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "null: the project's"},
+	{Name: "version", Type: Int, Null: true, Help: "the version that was edited, for finding conflicts"},
+	{Name: "original_flag", Type: Any, Help: "the flag as it was before it was edited, for finding conflicts"},
+	{Name: "_create_in_folder", Type: Text, Null: true, Blank: true},
+	{Name: "_should_create_usage_dashboard", Type: Bool},
+}
+
+// FlagQuery narrows a list of flags down. Empty texts do not.
+type FlagQuery struct {
+	Page
+	Active    string // true, false, STALE
+	CreatedBy string // the number of a user
+	Search    string // in key and name, ignoring case
+	Type      string // boolean, multivariant, experiment, remote_config
+	Runtime   string // evaluation_runtime
+	Excluded  string // JSON array of keys that are left out
+	Tags      string // JSON array of tags, of which a flag has one
+	Order     string // a field, with - in front for descending
+}
+
+// flagOrders are the fields by which flags can be ordered.
+var flagOrders = map[string]func(a, b *storedFlag) int{
+	"id":         func(a, b *storedFlag) int { return cmp.Compare(a.ID, b.ID) },
+	"key":        func(a, b *storedFlag) int { return strings.Compare(a.Key, b.Key) },
+	"name":       func(a, b *storedFlag) int { return strings.Compare(a.Name, b.Name) },
+	"active":     func(a, b *storedFlag) int { return compareBool(a.Active, b.Active) },
+	"version":    func(a, b *storedFlag) int { return cmp.Compare(a.Version, b.Version) },
+	"created_at": func(a, b *storedFlag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
+	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// matcher makes the test of a query.
+func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
+	var excluded, tags []string
+	for _, list := range []struct {
+		name, text string
+		to         *[]string
+	}{{"excluded_properties", q.Excluded, &excluded}, {"tags", q.Tags, &tags}} {
+		if list.text != "" && json.Unmarshal([]byte(list.text), list.to) != nil {
+			return nil, Fault(list.name, "Must be a JSON array of texts.")
+		}
+	}
+	by := int64(0)
+	if q.CreatedBy != "" {
+		n, ok := integer([]byte(q.CreatedBy), "int")
+		if !ok {
+			return nil, Fault("created_by_id", "A valid integer is required.")
+		}
+		by = n
+	}
+	search, now := strings.ToLower(q.Search), s.now()
+	return func(f *storedFlag) bool {
+		switch q.Active {
+		case "":
+		case "STALE":
+			if f.status(now).Status != statusStale {
+				return false
+			}
+		default:
+			if f.Active != (q.Active == "true") {
+				return false
+			}
+		}
+		return !f.Hidden && (by == 0 || f.CreatedBy == by) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+			!slices.Contains(excluded, f.Key) && (len(tags) == 0 || slices.ContainsFunc(f.Tags, func(tag string) bool { return slices.Contains(tags, tag) })) &&
+			(search == "" || strings.Contains(strings.ToLower(f.Key), search) || strings.Contains(strings.ToLower(f.Name), search))
+	}, nil
+}
+
+// isOf reports whether a flag is of a type of the list's filter.
+func (f *storedFlag) isOf(kind string) bool {
+	switch kind {
+	case "boolean":
+		return !f.RemoteConfig && len(f.shape().variants()) == 0
+	case "multivariant":
+		return len(f.shape().variants()) > 0
+	case "experiment":
+		return liveCount(f.Links.Experiments) > 0
+	case "remote_config":
+		return f.RemoteConfig
+	}
+	return true
+}
+
+// List returns a page of flags that are not deleted, newest first when nobody says
+// otherwise.
+func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List[Flag], error) {
+	match, err := q.matcher(s.core)
+	if err != nil {
+		return List[Flag]{}, err
+	}
+	by, ordered := flagOrders[strings.TrimPrefix(q.Order, "-")]
+	if q.Order != "" && !ordered {
+		return List[Flag]{}, Coded(CodeInvalidChoice, "order", "%q is not a valid choice.", q.Order)
+	}
+	return read(ctx, s.core, func(tx Tx) (List[Flag], error) {
+		var all []*storedFlag
+		var failed error
+		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+			f, err := decodeFlag(st.Project.ID, d)
+			if err != nil {
+				failed = err
+			} else if match(f) {
+				all = append(all, f)
+			}
+			return false
+		}})
+		if err = cmp.Or(err, failed); err != nil {
+			return List[Flag]{}, err
+		}
+		if ordered {
+			slices.SortStableFunc(all, by)
+			if strings.HasPrefix(q.Order, "-") {
+				slices.Reverse(all)
+			}
+		}
+		out := List[Flag]{Count: len(all)}
+		from := min(q.Offset, len(all))
+		look := s.look(tx, st)
+		for _, f := range all[from:min(from+q.Limit, len(all))] {
+			shown, err := look.flag(f)
+			if err != nil {
+				return List[Flag]{}, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, nil
+	})
+}
+
+// Get returns a flag, also one that is deleted.
+func (s FeatureFlags) Get(ctx context.Context, st *Standing, id int64) (*Flag, error) {
+	return read(ctx, s.core, func(tx Tx) (*Flag, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.look(tx, st).flag(f)
+	})
+}
+
+// Create makes a flag.
+func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, error) {
+	v, err := FlagFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+		f := &storedFlag{Active: true}
+		if err := s.apply(tx, st, f, v); err != nil {
+			return nil, err
+		}
+		f.Deleted, f.Context = false, v.Text("creation_context")
+		if err := s.addFlag(tx, st, f); err != nil {
+			return nil, err
+		}
+		return s.look(tx, st).flag(f)
+	})
+}
+
+// Update changes a flag. put: all required fields have to be there.
+func (s FeatureFlags) Update(ctx context.Context, st *Standing, id int64, b Body, put bool) (*Flag, error) {
+	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		v, err := FlagFields.update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.conflict(tx, st, f, v, b); err != nil {
+			return nil, err
+		}
+		if err := s.apply(tx, st, f, v); err != nil {
+			return nil, err
+		}
+		if err := s.saveFlag(tx, st, f); err != nil {
+			return nil, err
+		}
+		return s.look(tx, st).flag(f)
+	})
+}
+
+// apply puts what was sent into a flag.
+func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error {
+	Set(v, "key", &f.Key)
+	if v.Has("name") {
+		f.Name = v.Text("name")
+	}
+	if v.Has("filters") {
+		groups := groupsOf(v.Raw("filters"))
+		switch {
+		case f.was == nil && (groups == nil || string(groups) == "[]"):
+			return errNoGroups()
+		case groups != nil: // else what is stored stays (§5.1.2)
+			f.Filters = v.Raw("filters")
+		}
+	}
+	Set(v, "active", &f.Active)
+	Set(v, "archived", &f.Archived)
+	Set(v, "deleted", &f.Deleted)
+	SetNull(v, "ensure_experience_continuity", &f.Continuity)
+	SetNull(v, "performed_rollback", &f.PerformedRollback)
+	if v.Has("rollback_conditions") {
+		f.Rollback = v.Raw("rollback_conditions")
+	}
+	if v.Bool("active") && f.PerformedRollback != nil {
+		*f.PerformedRollback = false
+	}
+	Set(v, "tags", &f.Tags)
+	slices.Sort(f.Tags)
+	f.Tags = slices.Compact(f.Tags)
+	Set(v, "evaluation_contexts", &f.Contexts)
+	if v.Has("evaluation_tags") {
+		f.Contexts = v.Texts("evaluation_tags")
+		if other := missingFrom(f.Tags, f.Contexts); len(other) > 0 {
+			return Fault("", "Evaluation tags must be a subset of tags. Invalid evaluation tags: %s", strings.Join(other, ", "))
+		}
+	}
+	Set(v, "evaluation_contexts_match_mode", &f.ContextsMatch)
+	if v.Has("has_enriched_analytics") {
+		f.Enriched = v.Bool("has_enriched_analytics")
+	}
+	if v.Has("is_remote_configuration") {
+		f.RemoteConfig = v.Bool("is_remote_configuration")
+	}
+	if v.Bool("has_encrypted_payloads") {
+		return Fault("has_encrypted_payloads", "Encrypted payloads are not supported by this server.")
+	}
+	Set(v, "evaluation_runtime", &f.Runtime)
+	if f.Runtime == "both" { // an older word for all
+		f.Runtime = "all"
+	}
+	if v.Has("bucketing_identifier") {
+		f.Bucketing = v.Text("bucketing_identifier")
+	}
+	if v.Has("bucketing_hash") {
+		f.Hash = v.Text("bucketing_hash")
+	}
+	if v.Has("analytics_dashboards") {
+		f.Dashboards = v.Ints("analytics_dashboards")
+	}
+	return nil
+}
+
+// missingFrom are the texts that a list lacks.
+func missingFrom(list, texts []string) (out []string) {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// groupsOf are the conditions of filters, nil where they say nothing of any.
+func groupsOf(filters json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(filters, &members) // the field is an object
+	if members["groups"] == nil {
+		return nil
+	}
+	return plainJSON(members["groups"])
+}
+
+// editing are the fields that say how to write, not what.
+var editing = []string{"version", "original_flag", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
+
+// conflict looks whether somebody else has changed what the caller changes, since
+// the caller has loaded the flag (§5.1.3).
+func (s FeatureFlags) conflict(tx Tx, st *Standing, f *storedFlag, v Values, b Body) error {
+	if !v.Has("version") || v.Null("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
+		return nil
+	}
+	var original map[string]json.RawMessage
+	if json.Unmarshal(v.Raw("original_flag"), &original) != nil || original == nil {
+		return nil
+	}
+	look := s.look(tx, st)
+	shown, err := look.flag(f)
+	if err != nil {
+		return err
+	}
+	stored, err := members(shown)
+	if err != nil {
+		return err
+	}
+	for i := range FlagFields {
+		name := FlagFields[i].Name
+		sent, was, is := b.Members[name], original[name], stored[name]
+		if sent == nil || was == nil || is == nil || slices.Contains(editing, name) {
+			continue
+		}
+		if !sameJSON(sent, was) && !sameJSON(is, was) && !sameJSON(sent, is) {
+			by := "another user"
+			if u, err := look.user(f.ModifiedBy); err != nil {
+				return err
+			} else if u != nil {
+				by = u.Email
+			}
+			return Clash("The feature flag was updated by %s since you started editing it. Please refresh and try again.", by)
+		}
+	}
+	return nil
+}
+
+// sameJSON compares two JSON values without what is only shown in flags.
+func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(plainJSON(a), plainJSON(b)) }
+
+func plainJSON(raw json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return raw
+	}
+	return encode(withoutNames(v))
+}
+
+func withoutNames(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "cohort_name")
+		for name := range v {
+			v[name] = withoutNames(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNames(v[i])
+		}
+	}
+	return v
+}

@@ -1,4 +1,297 @@
 package management
 
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// kindInsight is an insight: Parent is the project, Sort the time it was made,
+// Hidden when it is deleted. Its tiles name it (kindTile).
+const kindInsight = "insight"
+
+// Bounds of insights.
+const (
+	maxInsightName = 400       // characters
+	maxInsightJSON = 256 << 10 // bytes of query and filters, each
+	// maxInsightPlaces is on how many dashboards a body may put an insight.
+	maxInsightPlaces = 1000
+)
+
 // Insights are insights: stored queries that are never run (decision 18).
 type Insights struct{ *core }
+
+// Insight is an insight as it is shown. Dashboards are those on which it stands,
+// left out inside of a tile.
+type Insight struct {
+	ID             string          `json:"id"`
+	Name           *string         `json:"name"`
+	Description    string          `json:"description"`
+	Query          json.RawMessage `json:"query"`
+	Filters        json.RawMessage `json:"filters"` // the older form of a query
+	Dashboards     []int64         `json:"dashboards,omitzero"`
+	Deleted        bool            `json:"deleted"`
+	Created        Stamp           `json:"created_at"`
+	CreatedBy      *UserView       `json:"created_by"`
+	LastModified   Stamp           `json:"last_modified_at"`
+	LastModifiedBy *UserView       `json:"last_modified_by"`
+}
+
+// InsightFields are the writable fields of an insight.
+var InsightFields = Fields{
+	{Name: "name", Type: Text, Null: true, Blank: true, Max: maxInsightName},
+	{Name: "description", Type: Text, Blank: true, Max: maxDashboardText},
+	{Name: "query", Type: Any, Help: "kept as given, never run"},
+	{Name: "filters", Type: Object, Help: "the older form of a query, kept as given"},
+	{Name: "dashboards", Type: IntList, Help: "the dashboards on which it stands"},
+	{Name: "deleted", Type: Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+}
+
+// insightRecord is an insight as it is stored.
+type insightRecord struct {
+	ID          string          `json:"id"`
+	Name        *string         `json:"name"`
+	Description string          `json:"description"`
+	Query       json.RawMessage `json:"query"`
+	Filters     json.RawMessage `json:"filters"`
+	Deleted     bool            `json:"deleted"`
+	Created     Stamp           `json:"created_at"`
+	Author      int64           `json:"created_by"` // a user's number
+	Modified    Stamp           `json:"updated_at"`
+	Modifier    int64           `json:"last_modified_by"`
+}
+
+func putInsight(tx Tx, project int64, i *insightRecord) error {
+	return tx.Put(&Record{Kind: kindInsight, Parent: ProjectParent(project), ID: i.ID, Sort: sortTime(i.Created.Time), Hidden: i.Deleted, Data: encode(i)})
+}
+
+// insightOf returns an insight, deleted or not, nil when there is none.
+func insightOf(tx Tx, project int64, id string) (*insightRecord, error) {
+	r, err := tx.Get(kindInsight, ProjectParent(project), id)
+	if err != nil {
+		return nil, err
+	}
+	return decode[insightRecord](r)
+}
+
+// insightNamed finds the insight of a path; deleted: also one that is deleted.
+func insightNamed(tx Tx, st *Standing, named string, deleted bool) (*insightRecord, error) {
+	id, ok := NormalUUID(named)
+	if !ok {
+		return nil, errNotFound()
+	}
+	i, err := insightOf(tx, st.Project.ID, id)
+	if err == nil && (i == nil || i.Deleted && !deleted) {
+		err = errNotFound()
+	}
+	return i, err
+}
+
+// show is the insight without its dashboards.
+func (i *insightRecord) show(users *authorViews) (*Insight, error) {
+	out := &Insight{
+		ID: i.ID, Name: i.Name, Description: i.Description, Query: i.Query, Filters: i.Filters, Deleted: i.Deleted,
+		Created: i.Created, LastModified: i.Modified,
+	}
+	var err error
+	if out.CreatedBy, err = users.of(i.Author); err != nil {
+		return nil, err
+	}
+	out.LastModifiedBy, err = users.of(i.Modifier)
+	return out, err
+}
+
+// showFull is the insight with its dashboards.
+func (i *insightRecord) showFull(tx Tx, users *authorViews) (*Insight, error) {
+	out, err := i.show(users)
+	if err != nil {
+		return nil, err
+	}
+	out.Dashboards, err = dashboardsOfInsight(tx, i.ID)
+	return out, err
+}
+
+// dashboardsOfInsight are the numbers of the dashboards on which an insight
+// stands, in order.
+func dashboardsOfInsight(tx Tx, id string) ([]int64, error) {
+	list, _, err := tx.List(Query{Kind: kindTile, Other: tileOfInsight(id)})
+	if err != nil {
+		return nil, err
+	}
+	out := []int64{}
+	for i := range list {
+		number, err := strconv.ParseInt(strings.TrimPrefix(list[i].Parent, dashboardParentPrefix), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the tile %s is not stored as it should be: %w", list[i].ID, err)
+		}
+		out = append(out, number)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// tileOfInsightOn is the tile of an insight on a dashboard, else one that is
+// deleted there, else nil.
+func tileOfInsightOn(tx Tx, dashboard int64, id string) (*tileRecord, error) {
+	for _, deleted := range []bool{false, true} {
+		list, _, err := tx.List(Query{
+			Kind: kindTile, Other: tileOfInsight(id), Hidden: deleted, Limit: 1,
+			Match: func(r *Record) bool { return r.Parent == dashboardParent(dashboard) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return decode[tileRecord](&list[0])
+		}
+	}
+	return nil, nil
+}
+
+// List returns a page of insights, newest first: those whose name or description
+// holds a text, or all.
+func (s Insights) List(ctx context.Context, st *Standing, search string, p Page) (List[Insight], error) {
+	if utf8.RuneCountInString(search) > maxDashboardSearch {
+		return List[Insight]{}, Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxDashboardSearch)
+	}
+	q := Query{Kind: kindInsight, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit}
+	if search != "" {
+		q.Match = func(r *Record) bool {
+			i, err := decode[insightRecord](r)
+			return err == nil && (holdsText(i.title(), search) || holdsText(i.Description, search))
+		}
+	}
+	return read(ctx, s.core, func(tx Tx) (List[Insight], error) {
+		records, count, err := tx.List(q)
+		if err != nil {
+			return List[Insight]{}, err
+		}
+		out, users := List[Insight]{Count: count}, newAuthorViews(tx)
+		for i := range records {
+			insight, err := decode[insightRecord](&records[i])
+			if err != nil {
+				return List[Insight]{}, err
+			}
+			shown, err := insight.showFull(tx, users)
+			if err != nil {
+				return List[Insight]{}, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, nil
+	})
+}
+
+// Get returns an insight.
+func (s Insights) Get(ctx context.Context, st *Standing, id string) (*Insight, error) {
+	return read(ctx, s.core, func(tx Tx) (*Insight, error) {
+		i, err := insightNamed(tx, st, id, false)
+		if err != nil {
+			return nil, err
+		}
+		return i.showFull(tx, newAuthorViews(tx))
+	})
+}
+
+// Create makes an insight.
+func (s Insights) Create(ctx context.Context, st *Standing, b Body) (*Insight, error) {
+	v, err := InsightFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*Insight, error) { return s.save(tx, st, nil, s.fresh(st), v) })
+}
+
+// fresh is an empty insight that is not saved.
+func (s Insights) fresh(st *Standing) *insightRecord {
+	now := At(s.now())
+	return &insightRecord{
+		ID: s.newID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now, Author: st.User.ID, Modified: now, Modifier: st.User.ID,
+	}
+}
+
+// Update changes an insight, deletes it softly or brings it back.
+func (s Insights) Update(ctx context.Context, st *Standing, id string, b Body) (*Insight, error) {
+	return write(ctx, s.core, func(tx Tx) (*Insight, error) {
+		i, err := insightNamed(tx, st, id, bringsBack(b))
+		if err != nil {
+			return nil, err
+		}
+		v, err := InsightFields.Change(b)
+		if err != nil {
+			return nil, err
+		}
+		before := *i
+		i.Modified, i.Modifier = At(s.now()), st.User.ID
+		return s.save(tx, st, &before, i, v)
+	})
+}
+
+// Delete deletes an insight softly; its tiles are not shown from then on.
+func (s Insights) Delete(ctx context.Context, st *Standing, id string) error {
+	return s.store.Write(ctx, func(tx Tx) error {
+		i, err := insightNamed(tx, st, id, false)
+		if err != nil {
+			return err
+		}
+		return s.setDeleted(tx, st, i.ID, true)
+	})
+}
+
+// Duplicate makes a copy of an insight that stands on no dashboard.
+func (s Insights) Duplicate(ctx context.Context, st *Standing, id string) (*Insight, error) {
+	return write(ctx, s.core, func(tx Tx) (*Insight, error) {
+		i, err := insightNamed(tx, st, id, false)
+		if err != nil {
+			return nil, err
+		}
+		out, err := s.copyOf(tx, st, i)
+		if err != nil {
+			return nil, err
+		}
+		return out.showFull(tx, newAuthorViews(tx))
+	})
+}
+
+// save takes the fields of a body over. before is nil for a new insight.
+func (s Insights) save(tx Tx, st *Standing, before, i *insightRecord, v Values) (*Insight, error) {
+	SetNull(v, "name", &i.Name)
+	Set(v, "description", &i.Description)
+	Set(v, "filters", &i.Filters)
+	Set(v, "deleted", &i.Deleted)
+	if v.Has("query") {
+		if i.Query = v.Raw("query"); i.Query == nil {
+			i.Query = json.RawMessage("null")
+		}
+	}
+	for name, raw := range map[string]json.RawMessage{"query": i.Query, "filters": i.Filters} {
+		if len(raw) > maxInsightJSON {
+			return nil, overBytes(name, maxInsightJSON)
+		}
+	}
+	if err := s.put(tx, st, before, i); err != nil {
+		return nil, err
+	}
+	if v.Has("dashboards") {
+		if err := s.place(tx, st, i, v.Ints("dashboards")); err != nil {
+			return nil, err
+		}
+	}
+	return i.showFull(tx, newAuthorViews(tx))
+}
+
+// put saves an insight and notes what has changed. before is nil for a new one.
+func (s Insights) put(tx Tx, st *Standing, before, i *insightRecord) error {
+	if err := putInsight(tx, st.Project.ID, i); err != nil {
+		return err
+	}
+	var was any
+	if before != nil {
+		was = before
+	}
+	return s.note(tx, st.Caller, ProjectParent(st.Project.ID), "Insight", i.ID, i.title(), was, i)
+}

@@ -1,4 +1,256 @@
 package management
 
+import (
+	"context"
+	"slices"
+)
+
 // Members are members of organizations (§4.6).
 type Members struct{ *core }
+
+// scopeMember is what the log calls a member.
+const scopeMember = "OrganizationMembership"
+
+// OrganizationMember is a member (§2.9 of the interface). There is no sign-in:
+// nobody has a second factor or has been there.
+type OrganizationMember struct {
+	ID         string    `json:"id"`
+	User       *UserView `json:"user"`
+	Level      Level     `json:"level"`
+	Joined     Stamp     `json:"joined_at"`
+	Updated    Stamp     `json:"updated_at"`
+	Has2FA     bool      `json:"is_2fa_enabled"`
+	SocialAuth bool      `json:"has_social_auth"`
+	LastLogin  Stamp     `json:"last_login"`
+}
+
+// MemberFields are the writable fields of a member.
+var MemberFields = Fields{{Name: "level", Type: IntChoice, Numbers: levels, Help: "1 member, 8 administrator, 15 owner"}}
+
+func (m *Membership) view(u *User) *OrganizationMember {
+	return &OrganizationMember{ID: m.ID, User: u.view(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+}
+
+// List returns a page of members, in the order in which they joined.
+func (s Members) List(ctx context.Context, st *Standing, p Page) (List[OrganizationMember], error) {
+	return read(ctx, s.core, func(tx Tx) (List[OrganizationMember], error) {
+		records, count, err := tx.List(Query{Kind: kindMember, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+		if err != nil {
+			return List[OrganizationMember]{}, err
+		}
+		out := List[OrganizationMember]{Count: count}
+		for i := range records {
+			m, u, err := memberOf(tx, st.Organization.ID, records[i].ID)
+			if err != nil {
+				return List[OrganizationMember]{}, err
+			}
+			out.Results = append(out.Results, *m.view(u))
+		}
+		return out, nil
+	})
+}
+
+// me is how paths name the caller.
+const me = "@me"
+
+// memberOf finds a member by the uuid of the user.
+func memberOf(tx Tx, organization, uuid string) (*Membership, *User, error) {
+	m, err := membershipOf(tx, organization, uuid)
+	if err == nil && m == nil {
+		err = errNotFound()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := userByUUID(tx, m.User)
+	if err == nil && u == nil {
+		err = errNotFound()
+	}
+	return m, u, err
+}
+
+// pair finds the caller's own membership and that of a path.
+func pair(tx Tx, st *Standing, named string) (own, other *Membership, u *User, err error) {
+	if own, err = membershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
+		err = Denied(msgNoPermission)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if named == me {
+		named = st.User.UUID
+	}
+	id, ok := NormalUUID(named)
+	if !ok {
+		return nil, nil, nil, errNotFound()
+	}
+	other, u, err = memberOf(tx, st.Organization.ID, id)
+	return own, other, u, err
+}
+
+// mayEdit looks whether a member may change another one at all.
+func (m *Membership) mayEdit(other *Membership) error {
+	switch {
+	case m.User == other.User:
+		return nil
+	case m.Level < Admin:
+		return Denied("You can only edit others if you are an admin.")
+	case other.Level > m.Level:
+		return Denied("You can only edit others with level lower or equal to you.")
+	}
+	return nil
+}
+
+// Update changes the level of a member, named by the user's uuid or @me.
+func (s Members) Update(ctx context.Context, st *Standing, named string, b Body) (*OrganizationMember, error) {
+	return write(ctx, s.core, func(tx Tx) (*OrganizationMember, error) {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return nil, err
+		}
+		if err := own.mayEdit(other); err != nil {
+			return nil, err
+		}
+		v, err := MemberFields.Change(b)
+		if err != nil || !v.Has("level") {
+			return other.view(u), err
+		}
+		level := Level(v.Int("level"))
+		switch {
+		case own.User == other.User:
+			return nil, Denied("You can't change your own access level.")
+		case level == Owner && own.Level < Owner:
+			return nil, Denied("You can only make another member owner if you're this organization's owner.")
+		case level > own.Level:
+			return nil, Denied("You can only change access level of others to lower or equal to your current one.")
+		}
+		before := other.view(u)
+		other.Level, other.Updated = level, At(s.now())
+		if err := putMembership(tx, other); err != nil {
+			return nil, err
+		}
+		after := other.view(u)
+		return after, s.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
+	})
+}
+
+// Delete ends a membership: the caller's own, or another one's.
+func (s Members) Delete(ctx context.Context, st *Standing, named string) error {
+	return s.store.Write(ctx, func(tx Tx) error {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return err
+		}
+		if err := own.mayEdit(other); err != nil {
+			return err
+		}
+		if other.Level == Owner {
+			return Fault("", "Cannot leave the organization as its owner!")
+		}
+		if err := s.leave(tx, st.Organization.ID, other.User); err != nil {
+			return err
+		}
+		return s.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, other.view(u), nil)
+	})
+}
+
+// leave takes a user out of an organization, with the roles and the rules about
+// projects there. What the user works in becomes another place, or none.
+func (s *core) leave(tx Tx, organization, uuid string) error {
+	if err := tx.Delete(kindMember, organization, uuid); err != nil {
+		return err
+	}
+	if err := leaveRoles(tx, organization, uuid); err != nil {
+		return err
+	}
+	projects, err := tx.Projects(organization)
+	if err != nil {
+		return err
+	}
+	for i := range projects {
+		meta, err := metaOfProject(&projects[i])
+		if err != nil {
+			return err
+		}
+		if _, ruled := meta.Members[uuid]; !ruled {
+			continue
+		}
+		delete(meta.Members, uuid)
+		projects[i].Meta = encode(meta)
+		if err := tx.PutProject(&projects[i]); err != nil {
+			return err
+		}
+	}
+	u, err := userByUUID(tx, uuid)
+	if err != nil || u == nil {
+		return err
+	}
+	left := slices.ContainsFunc(projects, func(p ProjectRecord) bool { return p.ID == u.Project })
+	if u.Organization != organization && !left {
+		return nil
+	}
+	memberships, err := membershipsOf(tx, uuid)
+	if err != nil {
+		return err
+	}
+	u.Organization, u.Project = "", 0
+	o, p, err := home(tx, &Caller{User: u, memberships: memberships})
+	if err != nil {
+		return err
+	}
+	if o != nil {
+		u.Organization = o.ID
+	}
+	if p != nil {
+		u.Project = p.ID
+	}
+	return putUser(tx, u)
+}
+
+// MemberKeys are the keys of a member that open the organization (§4.6).
+type MemberKeys struct {
+	HasKeys    bool        `json:"has_keys"`
+	ActiveWeek bool        `json:"has_keys_active_last_week"`
+	Keys       []MemberKey `json:"keys"`
+}
+
+// MemberKey is a key of a member.
+type MemberKey struct {
+	Name       string `json:"name"`
+	LastUsedAt Stamp  `json:"last_used_at"`
+}
+
+// Keys lists the keys of a member that open the organization or a project of it.
+// Others' keys are for administrators.
+func (s Members) Keys(ctx context.Context, st *Standing, named string) (*MemberKeys, error) {
+	return read(ctx, s.core, func(tx Tx) (*MemberKeys, error) {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return nil, err
+		}
+		if own.User != other.User && own.Level < Admin {
+			return nil, Denied(msgLevel)
+		}
+		keys, err := tx.Keys(u.ID)
+		if err != nil {
+			return nil, err
+		}
+		projects, err := tx.Projects(st.Organization.ID)
+		if err != nil {
+			return nil, err
+		}
+		out := &MemberKeys{Keys: []MemberKey{}}
+		for i := range keys {
+			k := &keys[i]
+			c := Caller{Key: k}
+			opens := len(k.Projects) == 0 || slices.ContainsFunc(projects, func(p ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
+			if !opens || !c.opensOrganization(st.Organization.ID) {
+				continue
+			}
+			out.Keys = append(out.Keys, MemberKey{k.Label, At(k.LastUsedAt)})
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.now().Sub(k.LastUsedAt) < 7*24*usedEvery
+		}
+		out.HasKeys = len(out.Keys) > 0
+		return out, nil
+	})
+}

@@ -1,4 +1,370 @@
 package management
 
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
 // Organizations are organizations (§5.9), their quotas and usage (§5.12), and roles (§5.1.3).
 type Organizations struct{ *core }
+
+// scopeOrganization is what the log calls an organization.
+const scopeOrganization = "Organization"
+
+// Organization is an organization with all that it has (§5.9).
+type Organization struct {
+	ID              string           `json:"id"`
+	Name            string           `json:"name"`
+	Slug            string           `json:"slug"`
+	LogoMedia       *string          `json:"logo_media_id"`
+	CreatedAt       Stamp            `json:"created_at"`
+	UpdatedAt       Stamp            `json:"updated_at"`
+	MembershipLevel Level            `json:"membership_level"`
+	PluginsAccess   int              `json:"plugins_access_level"` // always 0: there are no plugins
+	Teams           []ProjectBasic   `json:"teams"`
+	Projects        []ProjectBasic   `json:"projects"`
+	Features        []ProductFeature `json:"available_product_features"`
+	MemberJoinEmail bool             `json:"is_member_join_email_enabled"`
+	Metadata        map[string]any   `json:"metadata"`    // always empty
+	CustomerID      *string          `json:"customer_id"` // always null: nothing is billed
+	Enforce2FA      *bool            `json:"enforce_2fa"`
+	MembersInvite   bool             `json:"members_can_invite"`
+	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
+	PublicSharing   bool             `json:"allow_publicly_shared_resources"`
+	MemberCount     int              `json:"member_count"`
+	AIDataApproved  *bool            `json:"is_ai_data_processing_approved"`
+	ExperimentStats string           `json:"default_experiment_stats_method"`
+	DefaultRole     *string          `json:"default_role_id"`
+	// Quotas are the limits a UTC month by resource, null for none (§5.12).
+	Quotas map[string]*int64 `json:"quotas"`
+}
+
+// ProductFeature is something that an organization may use. All are on (§8).
+type ProductFeature struct {
+	Key  string `json:"key"`
+	Name string `json:"name"`
+}
+
+var features = []ProductFeature{
+	{"access_control", "Access control"}, {"advanced_permissions", "Advanced permissions"}, {"tagging", "Tagging"},
+	{"automatic_provisioning", "Automatic provisioning"}, {"sso_enforcement", "SSO enforcement"}, {"saml", "SAML"},
+	{"organization_invite_settings", "Organization invite settings"}, {"organization_security_settings", "Organization security settings"},
+	{"organizations_projects", "Several projects and organizations"}, {"data_pipelines", "Data pipelines"},
+	{"white_labelling", "White labelling"}, {"role_based_access", "Role based access"},
+}
+
+// OrganizationFields are the writable fields of an organization.
+var OrganizationFields = Fields{
+	{Name: "name", Type: Text, Required: true, Max: 64},
+	{Name: "logo_media_id", Type: UUID, Null: true},
+	{Name: "is_member_join_email_enabled", Type: Bool, Help: "whether members are told by e-mail who joins"},
+	{Name: "enforce_2fa", Type: Bool, Null: true, Help: "kept, without effect: there is no sign-in"},
+	{Name: "members_can_invite", Type: Bool},
+	{Name: "members_can_use_personal_api_keys", Type: Bool, Help: "administrators always can"},
+	{Name: "allow_publicly_shared_resources", Type: Bool},
+	{Name: "is_ai_data_processing_approved", Type: Bool, Null: true},
+	{Name: "default_experiment_stats_method", Type: Choice, Choices: []string{"bayesian", "frequentist"}},
+	{Name: "default_role_id", Type: UUID, Null: true},
+	{Name: "quotas", Type: Object, Help: "limits a UTC month by resource, null for none; those that are not named stay; for owners"},
+}
+
+// organization is an organization as the caller sees it.
+func (s *core) organization(tx Tx, st *Standing) (*Organization, error) {
+	o := st.Organization
+	meta, err := organizationMeta(o)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := s.projectsIn(tx, st.Caller, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, members, err := tx.List(Query{Kind: kindMember, Parent: o.ID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	out := &Organization{
+		ID: o.ID, Name: o.Name, Slug: meta.slug(o), LogoMedia: meta.LogoMedia, CreatedAt: At(o.CreatedAt), UpdatedAt: meta.Updated,
+		MembershipLevel: st.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
+		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,
+		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
+		AIDataApproved: meta.AIDataProcessing, ExperimentStats: "bayesian", DefaultRole: meta.DefaultRole, Quotas: allQuotas(o.Quotas),
+	}
+	if out.UpdatedAt.IsZero() {
+		out.UpdatedAt = out.CreatedAt
+	}
+	if meta.ExperimentStats != nil {
+		out.ExperimentStats = *meta.ExperimentStats
+	}
+	return out, nil
+}
+
+// maxSlug is how long a slug may be, in characters.
+const maxSlug = 48
+
+// slug is the organization's own, or for one that was made without that of its
+// name.
+func (m *orgMeta) slug(o *OrganizationRecord) string {
+	if m.Slug != "" {
+		return m.Slug
+	}
+	return slugOf(o.Name)
+}
+
+// slugOf is a name in small letters, digits and single dashes.
+func slugOf(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else if text := b.String(); text != "" && !strings.HasSuffix(text, "-") {
+			b.WriteByte('-')
+		}
+		if b.Len() >= maxSlug {
+			break
+		}
+	}
+	if slug := strings.Trim(b.String(), "-"); slug != "" {
+		return slug
+	}
+	return "organization"
+}
+
+// freeSlug is the slug of a name, with something behind it where another
+// organization has it.
+func (s *core) freeSlug(tx Tx, name string) (string, error) {
+	all, err := tx.Organizations()
+	if err != nil {
+		return "", err
+	}
+	slug := slugOf(name)
+	for i := range all {
+		meta, err := organizationMeta(&all[i])
+		if err != nil {
+			return "", err
+		}
+		if meta.slug(&all[i]) == slug {
+			return slug + "-" + strings.ToLower(s.random(4)), nil
+		}
+	}
+	return slug, nil
+}
+
+// List returns a page of the caller's organizations, oldest membership first.
+func (s Organizations) List(ctx context.Context, st *Standing, p Page) (List[Organization], error) {
+	if err := st.withoutProject(); err != nil {
+		return List[Organization]{}, err
+	}
+	return read(ctx, s.core, func(tx Tx) (List[Organization], error) {
+		all, err := st.organizations(tx)
+		if err != nil {
+			return List[Organization]{}, err
+		}
+		out := List[Organization]{Count: len(all)}
+		from := min(p.Offset, len(all))
+		for i := range all[from:min(from+p.Limit, len(all))] {
+			o, err := s.organization(tx, &all[from+i])
+			if err != nil {
+				return List[Organization]{}, err
+			}
+			out.Results = append(out.Results, *o)
+		}
+		return out, nil
+	})
+}
+
+// Get returns the organization of the standing.
+func (s Organizations) Get(ctx context.Context, st *Standing) (*Organization, error) {
+	return read(ctx, s.core, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
+}
+
+// Create makes an organization with a first project, and the caller its owner.
+// Both become the caller's current ones.
+func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organization, error) {
+	if err := st.withoutProject(); err != nil {
+		return nil, err
+	}
+	if len(st.Key.Organizations) > 0 && !st.scopedAll() {
+		return nil, Denied(msgNoPermission)
+	}
+	return write(ctx, s.core, func(tx Tx) (*Organization, error) {
+		now := s.now()
+		o := &OrganizationRecord{ID: s.newID(), CreatedAt: now}
+		slug, err := s.freeSlug(tx, sentText(b, "name"))
+		if err != nil {
+			return nil, err
+		}
+		meta := orgMeta{Slug: slug, Updated: At(now)}
+		v, err := OrganizationFields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.change(tx, &meta, v); err != nil {
+			return nil, err
+		}
+		if err := tx.PutOrganization(o); err != nil {
+			return nil, err
+		}
+		m := Membership{ID: s.newID(), Organization: o.ID, User: st.User.UUID, Level: Owner, Joined: At(now), Updated: At(now)}
+		if err := putMembership(tx, &m); err != nil {
+			return nil, err
+		}
+		p, err := s.newProject(tx, o.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.moveTo(tx, st.Caller, o.ID, p.ID); err != nil {
+			return nil, err
+		}
+		c := *st.Caller
+		c.memberships = append(slices.Clone(c.memberships), m)
+		out, err := s.organization(tx, &Standing{Caller: &c, Organization: o, Level: Owner})
+		if err != nil {
+			return nil, err
+		}
+		return out, s.note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
+	})
+}
+
+// sentText is a member of a body that is a text, "" for none.
+func sentText(b Body, name string) string {
+	var text string
+	_ = json.Unmarshal(b.Members[name], &text) // what is no text is refused later
+	return text
+}
+
+// change puts what was sent into an organization.
+func (o *OrganizationRecord) change(tx Tx, meta *orgMeta, v Values) error {
+	if id := v.Text("default_role_id"); id != "" {
+		r, err := tx.Get(kindRole, o.ID, id)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return Coded(CodeDoesNotExist, "default_role_id", "Invalid pk %q - object does not exist.", id)
+		}
+	}
+	if v.Has("quotas") {
+		quotas, err := readQuotas(v.Raw("quotas"), o.Quotas)
+		if err != nil {
+			return err
+		}
+		o.Quotas = quotas
+	}
+	Set(v, "name", &o.Name)
+	SetNull(v, "logo_media_id", &meta.LogoMedia)
+	SetNull(v, "enforce_2fa", &meta.Enforce2FA)
+	SetNull(v, "is_ai_data_processing_approved", &meta.AIDataProcessing)
+	SetNull(v, "default_experiment_stats_method", &meta.ExperimentStats)
+	SetNull(v, "default_role_id", &meta.DefaultRole)
+	for name, no := range map[string]*bool{
+		"is_member_join_email_enabled": &meta.NoMemberJoinEmail, "members_can_invite": &meta.NoMemberInvites,
+		"members_can_use_personal_api_keys": &meta.NoMemberKeys, "allow_publicly_shared_resources": &meta.NoPublicSharing,
+	} {
+		if yes, ok := get[bool](v, name); ok {
+			*no = !yes
+		}
+	}
+	o.Meta = encode(meta)
+	return nil
+}
+
+// Update changes the organization of the standing. put: all required fields have
+// to be there.
+func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put bool) (*Organization, error) {
+	if !st.Admin() {
+		return nil, Denied(msgLevel)
+	}
+	if _, there := b.Members["quotas"]; there && st.Level < Owner {
+		return nil, Denied(msgLevel)
+	}
+	return write(ctx, s.core, func(tx Tx) (*Organization, error) {
+		now, err := s.again(tx, st)
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.organization(tx, now)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := organizationMeta(now.Organization)
+		if err != nil {
+			return nil, err
+		}
+		meta.Slug, meta.Updated = meta.slug(now.Organization), At(s.now())
+		v, err := OrganizationFields.update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		o := now.Organization
+		if err := o.change(tx, &meta, v); err != nil {
+			return nil, err
+		}
+		if o.Origin != "" && (o.Name != before.Name || !sameQuotas(o.Quotas, before.Quotas)) {
+			return nil, errFromFile("organization", o.Origin)
+		}
+		if err := tx.PutOrganization(o); err != nil {
+			return nil, err
+		}
+		after, err := s.organization(tx, now)
+		if err != nil {
+			return nil, err
+		}
+		return after, s.note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
+	})
+}
+
+// again is the standing with the organization as it is in a transaction.
+func (s *core) again(tx Tx, st *Standing) (*Standing, error) {
+	o, err := tx.Organization(st.Organization.ID)
+	if err == nil && o == nil {
+		err = errNotFound()
+	}
+	now := *st
+	now.Organization = o
+	return &now, err
+}
+
+// Delete takes the organization of the standing away, with its projects, members,
+// roles, domains and invitations.
+func (s Organizations) Delete(ctx context.Context, st *Standing) error {
+	if st.Level < Owner {
+		return Denied(msgLevel)
+	}
+	return s.store.Write(ctx, func(tx Tx) error {
+		now, err := s.again(tx, st)
+		if err != nil {
+			return err
+		}
+		id := now.Organization.ID
+		if now.Organization.Origin != "" {
+			return errFromFile("organization", now.Organization.Origin)
+		}
+		projects, err := tx.Projects(id)
+		if err != nil {
+			return err
+		}
+		for i := range projects {
+			if err := s.dropProject(tx, &projects[i]); err != nil {
+				return err
+			}
+		}
+		members, _, err := tx.List(Query{Kind: kindMember, Parent: id})
+		if err != nil {
+			return err
+		}
+		for i := range members {
+			if err := s.leave(tx, id, members[i].ID); err != nil {
+				return err
+			}
+		}
+		for _, kind := range []string{kindRole, kindDomain, kindInvite} {
+			if err := tx.DeleteUnder(kind, id); err != nil {
+				return err
+			}
+		}
+		return tx.DeleteOrganization(id)
+	})
+}

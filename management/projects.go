@@ -1,4 +1,389 @@
 package management
 
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
 // Projects are projects and their keys (§5.8, §1.11).
 type Projects struct{ *core }
+
+// scopeProject is what the log calls a project.
+const scopeProject = "Project"
+
+// ProjectBasic is a project in lists (§5.8).
+type ProjectBasic struct {
+	ID                int64           `json:"id"`
+	UUID              string          `json:"uuid"`
+	Organization      string          `json:"organization"`
+	APIToken          string          `json:"api_token"`
+	Name              string          `json:"name"`
+	SnippetOnboarding json.RawMessage `json:"completed_snippet_onboarding"`
+	Onboarding        json.RawMessage `json:"has_completed_onboarding_for"`
+	IngestedEvent     bool            `json:"ingested_event"`
+	IsDemo            bool            `json:"is_demo"`
+	Timezone          json.RawMessage `json:"timezone"`
+	AccessControl     bool            `json:"access_control"`
+}
+
+// Project is a project with all that it has.
+type Project struct {
+	ProjectBasic
+	Description    json.RawMessage    `json:"product_description"`
+	CreatedAt      Stamp              `json:"created_at"`
+	UpdatedAt      Stamp              `json:"updated_at"`
+	EffectiveLevel Level              `json:"effective_membership_level"`
+	UserAccess     ProjectAccess      `json:"user_access_level"`
+	HasGroupTypes  bool               `json:"has_group_types"`
+	GroupTypes     []ProjectGroupType `json:"group_types"`
+	// LiveEventsToken is always null: there is no live stream of events.
+	LiveEventsToken *string         `json:"live_events_token"`
+	AnonymizeIPs    bool            `json:"anonymize_ips"`
+	BucketingHash   json.RawMessage `json:"bucketing_hash"`
+	MatchingVersion json.RawMessage `json:"property_matching_version"`
+	// SecretToken is masked, but for the answer to the call that made it.
+	SecretToken       *string `json:"secret_api_token"`
+	SecretTokenBackup *string `json:"secret_api_token_backup"`
+	ProjectSettings
+}
+
+// ProjectGroupType is a type of groups.
+type ProjectGroupType struct {
+	Type  string `json:"group_type"`
+	Index int    `json:"group_type_index"`
+}
+
+func or(raw json.RawMessage, unless string) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage(unless)
+	}
+	return raw
+}
+
+// basic is a project as lists show it. ingested are the projects that have had
+// events.
+func (p *ProjectRecord) basic(ingested map[int64]bool) (ProjectBasic, *projectMeta, error) {
+	meta, err := metaOfProject(p)
+	if err != nil {
+		return ProjectBasic{}, nil, err
+	}
+	return ProjectBasic{
+		ID: p.ID, UUID: p.uuid(&meta), Organization: p.Organization, APIToken: p.APIKey, Name: p.Name,
+		SnippetOnboarding: or(meta.Settings["completed_snippet_onboarding"], "false"),
+		Onboarding:        or(meta.Settings["has_completed_onboarding_for"], "null"),
+		IngestedEvent:     ingested[p.ID], Timezone: p.engine("timezone"), AccessControl: meta.Default == NoAccess,
+	}, &meta, nil
+}
+
+// uuid is the project's own, or, for one that was made without, a name made of
+// its organization and number, which stays the same.
+func (p *ProjectRecord) uuid(meta *projectMeta) string {
+	if meta.UUID != "" {
+		return meta.UUID
+	}
+	hash := HashKey(p.Organization + "/" + strconv.FormatInt(p.ID, 10))
+	id, _ := NormalUUID(hash[len(hash)-32:])
+	return id
+}
+
+// ingestedIn are the projects of an organization that have had events within the
+// last year.
+func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
+	days, err := tx.Usage(organization, "events", s.now().AddDate(-1, 0, 0))
+	out := map[int64]bool{}
+	for _, d := range days {
+		out[d.Project] = true
+	}
+	return out, err
+}
+
+// view is a project as the caller sees it.
+func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
+	ingested, err := s.ingestedIn(tx, p.Organization)
+	if err != nil {
+		return nil, err
+	}
+	basic, meta, err := p.basic(ingested)
+	if err != nil {
+		return nil, err
+	}
+	out := &Project{
+		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: At(p.CreatedAt), UpdatedAt: meta.Updated,
+		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: p.engine("bucketing_hash"), MatchingVersion: p.engine("property_matching_version"),
+		UserAccess: p.access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: Member, GroupTypes: []ProjectGroupType{},
+	}
+	if out.UpdatedAt.IsZero() {
+		out.UpdatedAt = out.CreatedAt
+	}
+	if out.UserAccess == AdminAccess {
+		out.EffectiveLevel = Admin
+	}
+	if out.ProjectSettings, err = meta.settings(); err != nil {
+		return nil, err
+	}
+	types, err := tx.GroupTypes(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range types {
+		out.GroupTypes = append(out.GroupTypes, ProjectGroupType{name, i})
+	}
+	slices.SortFunc(out.GroupTypes, func(a, b ProjectGroupType) int { return a.Index - b.Index })
+	out.HasGroupTypes = len(types) > 0
+	secret, backup, err := secretsOf(tx, p.ID)
+	if secret != nil {
+		out.SecretToken = &secret.Mask
+	}
+	if backup != nil {
+		out.SecretTokenBackup = &backup.Mask
+	}
+	return out, err
+}
+
+// organizations are those that the caller and the key reach, oldest membership
+// first.
+func (c *Caller) organizations(tx Tx) (out []Standing, err error) {
+	for _, m := range c.memberships {
+		o, err := tx.Organization(m.Organization)
+		if err != nil {
+			return nil, err
+		}
+		st := Standing{Caller: c, Organization: o, Level: m.Level}
+		if o != nil && c.opensOrganization(o.ID) && keysAllowed(&st) == nil {
+			out = append(out, st)
+		}
+	}
+	return out, nil
+}
+
+// projectsIn are the projects of an organization that the caller may be in.
+func (s *core) projectsIn(tx Tx, c *Caller, organization string) ([]ProjectBasic, error) {
+	list, err := tx.Projects(organization)
+	if err != nil {
+		return nil, err
+	}
+	ingested, err := s.ingestedIn(tx, organization)
+	if err != nil {
+		return nil, err
+	}
+	out := []ProjectBasic{}
+	for i := range list {
+		if !c.reaches(&list[i]) {
+			continue
+		}
+		basic, _, err := list[i].basic(ingested)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, basic)
+	}
+	return out, nil
+}
+
+// List returns a page of the projects that the caller may be in, by number: those
+// of the organization of the standing, or of all.
+func (s Projects) List(ctx context.Context, st *Standing, p Page) (List[ProjectBasic], error) {
+	if err := st.withoutProject(); err != nil {
+		return List[ProjectBasic]{}, err
+	}
+	return read(ctx, s.core, func(tx Tx) (List[ProjectBasic], error) {
+		places, err := st.organizations(tx)
+		if err != nil {
+			return List[ProjectBasic]{}, err
+		}
+		var all []ProjectBasic
+		for i := range places {
+			if st.Organization != nil && st.Organization.ID != places[i].Organization.ID {
+				continue
+			}
+			list, err := s.projectsIn(tx, st.Caller, places[i].Organization.ID)
+			if err != nil {
+				return List[ProjectBasic]{}, err
+			}
+			all = append(all, list...)
+		}
+		slices.SortFunc(all, func(a, b ProjectBasic) int { return int(a.ID - b.ID) })
+		from := min(p.Offset, len(all))
+		return List[ProjectBasic]{Count: len(all), Results: all[from:min(from+p.Limit, len(all))]}, nil
+	})
+}
+
+// Get returns the project of the standing.
+func (s Projects) Get(ctx context.Context, st *Standing) (*Project, error) {
+	return read(ctx, s.core, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
+}
+
+// Create makes a project in the organization of the standing, or in the caller's
+// current one, and makes it the current one.
+func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, error) {
+	if err := st.withoutProject(); err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*Project, error) {
+		organization := st.currentOrganization()
+		if st.Organization != nil {
+			organization = st.Organization.ID
+		}
+		o, err := tx.Organization(organization)
+		switch {
+		case err != nil:
+			return nil, err
+		case o == nil:
+			return nil, Missing("Organization not found.")
+		case !st.opensOrganization(o.ID):
+			return nil, Denied("API key does not have access to the requested organization: ID %s.", o.ID)
+		case st.Caller.Level(o.ID) < Admin:
+			return nil, Denied(msgLevel)
+		}
+		v, err := ProjectFields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.newProject(tx, o.ID, v)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.moveTo(tx, st.Caller, o.ID, p.ID); err != nil {
+			return nil, err
+		}
+		out, err := s.view(tx, st.Caller, p)
+		if err != nil {
+			return nil, err
+		}
+		return out, s.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
+	})
+}
+
+// newProject makes a project.
+func (s *core) newProject(tx Tx, organization string, v Values) (*ProjectRecord, error) {
+	now := s.now()
+	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + s.random(32), CreatedAt: now}
+	if err := p.configure(&projectMeta{UUID: s.newID(), Updated: At(now)}, v); err != nil {
+		return nil, err
+	}
+	return p, tx.PutProject(p)
+}
+
+// moveTo makes an organization and a project the current ones of the caller.
+func (s *core) moveTo(tx Tx, c *Caller, organization string, project int64) error {
+	u, err := userByUUID(tx, c.User.UUID)
+	if err != nil || u == nil {
+		return err
+	}
+	u.Organization, u.Project = organization, project
+	return putUser(tx, u)
+}
+
+// Update changes the project of the standing.
+func (s Projects) Update(ctx context.Context, st *Standing, b Body) (*Project, error) {
+	return s.change(ctx, st, func(_ Tx, p *ProjectRecord, meta *projectMeta) error {
+		v, err := ProjectFields.Change(b)
+		if err != nil {
+			return err
+		}
+		if v.Has("access_control") && v.Bool("access_control") != (meta.Default == NoAccess) && st.Access() != AdminAccess {
+			return errNoProjectAdmin()
+		}
+		before := *p
+		if err := p.configure(meta, v); err != nil || p.Origin == "" {
+			return err
+		}
+		for name := range engineSettings {
+			if string(before.engine(name)) != string(p.engine(name)) {
+				return errFromFile("project", p.Origin)
+			}
+		}
+		if before.Name != p.Name {
+			return errFromFile("project", p.Origin)
+		}
+		return nil
+	})
+}
+
+func errNoProjectAdmin() error {
+	return Denied("You don't have sufficient permissions in the project.")
+}
+
+// errFromFile refuses changes of what a definitions file says.
+func errFromFile(what, origin string) error {
+	return Clash("This %s is kept in the file %s and can only be changed there.", what, origin)
+}
+
+// change does something to the project of the standing and notes it.
+func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *ProjectRecord, meta *projectMeta) error) (*Project, error) {
+	return write(ctx, s.core, func(tx Tx) (*Project, error) {
+		p, err := tx.Project(st.Project.ID)
+		if err == nil && p == nil {
+			err = errNoProject()
+		}
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.view(tx, st.Caller, p)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := metaOfProject(p)
+		if err != nil {
+			return nil, err
+		}
+		meta.UUID, meta.Updated = p.uuid(&meta), At(s.now())
+		if err := work(tx, p, &meta); err != nil {
+			return nil, err
+		}
+		p.Meta = encode(meta)
+		if err := tx.PutProject(p); err != nil {
+			return nil, err
+		}
+		after, err := s.view(tx, st.Caller, p)
+		if err != nil {
+			return nil, err
+		}
+		return after, s.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
+	})
+}
+
+// Delete takes the project of the standing away: its keys open nothing from then
+// on, and nobody reaches what is inside, which stays in the store.
+func (s Projects) Delete(ctx context.Context, st *Standing) error {
+	if st.Access() != AdminAccess {
+		return errNoProjectAdmin()
+	}
+	return s.store.Write(ctx, func(tx Tx) error {
+		p, err := tx.Project(st.Project.ID)
+		if err == nil && p == nil {
+			err = errNoProject()
+		}
+		if err != nil {
+			return err
+		}
+		before, err := s.view(tx, st.Caller, p)
+		if err != nil {
+			return err
+		}
+		if err := s.dropProject(tx, p); err != nil {
+			return err
+		}
+		return s.note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
+	})
+}
+
+// dropProject deletes a project softly, and its secret keys for good.
+func (s *core) dropProject(tx Tx, p *ProjectRecord) error {
+	if p.Origin != "" {
+		return errFromFile("project", p.Origin)
+	}
+	keys, err := tx.SecretKeys(p.ID)
+	if err != nil {
+		return err
+	}
+	for i := range keys {
+		if err := tx.DeleteKey(keys[i].ID); err != nil {
+			return err
+		}
+	}
+	p.Deleted = true
+	return tx.PutProject(p)
+}

@@ -1,4 +1,373 @@
 package management
 
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+)
+
+// kindScheduled is a change that is to come: Parent is the project, Other is
+// pendingChanges until it is done, Sort when it is to come.
+const kindScheduled = "scheduled_change"
+
+const pendingChanges = "pending"
+
+// ScheduledChange is a change of a flag at a later time (§5.1.3).
+type ScheduledChange struct {
+	ID             int64           `json:"id"`
+	Team           int64           `json:"team_id"`
+	RecordID       string          `json:"record_id"`
+	ModelName      string          `json:"model_name"`
+	Payload        json.RawMessage `json:"payload"`
+	ScheduledAt    Stamp           `json:"scheduled_at"`
+	ExecutedAt     Stamp           `json:"executed_at"`
+	FailureReason  *string         `json:"failure_reason"`
+	Recurring      bool            `json:"is_recurring"`
+	Interval       *string         `json:"recurrence_interval"`
+	EndDate        Stamp           `json:"end_date"`
+	LastExecutedAt Stamp           `json:"last_executed_at"`
+	CreatedBy      *UserView       `json:"created_by"`
+	CreatedAt      Stamp           `json:"created_at"`
+	UpdatedAt      Stamp           `json:"updated_at"`
+}
+
+// storedChange is a scheduled change as it is kept: who made it by number.
+type storedChange struct {
+	ScheduledChange
+	Creator int64 `json:"creator"`
+}
+
+// recurrences are the steps of changes that come again.
+var recurrences = map[string]struct{ years, months, days int }{
+	"daily": {0, 0, 1}, "weekly": {0, 0, 7}, "monthly": {0, 1, 0}, "yearly": {1, 0, 0},
+}
+
+// ScheduledChangeFields are the writable fields of a scheduled change.
+var ScheduledChangeFields = Fields{
+	{Name: "record_id", Type: Int, Required: true, Help: "the flag's id"},
+	{Name: "model_name", Type: Choice, Required: true, Choices: []string{"FeatureFlag"}},
+	{Name: "payload", Type: Object, Required: true, Help: "operation: update_status, add_release_condition or update_variants; value"},
+	{Name: "scheduled_at", Type: Time, Required: true},
+	{Name: "is_recurring", Type: Bool},
+	{Name: "recurrence_interval", Type: Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
+	{Name: "end_date", Type: Time, Null: true, Help: "after this time it does not come again"},
+}
+
 // ScheduledChanges are changes of flags at a later time (§5.1.3).
 type ScheduledChanges struct{ *core }
+
+// List returns a page of scheduled changes, the next ones first; of one flag when
+// record is not empty.
+func (s ScheduledChanges) List(ctx context.Context, st *Standing, record string, p Page) (List[ScheduledChange], error) {
+	return read(ctx, s.core, func(tx Tx) (List[ScheduledChange], error) {
+		q := Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
+		if record != "" {
+			q.Match = func(r *Record) bool {
+				c, err := decode[storedChange](r)
+				return err == nil && c.RecordID == record
+			}
+		}
+		list, err := listOfRecords[storedChange](tx, q)
+		out := List[ScheduledChange]{Count: list.Count}
+		for i := range list.Results {
+			shown, err := list.Results[i].show(tx)
+			if err != nil {
+				return out, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, err
+	})
+}
+
+func (c *storedChange) show(tx Tx) (_ *ScheduledChange, err error) {
+	out := c.ScheduledChange
+	out.CreatedBy, err = viewOf(tx, c.Creator)
+	return &out, err
+}
+
+// Get returns one scheduled change.
+func (s ScheduledChanges) Get(ctx context.Context, st *Standing, id string) (*ScheduledChange, error) {
+	return read(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+func scheduledChange(tx Tx, project int64, id string) (*storedChange, error) {
+	r, err := tx.Get(kindScheduled, ProjectParent(project), id)
+	if err == nil && r == nil {
+		err = errNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decode[storedChange](r)
+}
+
+func putScheduled(tx Tx, c *storedChange) error {
+	r := Record{
+		Kind: kindScheduled, Parent: ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: sortTime(c.ScheduledAt.Time), Data: encode(c),
+	}
+	if c.ExecutedAt.IsZero() {
+		r.Other = pendingChanges
+	}
+	return tx.Put(&r)
+}
+
+// Create schedules a change.
+func (s ScheduledChanges) Create(ctx context.Context, st *Standing, b Body) (*ScheduledChange, error) {
+	v, err := ScheduledChangeFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
+		now := At(s.now())
+		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
+		if c.ID, err = tx.Next(kindScheduled); err != nil {
+			return nil, err
+		}
+		if err := s.set(tx, st, c, v); err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+// set lays values over a change, checks and stores it.
+func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) error {
+	if v.Has("record_id") {
+		c.RecordID = strconv.FormatInt(v.Int("record_id"), 10)
+	}
+	Set(v, "model_name", &c.ModelName)
+	Set(v, "payload", &c.Payload)
+	Set(v, "scheduled_at", &c.ScheduledAt.Time)
+	Set(v, "is_recurring", &c.Recurring)
+	SetNull(v, "recurrence_interval", &c.Interval)
+	if v.Has("end_date") {
+		c.EndDate = At(v.Time("end_date"))
+	}
+	c.UpdatedAt = At(s.now())
+	switch {
+	case c.Recurring && c.Interval == nil:
+		return Coded(CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
+	case !c.EndDate.IsZero() && !c.EndDate.After(c.ScheduledAt.Time):
+		return Fault("end_date", "End date must be after the scheduled start date.")
+	}
+	f, err := s.flag(tx, st, c)
+	if err != nil {
+		return err
+	}
+	if err := c.apply(f); err != nil { // on a copy that is not saved: it is tried now so that a bad one is told now
+		return err
+	}
+	if err := (FeatureFlags{s.core}).check(tx, st, f); err != nil {
+		return err
+	}
+	return putScheduled(tx, c)
+}
+
+// flag is the flag that a change is about.
+func (s ScheduledChanges) flag(tx Tx, st *Standing, c *storedChange) (*storedFlag, error) {
+	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
+	f, err := (FeatureFlags{s.core}).loadFlag(tx, st, id)
+	var told *Error
+	if errors.As(err, &told) && told.Kind == NotFound || err == nil && f.Deleted {
+		return nil, Fault("record_id", "Feature flag not found")
+	}
+	return f, err
+}
+
+// scheduledPayload is what a change does.
+type scheduledPayload struct {
+	Operation string          `json:"operation"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// apply changes a flag as the payload says.
+func (c *storedChange) apply(f *storedFlag) error {
+	var p scheduledPayload
+	if err := json.Unmarshal(c.Payload, &p); err != nil {
+		return Fault("payload", "The payload needs an operation and a value.")
+	}
+	do, ok := scheduledOperations[p.Operation]
+	if !ok {
+		return Fault("payload", "Unknown operation %q: it can be update_status, add_release_condition or update_variants.", p.Operation)
+	}
+	return do(f, p.Value)
+}
+
+// scheduledOperations are what can be scheduled.
+var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) error{
+	"update_status": func(f *storedFlag, value json.RawMessage) error {
+		if err := json.Unmarshal(value, &f.Active); err != nil || kindOf(value) != "bool" {
+			return Fault("payload", "The value of update_status is true or false.")
+		}
+		return nil
+	},
+	"add_release_condition": func(f *storedFlag, value json.RawMessage) error {
+		var more struct {
+			Groups []json.RawMessage `json:"groups"`
+		}
+		filters := map[string]json.RawMessage{}
+		var groups []json.RawMessage
+		if json.Unmarshal(value, &more) != nil || len(more.Groups) == 0 {
+			return Fault("payload", "The value of add_release_condition has the conditions as groups.")
+		}
+		if err := json.Unmarshal(f.Filters, &filters); err != nil {
+			return err
+		}
+		if raw := filters["groups"]; raw != nil {
+			if err := json.Unmarshal(raw, &groups); err != nil {
+				return err
+			}
+		}
+		filters["groups"] = encode(append(groups, more.Groups...))
+		f.Filters = encode(filters)
+		return nil
+	},
+	"update_variants": func(f *storedFlag, value json.RawMessage) error {
+		var more struct {
+			Variants json.RawMessage `json:"variants"`
+			Payloads json.RawMessage `json:"payloads"`
+		}
+		filters := map[string]json.RawMessage{}
+		if json.Unmarshal(value, &more) != nil || kindOf(more.Variants) != "list" {
+			return Fault("payload", "The value of update_variants has a list of variants.")
+		}
+		if err := json.Unmarshal(f.Filters, &filters); err != nil {
+			return err
+		}
+		filters["multivariate"] = encode(map[string]json.RawMessage{"variants": more.Variants})
+		if more.Payloads != nil {
+			filters["payloads"] = more.Payloads
+		}
+		f.Filters = encode(filters)
+		return nil
+	},
+}
+
+// Update changes what is to come. put: all required fields have to be there.
+func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*ScheduledChange, error) {
+	return write(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		if !c.ExecutedAt.IsZero() {
+			return nil, Fault("", "Cannot modify a scheduled change that has already executed.")
+		}
+		v, err := ScheduledChangeFields.update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.set(tx, st, c, v); err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+// Delete takes a scheduled change away.
+func (s ScheduledChanges) Delete(ctx context.Context, st *Standing, id string) error {
+	return s.store.Write(ctx, func(tx Tx) error {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		return tx.Delete(kindScheduled, ProjectParent(st.Project.ID), strconv.FormatInt(c.ID, 10))
+	})
+}
+
+// dueAtOnce is how many changes one call of RunDue makes.
+const dueAtOnce = 50
+
+// RunDue makes the changes whose time has come, each in a transaction of its own,
+// and returns how many. A change that cannot be made is not tried again: it says
+// why.
+func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
+	for done < dueAtOnce {
+		more, err := write(ctx, s.core, s.runNext)
+		if err != nil || !more {
+			return done, err
+		}
+		done++
+	}
+	return done, nil
+}
+
+func (s ScheduledChanges) runNext(tx Tx) (bool, error) {
+	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: sortTime(s.now().Add(time.Microsecond)), Limit: 1})
+	if err != nil || len(due) == 0 {
+		return false, err
+	}
+	c, err := decode[storedChange](&due[0])
+	if err != nil {
+		return false, err
+	}
+	now := At(s.now())
+	err = s.make(tx, c)
+	var told *Error
+	switch {
+	case errors.As(err, &told):
+		reason := told.Error()
+		c.FailureReason, c.ExecutedAt = &reason, now
+	case err != nil:
+		return false, err
+	default:
+		c.LastExecutedAt = now
+		c.advance(now)
+	}
+	return true, putScheduled(tx, c)
+}
+
+// advance puts a recurring change off to its next time, or ends it. Times that
+// were missed are left out.
+func (c *storedChange) advance(now Stamp) {
+	if !c.Recurring || c.Interval == nil {
+		c.ExecutedAt = now
+		return
+	}
+	step := recurrences[*c.Interval]
+	begin := c.ScheduledAt.Time
+	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
+		next := begin.AddDate(n*step.years, n*step.months, n*step.days)
+		if !c.EndDate.IsZero() && next.After(c.EndDate.Time) {
+			c.ExecutedAt = now
+			return
+		}
+		c.ScheduledAt = At(next)
+	}
+}
+
+// make makes a change in the name of who has scheduled it.
+func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
+	p, err := tx.Project(c.Team)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return Fault("", "The project is deleted.")
+	}
+	u, err := userByNumber(tx, c.Creator)
+	if err != nil {
+		return err
+	}
+	if u == nil {
+		u = &User{FirstName: "System"}
+	}
+	st := &Standing{Caller: &Caller{User: u, Key: &KeyRecord{}}, Project: p}
+	f, err := s.flag(tx, st, c)
+	if err != nil {
+		return err
+	}
+	if err := c.apply(f); err != nil {
+		return err
+	}
+	return (FeatureFlags{s.core}).saveFlag(tx, st, f)
+}

@@ -23,8 +23,23 @@ type Config struct {
 	// ChallengeHost is where a domain's TXT record stands, DefaultChallengeHost when
 	// empty.
 	ChallengeHost string
+	// Mailer hands mails to a mail server. Nil: no mails are sent.
+	Mailer Mailer
+	// MailQueued is called when mails may have come into the outbox, for whoever calls
+	// Service.DeliverMail. It must not block. May be nil.
+	MailQueued func()
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People People
+	// Events is the log of events, out of whose exceptions issues are made. Nil:
+	// there are none.
+	Events EventLog
+	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
+	// server runs no exports.
+	ExportRows   ExportRows
+	ExportRunner ExportRunner
+	// ExportWatch is how often the lease of a run is renewed, and looked whether it
+	// was cancelled: DefaultExportWatch when zero, well below a minute.
+	ExportWatch time.Duration
 }
 
 // core is what all resources share.

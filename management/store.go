@@ -98,7 +98,8 @@ type Tx interface {
 	Definition(kind DefinitionKind, projectID, id int64) (*Definition, error)
 	// DefinitionByKey returns the flag of a key that is not deleted.
 	DefinitionByKey(kind DefinitionKind, projectID int64, key string) (*Definition, error)
-	// Definitions returns a page of those that are not deleted, newest first.
+	// Definitions returns a page of those that are not deleted, or of those that
+	// are, newest first.
 	Definitions(q DefinitionQuery) (page []Definition, count int, err error)
 	// PutDefinition makes a definition or replaces it; an ID of 0 is given the next
 	// one. The project's revision grows.
@@ -111,6 +112,8 @@ type Tx interface {
 	RemoveMembers(projectID, cohort int64, distinctIDs []string) error
 	// Members are the distinct ids of a static cohort after one, in order.
 	Members(projectID, cohort int64, after string, limit int) ([]string, error)
+	// MembersAmong are those of some distinct ids that are members, in order.
+	MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error)
 	// CountMembers counts the persons of a static cohort; ids without a person count
 	// as one each.
 	CountMembers(projectID, cohort int64) (int, error)
@@ -188,6 +191,7 @@ type Definition struct {
 type DefinitionQuery struct {
 	Kind          DefinitionKind
 	Project       int64
+	Deleted       bool // asks for the deleted ones instead
 	Match         func(*Definition) bool
 	Offset, Limit int
 }

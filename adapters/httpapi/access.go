@@ -23,6 +23,13 @@ type PeopleAdmin interface {
 	// ErasePerson takes a person away, with the events of that person if asked
 	// (decision 17). False: there is no such person.
 	ErasePerson(ctx context.Context, projectID int64, id capture.UUID, withEvents bool) (bool, error)
+	// EraseEvents takes the events of a person away; the person stays.
+	EraseEvents(ctx context.Context, projectID int64, id capture.UUID) error
+	// SplitPerson gives each of the ids that are the person's, but main, a person of
+	// its own: see capture.SplitPerson.
+	SplitPerson(ctx context.Context, projectID int64, id capture.UUID, ids []string, main string) (bool, error)
+	// UnsetGroupProperty takes a property of a group away. False: there is none.
+	UnsetGroupProperty(ctx context.Context, projectID int64, id capture.GroupID, name string) (bool, error)
 	// ImportPerson makes a person with all of its distinct ids, or replaces the
 	// person of that uuid (decision 26). ID and Version are not looked at.
 	ImportPerson(ctx context.Context, projectID int64, p capture.StoredPerson) error
@@ -63,15 +70,29 @@ var resources = []resource{
 	{"/events/{event}", map[string]action{"GET": {"query:read", getEvent}}},
 	{"/persons", map[string]action{"GET": {"person:read", listPersons}}},
 	{"/persons/bulk_delete", map[string]action{"POST": {"person:write", bulkDeletePersons}}},
-	{"/persons/{person}", map[string]action{"GET": {"person:read", getPerson}, "DELETE": {"person:write", deletePerson}}},
+	{"/persons/values", map[string]action{"GET": {"person:read", personValues}}},
+	{"/persons/{person}", map[string]action{
+		"GET": {"person:read", getPerson}, "DELETE": {"person:write", deletePerson},
+		"PATCH": {"person:write", patchPerson}, "PUT": {"person:write", patchPerson},
+	}},
+	{"/persons/{person}/update_property", map[string]action{"POST": {"person:write", updatePersonProperty}}},
+	{"/persons/{person}/delete_property", map[string]action{"POST": {"person:write", deletePersonProperty}}},
+	{"/persons/{person}/delete_events", map[string]action{"POST": {"person:write", deletePersonEvents}}},
+	{"/persons/{person}/split", map[string]action{"POST": {"person:write", splitPerson}}},
 	{"/groups_types", map[string]action{"GET": {"group:read", listGroupTypes}}},
-	{"/groups", map[string]action{"GET": {"group:read", listGroups}}},
+	{"/groups_types/update_metadata", map[string]action{"PATCH": {"group:write", updateGroupTypes}}},
+	{"/groups", map[string]action{"GET": {"group:read", listGroups}, "POST": {"group:write", createGroup}}},
 	{"/groups/find", map[string]action{"GET": {"group:read", findGroup}}},
+	{"/groups/update_property", map[string]action{"POST": {"group:write", updateGroupProperty}}},
+	{"/groups/delete_property", map[string]action{"POST": {"group:write", deleteGroupProperty}}},
 	{"/property_definitions", map[string]action{"GET": {"property_definition:read", listPropertyDefinitions}}},
 	{"/event_definitions", map[string]action{"GET": {"event_definition:read", listEventDefinitions}}},
 	{"/ingestion_warnings", map[string]action{"GET": {"project:read", listWarnings}}},
 	{"/import", map[string]action{"POST": {"person:write", postImport}}},
 }
+
+// readsMuch are the scopes whose endpoints have the limits of reading (§2.6).
+var readsMuch = map[string]bool{"query:read": true, "person:read": true}
 
 // historyRoutes are the rows of the table of routes for resources.
 func (s *server) historyRoutes(h capture.History, people PeopleAdmin) []route {
@@ -105,10 +126,10 @@ func (rd *reader) open(a action) handler {
 		r = r.WithContext(ctx)
 		if rd.Management != nil {
 			c := &call{server: rd.server, ctx: ctx, w: w, r: r, service: rd.Management}
-			if err := c.enter(&endpoint{scope: a.scope, area: inProject}); err != nil {
+			if err := c.enter(&endpoint{scope: a.scope, area: inProject, reads: readsMuch[a.scope]}); err != nil {
 				return managementProblem(err)
 			}
-			return storeProblem(a.handle(rd, w, r, c.standing.Project.ID))
+			return storeProblem(a.handle(rd, w, withProjectKey(r, c.standing.Project.APIKey), c.standing.Project.ID))
 		}
 		key, err := rd.caller(r)
 		if err != nil {
@@ -121,8 +142,16 @@ func (rd *reader) open(a action) handler {
 		if err != nil {
 			return err
 		}
-		return storeProblem(a.handle(rd, w, r, project.ID))
+		return storeProblem(a.handle(rd, w, withProjectKey(r, project.APIKey), project.ID))
 	}
+}
+
+// projectKey is where a request's context keeps the public key of its project,
+// for actions that send events.
+type projectKey struct{}
+
+func withProjectKey(r *http.Request, key string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), projectKey{}, key))
 }
 
 // THE TABLE: errors of access (§1.5) and of the resources.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // getDefinitions serves a project's definitions to SDKs that evaluate locally,
@@ -19,6 +20,11 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 	if err := s.authorize(r, &project); err != nil {
 		return err
 	}
+	return s.serveDefinitions(w, r, &project)
+}
+
+// serveDefinitions answers a caller who may have the definitions of a project.
+func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, project *flags.Project) error {
 	if !s.limits.definitions.allow(s, w, project.APIKey) {
 		return &problemRateLimited
 	}
@@ -33,7 +39,7 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified) // free: nothing is counted
 		return nil
 	}
-	if !s.Decider.CountPayload(r.Context(), &project) {
+	if !s.Decider.CountPayload(r.Context(), project) {
 		h.Del("ETag")
 		h.Del("Cache-Control")
 		return &problemQuota
@@ -79,7 +85,27 @@ func (s *server) authorize(r *http.Request, p *flags.Project) error {
 		}
 		return &problemForeignProject
 	}
-	return nil
+	if s.Management == nil || key.Secret {
+		return nil
+	}
+	_, err = s.standing(r, p.APIKey)
+	return err
+}
+
+// standing looks what the user of a personal key may do in a project: in the one
+// of a public key, or in that of the path when it is empty. A key may be
+// unrestricted and its user still be nobody there (management §1.5).
+func (s *server) standing(r *http.Request, apiKey string) (st *management.Standing, err error) {
+	caller, err := s.Management.Authenticate(r.Context(), bearer(r), "Authorization header")
+	if err != nil {
+		return nil, managementProblem(err)
+	}
+	if apiKey != "" {
+		st, err = s.Management.ProjectByKey(r.Context(), caller, apiKey)
+	} else {
+		st, err = s.Management.Project(r.Context(), caller, parameter(r, "project"))
+	}
+	return st, managementProblem(err)
 }
 
 // key looks the caller's key up and checks its scopes.

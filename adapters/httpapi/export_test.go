@@ -3,6 +3,8 @@ package httpapi
 import (
 	"maps"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // RoutesForTest is the table of routes: path to the methods that it answers,
@@ -11,6 +13,36 @@ func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	for _, row := range routes {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
+	}
+	return out
+}
+
+// ManagementRoutesForTest are the methods of all paths of the management API.
+func ManagementRoutesForTest() map[string][]string {
+	out := map[string][]string{}
+	for _, e := range append(managed(), readEndpoints()...) {
+		for _, prefix := range areaPrefixes[e.area] {
+			out[prefix+e.path] = append(out[prefix+e.path], e.method)
+		}
+	}
+	return out
+}
+
+// EndpointForTest is a row of the tables of the management API.
+type EndpointForTest struct {
+	Method, Path, Scope string
+	InProject, InOrg    bool
+	Takes               management.Fields
+	Array               bool
+}
+
+// EndpointsForTest are all rows, on the first of their paths.
+func EndpointsForTest() (out []EndpointForTest) {
+	for _, e := range append(managed(), readEndpoints()...) {
+		out = append(out, EndpointForTest{
+			Method: e.method, Path: areaPrefixes[e.area][0] + e.path + "/", Scope: e.scope,
+			InProject: e.area == inProject, InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array,
+		})
 	}
 	return out
 }

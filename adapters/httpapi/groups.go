@@ -6,9 +6,11 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
-// groupType is a group type as it is shown (§5.4). What is null is not kept here.
+// groupType is a group type as it is shown (§5.4). The columns and the time are
+// not kept here.
 type groupType struct {
 	GroupType       string  `json:"group_type"`
 	GroupTypeIndex  int     `json:"group_type_index"`
@@ -25,13 +27,23 @@ func listGroupTypes(rd *reader, w http.ResponseWriter, r *http.Request, project 
 	if err != nil {
 		return err
 	}
+	labels := map[int]management.GroupTypeLabels{}
+	if rd.Management != nil {
+		if labels, err = rd.Management.GroupTypeLabels(r.Context(), project); err != nil {
+			return err
+		}
+	}
+	return rd.reply(w, http.StatusOK, showGroupTypes(names, labels))
+}
+
+func showGroupTypes(names []string, labels map[int]management.GroupTypeLabels) []groupType {
 	out := []groupType{}
 	for i, name := range names {
 		if name != "" {
-			out = append(out, groupType{GroupType: name, GroupTypeIndex: i})
+			out = append(out, groupType{GroupType: name, GroupTypeIndex: i, NameSingular: labels[i].Singular, NamePlural: labels[i].Plural})
 		}
 	}
-	return rd.reply(w, http.StatusOK, out)
+	return out
 }
 
 type group struct {

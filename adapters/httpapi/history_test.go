@@ -159,6 +159,16 @@ func (a *archive) ErasePerson(_ context.Context, project int64, id capture.UUID,
 	return true, a.failure
 }
 
+func (a *archive) EraseEvents(context.Context, int64, capture.UUID) error { return a.failure }
+
+func (a *archive) SplitPerson(context.Context, int64, capture.UUID, []string, string) (bool, error) {
+	return true, a.failure
+}
+
+func (a *archive) UnsetGroupProperty(context.Context, int64, capture.GroupID, string) (bool, error) {
+	return true, a.failure
+}
+
 // takenID is a distinct id that belongs to somebody else.
 const takenID = "taken"
 

@@ -62,7 +62,9 @@ type endpoint struct {
 	gives any
 	// bare answers have no body, unless the caller prefers one (decision 18).
 	bare bool
-	do   func(c *call) (any, error)
+	// reads events or persons, which has limits of its own (§2.6).
+	reads bool
+	do    func(c *call) (any, error)
 }
 
 // parameterDoc is a parameter of the query.
@@ -99,20 +101,25 @@ type answer struct {
 
 // managed are all endpoints of the management API.
 func managed() []endpoint {
-	return slices.Concat(managementTables...)
+	return append(slices.Concat(managementTables...), schemaEndpoint())
 }
 
 // managementTables are the tables of endpoints, a resource each. Files add theirs.
 var managementTables = [][]endpoint{
 	domainEndpoints,
 	dashboardEndpoints,
+	collaboratorEndpoints,
+	sharingEndpoints,
+	sharedEndpoints,
 	insightEndpoints,
 	organizationEndpoints,
 	memberEndpoints,
+	roleEndpoints,
 	accountEndpoints,
 	projectEndpoints,
 	inviteEndpoints,
 	featureFlagEndpoints,
+	flagsCodeEndpoints,
 	scheduledChangeEndpoints,
 	cohortEndpoints,
 	earlyAccessEndpoints,
@@ -182,13 +189,14 @@ func (s *server) endpoint(e endpoint) handler {
 	}
 }
 
-// open lets the caller in, then reads the body; where no key stands outside of
-// the body, that is read first, and what is wrong with it is told last.
+// open lets the caller in, then reads the body; where no key stands in the header
+// the body is read first, as a key in it goes before one of the query (§1.2), and
+// what is wrong with it is told last.
 func (c *call) open(e *endpoint) error {
 	if e.scope == public {
 		return c.readBody(e, c.MaxBody)
 	}
-	if key, _ := outerKey(c.r); key != "" {
+	if managementBearer(c.r) != "" {
 		if err := c.enter(e); err != nil {
 			return err
 		}
@@ -222,7 +230,16 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 	if key == "" {
 		return nil, managementProblem(management.NotAuthenticated())
 	}
+	// Whoever has failed too often waits, so that keys cannot be guessed.
+	address, now := s.clientIP(r).String(), s.manageLimits.now()
+	if wait := s.manageLimits.failures.full(address, now); wait > 0 {
+		return nil, s.throttled(wait)
+	}
 	c, err := s.Management.Authenticate(r.Context(), key, place)
+	var told *management.Error
+	if errors.As(err, &told) && told.Kind == management.Unauthenticated {
+		s.manageLimits.failures.take(address, now)
+	}
 	return c, managementProblem(err)
 }
 
@@ -247,7 +264,10 @@ func (c *call) enter(e *endpoint) error {
 	default:
 		c.standing = caller.Anywhere()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.limit(caller.Key.Hash, e.reads)
 }
 
 // representation is the preference that asks for a body (RFC 7240).

@@ -2,15 +2,18 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +44,11 @@ type manageStep struct {
 	After string `json:"after"`
 	// DNS are TXT records by host, from now on.
 	DNS map[string][]string `json:"dns"`
+	// Follow lets the follower of exceptions go through the log first.
+	Follow bool `json:"follow"`
+	// Run lets the server do what it does by itself: scheduled makes the changes whose
+	// time has come.
+	Run string `json:"run"`
 	// As is whose key is sent, as office.key reads it; empty: the owner's, none: no
 	// key.
 	As      string            `json:"as"`
@@ -51,19 +59,24 @@ type manageStep struct {
 
 	Status int `json:"status"`
 	// Want is the body: <uuid>, <time>, <int>, <text>, <key> and <any> stand for
-	// values of that kind, and an object with the member ... may have others. Null
-	// or absent: the body is not looked at; the text "" is an empty one.
-	Want        json.RawMessage   `json:"want"`
+	// values of that kind, <{name}> for a number that was kept, and an object with the
+	// member ... may have others. Null or absent: the body is not looked at; the text
+	// "" is an empty one.
+	Want json.RawMessage `json:"want"`
+	// WantText is the body, byte by byte.
+	WantText    string            `json:"want_text"`
 	WantHeaders map[string]string `json:"want_headers"`
 	// Error is the envelope: type, code, detail, attr.
 	Error []any `json:"error"`
-	// Keep gives names to values of the answer, by their path, such as results.0.id.
+	// Keep gives names to values of the answer, by their path, such as results.0.id;
+	// an empty path is all of it, accept_url?secret a parameter of an address.
 	Keep map[string]string `json:"keep"`
 }
 
-func manageFiles(t testing.TB) map[string]manageFile {
+// manageFiles are the files of cases below testdata/management, by their names.
+func manageFiles(t testing.TB, folder string) map[string]manageFile {
 	t.Helper()
-	paths, err := filepath.Glob("../../testdata/management/*.json")
+	paths, err := filepath.Glob(filepath.Join("../../testdata/management", folder, "*.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -88,11 +101,17 @@ func manageFiles(t testing.TB) map[string]manageFile {
 }
 
 func TestManagement_Cases(t *testing.T) {
-	for name, f := range manageFiles(t) {
+	eachManageCase(t, "", func(t *testing.T, c *manageCase) { newOffice(t, "sqlite::memory:").walk(t, c.Steps) })
+}
+
+// eachManageCase runs the cases of a folder below testdata/management.
+func eachManageCase(t *testing.T, folder string, run func(t *testing.T, c *manageCase)) {
+	t.Helper()
+	for name, f := range manageFiles(t, folder) {
 		for _, c := range f.Cases {
 			t.Run(name+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
-				newOffice(t, "sqlite::memory:").walk(t, c.Steps)
+				run(t, &c)
 			})
 		}
 	}
@@ -105,6 +124,14 @@ func (o *office) walk(t *testing.T, steps []manageStep) {
 			return
 		}
 	}
+}
+
+// officeRuns are what a server does by itself.
+var officeRuns = map[string]func(*office) error{
+	"scheduled": func(o *office) error {
+		_, err := o.service.ScheduledChanges.RunDue(context.Background())
+		return err
+	},
 }
 
 var braced = regexp.MustCompile(`\{[a-z0-9_]+\}`)
@@ -138,6 +165,14 @@ func (o *office) step(t *testing.T, name string, s *manageStep) bool {
 		}
 		o.dns.mu.Unlock()
 	}
+	if s.Follow {
+		o.follow(t)
+	}
+	if s.Run != "" {
+		if err := officeRuns[s.Run](o); err != nil {
+			t.Error(name, err)
+		}
+	}
 	if s.Request == "" {
 		return true
 	}
@@ -166,8 +201,15 @@ func (o *office) step(t *testing.T, name string, s *manageStep) bool {
 			fail("body (-want +got):\n%s", diff)
 		}
 	}
+	if s.WantText != "" && o.fill(s.WantText) != string(body) {
+		fail("body (-want +got):\n%s", cmp.Diff(o.fill(s.WantText), string(body)))
+	}
 	for as, path := range s.Keep {
+		path, parameter, _ := strings.Cut(path, "?")
 		value, ok := dig(body, path)
+		if parameter != "" {
+			value = parameterOf(value, parameter)
+		}
 		if !ok {
 			fail("the answer has no %s: %s", path, body)
 			continue
@@ -179,12 +221,17 @@ func (o *office) step(t *testing.T, name string, s *manageStep) bool {
 
 func (o *office) send(t *testing.T, s *manageStep) (status int, headers http.Header, body []byte) {
 	t.Helper()
+	return o.sendTo(t, o.URL, s)
+}
+
+func (o *office) sendTo(t *testing.T, url string, s *manageStep) (status int, headers http.Header, body []byte) {
+	t.Helper()
 	method, path, _ := strings.Cut(o.fill(s.Request), " ")
 	sent := o.fill(s.Text)
 	if s.Body != nil {
 		sent = o.fill(string(s.Body))
 	}
-	req, err := http.NewRequest(method, o.URL+path, strings.NewReader(sent))
+	req, err := http.NewRequest(method, url+path, strings.NewReader(sent))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,6 +302,11 @@ func (o *office) settle(want, got any) any {
 				return got
 			}
 		}
+		if inner, ok := strings.CutPrefix(w, "<"); ok { // a number that an earlier step kept
+			if n, err := strconv.ParseFloat(strings.TrimSuffix(inner, ">"), 64); err == nil {
+				return n
+			}
+		}
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
@@ -287,8 +339,19 @@ func (o *office) settle(want, got any) any {
 	return want
 }
 
+func parameterOf(address, name string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return at.Query().Get(name)
+}
+
 // dig finds a value of an answer by its path.
 func dig(body []byte, path string) (string, bool) {
+	if path == "" {
+		return string(body), true
+	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/exports"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
@@ -41,11 +42,13 @@ var officeUsers = []struct {
 // clock stands still until a step moves it.
 type office struct {
 	*httptest.Server
+	config   httpapi.Config
 	store    *sqlstore.Store
 	recorder *capture.Recorder
 	service  *management.Service
 	clock    atomic.Int64 // microseconds since 1970
 	dns      officeDNS
+	folder   string // of exports to files
 	vars     map[string]string
 	keys     map[string]string // by who and what for
 }
@@ -61,7 +64,7 @@ func (o *office) now() time.Time { return time.UnixMicro(o.clock.Load()).UTC() }
 func newOffice(t testing.TB, database string) *office {
 	t.Helper()
 	ctx := context.Background()
-	o := &office{keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
+	o := &office{folder: t.TempDir(), keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
 	o.clock.Store(officeStart.UnixMicro())
 	var decider *flags.Decider
 	var err error
@@ -73,7 +76,10 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := management.Config{Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
+	config := management.Config{
+		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
+		People: sqlstore.ManagementStore{Store: o.store},
+	}
 	o.configure(&config)
 	if o.service, err = management.New(config); err != nil {
 		t.Fatal(err)
@@ -87,23 +93,37 @@ func newOffice(t testing.TB, database string) *office {
 	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Usage: o.store, Now: o.now}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: o.store, Management: o.service})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Server = httptest.NewServer(h)
+	o.config = httpapi.Config{Decider: decider, Intake: intake, History: o.store, People: officePeople{o.recorder, o.store}, Management: o.service, Keys: officeKeys{o.store}}
 	t.Cleanup(func() {
-		o.Close()
 		o.recorder.Close()
 		if err := o.store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	o.Server = o.serve(t, func(*httpapi.Config) {})
 	return o
 }
 
+// serve starts another server on the same store.
+func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Server {
+	t.Helper()
+	config := o.config
+	change(&config)
+	h, err := httpapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
 // configure is where resources wire what their tests need.
-func (o *office) configure(*management.Config) {}
+func (o *office) configure(c *management.Config) {
+	c.Events = sqlstore.ManagementStore{Store: o.store}
+	c.People = sqlstore.ManagementStore{Store: o.store}
+	c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: o.store}, exports.New(exports.Config{Folder: o.folder})
+}
 
 // furnish puts the people and places in.
 func (o *office) furnish(t testing.TB) {

@@ -49,6 +49,14 @@ func falsy(value []byte) bool {
 // path, else @current, the first that the key opens.
 func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
+	if s.Management != nil && !key.Secret {
+		st, err := s.standing(r, token)
+		if err != nil {
+			return flags.Project{}, err
+		}
+		p, _, err := s.Decider.Project(r.Context(), st.Project.APIKey)
+		return p, err
+	}
 	for _, apiKey := range key.Projects {
 		if token != "" && apiKey != token {
 			continue

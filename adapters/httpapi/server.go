@@ -47,6 +47,8 @@ type Config struct {
 	People PeopleAdmin
 	// Management serves everything that people manage. Nil leaves these routes out.
 	Management *management.Service
+	// ManagementLimits are off when zero.
+	ManagementLimits ManagementLimits
 	// Budget bounds the bodies of capture requests that are in memory at once, as
 	// sent, unpacked and decoded, in bytes. Over it a body waits for up to 2 seconds, then it
 	// is refused with 503; one that is larger than all of it is 413. DefaultBudget
@@ -135,7 +137,10 @@ func New(c Config) (*Handler, error) {
 	if c.NewID == nil {
 		c.NewID = newUUID
 	}
-	s := &server{Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget)}
+	s := &server{
+		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget),
+		manageLimits: newManagementLimiters(c.ManagementLimits),
+	}
 	s.scratch.New = func() any { return &scratch{} }
 	return &Handler{s.router(), s}, nil
 }
@@ -172,10 +177,15 @@ type Stats struct {
 
 type server struct {
 	Config
-	limits  *limiters
-	budget  *budget
-	scratch sync.Pool // of *scratch: the memory of one flags request
-	stats   counters
+	limits       *limiters
+	manageLimits *managementLimiters
+	budget       *budget
+	scratch      sync.Pool // of *scratch: the memory of one flags request
+	stats        counters
+
+	describeOnce   sync.Once
+	description    []byte
+	descriptionErr error
 }
 
 // clientIP is the address that limits count and events keep, by the strict

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 )
 
 var (
-	// Neither is kept here: the answers are those of a project without any.
+	// What is answered where there is no management, and none of either.
 	noSurveys     = []byte(`{"surveys":[],"survey_config":null}`)
 	noEarlyAccess = []byte(`{"earlyAccessFeatures":[]}`)
 )
@@ -41,7 +43,26 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	case !isConfigToken(token):
 		return problemKeyForm.with("", "token")
 	}
-	s.write(w, http.StatusOK, noSurveys)
+	if s.Management == nil {
+		s.write(w, http.StatusOK, noSurveys)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	defer cancel()
+	list, err := s.Management.Surveys.Public(ctx, token)
+	return s.writePublic(w, list, err)
+}
+
+// writePublic answers with a list that management has read.
+func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
+	if err != nil {
+		return managementProblem(err)
+	}
+	body, err := encode(list)
+	if err != nil {
+		return err
+	}
+	s.write(w, http.StatusOK, body)
 	return nil
 }
 
@@ -66,13 +87,20 @@ func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
 	if q.token == "" {
 		return problemNoKey.with("", "token")
 	}
-	_, _, err := s.Decider.Project(r.Context(), q.token)
+	project, _, err := s.Decider.Project(r.Context(), q.token)
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
 		return problemBadKey.with("", "token")
 	case err != nil:
 		return err
+	case s.Management == nil:
+		s.write(w, http.StatusOK, noEarlyAccess)
+		return nil
 	}
-	s.write(w, http.StatusOK, noEarlyAccess)
-	return nil
+	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	defer cancel()
+	list, err := s.Management.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
+	return s.writePublic(w, struct {
+		Features []management.PublicFeature `json:"earlyAccessFeatures"`
+	}{list}, err)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -86,15 +87,9 @@ func BenchmarkLedger_Commit800(b *testing.B) {
 	}
 	for _, version := range []int{7, 4} {
 		b.Run(fmt.Sprintf("postgres/v%d", version), func(b *testing.B) {
-			c, err := startCluster("-c shared_buffers=256MB -c max_wal_size=4GB")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = c.stop() }()
-			c.admin(b, "CREATE DATABASE bench")
-			s := openStore(b, c.url("bench"))
+			c := storetest.StartPostgres(b, 0, "-c shared_buffers=256MB -c max_wal_size=4GB")
+			s := openStore(b, c.Database(b))
 			benchCommits(b, s, version)
-			_ = s.Close()
 		})
 	}
 }

@@ -29,6 +29,20 @@ func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64,
 	return found, nil
 }
 
+// EraseEvents erases all events of a person's distinct ids in a transaction of
+// Commit; the person stays.
+func (s *Store) EraseEvents(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID) error {
+	t, ok := tx.(*ledgerTx)
+	if !ok || t.store != s {
+		return fmt.Errorf("erasing events: %T is no transaction of this store", tx)
+	}
+	if err := s.eraseEventsOf(ctx, t.tx, projectID, uuid); err != nil {
+		return fmt.Errorf("erasing events: %w", err)
+	}
+	s.states.Purge() // the properties that events had first are gone with them
+	return nil
+}
+
 // erasePerson takes a person away with all distinct ids, what flags keep of it,
 // its memberships of static cohorts and its warnings, and withEvents with all
 // events of those ids. Only the version is kept, for a person who comes back

@@ -202,4 +202,6 @@ func compactJSON(text json.RawMessage) (string, error) {
 }
 
 // cleanText is text as PostgreSQL takes it.
-func cleanText(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
+func cleanText(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}

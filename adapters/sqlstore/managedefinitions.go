@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -45,9 +46,9 @@ func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int
 
 // Definitions implements management.Tx.
 func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
-	const shown = `project_id = $1 AND deleted = 0`
+	const shown = `project_id = $1 AND deleted = $2`
 	if q.Match == nil {
-		if _, err := t.one(`SELECT COUNT(*) FROM `+definitionTables[q.Kind].table+` WHERE `+shown, []any{q.Project}, &count); err != nil {
+		if _, err := t.one(`SELECT COUNT(*) FROM `+definitionTables[q.Kind].table+` WHERE `+shown, []any{q.Project, truth(q.Deleted)}, &count); err != nil {
 			return nil, 0, fmt.Errorf("counting definitions: %w", err)
 		}
 		limit := q.Limit
@@ -55,7 +56,7 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 			limit = management.MaxScan
 		}
 		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) },
-			fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d OFFSET %d`, limit, max(q.Offset, 0)), q.Project)
+			fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d OFFSET %d`, limit, max(q.Offset, 0)), q.Project, truth(q.Deleted))
 		return page, count, err
 	}
 	err = t.definitions(q.Kind, func(d management.Definition) {
@@ -66,7 +67,7 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 			page = append(page, d)
 		}
 		count++
-	}, fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d`, management.MaxScan), q.Project)
+	}, fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d`, management.MaxScan), q.Project, truth(q.Deleted))
 	return page, count, err
 }
 
@@ -149,6 +150,34 @@ func (t *manageTx) Members(projectID, cohort int64, after string, limit int) (ou
 		projectID, cohort, cleanText(after), limit)
 	if err != nil {
 		return nil, fmt.Errorf("listing members: %w", err)
+	}
+	return out, nil
+}
+
+// membersAmong looks for some distinct ids among the members of a cohort.
+var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "ORDER BY distinct_id")
+
+// MembersAmong implements management.Tx.
+func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) (out []string, err error) {
+	ids := make([]string, len(distinctIDs))
+	for i, id := range distinctIDs {
+		ids[i] = cleanText(id)
+	}
+	slices.Sort(ids)
+	err = membersAmong.chunks(&t.store.dialect, len(ids), func(text string, from, n int) error {
+		args := []any{projectID, cohort}
+		for _, id := range ids[from : from+n] {
+			args = append(args, id)
+		}
+		return t.each(func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			out = append(out, id)
+			return err
+		}, text, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for members: %w", err)
 	}
 	return out, nil
 }

@@ -52,6 +52,9 @@ func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 	if len(o.Quotas) > 0 {
 		quotas = jsonText(o.Quotas)
 	}
+	if err := t.quotasChange(o.ID, quotas); err != nil {
+		return err
+	}
 	_, err := t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin, meta = excluded.meta`,
 		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOr(o.Meta, "{}"))
@@ -59,6 +62,21 @@ func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 		return fmt.Errorf("saving an organization: %w", err)
 	}
 	return nil
+}
+
+// quotasChange renews the projects of an organization whose quotas are about to be
+// others: what answers flags knows the limits by project.
+func (t *manageTx) quotasChange(id, quotas string) error {
+	var before string
+	there, err := t.one(`SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
+	if err != nil || !there || before == quotas {
+		return err
+	}
+	projects, err := t.Projects(id)
+	for i := range projects {
+		t.definitionsChanged(projects[i].ID)
+	}
+	return err
 }
 
 // DeleteOrganization implements management.Tx.

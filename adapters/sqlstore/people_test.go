@@ -46,6 +46,9 @@ func readingContract(t *testing.T, open func(testing.TB) *Store) {
 	t.Run("History", func(t *testing.T) {
 		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
 	})
+	t.Run("Management", func(t *testing.T) {
+		storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{open(t)} })
+	})
 }
 
 // BenchmarkStored measures a person that is remembered, and one that is read.

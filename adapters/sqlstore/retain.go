@@ -62,6 +62,9 @@ func deleteOldest(ctx context.Context, q querier, before, limit int64) (int64, e
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id <= $1`, last-stateReach); err != nil {
 		return 0, err
 	}
+	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
+		return 0, err
+	}
 	// No event is left in the epochs before the last one that was deleted.
 	_, err = q.ExecContext(ctx, `DELETE FROM event_epochs WHERE epoch < $1`, last>>epochBits)
 	return int64(len(old)), err

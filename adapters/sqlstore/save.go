@@ -18,6 +18,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		{"persons", t.savePersons},
 		{"merges", t.saveMerges},
 		{"distinct ids", t.saveIDs},
+		{"changes of persons", t.saveChanged},
 		{"events", t.saveEvents},
 		{"flag calls", t.saveCalls},
 		{"names", t.saveSeen},

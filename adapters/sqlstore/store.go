@@ -34,8 +34,9 @@ type Store struct {
 	states      *states
 	checkpoints *checkpointer // nil where none are needed
 
-	ledger ledgerState
-	unlock func() error
+	ledger   ledgerState
+	horizons horizons
+	unlock   func() error
 }
 
 // querier is what statements run on: *sql.DB, *sql.Tx and *sql.Conn.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,20 +17,23 @@ import (
 
 // config is what serve runs with.
 type config struct {
-	listen, data   string
-	database       string
-	retainEvents   int
-	ownerEmail     string
-	definitions    []string
-	apiKey         string
-	geoIP          string
-	geoIPStrict    bool
-	trustedProxies []netip.Prefix
-	maxBody        int64
-	rateLimits     httpapi.RateLimits
-	tokenRates     map[string]httpapi.Rate
-	logLevel       slog.Level
-	logFormat      string
+	listen, data     string
+	database         string
+	retainEvents     int
+	ownerEmail       string
+	definitions      []string
+	apiKey           string
+	geoIP            string
+	geoIPStrict      bool
+	trustedProxies   []netip.Prefix
+	exportNetworks   []netip.Prefix
+	maxBody          int64
+	rateLimits       httpapi.RateLimits
+	managementLimits httpapi.ManagementLimits
+	tokenRates       map[string]httpapi.Rate
+	logLevel         slog.Level
+	logFormat        string
+	mail             mailConfig
 }
 
 type kind uint8
@@ -60,7 +64,7 @@ func (s *setting) member() string { return strings.ReplaceAll(s.name, "-", "_") 
 func (s *setting) env() string    { return "BUNTING_" + strings.ToUpper(s.member()) }
 
 // settings is the table of all settings of serve.
-var settings = []setting{
+var settings = slices.Concat([]setting{
 	{"listen", text, "HOST:PORT", []string{"127.0.0.1:8000"}, "address to listen on; port 0 takes a free one, an empty host every address of the machine",
 		func(c *config, v []string) error {
 			c.listen = v[0]
@@ -102,6 +106,17 @@ var settings = []setting{
 			}
 			return nil
 		}},
+	{"export-networks", list, "CIDRS", nil, "networks beside public addresses that batch exports may go to, such as 10.0.0.0/8",
+		func(c *config, v []string) error {
+			for _, text := range v {
+				network, err := parseNetwork(text)
+				if err != nil {
+					return err
+				}
+				c.exportNetworks = append(c.exportNetworks, network)
+			}
+			return nil
+		}},
 	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and unpacked",
 		func(c *config, v []string) (err error) {
 			if c.maxBody, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.maxBody <= 0 {
@@ -109,13 +124,16 @@ var settings = []setting{
 			}
 			return nil
 		}},
-	{"rate-limit", text, "off|log|on", []string{"off"}, "rate limits by key and by address: off, on, or log what would be refused",
+	{"rate-limit", text, "off|api|log|on", []string{"api"}, "rate limits: off, of the management API only, of flags too (on), or log what flags would refuse",
 		func(c *config, v []string) error {
 			limits, ok := rateLimits[v[0]]
 			if !ok {
-				return fmt.Errorf("want off, log or on, not %q", v[0])
+				return fmt.Errorf("want off, api, log or on, not %q", v[0])
 			}
-			c.rateLimits = limits()
+			c.rateLimits, c.managementLimits = limits(), httpapi.ManagementLimits{}
+			if v[0] != "off" {
+				c.managementLimits = httpapi.DefaultManagementLimits()
+			}
 			return nil
 		}},
 	{"rate-limit-keys", list, "KEY=RATE", nil, "limits of single project keys, such as phc_abc=1200/minute, at most 100; may be repeated",
@@ -150,10 +168,11 @@ var settings = []setting{
 			}
 			return nil
 		}},
-}
+}, mailSettings)
 
 var rateLimits = map[string]func() httpapi.RateLimits{
 	"off": func() httpapi.RateLimits { return httpapi.RateLimits{} },
+	"api": func() httpapi.RateLimits { return httpapi.RateLimits{} },
 	"on":  httpapi.DefaultRateLimits,
 	"log": func() httpapi.RateLimits { l := httpapi.DefaultRateLimits(); l.LogOnly = true; return l },
 }
@@ -335,5 +354,5 @@ func (s *setting) shown(v []string) any {
 		n, _ := strconv.ParseInt(v[0], 10, 64)
 		return n
 	}
-	return v[0]
+	return withoutPassword(v[0])
 }

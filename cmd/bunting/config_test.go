@@ -108,7 +108,7 @@ func TestConfig_Errors(t *testing.T) {
 		"boolean variable":   {env: "BUNTING_GEOIP_STRICT=maybe", want: `BUNTING_GEOIP_STRICT: want true or false, not "maybe"`},
 		"proxies":            {args: []string{"--trusted-proxies", "10.0.0.0/8,home"}, want: `--trusted-proxies: want networks such as 10.0.0.0/8, not "home"`},
 		"rate of a key":      {args: []string{"--rate-limit-keys", "phc_a=12/moment"}, want: `--rate-limit-keys: want KEY=RATE such as phc_abc=1200/minute, not "phc_a=12/moment"`},
-		"rate limit":         {args: []string{"--rate-limit", "yes"}, want: `--rate-limit: want off, log or on, not "yes"`},
+		"rate limit":         {args: []string{"--rate-limit", "yes"}, want: `--rate-limit: want off, api, log or on, not "yes"`},
 		"log level":          {args: []string{"--log-level", "loud"}, want: `want debug, info, warn or error, not "loud"`},
 		"log format":         {args: []string{"--log-format", "xml"}, want: `want text or json, not "xml"`},
 		"file: value":        {file: `{"log_format": "xml"}`, want: `bunting.json: "log_format": want text or json, not "xml"`},
@@ -162,11 +162,18 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "geoip": {"value": "city.mmdb", "source": "environment BUNTING_GEOIP"},
   "geoip_strict": {"value": true, "source": "command line"},
   "trusted_proxies": {"value": ["127.0.0.0/8","::1/128","10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","fc00::/7"], "source": "default"},
+  "export_networks": {"value": [], "source": "default"},
   "max_body": {"value": 5000, "source": "environment BUNTING_MAX_BODY"},
-  "rate_limit": {"value": "off", "source": "default"},
+  "rate_limit": {"value": "api", "source": "default"},
   "rate_limit_keys": {"value": [], "source": "default"},
   "log_level": {"value": "info", "source": "default"},
   "log_format": {"value": "json", "source": "config file FILE"},
+  "site_url": {"value": "", "source": "default"},
+  "smtp_url": {"value": "", "source": "default"},
+  "smtp_password_file": {"value": "", "source": "default"},
+  "mail_from": {"value": "", "source": "default"},
+  "dns_resolver": {"value": "", "source": "default"},
+  "domain_challenge_host": {"value": "_posthog-challenge", "source": "default"},
   "config": {"value": "FILE", "source": "command line"}
 }
 `, "FILE", file)

@@ -33,8 +33,8 @@ func (p *program) print(text string) error {
 
 func programHelp() string {
 	var b strings.Builder
-	b.WriteString(`Bunting decides feature flags. It answers PostHog's SDKs from a file of
-definitions, and has tools to try and to check such a file.
+	b.WriteString(`Bunting decides feature flags, takes in events and manages both. It answers
+PostHog's SDKs, and has tools for definitions files and for running servers.
 
 Usage: bunting COMMAND [ARGUMENTS]
 

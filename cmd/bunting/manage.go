@@ -7,8 +7,16 @@ import (
 
 // openManagement makes what people manage.
 func (s *server) openManagement() (err error) {
-	s.manager, err = management.New(management.Config{
-		Store: sqlstore.ManagementStore{Store: s.store},
-	})
+	c := management.Config{
+		Store:  sqlstore.ManagementStore{Store: s.store},
+		People: sqlstore.ManagementStore{Store: s.store},
+		Events: sqlstore.ManagementStore{Store: s.store},
+
+		ExportRows: sqlstore.ExportStore{Store: s.store}, ExportRunner: s.exportRunner(),
+	}
+	if err := s.openMail(&c); err != nil {
+		return err
+	}
+	s.manager, err = management.New(c)
 	return err
 }

@@ -85,6 +85,11 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	defer stop()
 	s := &server{config: &r.config, log: newLogger(&r.config, p.stderr)}
 	defer s.close()
+	// First of all: a first start whose address is taken must not make keys that
+	// nobody gets to see.
+	if err := s.listen(ctx); err != nil {
+		return err
+	}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -119,21 +124,23 @@ func newLogger(c *config, to io.Writer) *slog.Logger {
 
 // server is the wiring of serve.
 type server struct {
-	config   *config
-	log      *slog.Logger
-	store    *sqlstore.Store
-	recorder *capture.Recorder
-	source   *filesource.Source     // nil without --definitions
-	first    *sqlstore.Bootstrapped // nil but at the very first start without --definitions
-	geo      *geoip.DB              // nil without --geoip
-	intake   *capture.Intake
-	decider  *flags.Decider
-	manager  *management.Service
-	deciding atomic.Pointer[flags.Decider] // decider, for those who may come before it
-	handler  *httpapi.Handler
-	applying sync.Mutex // held while files are brought into the store
+	config     *config
+	log        *slog.Logger
+	store      *sqlstore.Store
+	recorder   *capture.Recorder
+	source     *filesource.Source     // nil without --definitions
+	first      *sqlstore.Bootstrapped // nil but at the very first start without --definitions
+	geo        *geoip.DB              // nil without --geoip
+	intake     *capture.Intake
+	decider    *flags.Decider
+	manager    *management.Service
+	deciding   atomic.Pointer[flags.Decider] // decider, for those who may come before it
+	handler    *httpapi.Handler
+	mailQueued chan struct{} // nil where no mails are sent
+	applying   sync.Mutex    // held while files are brought into the store
 
-	address    atomic.Pointer[net.Addr] // nil until it listens
+	listener   net.Listener
+	address    atomic.Pointer[net.Addr] // nil until it serves
 	warnOnce   sync.Once
 	stopWatch  context.CancelFunc
 	background sync.WaitGroup
@@ -165,6 +172,10 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.background.Go(func() { s.retain(ctx) })
+	s.background.Go(func() { s.deliverMail(ctx) })
+	s.background.Go(func() { s.runExports(ctx) })
+	s.background.Go(func() { s.schedule(ctx) })
+	s.background.Go(func() { s.follow(ctx) })
 	deciding := flags.DeciderConfig{Source: s.store, People: s.store, Continuity: s.store, Usage: s.store}
 	if s.geo != nil {
 		deciding.Locator = s.geo
@@ -174,13 +185,24 @@ func (s *server) open(ctx context.Context) (err error) {
 	}
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, ManagementLimits: s.config.managementLimits, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
 	return err
 }
 
+// listen takes the address; who connects waits until the server is ready.
+func (s *server) listen(ctx context.Context) (err error) {
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.listen); err != nil {
+		return listenError(s.config.listen, err)
+	}
+	return nil
+}
+
 func (s *server) close() {
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already where it has served
+	}
 	if s.stopWatch != nil {
 		s.stopWatch()
 	}
@@ -204,10 +226,6 @@ func (s *server) close() {
 // run listens and serves until the context ends, then lets requests end. From
 // then on, after stopCatching, a signal meets no handler and ends the process.
 func (s *server) run(ctx context.Context, stopCatching func(), p *program) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.listen)
-	if err != nil {
-		return listenError(s.config.listen, err)
-	}
 	srv := &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -218,8 +236,8 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(listener) }()
-	address := listener.Addr()
+	go func() { ended <- srv.Serve(s.listener) }()
+	address := s.listener.Addr()
 	s.address.Store(&address)
 	s.warnOfKeys()
 	if err := p.print(s.banner(ctx, address)); err != nil {
@@ -234,7 +252,7 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	s.log.Info("stopping, requests under way may end", "within", p.grace)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
 	defer cancel()
-	err = srv.Shutdown(grace)
+	err := srv.Shutdown(grace)
 	if err != nil {
 		_ = srv.Close()
 	}

@@ -170,6 +170,29 @@ func (p people) ErasePerson(ctx context.Context, projectID int64, id capture.UUI
 	return found, err
 }
 
+// EraseEvents implements httpapi.PeopleAdmin.
+func (p people) EraseEvents(ctx context.Context, projectID int64, id capture.UUID) error {
+	return p.recorder.Alone(ctx, projectID, func(tx capture.Tx) error { return p.store.EraseEvents(ctx, tx, projectID, id) })
+}
+
+// SplitPerson implements httpapi.PeopleAdmin.
+func (p people) SplitPerson(ctx context.Context, projectID int64, id capture.UUID, ids []string, main string) (found bool, err error) {
+	err = p.recorder.Alone(ctx, projectID, func(tx capture.Tx) (err error) {
+		found, err = capture.SplitPerson(tx, projectID, id, ids, main)
+		return err
+	})
+	return found, err
+}
+
+// UnsetGroupProperty implements httpapi.PeopleAdmin.
+func (p people) UnsetGroupProperty(ctx context.Context, projectID int64, id capture.GroupID, name string) (found bool, err error) {
+	err = p.recorder.Alone(ctx, projectID, func(tx capture.Tx) (err error) {
+		found, err = capture.UnsetGroupProperty(tx, projectID, id, name)
+		return err
+	})
+	return found, err
+}
+
 // ImportPerson implements httpapi.PeopleAdmin.
 func (p people) ImportPerson(ctx context.Context, projectID int64, person capture.StoredPerson) error {
 	return p.recorder.Alone(ctx, projectID, func(tx capture.Tx) error { return capture.ImportPerson(tx, projectID, person) })

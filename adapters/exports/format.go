@@ -1,0 +1,111 @@
+package exports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// maxFile bounds a file where the destination does not, in bytes: an upload to
+// S3 has at most 10,000 parts.
+const maxFile = 9000 * uploadPart
+
+// format is how files are written.
+type format struct {
+	Format      string `json:"file_format"`
+	Compression string `json:"compression"`
+	// MaxMB bounds a file in MiB, which is reached by less than one row more. Zero:
+	// maxFile.
+	MaxMB int64 `json:"max_file_size_mb"`
+}
+
+// The formats, and what compresses them (§4.3.2).
+var compressions = map[string][]string{
+	"JSONLines": {"", "brotli", "gzip"},
+	"Parquet":   {"", "brotli", "gzip", "lz4", "snappy", "zstd"},
+}
+
+func (f *format) check() error {
+	if f.Format == "" {
+		f.Format = "JSONLines"
+	}
+	known, ok := compressions[f.Format]
+	switch {
+	case !ok:
+		return refused("File format %s is not supported. Supported file formats are: JSONLines, Parquet.", f.Format)
+	case !slices.Contains(known, f.Compression):
+		return refused("Compression %s is not supported for file format %s. Supported compressions are: %s.",
+			f.Compression, f.Format, strings.Join(known[1:], ", "))
+	case f.MaxMB < 0:
+		return refused("max_file_size_mb must not be negative.")
+	}
+	return nil
+}
+
+func (f *format) max() int64 {
+	if f.MaxMB == 0 || f.MaxMB > maxFile>>20 {
+		return maxFile
+	}
+	return f.MaxMB << 20
+}
+
+// extension ends a file's name.
+func (f *format) extension() string {
+	switch {
+	case f.Format == "Parquet": // compressed inside
+		return ".parquet"
+	case f.Compression == "gzip":
+		return ".jsonl.gz"
+	case f.Compression == "brotli":
+		return ".jsonl.br"
+	}
+	return ".jsonl"
+}
+
+// contentType is the type of a file's bytes as they are.
+func (f *format) contentType() string {
+	switch f.extension() {
+	case ".parquet":
+		return "application/vnd.apache.parquet"
+	case ".jsonl.gz":
+		return "application/gzip"
+	case ".jsonl":
+		return "application/x-ndjson"
+	}
+	return "application/octet-stream"
+}
+
+// encoder writes rows as a file.
+type encoder interface {
+	write(row []any) error
+	// size is about what the file would have in bytes if it were closed now.
+	size() int64
+	close() error
+}
+
+func (f *format) encoder(w io.Writer, columns []management.Column) encoder {
+	if f.Format == "Parquet" {
+		return newParquet(w, columns, f.Compression, f.max())
+	}
+	return newJSONLines(w, columns, f.Compression)
+}
+
+// counter counts what is written through it.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// wrong is a value that is not of its column's type.
+func wrong(c management.Column, v any) error {
+	return fmt.Errorf("column %s has a %T", c.Name, v)
+}

@@ -1,0 +1,159 @@
+package exports
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// guard lets connections through to public addresses and to those that are
+// allowed.
+type guard struct {
+	allowed []netip.Prefix
+	timeout time.Duration
+}
+
+// addressError is an address that exports may not go to.
+type addressError struct{ host string }
+
+func (e *addressError) Error() string {
+	return fmt.Sprintf("The address of %s is not public, and this server does not allow it as a destination.", e.host)
+}
+
+// dial connects over TCP. The address is looked at when the name has been
+// resolved, right before the connection is made: what a name stands for can
+// change at any time.
+func (g guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if !strings.HasPrefix(network, "tcp") {
+		return nil, &addressError{address}
+	}
+	d := net.Dialer{Timeout: g.timeout, Control: func(_, resolved string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(resolved)
+		if err != nil || !g.allows(to.Addr()) {
+			return &addressError{}
+		}
+		return nil
+	}}
+	conn, err := d.DialContext(ctx, network, address)
+	var not *addressError
+	if errors.As(err, &not) {
+		host, _, _ := net.SplitHostPort(address)
+		return nil, &addressError{host} // what it resolves to is not for everybody
+	}
+	return conn, err
+}
+
+// try connects and hangs up.
+func (g guard) try(ctx context.Context, address string) error {
+	conn, err := g.dial(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func (g guard) allows(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return public(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// special are the networks of IANA's registries of special addresses that are
+// not reachable for everybody and that package netip has no word for.
+var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10")
+
+// embedding are networks of IPv6 with an IPv4 address inside, and the byte where it begins:
+// NAT64 and 6to4.
+var embedding = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
+
+func prefixes(texts ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		out[i] = netip.MustParsePrefix(text)
+	}
+	return out
+}
+
+func public(ip netip.Addr) bool {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false
+	}
+	for network, at := range embedding {
+		if network.Contains(ip) {
+			b := ip.As16()
+			return public(netip.AddrFrom4([4]byte(b[at : at+4])))
+		}
+	}
+	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// transport makes an HTTP transport behind the guard, without a proxy, which
+// would resolve names itself.
+func (g guard) transport(roots *x509.CertPool) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := g.dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &impatient{conn, g.timeout}, nil
+		},
+		TLSClientConfig:       &tls.Config{RootCAs: roots},
+		TLSHandshakeTimeout:   g.timeout,
+		ResponseHeaderTimeout: g.timeout,
+		IdleConnTimeout:       30 * time.Second,
+		MaxIdleConnsPerHost:   2,
+		DisableCompression:    true,
+		ForceAttemptHTTP2:     true,
+	}
+}
+
+// impatient is a connection whose other side may not be silent for longer than
+// timeout.
+type impatient struct {
+	net.Conn
+	timeout time.Duration
+}
+
+func (c *impatient) Read(b []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(b)
+}
+
+func (c *impatient) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+// parseURL reads the address of an HTTP server.
+func parseURL(name, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, refused("%s is not an http or https URL.", name)
+	}
+	return u, nil
+}
+
+// hostPort is the address that a URL is reached at.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}

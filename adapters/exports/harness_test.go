@@ -1,0 +1,186 @@
+package exports_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/exports"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// loopback lets tests reach their own servers.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
+// columns has one of every type.
+var columns = []management.Column{
+	{Name: "uuid", Type: management.TextColumn},
+	{Name: "event", Type: management.TextColumn},
+	{Name: "distinct_id", Type: management.TextColumn},
+	{Name: "timestamp", Type: management.TimeColumn},
+	{Name: "properties", Type: management.JSONColumn},
+	{Name: "identified", Type: management.BoolColumn},
+	{Name: "count", Type: management.IntColumn},
+	{Name: "ids", Type: management.ListColumn},
+}
+
+var (
+	from = time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	to   = from.Add(time.Hour)
+)
+
+const exportID = "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f"
+
+// uuid is that of the n-th row.
+func uuid(n int) string { return fmt.Sprintf("0191f0a2-0000-7000-8000-%012d", n) }
+
+// row fills the n-th row.
+func row(into []any, n int) {
+	copy(into, []any{
+		uuid(n), "page viewed", fmt.Sprintf("user-%d", n%10),
+		from.Add(time.Duration(n) * time.Microsecond), json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)), n%2 == 0, int64(n), []string{"a", fmt.Sprint(n)},
+	})
+}
+
+// job is a run of the first n rows.
+func job(kind string, config map[string]any, n int) *management.ExportJob {
+	return &management.ExportJob{
+		Run: "run-1", Export: exportID, Project: 1, Model: "events", Key: []string{"uuid"}, From: from, To: to,
+		Destination: destination(kind, config), Columns: columns,
+		Rows: func(ctx context.Context, yield func([]any) error) error {
+			values := make([]any, len(columns))
+			for i := range n {
+				row(values, i)
+				if err := yield(values); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		},
+	}
+}
+
+// these makes a job of rows.
+func these(j *management.ExportJob, rows ...[]any) *management.ExportJob {
+	j.Rows = func(_ context.Context, yield func([]any) error) error {
+		for _, row := range rows {
+			if err := yield(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return j
+}
+
+func destination(kind string, config map[string]any) management.ExportDestination {
+	d := management.ExportDestination{Type: kind, Config: map[string]json.RawMessage{}}
+	for name, value := range config {
+		text, err := json.Marshal(value)
+		if err != nil {
+			panic(err)
+		}
+		d.Config[name] = text
+	}
+	return d
+}
+
+// run runs a job that has to succeed.
+func run(t *testing.T, r *exports.Runner, j *management.ExportJob) management.ExportDone {
+	t.Helper()
+	done, err := r.Run(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func isRefused(err error) bool {
+	var r *management.ExportRefused
+	return errors.As(err, &r)
+}
+
+// wantError holds an error against what has to be in it, and whether it lasts.
+func wantError(t *testing.T, err error, text string, lasts bool) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) || isRefused(err) != lasts {
+		t.Errorf("error %#v (%v), want one with %q, lasting: %v", err, err, text, lasts)
+	}
+}
+
+// names are the files below a folder.
+func names(t *testing.T, folder string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(folder, path)
+			out = append(out, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func read(t *testing.T, folder, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// allSteps does all steps of a test, which have to pass.
+func allSteps(t *testing.T, r *exports.Runner, d management.ExportDestination, between func(step int)) {
+	t.Helper()
+	steps := r.Steps(d.Type)
+	for i, s := range steps {
+		if err := r.Test(t.Context(), d, i); err != nil {
+			t.Errorf("step %d (%s): %v", i, s.Name, err)
+		}
+		if between != nil {
+			between(i)
+		}
+	}
+	for _, i := range []int{-1, len(steps)} {
+		wantError(t, r.Test(t.Context(), d, i), "no such step", true)
+	}
+}
+
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+// scramble returns bytes that depend on n and do not compress.
+func scramble(into []byte, n int) []byte {
+	x := uint64(n)*0x9e3779b97f4a7c15 + 1
+	for i := range into {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		into[i] = byte(x >> 32)
+	}
+	return into
+}
+
+// wantNoSecret looks for secrets in an error and in those that it wraps.
+func wantNoSecret(t *testing.T, err error, secrets ...string) {
+	t.Helper()
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, s := range secrets {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, s) {
+				t.Errorf("%s shows %q", text, s)
+			}
+		}
+	}
+}

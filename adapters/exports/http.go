@@ -1,0 +1,339 @@
+package exports
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Bounds of requests.
+const (
+	batchRows     = 1000
+	batchBytes    = 2 << 20          // reached by less than one event more
+	httpAttempts  = 4                // of a batch
+	maxRetryAfter = 30 * time.Second // a server that asks for more ends the run
+	maxRedirects  = 3
+	maxAnswer     = 4 << 10 // bytes that are read of an answer
+)
+
+// historicalAge is how old all events of a batch are that is one of a migration
+// (decision 16).
+const historicalAge = 48 * time.Hour
+
+// endpoint is a /batch/ endpoint as Bunting and PostHog have one.
+type endpoint struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+
+	to        *url.URL
+	guard     guard
+	transport *http.Transport
+	client    *http.Client
+}
+
+func (r *Runner) openHTTP(d management.ExportDestination) (destination, error) {
+	e := &endpoint{guard: r.guard}
+	err := settings(d, e)
+	if err == nil && e.URL != "" {
+		e.to, err = parseURL("url", e.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.transport = r.guard.transport(r.RootCAs)
+	e.client = &http.Client{Transport: e.transport, CheckRedirect: redirect}
+	return e, nil
+}
+
+// redirect follows a few redirects, where they keep the body and do not leave
+// TLS. The address of each is looked at when it is connected to.
+func redirect(next *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return refused("The server redirects more than %d times.", maxRedirects)
+	case next.Method != http.MethodPost:
+		return refused("The server redirects in a way that loses the request's body: give the URL that it redirects to.")
+	case next.URL.Scheme != "https" && via[0].URL.Scheme == "https":
+		return refused("The server redirects from https to http.")
+	}
+	return nil
+}
+
+// eventColumns are the columns of an event that are sent, in the order of event.
+var eventColumns = []string{"uuid", "event", "distinct_id", "timestamp", "properties", "elements_chain"}
+
+func (e *endpoint) run(ctx context.Context, rows *rows) (management.ExportDone, error) {
+	if rows.job.Model != "events" {
+		return management.ExportDone{}, refused("HTTP batch exports only support the events model")
+	}
+	at := make([]int, len(eventColumns))
+	for i, name := range eventColumns {
+		at[i] = slices.IndexFunc(rows.job.Columns, func(c management.Column) bool { return c.Name == name })
+		if at[i] < 0 && i < 3 {
+			return management.ExportDone{}, refused("HTTP batch exports need the columns uuid, event and distinct_id.")
+		}
+	}
+	b := &batch{endpoint: e, at: at}
+	err := rows.each(ctx, func(row []any) error { return b.add(ctx, row) })
+	if err == nil {
+		err = b.send(ctx)
+	}
+	return b.done, err
+}
+
+// batch gathers events for a request.
+type batch struct {
+	*endpoint
+	at     []int // of eventColumns in a row, negative: not there
+	events bytes.Buffer
+	rows   int64
+	newest time.Time
+	done   management.ExportDone
+}
+
+func (b *batch) add(ctx context.Context, row []any) error {
+	if b.rows > 0 {
+		b.events.WriteByte(',')
+	}
+	newest, err := appendEvent(&b.events, row, b.at)
+	if err != nil {
+		return err
+	}
+	if b.rows++; newest.After(b.newest) {
+		b.newest = newest
+	}
+	if b.rows < batchRows && b.events.Len() < batchBytes {
+		return nil
+	}
+	return b.send(ctx)
+}
+
+// appendEvent writes a row as an event of a batch, and returns its time. The uuid
+// is what makes one that is sent again the same one.
+func appendEvent(out *bytes.Buffer, row []any, at []int) (time.Time, error) {
+	column := func(i int) any {
+		if at[i] < 0 {
+			return nil
+		}
+		return row[at[i]]
+	}
+	text := func(i int) string {
+		s, _ := column(i).(string)
+		return s
+	}
+	event := struct {
+		UUID       string          `json:"uuid"`
+		Event      string          `json:"event"`
+		DistinctID string          `json:"distinct_id"`
+		Timestamp  *time.Time      `json:"timestamp,omitempty"`
+		Properties json.RawMessage `json:"properties"`
+	}{UUID: text(0), Event: text(1), DistinctID: text(2)}
+	when, _ := column(3).(time.Time)
+	if !when.IsZero() {
+		event.Timestamp = &when
+	}
+	properties, _ := column(4).(json.RawMessage)
+	event.Properties = withoutPlace(properties, text(5))
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return when, enc.Encode(event)
+}
+
+// withoutPlace adds what keeps a server from taking an event for one that this
+// server's address has caused, and the clicked elements, where they are stored beside the
+// properties.
+func withoutPlace(properties json.RawMessage, elements string) json.RawMessage {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(properties), []byte("{"))
+	if !ok {
+		rest = []byte("}")
+	}
+	var more []string
+	add := func(name, value string) {
+		if !bytes.Contains(rest, []byte(`"`+name+`"`)) {
+			more = append(more, `"`+name+`":`+value)
+		}
+	}
+	add("$geoip_disable", "true")
+	add("$ip", "null")
+	if elements != "" {
+		quoted, _ := json.Marshal(elements) // text never fails
+		add("$elements_chain", string(quoted))
+	}
+	text := "{" + strings.Join(more, ",")
+	if rest = bytes.TrimSpace(rest); len(more) > 0 && rest[0] != '}' {
+		text += ","
+	}
+	return append(json.RawMessage(text), rest...)
+}
+
+// send sends what has been gathered.
+func (b *batch) send(ctx context.Context) error {
+	if b.rows == 0 {
+		return nil
+	}
+	n, err := b.post(ctx, b.events.Bytes(), b.newest.Before(time.Now().Add(-historicalAge)))
+	if err != nil {
+		return err
+	}
+	b.done.Rows += b.rows
+	b.done.Bytes += n
+	b.events.Reset()
+	b.rows, b.newest = 0, time.Time{}
+	return nil
+}
+
+// post sends events, and returns the size of the request.
+func (e *endpoint) post(ctx context.Context, events []byte, historical bool) (int64, error) {
+	token, err := json.Marshal(e.Token)
+	if err != nil {
+		return 0, err
+	}
+	var body bytes.Buffer
+	body.Grow(len(events) + len(token) + 64)
+	fmt.Fprintf(&body, `{"api_key":%s,`, token)
+	if historical {
+		body.WriteString(`"historical_migration":true,`)
+	}
+	body.WriteString(`"batch":[`)
+	body.Write(events)
+	body.WriteString(`]}`)
+	for attempt := 1; ; attempt++ {
+		err := e.exchange(ctx, body.Bytes())
+		var later *laterError
+		if !errors.As(err, &later) || attempt == httpAttempts || later.wait > maxRetryAfter {
+			return int64(body.Len()), err
+		}
+		wait := later.wait
+		if wait <= 0 {
+			wait = time.Second << (attempt - 1)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// laterError is the answer of a server that may take the request later.
+type laterError struct {
+	text string
+	wait time.Duration // as the server asks, zero: it does not say
+}
+
+func (e *laterError) Error() string { return e.text }
+
+// exchange sends a request once.
+func (e *endpoint) exchange(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.to.String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "bunting")
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return err
+	}
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // what there is of it
+	_ = resp.Body.Close()
+	text := fmt.Sprintf("The server answers %d%s", resp.StatusCode, detail(answer))
+	switch code := resp.StatusCode; {
+	case code < 300:
+		return nil
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return refused("The server does not take the token. %s", text)
+	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
+		return &laterError{text, retryAfter(resp.Header.Get("Retry-After"))}
+	}
+	return refused("%s", text)
+}
+
+// detail is what an answer says of the reason, empty for nothing.
+func detail(answer []byte) string {
+	var said struct{ Detail, Error, Message string }
+	_ = json.Unmarshal(answer, &said) // most errors are JSON, but none has to be
+	for _, text := range []string{said.Detail, said.Error, said.Message} {
+		if text != "" {
+			return ": " + text
+		}
+	}
+	return ""
+}
+
+// retryAfter reads the header: seconds or a time. Zero: none.
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+func (e *endpoint) needs(bool) []string { return []string{"url", e.URL, "token", e.Token} }
+
+func (e *endpoint) secrets() []string {
+	out := []string{e.Token}
+	if e.to != nil {
+		if password, ok := e.to.User.Password(); ok {
+			out = append(out, password)
+		}
+	}
+	return out
+}
+
+func (e *endpoint) explain(err error) error { return explainNet(err) }
+func (e *endpoint) close()                  { e.transport.CloseIdleConnections() }
+
+func (e *endpoint) steps() []func(context.Context) error {
+	return []func(context.Context) error{
+		func(ctx context.Context) error { return e.guard.try(ctx, hostPort(e.to)) },
+		func(ctx context.Context) error {
+			// A server that looks at the token first says so; others may say that there
+			// is no event.
+			body, err := json.Marshal(map[string]any{"api_key": e.Token, "batch": []any{}})
+			if err != nil {
+				return err
+			}
+			err = e.exchange(ctx, body)
+			var told *management.ExportRefused
+			if errors.As(err, &told) && strings.HasPrefix(told.Reason, "The server answers 400") {
+				return nil
+			}
+			return err
+		},
+		func(ctx context.Context) error {
+			var event bytes.Buffer
+			row := []any{newUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
+			if _, err := appendEvent(&event, row, []int{0, 1, 2, 3, 4, -1}); err != nil {
+				return err
+			}
+			_, err := e.post(ctx, event.Bytes(), false)
+			return err
+		},
+	}
+}
+
+// newUUID makes a random UUID (version 4).
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

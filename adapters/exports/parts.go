@@ -1,0 +1,158 @@
+package exports
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// maxParts bounds the files of a run.
+const maxParts = 10_000
+
+// place is where files are written: a folder or a bucket.
+type place interface {
+	// create begins a file, or begins it anew.
+	create(ctx context.Context, name string) (part, error)
+	// list calls do with the names that begin with a prefix.
+	list(ctx context.Context, prefix string, do func(name string)) error
+	remove(ctx context.Context, name string) error
+}
+
+// part is a file that is being written. It is there when it is committed, whole,
+// in place of the one that had its name.
+type part interface {
+	io.Writer
+	commit() error
+	// abort takes what was written away. It does nothing after commit.
+	abort()
+}
+
+// partWriter writes rows to files of bounded size.
+type partWriter struct {
+	place   place
+	format  *format
+	columns []management.Column
+	base    string // of names: the number and the extension follow
+	written map[string]bool
+	done    management.ExportDone
+
+	part part // nil between files
+	name string
+	enc  encoder
+	out  counter
+}
+
+// writeParts writes all rows to files whose names have a beginning, and removes
+// those that an earlier attempt has left over.
+func writeParts(ctx context.Context, rows *rows, to place, f *format, begin string) (management.ExportDone, error) {
+	w := &partWriter{
+		place: to, format: f, columns: rows.job.Columns,
+		base: begin + runName(rows.job), written: map[string]bool{},
+	}
+	// First, because it fails where it is not allowed.
+	earlier, err := w.list(ctx)
+	if err != nil {
+		return w.done, err
+	}
+	err = rows.each(ctx, func(row []any) error { return w.row(ctx, row) })
+	if err == nil {
+		err = w.finish()
+	}
+	if err != nil {
+		if w.part != nil {
+			w.part.abort()
+		}
+		return w.done, err
+	}
+	for _, name := range earlier {
+		if !w.written[name] {
+			if err := to.remove(ctx, name); err != nil {
+				return w.done, err
+			}
+		}
+	}
+	return w.done, nil
+}
+
+// runName begins the names of a run's files. It is made of the interval and the
+// export, so that a run that is repeated writes over what it has written, and
+// exports with one prefix leave each other's files alone.
+func runName(job *management.ExportJob) string {
+	bound := func(t time.Time, open string) string {
+		if t.IsZero() {
+			return open
+		}
+		return t.UTC().Format("20060102T150405.999999Z")
+	}
+	kind := ""
+	if job.Backfill {
+		kind = "backfill."
+	}
+	return fmt.Sprintf("%s-%s.%s%s.", bound(job.From, "start"), bound(job.To, "end"), kind, job.Export)
+}
+
+// partName is what follows runName.
+var partName = regexp.MustCompile(`^[1-9][0-9]*\.(?:jsonl(?:\.gz|\.br)?|parquet)(?:\` + unfinished + `)?$`)
+
+// list returns the run's files of earlier attempts, in whatever format.
+func (w *partWriter) list(ctx context.Context) (names []string, err error) {
+	err = w.place.list(ctx, w.base, func(name string) {
+		rest, ok := strings.CutPrefix(name, w.base)
+		if ok && len(names) < 2*maxParts && partName.MatchString(rest) {
+			names = append(names, name)
+		}
+	})
+	return names, err
+}
+
+func (w *partWriter) row(ctx context.Context, row []any) error {
+	if w.part == nil {
+		if err := w.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.enc.write(row); err != nil {
+		return err
+	}
+	w.done.Rows++
+	if w.enc.size() < w.format.max() {
+		return nil
+	}
+	return w.finish()
+}
+
+func (w *partWriter) begin(ctx context.Context) (err error) {
+	if len(w.written) == maxParts {
+		return refused("The export would have more than %d files: max_file_size_mb is too small.", maxParts)
+	}
+	w.name = fmt.Sprintf("%s%d%s", w.base, len(w.written)+1, w.format.extension())
+	if w.part, err = w.place.create(ctx, w.name); err != nil {
+		w.part = nil
+		return err
+	}
+	w.out = counter{Writer: w.part}
+	w.enc = w.format.encoder(&w.out, w.columns)
+	return nil
+}
+
+// finish ends the file that is being written, if there is one.
+func (w *partWriter) finish() error {
+	if w.part == nil {
+		return nil
+	}
+	if err := w.enc.close(); err != nil {
+		return err
+	}
+	if err := w.part.commit(); err != nil {
+		return err
+	}
+	w.done.Bytes += w.out.n
+	w.written[w.name] = true
+	w.part = nil
+	return nil
+}

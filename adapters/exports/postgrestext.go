@@ -1,0 +1,124 @@
+package exports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// replacement stands for characters that PostgreSQL does not store.
+const replacement = "\uFFFD"
+
+// maxNumber bounds a number of JSON in characters, and its exponent. PostgreSQL's
+// jsonb has an end, too, far above.
+const maxNumber = 1000
+
+// pgText is a text as PostgreSQL stores one: UTF-8 without NUL.
+func pgText(s string) string {
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", replacement)
+	}
+	return strings.ToValidUTF8(s, replacement)
+}
+
+// maxKey bounds a text of a key in bytes: an index of PostgreSQL takes 2,704 for
+// all columns together.
+const maxKey = 1000
+
+// pgKey is a text that is too long for an index: its beginning, and a hash of all
+// of it, which keeps it apart from others. A session's id may be of any length.
+func pgKey(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return pgText(s[:maxKey-2*len(sum)-8]) + "#" + hex.EncodeToString(sum[:])
+}
+
+// pgJSON is a JSON text as jsonb takes one: without escapes of NUL and of halves of
+// surrogate pairs, and with numbers as strings that are too large. Anybody may
+// send events, and one must not keep all others from being exported.
+func pgJSON(raw []byte) []byte {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte(replacement))
+	}
+	var out []byte // nil: raw is good so far
+	kept := 0      // up to here it is in out
+	put := func(from, to int, text string) {
+		out = append(append(out, raw[kept:from]...), text...)
+		kept = to
+	}
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; {
+		case c == '"':
+			i = pgString(raw, i+1, put)
+		case c == '-' || '0' <= c && c <= '9':
+			end := i + 1
+			for end < len(raw) && strings.IndexByte("+-.0123456789eE", raw[end]) >= 0 {
+				end++
+			}
+			if number := raw[i:end]; tooLarge(number) {
+				put(i, end, `"`+string(number)+`"`)
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[kept:]...)
+}
+
+// pgString goes through a string, which begins at i behind its quote, and
+// returns where it has ended.
+func pgString(raw []byte, i int, put func(from, to int, text string)) int {
+	for i < len(raw) && raw[i] != '"' {
+		switch {
+		case raw[i] != '\\':
+			i++
+		case i+1 >= len(raw) || raw[i+1] != 'u':
+			i += 2
+		default:
+			first, second := unit(raw, i), unit(raw, i+6)
+			switch {
+			case first == 0 || utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) == utf8.RuneError:
+				put(i, min(i+6, len(raw)), `\ufffd`)
+				i += 6
+			case utf16.IsSurrogate(first):
+				i += 12
+			default:
+				i += 6
+			}
+		}
+	}
+	return i + 1
+}
+
+// unit reads an escape \uXXXX, -1 for none.
+func unit(raw []byte, i int) rune {
+	if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// tooLarge reports whether a number has more digits than PostgreSQL is asked to
+// store.
+func tooLarge(number []byte) bool {
+	if len(number) > maxNumber {
+		return true
+	}
+	at := bytes.IndexAny(number, "eE")
+	if at < 0 {
+		return false
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(string(number[at+1:]), "+"))
+	return err != nil || n > maxNumber || n < -maxNumber
+}

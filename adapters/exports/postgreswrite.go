@@ -1,0 +1,235 @@
+package exports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// runsTable has a row for every run of the last 30 days that is in the database.
+const runsTable = "bunting_export_runs"
+
+// createLock is held while tables are made: two that make one at once fail.
+const createLock = 0x62756e74696e67 // "bunting"
+
+// stage is the temporary table that rows are copied to, stageOrder its column
+// that says in which order they came.
+const (
+	stage      = "pg_temp.bunting_export_stage"
+	stageOrder = `"bunting export order"`
+)
+
+var columnTypes = map[management.ColumnType]string{
+	management.TextColumn: "text", management.JSONColumn: "jsonb", management.TimeColumn: "timestamptz",
+	management.BoolColumn: "boolean", management.IntColumn: "bigint", management.ListColumn: "text[]",
+}
+
+// run writes all rows and that the run is done in one transaction: it is there
+// whole or not at all, and a run that is repeated after it changes nothing.
+func (b *database) run(ctx context.Context, rows *rows) (done management.ExportDone, err error) {
+	err = b.with(ctx, func(conn *pgx.Conn) error {
+		if err := b.createTables(ctx, conn, rows.job); err != nil {
+			return err
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			done, err = b.write(ctx, tx, rows)
+			return err
+		})
+	})
+	return done, err
+}
+
+func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *management.ExportJob) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(createLock)); err != nil {
+			return err
+		}
+		for _, table := range []struct{ name, text string }{
+			{b.Table, createTable(b.name(b.Table), job)},
+			{runsTable, "CREATE TABLE " + b.name(runsTable) + ` (
+				run text PRIMARY KEY, export text NOT NULL, rows bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
+				finished_at timestamptz NOT NULL DEFAULT now())`},
+		} {
+			// Not IF NOT EXISTS, which needs the right to create even where there is one.
+			var exists bool
+			err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", b.name(table.name)).Scan(&exists)
+			if err == nil && !exists {
+				_, err = tx.Exec(ctx, table.text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func createTable(name string, job *management.ExportJob) string {
+	var parts []string
+	for _, c := range job.Columns {
+		parts = append(parts, quote(c.Name)+" "+columnTypes[c.Type])
+	}
+	if len(job.Key) > 0 {
+		parts = append(parts, "PRIMARY KEY ("+strings.Join(quoteAll(job.Key), ", ")+")")
+	}
+	return "CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+func quoteAll(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = quote(name)
+	}
+	return out
+}
+
+func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done management.ExportDone, err error) {
+	runs := b.name(runsTable)
+	// It waits for a transaction that is writing the same run.
+	tag, err := tx.Exec(ctx, "INSERT INTO "+runs+" (run, export) VALUES ($1, $2) ON CONFLICT DO NOTHING", rows.job.Run, rows.job.Export)
+	if err != nil {
+		return done, err
+	}
+	if tag.RowsAffected() == 0 {
+		err = tx.QueryRow(ctx, "SELECT rows, bytes FROM "+runs+" WHERE run = $1", rows.job.Run).Scan(&done.Rows, &done.Bytes)
+		return done, err
+	}
+	var names []string
+	for _, c := range rows.job.Columns {
+		names = append(names, c.Name)
+	}
+	columns := strings.Join(quoteAll(names), ", ")
+	insert := b.insert(columns, rows.job)
+	for _, text := range []string{
+		// With the types of the table, which may be one that somebody else has made.
+		"CREATE TEMPORARY TABLE " + stage + " ON COMMIT DROP AS SELECT " + columns + " FROM " + b.name(b.Table) + " WITH NO DATA",
+		"ALTER TABLE " + stage + " ADD COLUMN " + stageOrder + " bigint GENERATED ALWAYS AS IDENTITY",
+		insert, // of nothing: what is wrong with it is known before the rows are sent
+	} {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return done, err
+		}
+	}
+	if done, err = copyRows(ctx, tx, rows, names); err != nil {
+		return done, err
+	}
+	for _, text := range []string{"ANALYZE " + stage, insert} {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return done, err
+		}
+	}
+	if _, err := tx.Exec(ctx, "UPDATE "+runs+" SET rows = $2, bytes = $3, finished_at = now() WHERE run = $1", rows.job.Run, done.Rows, done.Bytes); err != nil {
+		return done, err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM "+runs+" WHERE export = $1 AND finished_at < now() - interval '30 days'", rows.job.Export)
+	return done, err
+}
+
+// insert moves the rows from the stage to the table. An event does not change;
+// of anything else the row that came last replaces what is there.
+func (b *database) insert(columns string, job *management.ExportJob) string {
+	into := "INSERT INTO " + b.name(b.Table) + " (" + columns + ") SELECT "
+	if len(job.Key) == 0 {
+		return into + columns + " FROM " + stage
+	}
+	key := strings.Join(quoteAll(job.Key), ", ")
+	var set []string
+	for _, c := range job.Columns {
+		if !slices.Contains(job.Key, c.Name) {
+			set = append(set, quote(c.Name)+" = EXCLUDED."+quote(c.Name))
+		}
+	}
+	if job.Model == "events" || len(set) == 0 {
+		return into + columns + " FROM " + stage + " ON CONFLICT (" + key + ") DO NOTHING"
+	}
+	return fmt.Sprintf("%sDISTINCT ON (%s) %s FROM %s ORDER BY %[2]s, %[5]s DESC ON CONFLICT (%[2]s) DO UPDATE SET %[6]s",
+		into, key, columns, stage, stageOrder, strings.Join(set, ", "))
+}
+
+// errEnough ends the rows when nobody takes more.
+var errEnough = errors.New("no more rows are wanted")
+
+// copyRows copies all rows to the stage as they come.
+func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done management.ExportDone, err error) {
+	source := &copySource{columns: rows.job.Columns, key: rows.job.Key}
+	next, stop := iter.Pull(func(yield func([]any) bool) {
+		source.err = rows.each(ctx, func(row []any) error {
+			if !yield(row) {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	defer stop()
+	source.next = next
+	done.Rows, err = tx.CopyFrom(ctx, pgx.Identifier(strings.Split(stage, ".")), names, source)
+	done.Bytes = source.bytes
+	return done, err
+}
+
+// copySource is a pgx.CopyFromSource.
+type copySource struct {
+	next    func() ([]any, bool)
+	columns []management.Column
+	key     []string
+	row     []any
+	bytes   int64
+	err     error
+}
+
+func (s *copySource) Next() bool {
+	row, ok := s.next()
+	s.row = append(s.row[:0], row...) // what was given is not ours to change
+	return ok
+}
+
+func (s *copySource) Err() error { return s.err }
+
+func (s *copySource) Values() ([]any, error) {
+	for i, v := range s.row {
+		switch v := v.(type) {
+		case nil:
+		case string:
+			s.bytes += int64(len(v))
+			if s.row[i] = pgText(v); len(v) > maxKey && slices.Contains(s.key, s.columns[i].Name) {
+				s.row[i] = pgKey(v)
+			}
+		case json.RawMessage:
+			s.bytes += int64(len(v))
+			s.row[i] = nil
+			if len(v) > 0 {
+				s.row[i] = json.RawMessage(pgJSON(v))
+			}
+		case time.Time:
+			s.bytes += 8
+			if v.IsZero() {
+				s.row[i] = nil
+			}
+		case bool:
+			s.bytes++
+		case int64:
+			s.bytes += 8
+		case []string:
+			list := make([]string, len(v))
+			for n, text := range v {
+				s.bytes += int64(len(text))
+				list[n] = pgText(text)
+			}
+			s.row[i] = list
+		default:
+			return nil, wrong(s.columns[i], v)
+		}
+	}
+	return s.row, nil
+}

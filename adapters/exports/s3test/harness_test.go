@@ -1,0 +1,211 @@
+// Package s3test tries the exports to S3 against a real server of S3. It is a
+// module of its own so that the product does not get the server's requirements.
+package s3test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/bunting-flags/bunting/adapters/exports"
+	"github.com/bunting-flags/bunting/management"
+)
+
+const (
+	keyID    = "AKIDs3cretid"
+	secret   = "wJalrs3cret/key+1"
+	exportID = "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f"
+	base     = "20260101T100000Z-20260101T110000Z." + exportID + "."
+)
+
+// endpoint is the server that the tests share.
+var endpoint string
+
+func TestMain(m *testing.M) { os.Exit(withGateway(m.Run)) }
+
+// withGateway starts the server for the time of a call.
+func withGateway(do func() int) int {
+	folder, err := os.MkdirTemp("", "bunting-s3-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	for _, name := range []string{"data", "meta", "iam"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			panic(err)
+		}
+	}
+	program := filepath.Join(folder, "gateway")
+	if out, err := exec.Command("go", "build", "-o", program, "./gateway").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v\n%s", err, out))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	endpoint = "http://127.0.0.1:" + port
+	cmd := exec.Command(program, folder, port)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+keyID, "ROOT_SECRET_KEY="+secret)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	defer func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if resp, err := http.Get(endpoint + "/healthz"); err == nil {
+			_ = resp.Body.Close()
+			return do()
+		}
+		if time.Now().After(deadline) {
+			panic("the gateway does not answer:\n" + log.String())
+		}
+	}
+}
+
+func client(t *testing.T) *minio.Client {
+	t.Helper()
+	c, err := minio.New(strings.TrimPrefix(endpoint, "http://"), &minio.Options{Creds: credentials.NewStaticV4(keyID, secret, ""), Region: "us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// bucket makes one that is named after the test, and the settings for it.
+func bucket(t *testing.T) (*minio.Client, map[string]any) {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("_", "-", "/", "-").Replace(t.Name()))
+	c := client(t)
+	if err := c.MakeBucket(t.Context(), name, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return c, map[string]any{
+		"bucket_name": name, "region": "us-east-1", "prefix": "p/", "endpoint_url": endpoint,
+		"aws_access_key_id": keyID, "aws_secret_access_key": secret,
+	}
+}
+
+func runner() *exports.Runner {
+	return exports.New(exports.Config{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+}
+
+func destination(config map[string]any) management.ExportDestination {
+	d := management.ExportDestination{Type: "S3", Config: map[string]json.RawMessage{}}
+	for name, value := range config {
+		d.Config[name], _ = json.Marshal(value)
+	}
+	return d
+}
+
+// job is a run of n rows with a text of some size each, which does not compress.
+func job(config map[string]any, n, size int) *management.ExportJob {
+	from := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	return &management.ExportJob{
+		Run: "run-1", Export: exportID, Project: 1, Model: "events", Key: []string{"uuid"},
+		From: from, To: from.Add(time.Hour), Destination: destination(config),
+		Columns: []management.Column{{Name: "uuid"}, {Name: "text"}},
+		Rows: func(ctx context.Context, yield func([]any) error) error {
+			raw, x := make([]byte, size), uint64(1)
+			for i := range n {
+				for at := range raw {
+					x ^= x << 13
+					x ^= x >> 7
+					x ^= x << 17
+					raw[at] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>32&63]
+				}
+				if err := yield([]any{strconv.Itoa(i), string(raw)}); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		},
+	}
+}
+
+func run(t *testing.T, j *management.ExportJob) management.ExportDone {
+	t.Helper()
+	done, err := runner().Run(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// keys are a bucket's, with the sizes of its objects.
+func keys(t *testing.T, c *minio.Client, config map[string]any) (names []string, size int64) {
+	t.Helper()
+	for o := range c.ListObjects(t.Context(), config["bucket_name"].(string), minio.ListObjectsOptions{Recursive: true}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		names = append(names, o.Key)
+		size += o.Size
+	}
+	for o := range c.ListIncompleteUploads(t.Context(), config["bucket_name"].(string), "", true) {
+		names = append(names, "incomplete: "+o.Key)
+	}
+	return names, size
+}
+
+func get(t *testing.T, c *minio.Client, config map[string]any, key string) ([]byte, minio.ObjectInfo) {
+	t.Helper()
+	o, err := c.GetObject(t.Context(), config["bucket_name"].(string), key, minio.GetObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := o.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, info
+}
+
+func isRefused(err error) bool {
+	var r *management.ExportRefused
+	return errors.As(err, &r)
+}
+
+func wantError(t *testing.T, err error, text string, lasts bool) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) || isRefused(err) != lasts {
+		t.Errorf("error %v, want one with %q, lasting: %v", err, text, lasts)
+	}
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		for _, s := range []string{keyID, secret, url.QueryEscape(secret), "wr0ng"} {
+			if strings.Contains(fmt.Sprintf("%v %#v", e, e), s) {
+				t.Errorf("%v shows %q", e, s)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package exports
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// settings reads a destination's configuration. What is absent or null keeps its
+// default.
+func settings(d management.ExportDestination, into any) error {
+	text, err := json.Marshal(d.Config)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+		return refused("Configuration has an invalid type: %q.", name) // the value may be a secret
+	case err != nil:
+		return refused("Configuration cannot be read.")
+	}
+	return nil
+}
+
+// need refuses settings that are empty: pairs of names and values.
+func need(pairs []string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			return refused("Configuration missing required field: '%s'", pairs[i])
+		}
+	}
+	return nil
+}
+
+// maxPrefix bounds a prefix, in bytes. S3's keys may have 1024.
+const maxPrefix = 800
+
+// below is what the names of files begin with that lie in a folder and begin with
+// a prefix there, as a path without dots, doubled slashes and one at its
+// beginning.
+func below(folder, prefix string) (string, error) {
+	text := folder + "/" + prefix
+	if len(text) > maxPrefix {
+		return "", refused("The prefix may have at most %d bytes.", maxPrefix)
+	}
+	if strings.ContainsAny(text, "\\\x00") {
+		return "", refused("The prefix must not contain backslashes or NUL.")
+	}
+	for name := range strings.SplitSeq(text, "/") {
+		if name == ".." {
+			return "", refused("The prefix must not contain .. as a folder.")
+		}
+	}
+	clean := strings.TrimPrefix(path.Clean("/"+text), "/")
+	if clean != "" && strings.HasSuffix(text, "/") {
+		clean += "/"
+	}
+	return clean, nil
+}

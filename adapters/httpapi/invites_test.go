@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	hiddenSecret = regexp.MustCompile(`<input type="hidden" name="secret" value="([^"]*)">`)
+	shownKey     = regexp.MustCompile(`<code>(phx_[0-9A-Za-z]+)</code>`)
+)
+
+// invited makes an invitation and returns its link on the office's own server.
+func (o *office) invited(t *testing.T, email string) string {
+	t.Helper()
+	status, _, body := o.send(t, &manageStep{Request: "POST /api/organizations/{org}/invites/", Body: []byte(`{"target_email": "` + email + `", "first_name": "<Nina>"}`)})
+	var in struct {
+		URL string `json:"accept_url"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil || status != http.StatusCreated {
+		t.Fatal(status, string(body), err)
+	}
+	return o.URL + strings.TrimPrefix(in.URL, "https://flags.example.com")
+}
+
+// browse sends what a browser does: a form where there is one.
+func (o *office) browse(t *testing.T, address, accept string, form url.Values) (int, http.Header, string) {
+	t.Helper()
+	method, body := http.MethodGet, io.Reader(nil)
+	if form != nil {
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	res, err := o.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(text)
+}
+
+const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+
+// A person follows the link, fills the form, and is shown a key once (decision 22).
+func TestInvitePage(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	link := o.invited(t, "new@example.com")
+	path, _, _ := strings.Cut(link, "?")
+	for range 2 { // reading accepts nothing
+		status, header, page := o.browse(t, link, browser, nil)
+		if status != http.StatusOK || !strings.Contains(page, "new@example.com is invited to the organization Organization A") || !strings.Contains(page, `value="&lt;Nina&gt;"`) {
+			t.Fatal(status, page)
+		}
+		for name, want := range map[string]string{
+			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		if policy := header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("policy %q", policy)
+		}
+	}
+	_, _, page := o.browse(t, link, browser, nil)
+	secret := hiddenSecret.FindStringSubmatch(page)
+	if secret == nil {
+		t.Fatal(page)
+	}
+	form := url.Values{"secret": {secret[1]}, "first_name": {""}, "role_at_organization": {"data"}}
+	if status, _, page := o.browse(t, path, browser, form); status != http.StatusBadRequest || !strings.Contains(page, "This field may not be blank.") || !strings.Contains(page, `<option value="data" selected>`) {
+		t.Error(status, page)
+	}
+	form.Set("first_name", "Nina")
+	status, header, page := o.browse(t, path, browser, form)
+	key := shownKey.FindStringSubmatch(page)
+	if status != http.StatusCreated || key == nil || header.Get("Cache-Control") != "no-store" {
+		t.Fatal(status, page)
+	}
+	status, _, body := o.send(t, &manageStep{As: "none", Headers: map[string]string{"Authorization": "Bearer " + key[1]}, Request: "GET /api/organizations/@current/invites/"})
+	if status != http.StatusOK {
+		t.Error(status, string(body))
+	}
+	for _, form := range []url.Values{nil, form} {
+		if status, _, page := o.browse(t, link, browser, form); status != http.StatusBadRequest || !strings.Contains(page, "The provided invite ID is not valid.") || strings.Contains(page, "<form") {
+			t.Error(status, page)
+		}
+	}
+}
+
+// A link without its secret shows no form.
+func TestInvitePage_NotComplete(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	path, _, _ := strings.Cut(o.invited(t, "new@example.com"), "?")
+	for _, address := range []string{path, path + "/", path + "?secret=x"} {
+		if status, _, page := o.browse(t, address, browser, nil); status != http.StatusBadRequest || strings.Contains(page, "<form") {
+			t.Error(address, status, page)
+		}
+	}
+	if status, _, page := o.browse(t, path, browser, url.Values{"first_name": {"Nina"}}); status != http.StatusBadRequest || strings.Contains(page, "phx_") {
+		t.Error(status, page)
+	}
+}
+
+// Who has an account gives a key of it; the link alone opens nothing.
+func TestInvitePage_Account(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	link := o.invited(t, "foreign@example.com")
+	path, _, _ := strings.Cut(link, "?")
+	status, _, page := o.browse(t, link, browser, nil)
+	secret := hiddenSecret.FindStringSubmatch(page)
+	if status != http.StatusOK || secret == nil || !strings.Contains(page, `name="personal_api_key"`) || strings.Contains(page, `name="first_name"`) {
+		t.Fatal(status, page)
+	}
+	for key, want := range map[string]int{"": http.StatusBadRequest, "phx_wrong": http.StatusUnauthorized, o.key(t, "member"): http.StatusBadRequest} {
+		status, _, page := o.browse(t, path, browser, url.Values{"secret": {secret[1]}, "personal_api_key": {key}, "first_name": {"x"}})
+		if status != want || !strings.Contains(page, `class="problem"`) {
+			t.Errorf("key %q: %d %s", key, status, page)
+		}
+	}
+	status, _, page = o.browse(t, path, browser, url.Values{"secret": {secret[1]}, "personal_api_key": {o.key(t, "foreign")}})
+	if status != http.StatusCreated || strings.Contains(page, "phx_") || !strings.Contains(page, "You are a member of Organization A now") {
+		t.Error(status, page)
+	}
+}
+
+// Programs get JSON where they ask for it.
+func TestInvitePage_JSON(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	link := o.invited(t, "new@example.com")
+	if status, header, body := o.browse(t, link, "application/json", nil); status != http.StatusOK || header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"organization_name":"Organization A"`) {
+		t.Error(status, body)
+	}
+	if status, _, body := o.browse(t, link, "application/json", url.Values{}); status != http.StatusBadRequest || !strings.Contains(body, `"attr":"first_name"`) {
+		t.Error(status, body)
+	}
+	if status, _, body := o.browse(t, link, "application/json", url.Values{"first_name": {"Nina"}}); status != http.StatusCreated || !strings.Contains(body, `"personal_api_key":"phx_`) {
+		t.Error(status, body)
+	}
+}
+
+// Without a site URL the link has the address of the request (decision 22).
+func TestInvite_LinkOfTheRequest(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.service.SiteURL = ""
+	link := strings.TrimPrefix(o.invited(t, "new@example.com"), o.URL)
+	if !strings.HasPrefix(link, o.URL+"/signup/") {
+		t.Errorf("link %q, want one of %s", link, o.URL)
+	}
+	if status, _, page := o.browse(t, link, browser, nil); status != http.StatusOK {
+		t.Error(status, page)
+	}
+}

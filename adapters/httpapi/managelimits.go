@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Windows are how many requests a key may send. Zero means no limit.
+type Windows struct{ PerMinute, PerHour int }
+
+// ManagementLimits are the limits of spec/management.md §2.6; the zero value has
+// none.
+type ManagementLimits struct {
+	// Default is for each key on all endpoints but those of Reads, which read events
+	// and persons.
+	Default, Reads Windows
+	// Failures is for requests without a valid key, by client address.
+	Failures Windows
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+}
+
+// DefaultManagementLimits are those of §2.6 (decision 25), and sixty failed
+// authentications a minute.
+func DefaultManagementLimits() ManagementLimits {
+	return ManagementLimits{
+		Default: Windows{PerMinute: 480, PerHour: 4800}, Reads: Windows{PerMinute: 240, PerHour: 1200},
+		Failures: Windows{PerMinute: 60},
+	}
+}
+
+// managementLimiters count the requests to the management API.
+type managementLimiters struct {
+	now                        func() time.Time
+	byDefault, reads, failures *windowLimiter
+}
+
+func newManagementLimiters(c ManagementLimits) *managementLimiters {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &managementLimiters{c.Now, newWindowLimiter(c.Default), newWindowLimiter(c.Reads), newWindowLimiter(c.Failures)}
+}
+
+// windowLimiter counts by key in stretches of time that begin with a request.
+type windowLimiter struct {
+	limits Windows
+	keys   *lru.Cache[string, *windowCounts] // at most limiterKeys: of more the least recently seen begin anew
+}
+
+type windowCounts struct {
+	mu   sync.Mutex
+	each [2]window
+}
+
+type window struct {
+	began time.Time
+	n     int
+}
+
+func newWindowLimiter(limits Windows) *windowLimiter {
+	keys, _ := lru.New[string, *windowCounts](limiterKeys) // fails only for sizes below 1
+	return &windowLimiter{limits, keys}
+}
+
+// take counts a request. Over a limit it returns how long the key has to wait.
+func (l *windowLimiter) take(key string, now time.Time) (wait time.Duration) {
+	return l.look(key, now, 1)
+}
+
+// full is take without counting.
+func (l *windowLimiter) full(key string, now time.Time) (wait time.Duration) {
+	return l.look(key, now, 0)
+}
+
+func (l *windowLimiter) look(key string, now time.Time, n int) (wait time.Duration) {
+	if l.limits == (Windows{}) {
+		return 0
+	}
+	counts, ok := l.keys.Get(key)
+	if !ok {
+		counts = &windowCounts{}
+		if old, had, _ := l.keys.PeekOrAdd(key, counts); had {
+			counts = old
+		}
+	}
+	counts.mu.Lock()
+	defer counts.mu.Unlock()
+	spans := [2]struct {
+		long  time.Duration
+		limit int
+	}{{time.Minute, l.limits.PerMinute}, {time.Hour, l.limits.PerHour}}
+	for i, s := range spans {
+		w := &counts.each[i]
+		if age := now.Sub(w.began); age >= s.long || age < 0 {
+			*w = window{began: now}
+		}
+		if s.limit > 0 && w.n >= s.limit {
+			wait = max(wait, w.began.Add(s.long).Sub(now))
+		}
+	}
+	if wait == 0 {
+		for i := range counts.each {
+			counts.each[i].n += n
+		}
+	}
+	return wait
+}
+
+// throttled is the refusal of a key that has to wait.
+func (s *server) throttled(wait time.Duration) error {
+	s.stats.rateLimited.Add(1)
+	seconds := int((wait + time.Second - 1) / time.Second)
+	plural := "s"
+	if seconds == 1 {
+		plural = ""
+	}
+	p := problem{Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled", RetryAfter: seconds}
+	return p.say("Request was throttled. Expected available in %d second%s.", seconds, plural)
+}
+
+// limit counts a request of a key that may do what it asks for (§1.5, step 6).
+func (s *server) limit(keyHash string, read bool) error {
+	l := s.manageLimits.byDefault
+	if read {
+		l = s.manageLimits.reads
+	}
+	if wait := l.take(keyHash, s.manageLimits.now()); wait > 0 {
+		return s.throttled(wait)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"database/sql"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// walkPath fills the parts of a path: the places with those of an office, ids with
+// something that is not there.
+func walkPath(path, id string) string {
+	var out []string
+	for part := range strings.SplitSeq(path, "/") {
+		switch {
+		case part == "{project}":
+			part = "1"
+		case part == "{organization}":
+			part = officeOrg
+		case strings.HasPrefix(part, "{"):
+			part = url.PathEscape(id)
+		}
+		out = append(out, part)
+	}
+	return strings.Join(out, "/")
+}
+
+const unknownUUID = "0191f0a2-5b1c-7d3e-8f40-00000000ffff"
+
+// refusal is what a request is to be refused with.
+type refusal struct {
+	status       int
+	code, detail string
+}
+
+// Every route refuses what §1.5 says, in its order, and nothing has changed then
+// (§1.5, §2.2; rows 1, 2, 8, 13, 15, 19, 75, 76 of §6).
+func TestManagement_EveryRouteRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "office.db")
+	o := newOffice(t, "sqlite:"+file)
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	scopes := map[string]bool{}
+	for _, e := range httpapi.EndpointsForTest() {
+		if strings.Contains(e.Scope, ":") {
+			scopes[e.Scope] = true
+		}
+	}
+	keys := []string{"owner", "foreign", "owner projects=2", "owner organizations=" + officeOther}
+	for scope := range scopes {
+		keys = append(keys, "owner "+scope)
+	}
+	for _, who := range keys {
+		o.key(t, who)
+		o.ask(t, manageStep{As: who, Request: "GET /api/projects/1/persons/"}) // from now on the time of its last use stays
+	}
+	before := contents(t, db)
+	refused := func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal) {
+		t.Helper()
+		s.Request = e.Method + " " + walkPath(e.Path, unknownUUID)
+		status, body := o.ask(t, s)
+		var got struct{ Code, Detail string }
+		_ = json.Unmarshal(body, &got)
+		if status != want.status || got.Code != want.code || !strings.HasPrefix(got.Detail, want.detail) {
+			t.Errorf("%s %s, %s: %d %s; want %d %s %q", e.Method, e.Path, what, status, body, want.status, want.code, want.detail)
+		}
+	}
+	for _, e := range httpapi.EndpointsForTest() {
+		if e.Scope == "public" {
+			continue
+		}
+		refused(&e, "no key", manageStep{As: "none"}, refusal{401, "not_authenticated", "Authentication credentials were not provided."})
+		refused(&e, "wrong key", manageStep{As: "none", Headers: map[string]string{"Authorization": "Bearer phx_wrong"}},
+			refusal{401, "authentication_failed", "Personal API key found in request Authorization header is invalid."})
+		for scope := range scopes {
+			if e.Scope == "" || scope == e.Scope || strings.TrimSuffix(scope, "write")+"read" == e.Scope {
+				continue
+			}
+			refused(&e, "scope "+scope, manageStep{As: "owner " + scope}, refusal{403, "permission_denied", "API key missing required scope '" + e.Scope + "'"})
+		}
+		switch {
+		case e.InProject:
+			refused(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You don't have access to the project."})
+			refused(&e, "another project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API key does not have access to the requested project: ID 1."})
+		case e.InOrg:
+			refused(&e, "another organization's", manageStep{As: "foreign"}, refusal{403, "permission_denied", "You do not have permission to perform this action."})
+			refused(&e, "a project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API keys with scoped projects are only supported on project-based endpoints."})
+			refused(&e, "scoped to another organization", manageStep{As: "owner organizations=" + officeOther}, refusal{403, "permission_denied", "API key does not have access to the requested organization: ID " + officeOrg + "."})
+		}
+		if e.Takes != nil && e.Method != http.MethodGet {
+			refused(&e, "no JSON", manageStep{Text: `{"a":`}, refusal{400, "parse_error", "JSON parse error"})
+			refused(&e, "another media type", manageStep{Text: "x", Headers: map[string]string{"Content-Type": "text/plain"}}, refusal{415, "unsupported_media_type", "Unsupported media type"})
+		}
+	}
+	if diff := difference(before, contents(t, db)); diff != "" {
+		t.Errorf("a refused request has changed something: %s", diff)
+	}
+}
+
+// ask sends a step and returns its answer.
+func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
+	t.Helper()
+	status, _, body := o.send(t, &s)
+	return status, body
+}
+
+// Whatever is sent as an id or in a field, the answer says what is wrong with it,
+// and is never a fault of the server (§2.2).
+func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	long := strings.Repeat("x", 5000)
+	ids := []string{unknownUUID, "999999", "0", "-1", "abc", "99999999999999999999999", "@current", "%00", "a b", "é", long[:300]}
+	for _, e := range httpapi.EndpointsForTest() {
+		if e.Scope == "INTERNAL" && strings.Contains(e.Path, "run_test_step") {
+			continue // asks other servers
+		}
+		if strings.Contains(e.Path[strings.LastIndexByte(e.Path[:len(e.Path)-1], '/'):], "{") || strings.Count(e.Path, "{") > 1 {
+			for _, id := range ids {
+				if status, body := o.ask(t, manageStep{Request: e.Method + " " + walkPath(e.Path, id), Body: []byte("{}")}); status >= 500 {
+					t.Errorf("%s %s with %q: %d %s", e.Method, e.Path, id, status, body)
+				}
+			}
+		}
+		for _, body := range nonsense(e.Takes, long) {
+			if e.Array {
+				body = "[" + body + "]"
+			}
+			status, answer := o.ask(t, manageStep{Request: e.Method + " " + walkPath(e.Path, "1"), Text: body})
+			if status >= 500 {
+				t.Errorf("%s %s with %.200s: %d %s", e.Method, e.Path, body, status, answer)
+			}
+		}
+	}
+}
+
+// nonsense are bodies in which one field after the other has a value that is
+// hardly meant.
+func nonsense(fields management.Fields, long string) []string {
+	if fields == nil {
+		return nil
+	}
+	out := []string{`{}`, `[]`, `null`, `"x"`, `7`, `{"unknown": {"a": [1]}}`, `[[]]`, `[null]`}
+	values := []string{`null`, `true`, `7`, `-1.5`, `1e400`, `""`, `"` + long + `"`, `"a\u0000b"`, `"\ud800"`, `[]`, `[null]`, `[[]]`, `[{}]`, `[{"id": {}}]`, `{}`, `{"type": 7}`, `{"a": {"b": null}}`, `"2026-13-45"`}
+	for _, f := range fields {
+		for _, v := range values {
+			out = append(out, fmt.Sprintf(`{%q: %s}`, f.Name, v))
+		}
+	}
+	return out
+}
+
+// managedTables are the tables of what people manage, without what changes by
+// being used.
+var managedTables = map[string]string{
+	"records": "kind || parent || id || sort || hidden || data", "record_counts": "kind || parent || n", "organizations": "id || name || quotas || meta",
+	"projects": "id || name || api_key || settings || meta || deleted", "api_keys": "hash || label || scopes || projects",
+	"flag_records": "id || record || meta || deleted", "cohort_records": "id || record || meta || deleted", "cohort_members": "distinct_id || cohort_id",
+	"persons": "uuid || properties", "events": "uuid || properties",
+}
+
+func contents(t *testing.T, db *sql.DB) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for table, columns := range managedTables {
+		var rows []string
+		found, err := db.Query("SELECT " + columns + " AS row FROM " + table + " ORDER BY row")
+		if err != nil {
+			t.Fatal(table, err)
+		}
+		for found.Next() {
+			var row string
+			if err := found.Scan(&row); err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		if err := found.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out[table] = strings.Join(rows, "\n")
+	}
+	return out
+}
+
+func difference(before, after map[string]string) string {
+	for _, table := range slices.Sorted(maps.Keys(before)) {
+		if before[table] != after[table] {
+			return table + " was\n" + before[table] + "\nand is\n" + after[table]
+		}
+	}
+	return ""
+}

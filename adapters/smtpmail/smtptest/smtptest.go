@@ -1,0 +1,208 @@
+// Package smtptest is an SMTP server for tests: real in what it says, with memory
+// for its mailbox.
+package smtptest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// Server is a server that a test has started.
+type Server struct {
+	// Address is host and port.
+	Address string
+	// TLS is what a client needs to trust the server.
+	TLS *tls.Config
+	// Stop ends the server before the test does.
+	Stop func()
+
+	options Options
+	mu      sync.Mutex
+	mails   []Mail
+	sent    chan Mail
+}
+
+// Options say what a server is like.
+type Options struct {
+	// Address to listen on, a free port when empty.
+	Address string
+	// User and Password are wanted of clients, after STARTTLS; none when empty.
+	User, Password string
+	// Direct: the connection begins with TLS. Plain: there is no TLS at all.
+	Direct, Plain bool
+	// Rcpt and Data answer these steps; nil takes everything.
+	Rcpt func(to string) error
+	Data func() error
+}
+
+// Mail is a mail that the server has taken.
+type Mail struct {
+	From, To, Text string
+	// TLS: the connection was encrypted. User is who has given a password.
+	TLS  bool
+	User string
+}
+
+// Refusal is an answer to a step.
+func Refusal(code int, enhanced [3]int, text string) error {
+	return &smtp.SMTPError{Code: code, EnhancedCode: enhanced, Message: text}
+}
+
+// Start starts a server that ends with the test.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s := &Server{options: o, sent: make(chan Mail, 100)}
+	address := o.Address
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Address = listener.Addr().String()
+	certificate, pool := selfSigned(t)
+	s.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	srv := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
+	srv.Domain = "localhost"
+	srv.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it are part of the tests
+	srv.ReadTimeout, srv.WriteTimeout = 10*time.Second, 10*time.Second
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	switch {
+	case o.Direct:
+		listener = tls.NewListener(listener, config)
+	case o.Plain:
+		srv.AllowInsecureAuth = true
+	default:
+		srv.TLSConfig = config
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(listener) }()
+	s.Stop = sync.OnceFunc(func() {
+		_ = srv.Close()
+		_ = listener.Close() // where the server has not begun yet
+		if err := <-ended; err != nil && !errors.Is(err, smtp.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			t.Error("SMTP server:", err)
+		}
+	})
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Mails are those that were taken so far.
+func (s *Server) Mails() []Mail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Mail{}, s.mails...)
+}
+
+// Next waits for a mail.
+func (s *Server) Next(t testing.TB) Mail {
+	t.Helper()
+	select {
+	case m := <-s.sent:
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("no mail came")
+		return Mail{}
+	}
+}
+
+type session struct {
+	server *Server
+	conn   *smtp.Conn
+	user   string
+	mail   Mail
+}
+
+func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != s.server.options.User || password != s.server.options.Password {
+			return smtp.ErrAuthFailed
+		}
+		s.user = user
+		return nil
+	}), nil
+}
+
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	if s.server.options.User != "" && s.user == "" {
+		return smtp.ErrAuthRequired
+	}
+	_, encrypted := s.conn.TLSConnectionState()
+	s.mail = Mail{From: from, TLS: encrypted || s.server.options.Direct, User: s.user}
+	return nil
+}
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mail.To = to
+	if refuse := s.server.options.Rcpt; refuse != nil {
+		return refuse(to)
+	}
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if refuse := s.server.options.Data; refuse != nil {
+		if err := refuse(); err != nil {
+			return err
+		}
+	}
+	s.mail.Text = string(text)
+	s.server.mu.Lock()
+	s.server.mails = append(s.server.mails, s.mail)
+	s.server.mu.Unlock()
+	select {
+	case s.server.sent <- s.mail:
+	default: // nobody waits for so many
+	}
+	return nil
+}
+
+func (s *session) Reset()        { s.mail = Mail{} }
+func (s *session) Logout() error { return nil }
+
+// selfSigned is a certificate of this machine's own, and who trusts it.
+func selfSigned(t testing.TB) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}

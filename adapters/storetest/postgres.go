@@ -1,0 +1,261 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PostgresServer is a PostgreSQL server of the tests' own. Those who come through
+// its socket may be anybody, over TCP they need a password.
+type PostgresServer struct {
+	// Dir is the server's folder, with its socket and its data in Dir/data.
+	Dir string
+
+	bin     string
+	port    int
+	who     *syscall.Credential // nil: oneself
+	process *exec.Cmd
+	alive   io.Closer // closing it ends the server
+	made    atomic.Int64
+}
+
+// QuickPostgres are options for tests that do not look at what is left after a
+// power cut.
+const QuickPostgres = "-c fsync=off"
+
+// shared is the server that the tests of a package share, started when the first
+// one asks. It ends with them.
+var (
+	shared     *PostgresServer
+	sharedErr  error
+	sharedOnce sync.Once
+)
+
+// Postgres makes an empty database on a server that a package's tests share, and
+// returns its URL.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	sharedOnce.Do(func() { shared, sharedErr = startPostgres(0, QuickPostgres) })
+	if sharedErr != nil {
+		t.Fatal(sharedErr)
+	}
+	return shared.Database(t)
+}
+
+// StartPostgres starts a server with more options, which ends with the test. A
+// port other than 0 is one of 127.0.0.1 where it listens beside its socket.
+func StartPostgres(t testing.TB, port int, options string) *PostgresServer {
+	t.Helper()
+	s, err := startPostgres(port, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error("stopping PostgreSQL:", err)
+		}
+	})
+	return s
+}
+
+// postgresBin finds PostgreSQL's programs: version 15 first, then the newest.
+func postgresBin() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		if n == 15 {
+			return 1 << 20
+		}
+		return n
+	}
+	if len(found) > 0 {
+		return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	return "", errors.New("PostgreSQL's programs are missing: install Debian's package postgresql-15")
+}
+
+// postgresScript makes a server, says when it is ready, and takes it away when
+// its input ends: also when the tests are killed.
+const postgresScript = `
+"$1/initdb" -N -U bunting --auth-local=trust --auth-host=scram-sha-256 --pwfile="$2/password" -E UTF8 --locale=C -D "$2/data" >"$2/log" 2>&1 &&
+"$1/pg_ctl" -s -w -D "$2/data" -l "$2/log" -o "-k $2 $3" start >>"$2/log" 2>&1 || exit 1
+echo ready
+cat >/dev/null
+"$1/pg_ctl" -s -m immediate -D "$2/data" stop >/dev/null 2>&1
+cd / && rm -rf "$2"
+`
+
+// startPostgres starts a server. As root it runs as the user postgres, which it
+// insists on.
+func startPostgres(port int, options string) (*PostgresServer, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "bunting-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &PostgresServer{Dir: dir, bin: bin, port: port}
+	if os.Geteuid() == 0 {
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres (Debian's package postgresql-15 makes it): %w", err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		s.who = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(dir, uid, gid); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.write("password", []byte("bunting\n")); err != nil {
+		return nil, err
+	}
+	s.process = s.command("sh", "-c", postgresScript, "sh", bin, dir, s.listen()+" "+options)
+	in, err := s.process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.alive = in
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	ready := make([]byte, len("ready\n"))
+	if _, err := io.ReadFull(out, ready); err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		_ = s.stop()
+		return nil, fmt.Errorf("PostgreSQL does not start: %s", log)
+	}
+	return s, nil
+}
+
+func (s *PostgresServer) listen() string {
+	if s.port == 0 {
+		return "-c listen_addresses=''"
+	}
+	return fmt.Sprintf("-c listen_addresses=127.0.0.1 -c port=%d", s.port)
+}
+
+func (s *PostgresServer) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.Dir
+	// Signals to the tests' terminal are not for the server.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who, Setpgid: true}
+	return cmd
+}
+
+func (s *PostgresServer) stop() error {
+	err := s.alive.Close()
+	return errors.Join(err, s.process.Wait(), os.RemoveAll(s.Dir))
+}
+
+// URL is where a database is reached, through the socket.
+func (s *PostgresServer) URL(database string) string {
+	q := url.Values{"host": {s.Dir}, "user": {"bunting"}}
+	if s.port != 0 {
+		q.Set("port", strconv.Itoa(s.port))
+	}
+	return "postgres:///" + database + "?" + q.Encode()
+}
+
+// Admin does something as the server's superuser bunting, whose password is bunting.
+func (s *PostgresServer) Admin(t testing.TB, text string) {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Database makes an empty database, which is removed with the test, and returns
+// its URL.
+func (s *PostgresServer) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", s.made.Add(1))
+	s.Admin(t, "CREATE DATABASE "+name)
+	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return s.URL(name)
+}
+
+// Copy makes a database like one of the server's that nobody is connected to, by
+// its URL. It is removed with the test. Needs PostgreSQL 15, whose files are
+// copied at once and not through its log.
+func (s *PostgresServer) Copy(t testing.TB, of string) string {
+	t.Helper()
+	u, err := url.Parse(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test_%d", s.made.Add(1))
+	s.Admin(t, "CREATE DATABASE "+name+" STRATEGY FILE_COPY TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return s.URL(name)
+}
+
+// Stop stops the server as pg_ctl does by default; Start starts it again.
+func (s *PostgresServer) Stop(t testing.TB) {
+	t.Helper()
+	s.ctl(t, "-m", "fast", "stop")
+}
+
+// Start starts a server that Stop has stopped.
+func (s *PostgresServer) Start(t testing.TB) {
+	t.Helper()
+	s.ctl(t, "-o", "-k "+s.Dir+" "+s.listen(), "start")
+}
+
+func (s *PostgresServer) ctl(t testing.TB, args ...string) {
+	t.Helper()
+	cmd := s.command(filepath.Join(s.bin, "pg_ctl"), append([]string{"-s", "-w", "-D", filepath.Join(s.Dir, "data"), "-l", filepath.Join(s.Dir, "log")}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("pg_ctl %v: %v\n%s", args, err, out)
+	}
+}
+
+// WriteFile writes a file that the server alone may read to its folder.
+func (s *PostgresServer) WriteFile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := s.write(name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *PostgresServer) write(name string, data []byte) error {
+	path := filepath.Join(s.Dir, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil || s.who == nil {
+		return err
+	}
+	return os.Chown(path, int(s.who.Uid), int(s.who.Gid))
+}

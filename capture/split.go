@@ -1,0 +1,71 @@
+package capture
+
+import (
+	"slices"
+	"strconv"
+)
+
+// splitNamespace is the namespace of the ids of persons that are split off.
+var splitNamespace = UUID{0x5c, 0x2b, 0x0e, 0x51, 0x7d, 0x93, 0x4a, 0x68, 0x9e, 0x1f, 0x42, 0xd0, 0x6b, 0x37, 0xa8, 0x14}
+
+// SplitPerson undoes merges (spec/management.md §5.3): main keeps the person with
+// its properties and its flags, every other distinct id gets a person of its own,
+// without properties, whose id is made from the old person's. Ids of static
+// cohorts stay members as they were named. An empty main is the first of ids that
+// is the person's. False: there is no such person among those of ids, or main is
+// not one of its ids, and nothing has changed.
+func SplitPerson(tx Tx, projectID int64, person UUID, ids []string, main string) (bool, error) {
+	known, err := tx.People(projectID, ids)
+	if err != nil {
+		return false, err
+	}
+	var old *Person
+	var own []string // what belongs to the person now
+	for i, k := range known {
+		if k.Person != nil && k.Person.UUID == person {
+			old, own = k.Person, append(own, ids[i])
+		}
+	}
+	switch {
+	case old == nil || main != "" && !slices.Contains(own, main):
+		return false, nil
+	case main == "":
+		main = own[0]
+	}
+	kept := *old
+	kept.Version++
+	c := &Changes{Persons: []ProjectPerson{{projectID, &kept, false}}}
+	for _, id := range own {
+		if id == main {
+			continue
+		}
+		split := &Person{UUID: splitID(projectID, old, id), CreatedAt: old.CreatedAt, Properties: Object{}}
+		c.Persons = append(c.Persons, ProjectPerson{projectID, split, true})
+		c.IDs = append(c.IDs, ProjectID{projectID, id, split.UUID})
+	}
+	if len(c.IDs) == 0 {
+		return true, nil
+	}
+	return true, tx.Save(c)
+}
+
+// splitID is the id of a person that is split off. The id that PersonID makes may
+// be the old person's, or that of somebody whom it was merged with.
+func splitID(projectID int64, old *Person, id string) UUID {
+	return nameID(splitNamespace, projectID, old.UUID.String()+":"+strconv.FormatInt(old.Version, 10)+":"+id)
+}
+
+// UnsetGroupProperty takes a property of a group away, which no event can. False:
+// there is no such group, or it has no such property.
+func UnsetGroupProperty(tx Tx, projectID int64, id GroupID, name string) (bool, error) {
+	stored, err := tx.Groups(projectID, []GroupID{id})
+	if err != nil || stored[0] == nil {
+		return false, err
+	}
+	if _, there := stored[0].Properties.Get(name); !there {
+		return false, nil
+	}
+	g := *stored[0]
+	g.Properties = without(slices.Clone(g.Properties), []string{name})
+	return true, tx.Save(&Changes{Groups: []ProjectGroup{{projectID, g}}})
+}

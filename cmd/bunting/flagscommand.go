@@ -1,0 +1,341 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+)
+
+func flagsHelp() string {
+	return `Usage: bunting flags ACTION [OPTIONS]
+
+Manages the feature flags of a server.
+
+  bunting flags list
+  bunting flags get KEY
+  bunting flags set KEY [--rollout N] [--variants a=50,b=50] [--payload JSON]
+                        [--name TEXT] [--filters FILE] [--off]
+                                    makes the flag, or changes what is named
+  bunting flags enable KEY
+  bunting flags disable KEY
+  bunting flags delete KEY
+  bunting flags export [--output FILE]
+                                    all flags and cohorts as one document
+  bunting flags plan FILE [--prune]
+                                    what apply would do, and how many people
+                                    would see another value
+  bunting flags apply FILE [--prune]
+                                    makes the server's flags those of the file,
+                                    all or none
+
+  --rollout N       percentage of the first condition
+  --variants LIST   keys with their shares in percent, 100 together
+  --payload JSON    what the flag brings along
+  --filters FILE    the whole filters as JSON, - for the standard input
+  --off             a new flag begins disabled
+  --prune           flags that the file does not have are deleted
+  --output FILE     - (default) is the standard output
+  --project ID      project, or @current (default)
+` + managerOptions + `  --json            for programs
+`
+}
+
+type flagSetOptions struct {
+	rollout, variants, payload, name, filters *string
+	off                                       *bool
+}
+
+type documentOptions struct {
+	output *string
+	prune  *bool
+}
+
+func pruneOption(m *manager) any { return &documentOptions{prune: m.fs.Bool("prune", false, "")} }
+
+var flagActions = []action{
+	{name: "list", run: listFlags},
+	{name: "get", args: []string{"KEY"}, run: getFlag},
+	{name: "set", args: []string{"KEY"}, options: func(m *manager) any {
+		return &flagSetOptions{
+			m.fs.String("rollout", "", ""), m.fs.String("variants", "", ""), m.fs.String("payload", "", ""),
+			m.fs.String("name", "", ""), m.fs.String("filters", "", ""), m.fs.Bool("off", false, ""),
+		}
+	}, run: setFlag},
+	{name: "enable", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+		return m.patchFlag(ctx, args[0], map[string]any{"active": true})
+	}},
+	{name: "disable", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+		return m.patchFlag(ctx, args[0], map[string]any{"active": false})
+	}},
+	{name: "delete", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
+	}},
+	{name: "export", options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
+	{name: "plan", args: []string{"FILE"}, options: pruneOption, run: planFlags},
+	{name: "apply", args: []string{"FILE"}, options: pruneOption, run: applyFlags},
+}
+
+func (p *program) flags(ctx context.Context, args []string) error {
+	return p.manage(ctx, "flags", flagActions, args)
+}
+
+// flagShown is what is read of a flag as the server shows it.
+type flagShown struct {
+	ID      int64                      `json:"id"`
+	Key     string                     `json:"key"`
+	Name    string                     `json:"name"`
+	Active  bool                       `json:"active"`
+	Deleted bool                       `json:"deleted"`
+	Version int64                      `json:"version"`
+	Status  string                     `json:"status"`
+	Filters map[string]json.RawMessage `json:"filters"`
+}
+
+// condition is what is read of a condition.
+type condition struct {
+	Properties []json.RawMessage `json:"properties"`
+	Rollout    *float64          `json:"rollout_percentage"`
+}
+
+func (f *flagShown) conditions() (out []condition) {
+	_ = json.Unmarshal(f.Filters["groups"], &out) // what cannot be read is not summed up
+	return out
+}
+
+// summary says in a few words whom the flag is for.
+func (f *flagShown) summary() string {
+	var out []string
+	for _, c := range f.conditions() {
+		share := 100.0
+		if c.Rollout != nil {
+			share = *c.Rollout
+		}
+		text := strconv.FormatFloat(share, 'f', -1, 64) + "%"
+		if n := len(c.Properties); n == 1 {
+			text += " of 1 property"
+		} else if n > 1 {
+			text += fmt.Sprintf(" of %d properties", n)
+		}
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return "nobody"
+	}
+	return strings.Join(out, " | ")
+}
+
+func (f *flagShown) variants() string {
+	var multivariate struct {
+		Variants []struct {
+			Key     string  `json:"key"`
+			Rollout float64 `json:"rollout_percentage"`
+		} `json:"variants"`
+	}
+	_ = json.Unmarshal(f.Filters["multivariate"], &multivariate) // null for none
+	var out []string
+	for _, v := range multivariate.Variants {
+		out = append(out, v.Key+"="+strconv.FormatFloat(v.Rollout, 'f', -1, 64))
+	}
+	return strings.Join(out, ",")
+}
+
+func (m *manager) showFlags(list ...flagShown) error {
+	rows := [][]string{{"KEY", "STATE", "WHO", "VARIANTS", "VERSION", "NAME"}}
+	for _, f := range list {
+		state := "off"
+		if f.Active {
+			state = "on"
+		}
+		if f.Deleted {
+			state = "deleted"
+		}
+		rows = append(rows, []string{f.Key, state, f.summary(), f.variants(), strconv.FormatInt(f.Version, 10), f.Name})
+	}
+	return m.printTable(rows)
+}
+
+func (m *manager) flagsPath(rest string) string { return m.inProject("/feature_flags/" + rest) }
+
+func listFlags(m *manager, ctx context.Context, _ []string, _ any) error {
+	if *m.asJSON {
+		list, err := all[json.RawMessage](ctx, m, m.flagsPath(""))
+		if err != nil {
+			return err
+		}
+		return m.printJSON(list)
+	}
+	list, err := all[flagShown](ctx, m, m.flagsPath(""))
+	if err != nil {
+		return err
+	}
+	return m.showFlags(list...)
+}
+
+var errNoFlag = errors.New("there is no such flag")
+
+// findFlag finds a flag by its key.
+func (m *manager) findFlag(ctx context.Context, key string) (*flagShown, json.RawMessage, error) {
+	list, err := all[json.RawMessage](ctx, m, m.flagsPath("?search="+url.QueryEscape(key)))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, raw := range list {
+		var f flagShown
+		if err := json.Unmarshal(raw, &f); err != nil {
+			return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+		}
+		if f.Key == key {
+			return &f, raw, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("flag %q: %w", key, errNoFlag)
+}
+
+func getFlag(m *manager, ctx context.Context, args []string, _ any) error {
+	_, raw, err := m.findFlag(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return m.printJSON(raw)
+}
+
+// saved prints a flag as it is now.
+func (m *manager) saved(ctx context.Context, method, path string, body any) error {
+	var raw json.RawMessage
+	if err := m.send(ctx, method, path, body, &raw); err != nil {
+		return err
+	}
+	if *m.asJSON {
+		return m.printJSON(raw)
+	}
+	var f flagShown
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return m.showFlags(f)
+}
+
+func (m *manager) patchFlag(ctx context.Context, key string, change map[string]any) error {
+	f, _, err := m.findFlag(ctx, key)
+	if err != nil {
+		return err
+	}
+	return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
+}
+
+func setFlag(m *manager, ctx context.Context, args []string, options any) error {
+	o := options.(*flagSetOptions)
+	old, _, err := m.findFlag(ctx, args[0])
+	if err != nil && !errors.Is(err, errNoFlag) {
+		return err
+	}
+	filters, changed, err := o.apply(m, old)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	if changed || old == nil {
+		body["filters"] = filters
+	}
+	if *o.name != "" {
+		body["name"] = *o.name
+	}
+	if old != nil {
+		if len(body) == 0 {
+			return badUsage("flags", "set: say what is to change, such as --rollout 50")
+		}
+		body["version"] = old.Version
+		return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(old.ID, 10)+"/"), body)
+	}
+	body["key"], body["active"] = args[0], !*o.off
+	return m.saved(ctx, "POST", m.flagsPath(""), body)
+}
+
+// apply lays the options over the filters of a flag, nil for a new one.
+func (o *flagSetOptions) apply(m *manager, old *flagShown) (filters map[string]json.RawMessage, changed bool, err error) {
+	filters = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`)}
+	if old != nil && old.Filters != nil {
+		filters = old.Filters
+	}
+	if *o.filters != "" {
+		text, err := m.readInput(*o.filters)
+		if err != nil {
+			return nil, false, err
+		}
+		filters, changed = nil, true
+		if err := json.Unmarshal(text, &filters); err != nil {
+			return nil, false, fmt.Errorf("--filters: %w", err)
+		}
+	}
+	if *o.rollout != "" {
+		share, err := strconv.ParseFloat(strings.TrimSuffix(*o.rollout, "%"), 64)
+		if err != nil || share < 0 || share > 100 {
+			return nil, false, badUsage("flags", "--rollout: want a percentage from 0 to 100, not %q", *o.rollout)
+		}
+		if filters["groups"], err = withRollout(filters["groups"], share); err != nil {
+			return nil, false, err
+		}
+		changed = true
+	}
+	if *o.variants != "" {
+		if filters["multivariate"], err = variantsOf(*o.variants); err != nil {
+			return nil, false, err
+		}
+		changed = true
+	}
+	if *o.payload != "" {
+		if !json.Valid([]byte(*o.payload)) {
+			return nil, false, badUsage("flags", "--payload: want JSON, not %q", *o.payload)
+		}
+		filters["payloads"], _ = json.Marshal(map[string]string{"true": *o.payload}) // texts marshal always
+		changed = true
+	}
+	return filters, changed, nil
+}
+
+// withRollout sets the share of the first condition.
+func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error) {
+	var list []map[string]json.RawMessage
+	if len(groups) > 0 {
+		if err := json.Unmarshal(groups, &list); err != nil {
+			return nil, fmt.Errorf("the flag's conditions cannot be read: %w", err)
+		}
+	}
+	if len(list) == 0 {
+		list = []map[string]json.RawMessage{{"properties": json.RawMessage("[]")}}
+	}
+	list[0]["rollout_percentage"] = json.RawMessage(strconv.FormatFloat(share, 'f', -1, 64))
+	return json.Marshal(list)
+}
+
+func variantsOf(text string) (json.RawMessage, error) {
+	type variant struct {
+		Key     string  `json:"key"`
+		Name    string  `json:"name"`
+		Rollout float64 `json:"rollout_percentage"`
+	}
+	var list []variant
+	for _, part := range splitList(text) {
+		key, share, found := strings.Cut(part, "=")
+		n, err := strconv.ParseFloat(share, 64)
+		if !found || err != nil || key == "" {
+			return nil, badUsage("flags", "--variants: want such as control=50,test=50, not %q", part)
+		}
+		list = append(list, variant{Key: key, Rollout: n})
+	}
+	return json.Marshal(map[string]any{"variants": list})
+}
+
+// readInput reads a file, or the standard input for a dash.
+func (m *manager) readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(m.stdin, maxAnswer))
+	}
+	return os.ReadFile(name)
+}

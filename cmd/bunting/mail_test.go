@@ -1,0 +1,194 @@
+package main
+
+import (
+	"io"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+)
+
+var mailedLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/signup/[0-9a-f-]{36}\?secret=[0-9A-Za-z_-]{43}`)
+
+// post sends JSON, or a form where the body is none.
+func (s *serving) post(address, key, body string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if !strings.HasPrefix(body, "{") {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return do(s.t, r)
+}
+
+// Somebody is invited, reads the mail, follows the link and works with the key
+// that the page shows.
+func TestServe_InvitationByMail(t *testing.T) {
+	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "hushhush", Plain: true})
+	file := tempFile(t, "password", "hushhush\n")
+	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>")
+	owner := printedKey.FindString(s.stdout.String())
+	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated || !strings.Contains(body, `"emailing_attempt_made":true`) || strings.Contains(body, "accept_url") {
+		t.Fatal(status, body)
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(mails.Next(t).Text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := mailedLink.FindString(string(text))
+	if !strings.HasPrefix(link, s.url+"/signup/") {
+		t.Fatalf("no link in %s", text)
+	}
+	at, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, page := s.post(s.url+at.Path, "", url.Values{"first_name": {"Nina"}, "secret": {at.Query().Get("secret")}}.Encode())
+	key := printedKey.FindString(page)
+	if status != http.StatusCreated || key == "" {
+		t.Fatal(status, page)
+	}
+	if status, body := s.get("/api/organizations/@current/members/", key); status != http.StatusOK || !strings.Contains(body, "new@example.com") {
+		t.Error(status, body)
+	}
+	if got := mails.Next(t); got.To != "owner@localhost" {
+		t.Errorf("who is told: %+v", got)
+	}
+	s.stop()
+	s.wait(0)
+	if strings.Contains(s.stderr.String()+s.stdout.String(), "hush") {
+		t.Error("the password is printed")
+	}
+}
+
+// A wrong password is logged without it, and the server ends at once although a
+// mail waits.
+func TestServe_MailServerRefusesThePassword(t *testing.T) {
+	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "another", Plain: true})
+	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--log-level", "debug")
+	owner := printedKey.FindString(s.stdout.String())
+	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated {
+		t.Fatal(status, body)
+	}
+	deadline := time.After(patience)
+	for !strings.Contains(s.stderr.String(), "a mail was not sent yet") {
+		select {
+		case <-s.stderr.written:
+		case <-deadline:
+			t.Fatalf("nothing is logged: %s", s.stderr)
+		}
+	}
+	s.stop()
+	s.wait(0)
+	if strings.Contains(s.stderr.String(), "hush") {
+		t.Errorf("the password is logged: %s", s.stderr)
+	}
+}
+
+// The TXT record of a domain is looked for where --dns-resolver says.
+func TestServe_VerifyDomain(t *testing.T) {
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := make(chan string, 1)
+	srv := &dns.Server{PacketConn: packets, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
+		answer := new(dns.Msg).SetReply(question)
+		record, err := dns.NewRR(`_prove.example.com. 60 IN TXT "` + <-records + `"`)
+		if err == nil && question.Question[0].Name == record.Header().Name {
+			answer.Answer = append(answer.Answer, record)
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	srv.NotifyStartedFunc = func() { close(begun) }
+	go func() { ended <- srv.ActivateAndServe() }()
+	<-begun
+	defer func() {
+		_ = srv.Shutdown()
+		<-ended
+	}()
+	s := serve(t, time.Second, "--dns-resolver", packets.LocalAddr().String(), "--domain-challenge-host", "_prove")
+	owner := printedKey.FindString(s.stdout.String())
+	status, body := s.post(s.url+"/api/organizations/@current/domains/", owner, `{"domain": "example.com"}`)
+	id, challenge := member(t, body, "id"), member(t, body, "verification_challenge")
+	if status != http.StatusCreated {
+		t.Fatal(status, body)
+	}
+	for _, text := range []string{"another", challenge} {
+		records <- text
+		if status, body := s.post(s.url+"/api/organizations/@current/domains/"+id+"/verify/", owner, "{}"); status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+		_, body := s.get("/api/organizations/@current/domains/"+id+"/", owner)
+		if strings.Contains(body, `"is_verified":true`) != (text == challenge) {
+			t.Errorf("with %q: %s", text, body)
+		}
+	}
+	s.stop()
+	s.wait(0)
+}
+
+// member is a text of a JSON object.
+func member(t *testing.T, body, name string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(body, `"`+name+`":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	if !ok || value == "" {
+		t.Fatalf("no %s in %s", name, body)
+	}
+	return value
+}
+
+func TestConfig_PasswordsAreNotShown(t *testing.T) {
+	env := []string{"BUNTING_DATABASE=postgres://me:hush1@db.example.com/x"}
+	for _, args := range [][]string{
+		{"--print-config", "--smtp-url", "smtp://me:hush2@mail.example.com", "--mail-from", "a@example.org"},
+		{"--smtp-url", "smtp://me:hush2@mail.example.com/path"},
+		{"--smtp-url", "smtp://me:hu%zzsh2@mail.example.com"},
+		{"--config", tempFile(t, "bunting.json", `{"smtp_url": "smtp://me:hush2 @mail.example.com"}`)},
+	} {
+		r := call(t, "", env, append([]string{"serve"}, args...)...)
+		if strings.Contains(r.stdout+r.stderr, "sh1") || strings.Contains(r.stdout+r.stderr, "sh2") {
+			t.Errorf("%v: %s%s", args, r.stdout, r.stderr)
+		}
+		if printed := args[0] == "--print-config"; printed != (r.code == 0) || printed && (!strings.Contains(r.stdout, "smtp://me:***@mail.example.com") || !strings.Contains(r.stdout, "postgres://me:***@db.example.com/x")) {
+			t.Errorf("%v: exit code %d: %s%s", args, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
+func TestConfig_Mail(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no sender":    {[]string{"--smtp-url", "smtp://mail.example.com"}, "--mail-from is needed with --smtp-url"},
+		"bad sender":   {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "me"}, "--mail-from"},
+		"no file":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org", "--smtp-password-file", "none"}, "--smtp-password-file: open none"},
+		"bad site":     {[]string{"--site-url", "flags.example.com"}, "--site-url: want an address such as https://flags.example.com"},
+		"bad resolver": {[]string{"--dns-resolver", "192.0.2.1"}, "--dns-resolver: dnstxt: want HOST:PORT"},
+		"bad mail URL": {[]string{"--smtp-url", "mail.example.com:25"}, "--smtp-url: want smtp://USER@HOST:PORT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := call(t, "", nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, tt.args...)...)
+			if r.code == 0 || !strings.Contains(r.stderr, tt.want) {
+				t.Errorf("exit code %d, %q, want %q", r.code, r.stderr, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// defaultServer is where a server listens that runs as it comes.
+const defaultServer = "http://127.0.0.1:8000"
+
+// manager is one call of a command that manages things on a server.
+type manager struct {
+	*program
+	command string
+	fs      *flag.FlagSet
+	server  *string
+	key     *string
+	project *string
+	asJSON  *bool
+	client  *apiClient
+}
+
+// action is what a manager can do: a word after the command.
+type action struct {
+	name string
+	// args are the names of the arguments that it wants.
+	args []string
+	// options adds those of its own; nil: it has none.
+	options func(m *manager) any
+	run     func(m *manager, ctx context.Context, args []string, options any) error
+}
+
+const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
+  --key KEY         personal API key, BUNTING_KEY in the environment by default
+`
+
+// manage runs the action that the first argument names.
+func (p *program) manage(ctx context.Context, command string, actions []action, args []string) error {
+	words := make([]string, len(actions))
+	for i := range actions {
+		words[i] = actions[i].name
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
+			return errHelp{command}
+		}
+		return badUsage(command, "say what to do: %s", strings.Join(words, ", "))
+	}
+	for i := range actions {
+		if actions[i].name == args[0] {
+			return p.act(ctx, command, &actions[i], args[1:])
+		}
+	}
+	return badUsage(command, "there is no %q, only %s", args[0], strings.Join(words, ", "))
+}
+
+func (p *program) act(ctx context.Context, command string, a *action, args []string) error {
+	m := &manager{program: p, command: command, fs: newFlags(command)}
+	server := p.env["BUNTING_SERVER"]
+	if server == "" {
+		server = defaultServer
+	}
+	m.server = m.fs.String("server", server, "")
+	m.key = m.fs.String("key", p.env["BUNTING_KEY"], "")
+	m.project = m.fs.String("project", "@current", "")
+	m.asJSON = m.fs.Bool("json", false, "")
+	var options any
+	if a.options != nil {
+		options = a.options(m)
+	}
+	rest, err := parseArgs(m.fs, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) != len(a.args):
+		return badUsage(command, "%s wants %s", a.name, wanted(a.args))
+	case *m.key == "":
+		return badUsage(command, "--key is missing: the first start of a server prints one")
+	}
+	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
+		return badUsage(command, "%s", err)
+	}
+	m.client.told = func(why string, d time.Duration) { fmt.Fprintf(p.stderr, "%s; trying again in %s\n", why, d) }
+	defer m.client.close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	return a.run(m, ctx, rest, options)
+}
+
+func wanted(args []string) string {
+	if len(args) == 0 {
+		return "no argument"
+	}
+	return strings.Join(args, " and ")
+}
+
+// inProject is a path below the project.
+func (m *manager) inProject(path string) string {
+	return "/api/projects/" + url.PathEscape(*m.project) + path
+}
+
+// send sends a value as JSON and reads the answer; value and into may be nil.
+func (m *manager) send(ctx context.Context, method, path string, value, into any) error {
+	var body []byte
+	if value != nil {
+		var err error
+		if body, err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	return m.client.do(ctx, method, path, body, into)
+}
+
+// all reads all pages of a list.
+func all[T any](ctx context.Context, m *manager, path string) (out []T, err error) {
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	for {
+		var page struct {
+			Count   int
+			Results []T
+		}
+		if err := m.send(ctx, "GET", fmt.Sprintf("%s%slimit=500&offset=%d", path, separator, len(out)), nil, &page); err != nil {
+			return nil, err
+		}
+		out = append(out, page.Results...)
+		if len(page.Results) == 0 || len(out) >= page.Count {
+			return out, nil
+		}
+	}
+}
+
+// printJSON prints a value for programs.
+func (m *manager) printJSON(v any) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return m.print(out.String())
+}
+
+// printTable prints rows for people, the first of which are the headings.
+func (m *manager) printTable(rows [][]string) error {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return m.print(out.String())
+}

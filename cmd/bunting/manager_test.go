@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var printedKey = regexp.MustCompile(`phx_[0-9A-Za-z]{40,}`)
+
+// The way of somebody who begins with an empty folder: a flag is made, seen by an
+// SDK's request, changed, and carried over to another project.
+func TestManager_FromAnEmptyFolder(t *testing.T) {
+	s := serve(t, time.Second)
+	key := printedKey.FindString(s.stdout.String())
+	if key == "" {
+		t.Fatalf("the first start prints no key: %s", s.stdout)
+	}
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + key}
+	run := func(args ...string) string {
+		t.Helper()
+		r := call(t, "", env, args...)
+		if r.code != 0 {
+			t.Fatalf("bunting %s: exit %d: %s", strings.Join(args, " "), r.code, r.stderr)
+		}
+		return r.stdout
+	}
+	contains := func(text string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("no %q in\n%s", part, text)
+			}
+		}
+	}
+	contains(run("flags", "set", "new-checkout", "--rollout", "100", "--name", "The new checkout"), "new-checkout", "on", "100%", "The new checkout")
+	projects := run("projects", "list", "--json")
+	var list []struct {
+		ID    int64
+		Token string `json:"api_token"`
+	}
+	if err := json.Unmarshal([]byte(projects), &list); err != nil || len(list) != 1 {
+		t.Fatalf("%s: %v", projects, err)
+	}
+	decided := func(token, flag string) bool {
+		t.Helper()
+		r, err := http.NewRequest("POST", s.url+"/flags/?v=2", strings.NewReader(`{"api_key":"`+token+`","distinct_id":"u"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body := do(t, r)
+		return enabled(t, body)[flag]
+	}
+	if !decided(list[0].Token, "new-checkout") {
+		t.Error("the new flag is not decided for everybody")
+	}
+	contains(run("flags", "disable", "new-checkout"), "off")
+	if decided(list[0].Token, "new-checkout") {
+		t.Error("a disabled flag is on")
+	}
+	contains(run("flags", "enable", "new-checkout"), "on")
+	contains(run("flags", "set", "color", "--variants", "red=50,blue=50"), "red=50,blue=50")
+	contains(run("flags", "set", "color", "--rollout", "20"), "20%", "red=50,blue=50")
+	contains(run("flags", "get", "color"), `"key": "color"`)
+	contains(run("flags", "list"), "new-checkout", "color")
+
+	file := filepath.Join(t.TempDir(), "flags.json")
+	run("flags", "export", "--output", file)
+	exported, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(run("projects", "create", "Staging"), "Staging")
+	contains(run("flags", "plan", file, "--project", "2"), "+ flag color", "+ flag new-checkout", "2 would change")
+	contains(run("flags", "apply", file, "--project", "2"), "2 changed")
+	if again := run("flags", "export", "--project", "2"); again != string(exported) {
+		t.Errorf("exported again:\n%s\nwant\n%s", again, exported)
+	}
+	contains(run("flags", "apply", file, "--project", "2"), "0 changed, 2 stay as they are")
+	contains(run("flags", "delete", "color", "--project", "2"), "deleted")
+
+	made := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
+	reader := printedKey.FindString(made)
+	contains(run("keys", "list"), "reader", "feature_flag:read")
+	if r := call(t, "", env, "flags", "disable", "new-checkout", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "feature_flag:write") {
+		t.Errorf("a key that may only read: exit %d, %s", r.code, r.stderr)
+	}
+	var keys []keyShown
+	if err := json.Unmarshal([]byte(run("keys", "list", "--json")), &keys); err != nil || len(keys) != 2 {
+		t.Fatal(keys, err)
+	}
+	for _, k := range keys {
+		if k.Label == "reader" {
+			run("keys", "revoke", k.ID)
+		}
+	}
+	if r := call(t, "", env, "flags", "list", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "401") {
+		t.Errorf("a revoked key: exit %d, %s", r.code, r.stderr)
+	}
+	s.stop()
+	s.wait(0)
+}
+
+func TestManager_Refusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"no action":       {[]string{"flags"}, 2, "say what to do: list, get, set"},
+		"unknown action":  {[]string{"keys", "eat"}, 2, `there is no "eat", only list, create, roll, revoke`},
+		"no key":          {[]string{"projects", "list"}, 2, "--key is missing"},
+		"an argument":     {[]string{"flags", "get", "--key", "k"}, 2, "get wants KEY"},
+		"no server":       {[]string{"flags", "list", "--key", "k", "--server", "flags.example.com"}, 2, "want a URL"},
+		"bad rollout":     {[]string{"flags", "list", "--key", "k", "--bogus"}, 2, "-bogus"},
+		"help of actions": {[]string{"keys", "--help"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := call(t, "", nil, c.args...)
+			if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("exit %d, %q; want %d, %q", r.code, r.stderr, c.code, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+)
+
+func projectsHelp() string {
+	return `Usage: bunting projects ACTION [OPTIONS]
+
+Manages the projects of a server.
+
+  bunting projects list
+  bunting projects get ID
+  bunting projects create NAME [--organization ID]
+  bunting projects rename ID NAME
+  bunting projects delete ID
+
+  --organization ID   whose it is to be; @current (default) is the one that you
+                      work in
+` + managerOptions + `  --json            for programs
+`
+}
+
+type projectOptions struct{ organization *string }
+
+var projectActions = []action{
+	{name: "list", run: listProjects},
+	{name: "get", args: []string{"ID"}, run: getProject},
+	{name: "create", args: []string{"NAME"}, options: func(m *manager) any {
+		return &projectOptions{m.fs.String("organization", "@current", "")}
+	}, run: createProject},
+	{name: "rename", args: []string{"ID", "NAME"}, run: renameProject},
+	{name: "delete", args: []string{"ID"}, run: deleteProject},
+}
+
+func (p *program) projects(ctx context.Context, args []string) error {
+	return p.manage(ctx, "projects", projectActions, args)
+}
+
+func pathPart(text string) string { return url.PathEscape(text) }
+
+// projectShown is a project as the server shows it.
+type projectShown struct {
+	ID           int64  `json:"id"`
+	Name         string `json:"name"`
+	Token        string `json:"api_token"`
+	Organization string `json:"organization"`
+	Timezone     string `json:"timezone"`
+}
+
+func (m *manager) showProjects(list ...projectShown) error {
+	rows := [][]string{{"ID", "NAME", "PROJECT KEY", "TIME ZONE", "ORGANIZATION"}}
+	for _, p := range list {
+		rows = append(rows, []string{strconv.FormatInt(p.ID, 10), p.Name, p.Token, p.Timezone, p.Organization})
+	}
+	return m.printTable(rows)
+}
+
+func listProjects(m *manager, ctx context.Context, _ []string, _ any) error {
+	list, err := all[projectShown](ctx, m, "/api/projects/")
+	if err != nil {
+		return err
+	}
+	if *m.asJSON {
+		return m.printJSON(list)
+	}
+	return m.showProjects(list...)
+}
+
+// oneProject sends a request whose answer is a project.
+func (m *manager) oneProject(ctx context.Context, method, path string, body any) error {
+	if *m.asJSON {
+		var whole any
+		if err := m.send(ctx, method, path, body, &whole); err != nil {
+			return err
+		}
+		return m.printJSON(whole)
+	}
+	var p projectShown
+	if err := m.send(ctx, method, path, body, &p); err != nil {
+		return err
+	}
+	return m.showProjects(p)
+}
+
+func getProject(m *manager, ctx context.Context, args []string, _ any) error {
+	return m.oneProject(ctx, "GET", "/api/projects/"+pathPart(args[0])+"/", nil)
+}
+
+func createProject(m *manager, ctx context.Context, args []string, options any) error {
+	return m.oneProject(ctx, "POST", "/api/organizations/"+pathPart(*options.(*projectOptions).organization)+"/projects/", map[string]any{"name": args[0]})
+}
+
+func renameProject(m *manager, ctx context.Context, args []string, _ any) error {
+	return m.oneProject(ctx, "PATCH", "/api/projects/"+pathPart(args[0])+"/", map[string]any{"name": args[1]})
+}
+
+func deleteProject(m *manager, ctx context.Context, args []string, _ any) error {
+	if err := m.send(ctx, "DELETE", "/api/projects/"+pathPart(args[0])+"/", nil, nil); err != nil {
+		return err
+	}
+	return m.print("project " + args[0] + " is deleted\n")
+}

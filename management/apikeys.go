@@ -1,0 +1,313 @@
+package management
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// scopeObjects are the objects that a key's scopes name, each to read and to
+// write (§1.4).
+var scopeObjects = []string{
+	"action", "access_control", "activity_log", "annotation", "batch_export", "batch_import", "cohort", "dashboard",
+	"dashboard_template", "early_access_feature", "error_tracking", "event_definition", "experiment", "export", "feature_flag",
+	"file_system", "file_system_shortcut", "group", "hog_function", "insight", "link", "notebook", "organization",
+	"organization_member", "person", "persisted_folder", "plugin", "project", "property_definition", "query",
+	"session_recording", "session_recording_playlist", "sharing_configuration", "subscription", "survey", "user",
+	"user_interview_DO_NOT_USE", "webhook", "warehouse_view", "warehouse_table", "logs",
+}
+
+// AllScopes is the scope that holds all others.
+const AllScopes = "*"
+
+// isScope reports whether a key can be given a scope.
+func isScope(scope string) bool {
+	object, action, _ := strings.Cut(scope, ":")
+	return scope == AllScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
+}
+
+// maxKeys is how many personal keys a user may have, but for those of files
+// (§1.10).
+const maxKeys = 10
+
+// APIKey is a personal key as its user sees it (§1.10).
+type APIKey struct {
+	ID            string   `json:"id"`
+	Label         string   `json:"label"`
+	Value         *string  `json:"value"` // only in the answer to the call that made it
+	Mask          string   `json:"mask_value"`
+	CreatedAt     Stamp    `json:"created_at"`
+	LastUsedAt    Stamp    `json:"last_used_at"`
+	User          int64    `json:"user_id"`
+	Scopes        []string `json:"scopes"`
+	Projects      []int64  `json:"scoped_teams"`
+	Organizations []string `json:"scoped_organizations"`
+	LastRolledAt  Stamp    `json:"last_rolled_at"`
+}
+
+// APIKeyFields are the writable fields of a personal key.
+var APIKeyFields = Fields{
+	{Name: "label", Type: Text, Required: true, Max: 40},
+	{Name: "scopes", Type: TextList, Required: true, Max: 100, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
+	{Name: "scoped_teams", Type: IntList, Required: true, Help: "the only projects that it opens; none: all of the user's"},
+	{Name: "scoped_organizations", Type: TextList, Required: true, Max: 64, Help: "the only organizations that it opens; none: all of the user's"},
+}
+
+func (k *KeyRecord) view() *APIKey {
+	out := &APIKey{
+		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: At(k.CreatedAt), LastUsedAt: At(k.LastUsedAt), User: k.User,
+		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: At(k.LastRolledAt),
+	}
+	if out.Scopes == nil {
+		out.Scopes = []string{AllScopes}
+	}
+	if out.Projects == nil {
+		out.Projects = []int64{}
+	}
+	if out.Organizations == nil {
+		out.Organizations = []string{}
+	}
+	return out
+}
+
+// Keys are the caller's keys, newest first.
+func (s Account) Keys(ctx context.Context, st *Standing) ([]*APIKey, error) {
+	return read(ctx, s.core, func(tx Tx) ([]*APIKey, error) {
+		keys, err := tx.Keys(st.User.ID)
+		out := make([]*APIKey, len(keys))
+		for i := range keys {
+			out[i] = keys[i].view()
+		}
+		return out, err
+	})
+}
+
+// ownKey finds a key of the caller; @current is the calling one.
+func ownKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
+	if id == current {
+		id = st.Key.ID
+	}
+	k, err := tx.KeyByID(id)
+	if err == nil && (k == nil || k.Secret || k.User != st.User.ID) {
+		err = errNotFound()
+	}
+	return k, err
+}
+
+// Key returns one of the caller's keys. The calling key may always read itself,
+// others with user:read.
+func (s Account) Key(ctx context.Context, st *Standing, id string) (*APIKey, error) {
+	if id != current && id != st.Key.ID {
+		if err := st.Require("user:read"); err != nil {
+			return nil, err
+		}
+	}
+	return read(ctx, s.core, func(tx Tx) (*APIKey, error) {
+		k, err := ownKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		return k.view(), nil
+	})
+}
+
+// CreateKey makes a key that opens no more than the calling one. The answer alone
+// has it in clear.
+func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, error) {
+	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+		v, err := APIKeyFields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		k := &KeyRecord{ID: s.random(24), User: st.User.ID, CreatedAt: s.now()}
+		if err := k.change(tx, st, v); err != nil {
+			return nil, err
+		}
+		keys, err := tx.Keys(st.User.ID)
+		if err != nil {
+			return nil, err
+		}
+		own := slices.DeleteFunc(keys, func(k KeyRecord) bool { return k.Origin != "" })
+		if len(own) >= maxKeys {
+			return nil, Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
+		}
+		out, err := s.saveNew(tx, k)
+		if err != nil {
+			return nil, err
+		}
+		return out, s.noteKey(tx, st, k, nil, k.view())
+	})
+}
+
+// saveNew gives a key a new value and saves it.
+func (s *core) saveNew(tx Tx, k *KeyRecord) (*APIKey, error) {
+	value := "phx_" + s.random(35)
+	k.Hash, k.Mask = HashKey(value), MaskKey(value)
+	out := k.view()
+	out.Value = &value
+	return out, tx.PutKey(k)
+}
+
+// noteKey writes a change of a key into the log of the caller's organization.
+func (s Account) noteKey(tx Tx, st *Standing, k *KeyRecord, before, after *APIKey) error {
+	organization := st.currentOrganization()
+	if organization == "" {
+		return nil
+	}
+	// A nil of a type is not the nil that note looks for.
+	var was, is any
+	if before != nil {
+		was = before
+	}
+	if after != nil {
+		is = after
+	}
+	return s.note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
+}
+
+// change puts what was sent into a key.
+func (k *KeyRecord) change(tx Tx, st *Standing, v Values) error {
+	Set(v, "label", &k.Label)
+	if v.Has("scopes") {
+		k.Scopes = v.Texts("scopes")
+		if len(k.Scopes) == 0 {
+			return Coded("empty", "scopes", "This list may not be empty.")
+		}
+		for _, scope := range k.Scopes {
+			if !isScope(scope) {
+				return Fault("scopes", "Invalid scope: %s", scope)
+			}
+		}
+	}
+	if v.Has("scoped_teams") {
+		k.Projects = v.Ints("scoped_teams")
+		for _, id := range k.Projects {
+			p, err := tx.Project(id)
+			if err != nil {
+				return err
+			}
+			if p == nil || !st.reaches(p) {
+				return Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
+			}
+		}
+	}
+	if v.Has("scoped_organizations") {
+		k.Organizations = nil
+		for _, text := range v.Texts("scoped_organizations") {
+			id, ok := NormalUUID(text)
+			if !ok {
+				return Fault("scoped_organizations", "Invalid organization UUID")
+			}
+			if st.Caller.Level(id) == 0 {
+				return Fault("scoped_organizations", "You must be a member of all organizations that you are scoping the key to.")
+			}
+			k.Organizations = append(k.Organizations, id)
+		}
+	}
+	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
+		return st.holds(k)
+	}
+	return nil
+}
+
+// holds refuses a key that opens more than the calling one (decision 19).
+func (c *Caller) holds(k *KeyRecord) error {
+	if c.scopedAll() {
+		return nil
+	}
+	if k.Scopes == nil { // one of old: its lists do not count either
+		k = &KeyRecord{Scopes: []string{AllScopes}}
+	}
+	for _, scope := range k.Scopes {
+		if err := c.Require(scope); err != nil {
+			return err
+		}
+	}
+	if len(c.Key.Projects) > 0 {
+		if len(k.Projects) == 0 {
+			return Denied("API keys with scoped projects can only make keys that are scoped to the same projects.")
+		}
+		for _, id := range k.Projects {
+			if !slices.Contains(c.Key.Projects, id) {
+				return Denied("API key does not have access to the requested project: ID %d.", id)
+			}
+		}
+	}
+	if len(c.Key.Organizations) > 0 {
+		if len(k.Organizations) == 0 {
+			return Denied("API keys with scoped organizations can only make keys that are scoped to the same organizations.")
+		}
+		for _, id := range k.Organizations {
+			if !c.opensOrganization(id) {
+				return Denied("API key does not have access to the requested organization: ID %s.", id)
+			}
+		}
+	}
+	return nil
+}
+
+// writableKey is ownKey for changes: keys of a definitions file are changed there.
+func writableKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
+	k, err := ownKey(tx, st, id)
+	if err == nil && k.Origin != "" {
+		err = errFromFile("key", k.Origin)
+	}
+	return k, err
+}
+
+// UpdateKey changes a key. put: all required fields have to be there.
+func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body, put bool) (*APIKey, error) {
+	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		v, err := APIKeyFields.update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		before := k.view()
+		if err := k.change(tx, st, v); err != nil {
+			return nil, err
+		}
+		if err := tx.PutKey(k); err != nil {
+			return nil, err
+		}
+		return k.view(), s.noteKey(tx, st, k, before, k.view())
+	})
+}
+
+// RollKey gives a key another value: the old one opens nothing from then on. A key
+// that opens more than the calling one cannot be rolled with it.
+func (s Account) RollKey(ctx context.Context, st *Standing, id string) (*APIKey, error) {
+	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := st.holds(k); err != nil {
+			return nil, err
+		}
+		before := k.view()
+		k.LastRolledAt = s.now()
+		out, err := s.saveNew(tx, k)
+		if err != nil {
+			return nil, err
+		}
+		return out, s.noteKey(tx, st, k, before, k.view())
+	})
+}
+
+// DeleteKey takes a key away.
+func (s Account) DeleteKey(ctx context.Context, st *Standing, id string) error {
+	return s.store.Write(ctx, func(tx Tx) error {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteKey(k.ID); err != nil {
+			return err
+		}
+		return s.noteKey(tx, st, k, k.view(), nil)
+	})
+}

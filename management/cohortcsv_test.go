@@ -1,0 +1,56 @@
+package management_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// The rules of files of members (spec/management.md §5.2).
+func TestReadMembers(t *testing.T) {
+	const uuid = "0191f0a2-5b1c-7d3e-8f40-0000000000aa"
+	list := func(kind management.MemberKind, values ...string) *management.MemberList {
+		return &management.MemberList{Kind: kind, Values: values}
+	}
+	for _, c := range []struct {
+		name, file string
+		want       *management.MemberList
+		fault      string // a part of the message
+	}{
+		{"one column, no header", "a\nb\n", list(management.DistinctIDs, "a", "b"), ""},
+		{"byte order mark, carriage returns, empty lines", "\ufeffa\r\n\r\n b \r\n", list(management.DistinctIDs, "a", "b"), ""},
+		{"person_id", "person_id\n" + uuid + "\n" + strings.ToUpper(uuid) + "\nno uuid\n", list(management.PersonIDs, uuid, uuid), ""},
+		{"person-id", "person-id\n" + uuid, list(management.PersonIDs, uuid), ""},
+		{"Person .id", "Person .id\n" + uuid, list(management.PersonIDs, uuid), ""},
+		{"email", "email\na@example.com", list(management.Emails, "a@example.com"), ""},
+		{"e-mail", "E-mail\na@example.com", list(management.Emails, "a@example.com"), ""},
+		{"header of distinct ids", "distinct_id\na", list(management.DistinctIDs, "a"), ""},
+		{"several columns, best first", "email,Distinct-ID,person_id\na@example.com,a," + uuid, list(management.PersonIDs, uuid), ""},
+		{"several columns, then distinct ids", "email,Distinct-ID\na@example.com,a", list(management.DistinctIDs, "a"), ""},
+		{"several columns, then addresses", "name,e-mail\nAnn,a@example.com\nBob\n", list(management.Emails, "a@example.com"), ""},
+		{"no column with ids", "name,age\nAnn,3", nil, "Found: name, age"},
+		{"empty", "", nil, "empty"},
+		{"no valid ids", "person_id\nx\n", nil, "no valid ids"},
+		{"not UTF-8", "a\n\xff\n", nil, "not UTF-8"},
+		{"malformed", "a\n\"b\n", nil, "malformed"},
+		{"too many rows", strings.Repeat("a\n", management.MaxRows+1), nil, "more than 100000 rows"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := management.ReadMembers(strings.NewReader(c.file))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("members (-want +got):\n%s", diff)
+			}
+			var told *management.Error
+			switch {
+			case c.fault == "" && err != nil:
+				t.Error(err)
+			case c.fault != "" && (!errors.As(err, &told) || told.Field != "csv" || !strings.Contains(told.Message, c.fault)):
+				t.Errorf("error %v, want one at csv with %q", err, c.fault)
+			}
+		})
+	}
+}

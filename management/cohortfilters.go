@@ -1,0 +1,329 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// cohortLeaf are the members of a filter: those that have to be there, in the
+// order in which they are named when they are missing, and those that may.
+type cohortLeaf struct{ required, optional []string }
+
+// THE TABLE: the kinds of filters of a cohort (§5.2).
+var cohortLeaves = map[string]cohortLeaf{
+	"person": {[]string{"key", "value", "operator"}, []string{"negation"}},
+	"cohort": {[]string{"key", "value"}, []string{"negation"}},
+	"behavioral": {[]string{"key", "value", "event_type"}, []string{
+		"time_value", "time_interval", "negation", "operator", "operator_value", "total_periods", "min_periods", "event_filters", "explicit_datetime",
+	}},
+}
+
+// behavioralPrefix begins the members of behavioral filters about sequences.
+const behavioralPrefix = "seq_"
+
+// jsonObject are the members of a JSON object, nil when it is none.
+func jsonObject(raw json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// jsonText is the text of a JSON value, "" for what is none.
+func jsonText(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text) // what is no text is an empty one
+	return text
+}
+
+// checkFilters looks whether filters have the form of §5.2.
+func checkFilters(raw json.RawMessage) error {
+	top := jsonObject(raw)
+	tree := jsonObject(top["properties"])
+	if tree == nil || tree["type"] == nil || tree["values"] == nil {
+		return Fault("filters__detail", "Must contain a 'properties' key with type and values")
+	}
+	if err := onlyKnown("filters", top, "properties"); err != nil {
+		return err
+	}
+	return checkTree(top["properties"])
+}
+
+func onlyKnown(what string, object map[string]json.RawMessage, names ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(names, name) {
+			return Fault("filters", "Unknown key in %s: %s", what, name)
+		}
+	}
+	return nil
+}
+
+func checkTree(raw json.RawMessage) error {
+	node := jsonObject(raw)
+	if node == nil {
+		return Fault("filters", "A filter has to be an object.")
+	}
+	kind := jsonText(node["type"])
+	if leaf, ok := cohortLeaves[kind]; ok {
+		return checkLeaf(kind, node, leaf)
+	}
+	if kind != "AND" && kind != "OR" {
+		return Fault("filters", "Unknown filter type %q: it has to be AND, OR, person, cohort or behavioral.", kind)
+	}
+	if err := onlyKnown("group", node, "type", "values"); err != nil {
+		return err
+	}
+	var values []json.RawMessage
+	if json.Unmarshal(node["values"], &values) != nil || node["values"] == nil || string(node["values"]) == "null" {
+		return Fault("filters", "The values of a group have to be a list of filters.")
+	}
+	for _, value := range values {
+		if err := checkTree(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) error {
+	var missing []string
+	for _, name := range leaf.required {
+		bare := kind == "person" && name == "value" && slices.Contains([]string{"is_set", "is_not_set"}, jsonText(node["operator"]))
+		if raw := node[name]; !bare && (raw == nil || string(raw) == "null") {
+			missing = append(missing, name)
+		}
+	}
+	if missing != nil {
+		return Fault("filters", "Missing required keys for %s filter: %s", kind, strings.Join(missing, ", "))
+	}
+	if kind == "behavioral" {
+		node = maps.Clone(node)
+		maps.DeleteFunc(node, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, behavioralPrefix) })
+	}
+	known := slices.Concat([]string{"type"}, leaf.required, leaf.optional)
+	if err := onlyKnown(kind+" filter", node, known...); err != nil {
+		return err
+	}
+	if _, ok := wholeNumber(node["value"]); kind == "cohort" && (!ok || jsonText(node["key"]) != "id") {
+		return Fault("filters", "Invalid Cohort ID in filter")
+	}
+	return nil
+}
+
+func wholeNumber(raw json.RawMessage) (int64, bool) {
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
+	return n, err == nil
+}
+
+// parts are what a cohort or a flag is made of: the cohorts that it names itself,
+// and whether it has filters on events.
+type parts struct {
+	cohorts    []int64
+	behavioral bool
+}
+
+// partsOf looks through any JSON value, so that records of files and old forms
+// are understood, too.
+func partsOf(raw json.RawMessage) (out parts) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) == nil {
+		out.gather(v)
+	}
+	return out
+}
+
+func (p *parts) gather(v any) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			p.gather(v[i])
+		}
+	case map[string]any:
+		switch v["type"] {
+		case "cohort":
+			if id, ok := wholeNumber(json.RawMessage(strings.Trim(fmt.Sprint(v["value"]), `"`))); ok {
+				p.cohorts = append(p.cohorts, id)
+			}
+		case "behavioral":
+			p.behavioral = true
+		}
+		p.behavioral = p.behavioral || v["event_id"] != nil || v["action_id"] != nil // the oldest form
+		for name, member := range v {
+			if name != "value" { // data of a filter
+				p.gather(member)
+			}
+		}
+	}
+}
+
+// cohortGraph are the cohorts of a project that are not deleted.
+type cohortGraph map[int64]parts
+
+func graphOfCohorts(tx Tx, st *Standing) (cohortGraph, error) {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	out := cohortGraph{}
+	for i := range list {
+		c, err := decodeCohort(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out[c.ID] = c.parts()
+	}
+	return out, nil
+}
+
+func (c *storedCohort) parts() parts {
+	if c.Static {
+		return parts{}
+	}
+	if present(c.Filters) {
+		return partsOf(c.Filters)
+	}
+	return partsOf(c.Groups)
+}
+
+// reach are the cohorts that some lead to, with themselves.
+func (g cohortGraph) reach(from ...int64) map[int64]bool {
+	out := map[int64]bool{}
+	for len(from) > 0 {
+		id := from[len(from)-1]
+		from = from[:len(from)-1]
+		if out[id] {
+			continue
+		}
+		out[id] = true
+		from = append(from, g[id].cohorts...)
+	}
+	return out
+}
+
+// containing are the cohorts that lead to one, with itself.
+func (g cohortGraph) containing(id int64) map[int64]bool {
+	outer := cohortGraph{}
+	for from, p := range g {
+		for _, to := range p.cohorts {
+			outer[to] = parts{cohorts: append(outer[to].cohorts, from)}
+		}
+	}
+	return outer.reach(id)
+}
+
+// flagsUsing are the keys of the active flags that name one of some cohorts, in order.
+func flagsUsing(tx Tx, st *Standing, cohorts map[int64]bool) (keys []string, err error) {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Match: func(d *Definition) bool {
+		record := jsonObject(d.Record)
+		return string(record["active"]) == "true" &&
+			slices.ContainsFunc(partsOf(record["filters"]).cohorts, func(id int64) bool { return cohorts[id] })
+	}})
+	for i := range list {
+		keys = append(keys, list[i].Key)
+	}
+	slices.Sort(keys)
+	return keys, err
+}
+
+// maxNamedFlags is how many flags an error names.
+const maxNamedFlags = 50
+
+// check looks whether a cohort may be stored. v says what has been written of it,
+// was what it was before.
+func (s Cohorts) check(tx Tx, st *Standing, c, was *storedCohort, v Values) error {
+	if err := checkQuery(c); err != nil {
+		return err
+	}
+	if c.Deleted && !was.Deleted && c.ID != 0 {
+		return s.checkDelete(tx, st, c)
+	}
+	if c.Static || !v.Has("filters") && !v.Has("groups") && c.Static == was.Static {
+		return nil
+	}
+	if present(c.Filters) || v.Has("filters") && !v.Null("filters") {
+		if err := checkFilters(c.Filters); err != nil {
+			return err
+		}
+	}
+	graph, err := graphOfCohorts(tx, st)
+	if err != nil {
+		return err
+	}
+	own := c.parts()
+	for _, id := range own.cohorts {
+		if _, ok := graph[id]; !ok && id != c.ID {
+			return Fault("filters", "Invalid Cohort ID in filter")
+		}
+	}
+	inner := graph.reach(own.cohorts...)
+	if c.ID != 0 && inner[c.ID] {
+		return Fault("filters", "Cohorts cannot reference other cohorts in a loop.")
+	}
+	if err := checkEvaluable(c); err != nil {
+		return err
+	}
+	behavioral := own.behavioral
+	for id := range inner {
+		behavioral = behavioral || graph[id].behavioral
+	}
+	if !behavioral || c.ID == 0 {
+		return nil
+	}
+	keys, err := flagsUsing(tx, st, graph.containing(c.ID))
+	if err == nil && len(keys) > 0 {
+		err = Coded("behavioral_cohort_found", "filters", "Behavioral filters cannot be added to cohorts used in feature flags.")
+	}
+	return err
+}
+
+func checkQuery(c *storedCohort) error {
+	if !present(c.Query) {
+		return nil
+	}
+	switch kind := jsonText(jsonObject(c.Query)["kind"]); {
+	case present(c.Filters):
+		return Fault("", "Cannot set both query and filters at the same time.")
+	case !c.Static:
+		return Fault("", "Cannot create a dynamic cohort with a query. Set is_static to true.")
+	case kind != "ActorsQuery" && kind != "HogQLQuery":
+		return Fault("query", "Query must be an ActorsQuery or HogQLQuery. Got: %s", kind)
+	}
+	return nil
+}
+
+func (s Cohorts) checkDelete(tx Tx, st *Standing, c *storedCohort) error {
+	graph, err := graphOfCohorts(tx, st)
+	if err != nil {
+		return err
+	}
+	keys, err := flagsUsing(tx, st, graph.containing(c.ID))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	names := strings.Join(keys[:min(len(keys), maxNamedFlags)], ", ")
+	return Fault("", "This cohort is used in %d active feature flag(s): %s. Please remove the cohort from these feature flags before deleting it.", len(keys), names)
+}
+
+// checkEvaluable asks the engine, which knows operators and values best.
+func checkEvaluable(c *storedCohort) error {
+	record := c.cohortRecord
+	record.ID, record.Deleted = max(c.ID, 1), false
+	definitions, err := flags.ParseDefinitions(encode(map[string]any{"flags": []any{}, "cohorts": map[int64]any{record.ID: record}}))
+	if err != nil {
+		return Fault("filters", "The filters cannot be read.")
+	}
+	for _, fault := range flags.Compile(definitions).Faults() {
+		return Fault("filters", "%s: %s", strings.TrimPrefix(fault.Path, fmt.Sprintf("cohorts.%d.", record.ID)), fault.Problem)
+	}
+	return nil
+}

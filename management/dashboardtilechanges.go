@@ -1,0 +1,198 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// tileFields are what a body may say of a tile (§4.1.4); everything else in it is
+// left out.
+var tileFields = Fields{
+	{Name: "id", Type: Int},
+	{Name: "text", Type: Object, Null: true},
+	{Name: "deleted", Type: Bool},
+	{Name: "color", Type: Text, Null: true, Blank: true, Max: maxTileColor},
+	{Name: "layouts", Type: Object, Null: true},
+	{Name: "filters_overrides", Type: Object, Null: true},
+}
+
+var tileTextFields = Fields{{Name: "body", Type: Text, Null: true, Blank: true}}
+
+// belowPlace puts a place in front of the place of an error.
+func belowPlace(place string, err error) error {
+	var told *Error
+	if !errors.As(err, &told) {
+		return err
+	}
+	out := *told
+	if out.Field != "" {
+		place += "__" + out.Field
+	}
+	out.Field = place
+	return &out
+}
+
+// tileObjects takes an array of objects apart; what counts as nothing is none.
+func tileObjects(name string, raw json.RawMessage, most int) ([]Body, error) {
+	if !pythonTrue(raw) {
+		return nil, nil
+	}
+	list, err := (&Field{Name: name, Type: ObjectList}).read(raw)
+	if err != nil {
+		return nil, err
+	}
+	entries := list.([]json.RawMessage)
+	if len(entries) > most {
+		return nil, Coded(CodeMaxLength, name, "Ensure this field has no more than %d elements.", most)
+	}
+	out := make([]Body, len(entries))
+	for i, entry := range entries {
+		if err := json.Unmarshal(entry, &out[i].Members); err != nil {
+			return nil, fmt.Errorf("an object cannot be read: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// changeTiles does what the tiles of a body say, and returns the numbers of those
+// that it made or changed.
+func (s Dashboards) changeTiles(tx Tx, st *Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+	entries, err := tileObjects("tiles", raw, MaxTiles)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Values, len(entries))
+	fresh := 0
+	for i, entry := range entries {
+		if changes[i], err = readTileChange(entry); err != nil {
+			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+		}
+		if !changes[i].Has("id") {
+			fresh++
+		}
+	}
+	if err := makeRoom(tx, d.ID, fresh); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for i, v := range changes {
+		id, err := s.changeTile(tx, st, d, v)
+		if err != nil {
+			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+		}
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// readTileChange reads what is said of one tile: only texts can be made.
+func readTileChange(b Body) (Values, error) {
+	v, err := tileFields.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	text := v.Raw("text")
+	if !v.Has("id") && text == nil {
+		return nil, Coded(CodeRequired, "id", "This field is required.")
+	}
+	for _, name := range []string{"layouts", "filters_overrides"} {
+		if len(v.Raw(name)) > maxTileJSON {
+			return nil, overBytes(name, maxTileJSON)
+		}
+	}
+	delete(v, "text")
+	if text != nil {
+		var inner Body
+		if err := json.Unmarshal(text, &inner.Members); err != nil {
+			return nil, fmt.Errorf("an object cannot be read: %w", err)
+		}
+		of, err := tileTextFields.Change(inner)
+		if err != nil {
+			return nil, belowPlace("text", err)
+		}
+		if err := checkTileText("text__body", of.Text("body")); err != nil {
+			return nil, err
+		}
+		v["text"] = of.Text("body")
+	}
+	return v, nil
+}
+
+// changeTile changes or makes a tile and returns its number, 0 when it stays as it was.
+func (s Dashboards) changeTile(tx Tx, st *Standing, d *dashboardRecord, v Values) (int64, error) {
+	t, err := newOrOldTile(tx, d, v)
+	if err != nil {
+		return 0, err
+	}
+	before := encode(t)
+	if v.Has("text") && (t.Text == nil || t.Text.Body != v.Text("text")) {
+		if t.Insight != "" {
+			return 0, Fault("text", "The tile shows an insight.")
+		}
+		s.writeText(st, t, v.Text("text"))
+	}
+	Set(v, "deleted", &t.Deleted)
+	SetNull(v, "color", &t.Color)
+	for name, to := range map[string]*json.RawMessage{"layouts": &t.Layouts, "filters_overrides": &t.Overrides} {
+		if v.Null(name) {
+			*to = json.RawMessage("{}")
+		}
+		Set(v, name, to)
+	}
+	if v.Has("id") && bytes.Equal(before, encode(t)) {
+		return 0, nil
+	}
+	return t.ID, putTile(tx, d.ID, t)
+}
+
+// newOrOldTile is the tile that a change is about.
+func newOrOldTile(tx Tx, d *dashboardRecord, v Values) (*tileRecord, error) {
+	if !v.Has("id") {
+		return newTile(tx)
+	}
+	t, err := tileOf(tx, d.ID, v.Int("id"))
+	if err == nil && t == nil {
+		err = errNoObject("id", v.Int("id"))
+	}
+	return t, err
+}
+
+// duplicateTiles puts deep copies of tiles on their own dashboard, without a
+// place, and returns their numbers.
+func (s Dashboards) duplicateTiles(tx Tx, st *Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+	entries, err := tileObjects("duplicate_tiles", raw, MaxTiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeRoom(tx, d.ID, len(entries)); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for i, entry := range entries {
+		at := fmt.Sprintf("duplicate_tiles__%d", i)
+		v, err := Fields{{Name: "id", Type: Int, Required: true}}.Create(entry)
+		if err != nil {
+			return nil, belowPlace(at, err)
+		}
+		t, err := tileOf(tx, d.ID, v.Int("id"))
+		if err == nil && (t == nil || t.Deleted) {
+			err = errNoObject("id", v.Int("id"))
+		}
+		if err != nil {
+			return nil, belowPlace(at, err)
+		}
+		t.Layouts = json.RawMessage("{}")
+		id, err := s.copyTile(tx, st, d, *t, true)
+		if err != nil {
+			return nil, err
+		}
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}

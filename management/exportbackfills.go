@@ -1,0 +1,309 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// kindExportBackfill is a backfill: Parent is the export, Sort as that of runs.
+const kindExportBackfill = "batch_export_backfill"
+
+// maxBackfillRuns is how many runs a backfill may have.
+const maxBackfillRuns = 10_000
+
+// maxBackfills is how many backfills of an export may wait.
+const maxBackfills = 100
+
+// BatchExportBackfill is a backfill of an export (§4.3.6).
+type BatchExportBackfill struct {
+	ID          string            `json:"id"`
+	Team        int64             `json:"team"`
+	BatchExport string            `json:"batch_export"`
+	Start       Stamp             `json:"start_at"` // null: from the beginning
+	End         Stamp             `json:"end_at"`   // null: until it was made
+	Status      string            `json:"status"`
+	Created     Stamp             `json:"created_at"`
+	Finished    Stamp             `json:"finished_at"`
+	Updated     Stamp             `json:"last_updated_at"`
+	Progress    *BackfillProgress `json:"progress"`
+}
+
+// BackfillProgress is how far a backfill has come.
+type BackfillProgress struct {
+	Total    int     `json:"total_runs"`
+	Finished int     `json:"finished_runs"`
+	Progress float64 `json:"progress"` // 0 to 1
+}
+
+// exportBackfill is a backfill as it is stored.
+type exportBackfill struct {
+	BatchExportBackfill
+	Number int64 `json:"number"`
+	Next   Stamp `json:"next"`  // the beginning of its next run
+	Until  Stamp `json:"until"` // the end of its last one
+	// Single: one run covers everything.
+	Single bool `json:"single,omitempty"`
+	Total  int  `json:"total"`
+	Done   int  `json:"done"`
+	// Worst is how its runs have failed, empty for not.
+	Worst string `json:"worst,omitempty"`
+	// Repeats is the run that it repeats, empty for none.
+	Repeats string `json:"repeats,omitempty"`
+	// Place is set where it covers times of coming in, up to the place UpTo, as a
+	// schedule does, instead of times of events.
+	Place *exportPlace `json:"place,omitempty"`
+	UpTo  int64        `json:"up_to,omitempty"`
+}
+
+// ExportBackfillFields are the fields of a new backfill.
+var ExportBackfillFields = Fields{
+	{Name: "start_at", Type: Any, Help: "ISO 8601 with a zone; null: from the beginning"},
+	{Name: "end_at", Type: Any, Help: "ISO 8601 with a zone; null: until now"},
+}
+
+// ExportBackfillID is the answer to what makes a backfill.
+type ExportBackfillID struct {
+	ID string `json:"backfill_id"`
+}
+
+func putBackfill(tx Tx, b *exportBackfill) error {
+	b.Progress = nil
+	if b.Status != exportStarting && b.Total > 0 {
+		b.Progress = &BackfillProgress{b.Total, b.Done, float64(b.Done) / float64(b.Total)}
+	}
+	return tx.Put(&Record{
+		Kind: kindExportBackfill, Parent: b.BatchExport, ID: b.ID, Sort: sortTime(b.Created.Time) + "/" + sortNumber(b.Number), Data: encode(b),
+	})
+}
+
+// backfillOf returns a backfill, nil for none.
+func backfillOf(tx Tx, export, id string) (*exportBackfill, error) {
+	r, err := tx.Get(kindExportBackfill, export, id)
+	if err != nil {
+		return nil, err
+	}
+	return decode[exportBackfill](r)
+}
+
+// Backfills returns a page of the backfills of an export, newest first.
+func (s BatchExports) Backfills(ctx context.Context, st *Standing, id, cursor string) (CursorPage[BatchExportBackfill], error) {
+	return read(ctx, s.core, func(tx Tx) (out CursorPage[BatchExportBackfill], err error) {
+		e, err := exportIn(tx, st, id)
+		if err != nil {
+			return out, err
+		}
+		list, _, err := tx.List(Query{Kind: kindExportBackfill, Parent: e.ID, Descending: true, Limit: maxSortedRuns})
+		if err != nil {
+			return out, err
+		}
+		all := make([]placed[BatchExportBackfill], 0, len(list))
+		for i := range list {
+			b, err := decode[BatchExportBackfill](&list[i])
+			if err != nil {
+				return out, err
+			}
+			all = append(all, placed[BatchExportBackfill]{list[i].Sort, *b})
+		}
+		return pageBy(all, true, cursor, exportBackfillPage)
+	})
+}
+
+// Backfill returns one backfill.
+func (s BatchExports) Backfill(ctx context.Context, st *Standing, export, id string) (*BatchExportBackfill, error) {
+	return read(ctx, s.core, func(tx Tx) (*BatchExportBackfill, error) {
+		_, b, err := backfillIn(tx, st, export, id)
+		if err != nil {
+			return nil, err
+		}
+		return &b.BatchExportBackfill, nil
+	})
+}
+
+func backfillIn(tx Tx, st *Standing, export, id string) (*exportRecord, *exportBackfill, error) {
+	e, err := exportIn(tx, st, export)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, ok := NormalUUID(id)
+	if !ok {
+		return nil, nil, errNotFound()
+	}
+	b, err := backfillOf(tx, e.ID, id)
+	if err == nil && b == nil {
+		err = errNotFound()
+	}
+	return e, b, err
+}
+
+// zonedTime reads a time of a backfill, which has to say its zone; zero for null
+// and for none.
+func zonedTime(v Values, name string) (time.Time, error) {
+	raw := v.Raw(name)
+	if raw == nil {
+		return time.Time{}, nil
+	}
+	var text string
+	if kindOf(raw) != "str" || json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	at, ok := parseTime(text)
+	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
+		return time.Time{}, Fault(name, "Input %s is not a valid ISO formatted datetime.", text)
+	}
+	clock := text[min(len(text), len(time.DateOnly)):]
+	if !strings.ContainsAny(clock, "Zz+-") {
+		return time.Time{}, Fault(name, "Input %s is naive.", text)
+	}
+	return at, nil
+}
+
+// AddBackfill exports a span of time anew: of events by their own time, of
+// persons by when they were first seen, of sessions by their last event.
+// Without a beginning all of it is one run.
+func (s BatchExports) AddBackfill(ctx context.Context, st *Standing, id string, body Body) (*ExportBackfillID, error) {
+	v, err := ExportBackfillFields.Change(body)
+	if err != nil {
+		return nil, err
+	}
+	e, err := read(ctx, s.core, func(tx Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	if err != nil {
+		return nil, err
+	}
+	b := &exportBackfill{}
+	if err := s.measure(ctx, e, b, v); err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*ExportBackfillID, error) {
+		e, err := exportIn(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		again := *b
+		return s.addBackfill(tx, e, &again)
+	})
+}
+
+// measure finds out what a backfill covers.
+func (s BatchExports) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v Values) error {
+	start, err := zonedTime(v, "start_at")
+	if err != nil {
+		return err
+	}
+	end, err := zonedTime(v, "end_at")
+	if err != nil {
+		return err
+	}
+	now, plan := s.now(), e.schedule()
+	switch {
+	case !start.IsZero() && !end.IsZero() && !start.Before(end):
+		return Fault("", "The initial backfill datetime 'start_at' happens after 'end_at'")
+	case end.After(now.Add(plan.next(now).Sub(plan.floor(now)))):
+		return Fault("", "The provided 'end_at' (%s) is too far into the future. Cannot backfill beyond 1 batch period into the future.", end.Format(time.RFC3339))
+	case s.ExportRows == nil:
+		return errNoExports()
+	}
+	first, any, err := s.first(ctx, e)
+	if err != nil {
+		return err
+	}
+	if !any {
+		return Fault("", "There is no data to backfill for this model.")
+	}
+	b.Start, b.End = At(start), At(end)
+	if end.IsZero() {
+		end = now
+	}
+	if !start.IsZero() && start.Before(first) {
+		if start = plan.floor(first); start.Before(b.Start.Time) {
+			start = b.Start.Time
+		}
+		b.Start = At(start)
+	}
+	if b.Single = start.IsZero(); b.Single {
+		start = first
+	}
+	if !first.Before(end) || !start.Before(end) {
+		return Fault("", "The provided backfill date range contains no data. The first data is of %s.", first.Format(time.RFC3339))
+	}
+	b.Next, b.Until, b.Total = At(start), At(end), 1
+	if !b.Single {
+		b.Total = plan.count(start, end, maxBackfillRuns+1)
+	}
+	if b.Total > maxBackfillRuns {
+		return Fault("", "The backfill would have more than %d runs: choose a shorter range.", maxBackfillRuns)
+	}
+	return nil
+}
+
+// first is when the data of an export's model begin.
+func (s BatchExports) first(ctx context.Context, e *exportRecord) (time.Time, bool, error) {
+	if e.Model == modelPersons {
+		return s.ExportRows.FirstPerson(ctx, e.Team)
+	}
+	return s.ExportRows.FirstEvent(ctx, e.Team)
+}
+
+// addBackfill puts a backfill behind those that wait.
+func (s BatchExports) addBackfill(tx Tx, e *exportRecord, b *exportBackfill) (*ExportBackfillID, error) {
+	t, err := taskOf(tx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.queueBackfill(tx, e, t, b); err != nil {
+		return nil, err
+	}
+	return &ExportBackfillID{b.ID}, s.putTask(tx, e, t)
+}
+
+func (s BatchExports) queueBackfill(tx Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {
+	if len(t.Backfills) >= maxBackfills {
+		return Fault("", "There are %d backfills already that wait. Cancel one of them first.", maxBackfills)
+	}
+	now := At(s.now())
+	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.newID(), e.Team, e.ID, exportStarting, now, now
+	if b.Number, err = tx.Next(kindExportBackfill); err != nil {
+		return err
+	}
+	t.Backfills = append(t.Backfills, b.ID)
+	return putBackfill(tx, b)
+}
+
+// takeOver makes the backfill of unpause: it goes on where the schedule stood, by
+// the time of coming in and up to the horizon, where the schedule then begins. Up
+// to low everything came in long ago.
+func (s BatchExports) takeOver(tx Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
+	now, place := s.now(), t.Place
+	b := &exportBackfill{
+		BatchExportBackfill: BatchExportBackfill{Start: e.LastPaused, End: At(now)},
+		Next:                place.To, Until: At(now), Place: &place, UpTo: max(horizon, place.Cut),
+	}
+	if !b.Next.Before(now) {
+		return nil // nothing has come in that the schedule does not cover itself
+	}
+	b.Total = e.schedule().count(b.Next.Time, now, maxBackfillRuns)
+	t.Place = exportPlace{Low: max(place.Low, low), Cut: b.UpTo, To: At(now)}
+	return s.queueBackfill(tx, e, t, b)
+}
+
+// CancelBackfill ends a backfill, and its run that is under way.
+func (s BatchExports) CancelBackfill(ctx context.Context, st *Standing, export, id string) (*ExportCancelled, error) {
+	return write(ctx, s.core, func(tx Tx) (*ExportCancelled, error) {
+		e, b, err := backfillIn(tx, st, export, id)
+		if err != nil {
+			return nil, err
+		}
+		if !underWay(b.Status) {
+			return nil, Fault("", "Cannot cancel a backfill that is in '%s' status", b.Status)
+		}
+		t, err := taskOf(tx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.cancelBackfill(tx, t, b); err != nil {
+			return nil, err
+		}
+		return &ExportCancelled{true}, s.putTask(tx, e, t)
+	})
+}

@@ -1,0 +1,473 @@
+package management
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Flags as code (decision 27): a document of a project's flags and cohorts, by
+// key and name, without ids, versions or times. What it exports can be applied to
+// an empty project, whose export is the same document then.
+
+// DocumentFields are the members of a document.
+var DocumentFields = Fields{
+	{Name: "cohorts", Type: ObjectList, Help: "known by their names"},
+	{Name: "flags", Type: ObjectList, Required: true, Help: "known by their keys"},
+}
+
+// notInDocuments are members of records that belong to one project, or follow
+// from the rest.
+var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by", "cohort_type", "groups"}
+
+// DocumentChange is a flag or a cohort that a document makes, changes or deletes.
+type DocumentChange struct {
+	Kind    string         `json:"kind"`   // flag, cohort
+	Name    string         `json:"name"`   // the flag's key or the cohort's name
+	Action  string         `json:"action"` // create, update, delete
+	Changes []Change       `json:"changes"`
+	People  *PeopleChanged `json:"people,omitempty"` // of flags, when it was counted
+}
+
+// PeopleChanged is how many people would see another value. Of is how many are
+// known; Counted of them were looked at, all or, as Sample says, some.
+type PeopleChanged struct {
+	Changed int  `json:"changed"`
+	Counted int  `json:"counted"`
+	Of      int  `json:"of"`
+	Sample  bool `json:"sample"`
+}
+
+// DocumentResult is what applying a document does.
+type DocumentResult struct {
+	Changes   []DocumentChange `json:"changes"`
+	Unchanged int              `json:"unchanged"`
+}
+
+// Export returns the project's document: JSON with sorted members, indented.
+func (s FeatureFlags) Export(ctx context.Context, st *Standing) (json.RawMessage, error) {
+	doc, err := read(ctx, s.core, func(tx Tx) (*document, error) { return s.document(tx, st) })
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, encode(map[string]any{"cohorts": doc.listCohorts(), "flags": doc.listFlags()}), "", "  ")
+	return out.Bytes(), err
+}
+
+// document is what a project has, by name.
+type document struct {
+	cohorts, flags map[string]entry
+	cohortIDs      map[string]int64
+	storedFlags    map[string]*storedFlag
+	storedCohorts  map[string]*storedCohort
+	cohortNames    map[int64]string
+	flagKeys       map[int64]string
+	flagIDs        map[string]int64
+}
+
+type entry = map[string]any
+
+func (d *document) listCohorts() []entry { return inOrder(d.cohorts) }
+func (d *document) listFlags() []entry   { return inOrder(d.flags) }
+
+func inOrder(all map[string]entry) []entry {
+	out := []entry{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[name])
+	}
+	return out
+}
+
+// document reads what a project has. Cohorts without a name, or with one that is
+// another's too, are there only while no flag needs them.
+func (s FeatureFlags) document(tx Tx, st *Standing) (*document, error) {
+	d := &document{
+		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
+		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
+	}
+	cohorts, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	for i := range cohorts {
+		c, err := decodeCohort(&cohorts[i])
+		if err != nil {
+			return nil, err
+		}
+		name := c.title()
+		if _, twice := d.cohortIDs[name]; name == "" || twice {
+			return nil, Fault("", "The cohort %d has no name of its own (%q): a document knows cohorts by their names.", c.ID, name)
+		}
+		d.cohortIDs[name], d.cohortNames[c.ID], d.storedCohorts[name] = c.ID, name, c
+	}
+	for i := range list {
+		f, err := decodeFlag(st.Project.ID, &list[i])
+		if err != nil {
+			return nil, err
+		}
+		d.flagKeys[f.ID], d.flagIDs[f.Key] = f.Key, f.ID
+		if !f.Hidden {
+			d.storedFlags[f.Key] = f
+		}
+	}
+	for name, c := range d.storedCohorts {
+		if d.cohorts[name], err = d.cohortObject(c); err != nil {
+			return nil, err
+		}
+	}
+	for key, f := range d.storedFlags {
+		if d.flags[key], err = d.flagObject(f); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *document) flagObject(f *storedFlag) (entry, error) {
+	out, _ := decodeAny(f.record()).(entry)
+	for _, name := range notInDocuments {
+		delete(out, name)
+	}
+	out["tags"] = texts(f.Tags)
+	return out, eachReference(out["filters"], d.byName)
+}
+
+func (d *document) cohortObject(c *storedCohort) (entry, error) {
+	out, _ := decodeAny(encode(c.cohortRecord)).(entry)
+	for _, name := range notInDocuments {
+		delete(out, name)
+	}
+	return out, eachReference(out["filters"], d.byName)
+}
+
+// byName turns the id in a property into a name.
+func (d *document) byName(property entry) error {
+	id, ok := referenced(property)
+	if !ok {
+		return nil
+	}
+	names := d.cohortNames
+	if property["type"] == "flag" {
+		names = d.flagKeys
+	}
+	name, ok := names[id]
+	if !ok {
+		return Fault("", "A condition refers to the %s %d, which is not there.", property["type"], id)
+	}
+	if property["type"] == "flag" {
+		property["key"] = name
+	} else {
+		property["key"], property["value"] = "name", name
+		delete(property, "cohort_name")
+	}
+	return nil
+}
+
+// referenced is the id of the cohort or flag that a property is about.
+func referenced(property entry) (int64, bool) {
+	value := property["value"]
+	switch property["type"] {
+	case "flag":
+		value = property["key"]
+	case "cohort", "precalculated-cohort", "static-cohort", "dynamic-cohort":
+	default:
+		return 0, false
+	}
+	id, err := strconv.ParseInt(fmt.Sprint(value), 10, 64)
+	return id, err == nil
+}
+
+// eachReference visits all properties in filters of a flag or a cohort.
+func eachReference(v any, visit func(entry) error) error {
+	switch x := v.(type) {
+	case entry:
+		if _, is := x["type"].(string); is && x["key"] != nil {
+			if err := visit(x); err != nil {
+				return err
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			if err := eachReference(x[name], visit); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i := range x {
+			if err := eachReference(x[i], visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// byID turns the names in properties of a document into ids; wanted is what they
+// are about.
+func (d *document) byID(kind, name string) func(entry) error {
+	return func(property entry) error {
+		switch property["type"] {
+		case "cohort":
+			if property["key"] != "name" {
+				return nil
+			}
+			id, ok := d.cohortIDs[fmt.Sprint(property["value"])]
+			if !ok {
+				return Fault(kind, "%s: there is no cohort %q.", name, property["value"])
+			}
+			property["key"], property["value"] = "id", id
+		case "flag":
+			key := fmt.Sprint(property["key"])
+			id, ok := d.flagIDs[key]
+			if !ok {
+				return Fault(kind, "%s: there is no flag %q.", name, key)
+			}
+			property["key"] = strconv.FormatInt(id, 10)
+		}
+		return nil
+	}
+}
+
+// Apply makes the project's flags and cohorts those of a document, all or none.
+// What the document does not have stays, unless prune says that flags of it are
+// deleted.
+func (s FeatureFlags) Apply(ctx context.Context, st *Standing, b Body, prune bool) (*DocumentResult, error) {
+	wanted, err := readDocument(b)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
+}
+
+// wantedDocument is a document as it was sent.
+type wantedDocument struct{ cohorts, flags []named }
+
+type named struct {
+	name  string
+	entry entry
+}
+
+func readDocument(b Body) (*wantedDocument, error) {
+	v, err := DocumentFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	out := &wantedDocument{}
+	for _, list := range []struct {
+		field, name string
+		to          *[]named
+	}{{"cohorts", "name", &out.cohorts}, {"flags", "key", &out.flags}} {
+		seen := map[string]bool{}
+		for i, raw := range v.Objects(list.field) {
+			o, _ := decodeAny(raw).(entry)
+			name, _ := o[list.name].(string)
+			if name == "" || seen[name] {
+				return nil, Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
+			}
+			seen[name] = true
+			for _, own := range notInDocuments {
+				delete(o, own)
+			}
+			*list.to = append(*list.to, named{name, o})
+		}
+	}
+	return out, nil
+}
+
+// applyDocument works in three rounds: new cohorts and flags are made empty first,
+// so that whatever refers to them finds them.
+func (s FeatureFlags) applyDocument(tx Tx, st *Standing, wanted *wantedDocument, prune bool) (*DocumentResult, error) {
+	has, err := s.document(tx, st)
+	if err != nil {
+		return nil, err
+	}
+	out := &DocumentResult{Changes: []DocumentChange{}}
+	for _, round := range []func(Tx, *Standing, *wantedDocument, *document, *DocumentResult) error{
+		s.makeMissing, s.applyCohorts, s.applyFlags,
+	} {
+		if err := round(tx, st, wanted, has, out); err != nil {
+			return nil, err
+		}
+	}
+	if prune {
+		if err := s.prune(tx, st, wanted, has, out); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(out.Changes, func(a, b DocumentChange) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+func (s FeatureFlags) makeMissing(tx Tx, st *Standing, wanted *wantedDocument, has *document, _ *DocumentResult) error {
+	for _, c := range wanted.cohorts {
+		if has.storedCohorts[c.name] != nil {
+			continue
+		}
+		static, _ := c.entry["is_static"].(bool)
+		made := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.now()), CreatedBy: st.User.ID}}
+		made.Name, made.Static = &c.name, static
+		if err := made.put(tx, st); err != nil {
+			return err
+		}
+		has.cohortIDs[c.name], has.storedCohorts[c.name] = made.ID, made
+	}
+	for _, f := range wanted.flags {
+		if has.storedFlags[f.name] != nil {
+			continue
+		}
+		made, err := s.makeFlag(tx, st, FlagDraft{Key: f.name, Filters: json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`)})
+		if err != nil {
+			return at("flag", f.name, err)
+		}
+		has.flagIDs[f.name], has.storedFlags[f.name] = made.ID, made
+	}
+	return nil
+}
+
+// at says in an error which flag or cohort it is about.
+func at(kind, name string, err error) error {
+	if told, ok := err.(*Error); ok {
+		again := *told
+		again.Message = fmt.Sprintf("%s %q: %s", kind, name, told.Message)
+		return &again
+	}
+	return err
+}
+
+func (s FeatureFlags) applyCohorts(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
+	for _, c := range wanted.cohorts {
+		is := has.cohorts[c.name]
+		list, err := changes(cohortScope, nilIfNone(is), c.entry)
+		if err != nil {
+			return err
+		}
+		if is != nil && len(list) == 0 {
+			out.Unchanged++
+			continue
+		}
+		out.add("cohort", c.name, is != nil, list)
+		stored := has.storedCohorts[c.name]
+		if stored.origin != "" {
+			return Clash("The cohort %q stands in the file %s and can only be changed there.", c.name, stored.origin)
+		}
+		entry := c.entry
+		if err := eachReference(entry["filters"], has.byID("cohorts", c.name)); err != nil {
+			return err
+		}
+		body := Body{Members: map[string]json.RawMessage{}}
+		for name, value := range entry {
+			body.Members[name] = encode(value)
+		}
+		v, err := CohortFields.Change(body)
+		if err != nil {
+			return at("cohort", c.name, err)
+		}
+		cohorts := Cohorts{s.core}
+		before, err := cohorts.show(tx, st, stored)
+		if err != nil {
+			return err
+		}
+		if err := cohorts.save(tx, st, stored, v, nil, before); err != nil {
+			return at("cohort", c.name, err)
+		}
+	}
+	return nil
+}
+
+// nilIfNone keeps a map of no type from being taken for a thing that is there.
+func nilIfNone(o entry) any {
+	if o == nil {
+		return nil
+	}
+	return o
+}
+
+func (r *DocumentResult) add(kind, name string, there bool, list []Change) {
+	action := "create"
+	if there {
+		action = "update"
+	}
+	r.Changes = append(r.Changes, DocumentChange{Kind: kind, Name: name, Action: action, Changes: list})
+}
+
+func (s FeatureFlags) applyFlags(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
+	for _, w := range wanted.flags {
+		is := has.flags[w.name]
+		list, err := changes(flagScope, nilIfNone(is), w.entry)
+		if err != nil {
+			return err
+		}
+		if is != nil && len(list) == 0 {
+			out.Unchanged++
+			continue
+		}
+		out.add("flag", w.name, is != nil, list)
+		if err := s.applyFlag(tx, st, w, has); err != nil {
+			return at("flag", w.name, err)
+		}
+	}
+	return nil
+}
+
+// applyFlag saves a flag as a document has it. What the document does not name
+// becomes what it is by default.
+func (s FeatureFlags) applyFlag(tx Tx, st *Standing, w named, has *document) error {
+	f, err := s.loadFlag(tx, st, has.storedFlags[w.name].ID)
+	if err != nil {
+		return err
+	}
+	if err := eachReference(w.entry["filters"], has.byID("flags", w.name)); err != nil {
+		return err
+	}
+	var tags []string
+	if raw, ok := w.entry["tags"]; ok {
+		if err := json.Unmarshal(encode(raw), &tags); err != nil {
+			return Fault("tags", "Expected a list of texts.")
+		}
+	}
+	record := maps.Clone(w.entry)
+	delete(record, "tags")
+	if _, ok := record["filters"].(entry); !ok {
+		return Coded(CodeRequired, "filters", "This field is required.")
+	}
+	next, err := decodeFlag(st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: encode(record), Meta: encode(f.flagMeta), Origin: f.Origin})
+	if err != nil {
+		return err
+	}
+	next.Version, next.was, next.Tags = f.Version, f.was, tags
+	return s.saveFlag(tx, st, next)
+}
+
+// prune deletes the flags that a document does not have. Those of files stay.
+func (s FeatureFlags) prune(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
+	keep := map[string]bool{}
+	for _, f := range wanted.flags {
+		keep[f.name] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(has.flags)) {
+		if keep[key] || has.storedFlags[key].Origin != "" {
+			continue
+		}
+		f, err := s.loadFlag(tx, st, has.storedFlags[key].ID)
+		if err != nil {
+			return err
+		}
+		f.Deleted = true
+		if err := s.saveFlag(tx, st, f); err != nil {
+			return at("flag", key, err)
+		}
+		out.Changes = append(out.Changes, DocumentChange{Kind: "flag", Name: key, Action: "delete", Changes: []Change{}})
+	}
+	return nil
+}

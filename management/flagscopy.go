@@ -1,0 +1,229 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+)
+
+// CopyFields are what copying a flag takes.
+var CopyFields = Fields{
+	{Name: "feature_flag_key", Type: Text, Required: true, Max: 400},
+	{Name: "from_project", Type: Int, Required: true},
+	{Name: "target_project_ids", Type: IntList, Required: true, Help: "at most 100 projects of the organization"},
+	{Name: "copy_schedule", Type: Bool, Help: "also the changes that are to come"},
+}
+
+// maxCopies is how many projects a flag is copied to at once.
+const maxCopies = 100
+
+// Copied is what became of a flag that was copied.
+type Copied struct {
+	Success []Flag       `json:"success"`
+	Failed  []CopyFailed `json:"failed"`
+}
+
+// CopyFailed is a project that could not take the flag.
+type CopyFailed struct {
+	Project int64  `json:"project_id"`
+	Errors  string `json:"errors"`
+}
+
+// ErrMissingFields, ErrNoFlagToCopy and ErrMayNotCopy are told in a form of their
+// own (§5.1.3).
+var (
+	ErrMissingFields = errors.New("Missing required fields")
+	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")
+	ErrMayNotCopy    = errors.New("You do not have permission to copy this flag.")
+)
+
+// Copy copies a flag, and the cohorts that it needs, into other projects of the
+// organization, each in a transaction of its own. A flag of the same key there
+// becomes the same, cohorts are found by their names.
+func (s FeatureFlags) Copy(ctx context.Context, st *Standing, b Body) (*Copied, error) {
+	v, err := CopyFields.Create(b)
+	if err != nil || v.Text("feature_flag_key") == "" || len(v.Ints("target_project_ids")) == 0 {
+		return nil, ErrMissingFields
+	}
+	if len(v.Ints("target_project_ids")) > maxCopies {
+		return nil, Coded(CodeMaxLength, "target_project_ids", "Ensure this field has no more than %d elements.", maxCopies)
+	}
+	from, err := s.placeOf(ctx, st, v.Int("from_project"))
+	if err != nil {
+		return nil, err
+	}
+	if from == nil {
+		return nil, ErrNoFlagToCopy
+	}
+	var wanted json.RawMessage
+	var schedule []storedChange
+	err = s.store.Read(ctx, func(tx Tx) (err error) {
+		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Copied{Success: []Flag{}, Failed: []CopyFailed{}}
+	for _, id := range v.Ints("target_project_ids") {
+		f, err := s.copyTo(ctx, st, id, v.Text("feature_flag_key"), wanted, schedule)
+		var told *Error
+		switch {
+		case errors.As(err, &told):
+			out.Failed = append(out.Failed, CopyFailed{id, told.Message})
+		case err != nil:
+			return nil, err
+		default:
+			out.Success = append(out.Success, *f)
+		}
+	}
+	return out, nil
+}
+
+// placeOf is a project of the organization, nil when there is none that the
+// caller may be in.
+func (s FeatureFlags) placeOf(ctx context.Context, st *Standing, id int64) (*Standing, error) {
+	p, err := read(ctx, s.core, func(tx Tx) (*ProjectRecord, error) { return tx.Project(id) })
+	if err != nil || p == nil || p.Organization != st.Organization.ID {
+		return nil, err
+	}
+	in := &Standing{Caller: st.Caller, Organization: st.Organization, Project: p, Level: st.Level}
+	if in.Access() == NoAccess {
+		return nil, ErrMayNotCopy
+	}
+	return in, nil
+}
+
+// oneDocument is the document of one flag, with the cohorts that it needs.
+func (s FeatureFlags) oneDocument(tx Tx, st *Standing, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
+	all, err := s.document(tx, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	if all.flags[key] == nil {
+		return nil, nil, ErrNoFlagToCopy
+	}
+	needed := map[string]bool{}
+	var need func(v any) error
+	need = func(v any) error {
+		return eachReference(v, func(property entry) error {
+			name, _ := property["value"].(string)
+			if property["type"] != "cohort" || needed[name] || all.cohorts[name] == nil {
+				return nil
+			}
+			needed[name] = true
+			return need(all.cohorts[name]["filters"])
+		})
+	}
+	if err := need(all.flags[key]["filters"]); err != nil {
+		return nil, nil, err
+	}
+	cohorts := []entry{}
+	for _, c := range all.listCohorts() {
+		if name, _ := c["name"].(string); needed[name] {
+			cohorts = append(cohorts, c)
+		}
+	}
+	if withSchedule {
+		id := strconv.FormatInt(all.flagIDs[key], 10)
+		list, err := listOfRecords[storedChange](tx, Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Match: func(r *Record) bool {
+			c, err := decode[storedChange](r)
+			return err == nil && c.RecordID == id && c.ExecutedAt.IsZero()
+		}})
+		if err != nil {
+			return nil, nil, err
+		}
+		schedule = list.Results
+	}
+	return encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
+}
+
+func (s FeatureFlags) copyTo(ctx context.Context, st *Standing, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
+	in, err := s.placeOf(ctx, st, project)
+	if errors.Is(err, ErrMayNotCopy) || err == nil && in == nil {
+		return nil, Fault("", "Project not found.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil {
+		return nil, err
+	}
+	wanted, err := readDocument(Body{Members: members})
+	if err != nil {
+		return nil, err
+	}
+	id, err := write(ctx, s.core, func(tx Tx) (int64, error) {
+		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
+			return 0, err
+		}
+		d, err := tx.DefinitionByKey(FlagDefinition, project, key)
+		if err != nil || d == nil {
+			return 0, err
+		}
+		for i := range schedule {
+			c := schedule[i]
+			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), st.User.ID
+			if c.ID, err = tx.Next(kindScheduled); err != nil {
+				return 0, err
+			}
+			if err := putScheduled(tx, &c); err != nil {
+				return 0, err
+			}
+		}
+		return d.ID, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, in, id)
+}
+
+// FlagPlace is a flag of a key in one project.
+type FlagPlace struct {
+	ID        int64           `json:"flag_id"`
+	Team      int64           `json:"team_id"`
+	CreatedBy *UserView       `json:"created_by"`
+	Filters   json.RawMessage `json:"filters"`
+	CreatedAt Stamp           `json:"created_at"`
+	Active    bool            `json:"active"`
+}
+
+// Places are the flags of a key in the projects of the organization that the
+// caller may be in.
+func (s FeatureFlags) Places(ctx context.Context, st *Standing, key string) ([]FlagPlace, error) {
+	return read(ctx, s.core, func(tx Tx) ([]FlagPlace, error) {
+		projects, err := tx.Projects(st.Organization.ID)
+		if err != nil {
+			return nil, err
+		}
+		out := []FlagPlace{}
+		for i := range projects {
+			if !st.reaches(&projects[i]) {
+				continue
+			}
+			d, err := tx.DefinitionByKey(FlagDefinition, projects[i].ID, key)
+			if err != nil {
+				return nil, err
+			}
+			if d == nil {
+				continue
+			}
+			f, err := decodeFlag(projects[i].ID, d)
+			if err != nil {
+				return nil, err
+			}
+			by, err := viewOf(tx, f.CreatedBy)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, FlagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
+		}
+		if len(out) == 0 {
+			return nil, errNotFound()
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,177 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// maxPlanned is how many persons a plan looks at: all where there are no more,
+// else a random sample of that size (decision 27).
+const maxPlanned = 100_000
+
+// errPlanned takes back what a plan has tried.
+var errPlanned = errors.New("planned")
+
+// Plan says what Apply would do, and for how many known people it would change a
+// flag's value. Nothing is changed.
+func (s FeatureFlags) Plan(ctx context.Context, st *Standing, b Body, prune bool) (*DocumentResult, error) {
+	wanted, err := readDocument(b)
+	if err != nil {
+		return nil, err
+	}
+	var out *DocumentResult
+	var before, after *decider
+	err = s.store.Write(ctx, func(tx Tx) (err error) {
+		if before, err = deciderOf(tx, st); err != nil {
+			return err
+		}
+		if out, err = s.applyDocument(tx, st, wanted, prune); err != nil {
+			return err
+		}
+		if after, err = deciderOf(tx, st); err != nil {
+			return err
+		}
+		return errPlanned
+	})
+	if !errors.Is(err, errPlanned) {
+		return nil, err
+	}
+	return out, s.countChanged(ctx, st, out, before, after)
+}
+
+// decider is what decides the flags of a project at one moment.
+type decider struct {
+	set     *flags.Set
+	members map[string][]int64 // static cohorts by distinct id
+}
+
+func deciderOf(tx Tx, st *Standing) (*decider, error) {
+	out := &decider{members: map[string][]int64{}}
+	document := map[string]any{}
+	for name, raw := range st.Project.Settings {
+		document[name] = raw
+	}
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]json.RawMessage, len(list))
+	for i := range list {
+		records[i] = list[i].Record
+	}
+	cohorts, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]json.RawMessage{}
+	for i := range cohorts {
+		byID[strconv.FormatInt(cohorts[i].ID, 10)] = cohorts[i].Record
+		if !bytes.Contains(cohorts[i].Record, []byte(`"is_static":true`)) {
+			continue
+		}
+		ids, err := tx.Members(st.Project.ID, cohorts[i].ID, "", MaxScan)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			out.members[id] = append(out.members[id], cohorts[i].ID)
+		}
+	}
+	types, err := tx.GroupTypes(st.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	document["flags"], document["cohorts"], document["group_type_mapping"] = records, byID, types
+	definitions, err := flags.ParseDefinitions(encode(document))
+	if err != nil {
+		return nil, err
+	}
+	out.set = flags.Compile(definitions)
+	return out, nil
+}
+
+// countChanged counts for each flag of a result the people whose value it
+// changes. Flags about groups, and those behind changed ones, count by their own
+// value.
+func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *DocumentResult, before, after *decider) error {
+	if s.People == nil || len(out.Changes) == 0 {
+		return nil
+	}
+	of, err := s.People.CountPersons(ctx, st.Project.ID)
+	if err != nil {
+		return err
+	}
+	changed := map[string]int{}
+	counted := 0
+	now := s.now()
+	var was, is flags.Decisions
+	look := func(p *Person) {
+		counted++
+		before.decide(p, now, &was)
+		after.decide(p, now, &is)
+		for _, c := range out.Changes {
+			if c.Kind == "flag" && valueOf(was.Find(c.Name)) != valueOf(is.Find(c.Name)) {
+				changed[c.Name]++
+			}
+		}
+	}
+	sample := of > maxPlanned
+	if !sample {
+		err = s.People.Persons(ctx, st.Project.ID, func(p *Person) bool { look(p); return counted < maxPlanned })
+	} else {
+		err = s.sampled(ctx, st, of, look)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range out.Changes {
+		if c := &out.Changes[i]; c.Kind == "flag" {
+			c.People = &PeopleChanged{Changed: changed[c.Name], Counted: counted, Of: max(of, counted), Sample: sample}
+		}
+	}
+	return nil
+}
+
+// sampled looks at some persons, each with the same chance.
+func (s FeatureFlags) sampled(ctx context.Context, st *Standing, of int, look func(*Person)) error {
+	wanted, left := maxPlanned, of
+	return s.People.Persons(ctx, st.Project.ID, func(p *Person) bool {
+		if left > 0 && rand.IntN(left) < wanted {
+			look(p)
+			wanted--
+		}
+		left--
+		return wanted > 0
+	})
+}
+
+// decide decides all flags for a person, as a request with the first distinct id
+// would be.
+func (d *decider) decide(p *Person, at time.Time, out *flags.Decisions) {
+	sub := flags.Subject{Stored: &flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Overrides: map[string]string{}}}
+	if len(p.DistinctIDs) > 0 {
+		sub.DistinctID = p.DistinctIDs[0]
+	}
+	for _, id := range p.DistinctIDs {
+		sub.Stored.Cohorts = append(sub.Stored.Cohorts, d.members[id]...)
+	}
+	d.set.Select(&sub, at, &flags.Selection{Runtime: "all"}, out)
+}
+
+// valueOf is a decision as it is compared.
+func valueOf(d *flags.Decision) string {
+	switch {
+	case d == nil || !d.Enabled:
+		return ""
+	case d.Variant != "":
+		return "=" + d.Variant
+	}
+	return "true"
+}

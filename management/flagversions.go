@@ -1,0 +1,153 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// kindFlagVersion is a flag as it once was: Parent names the flag, ID and Sort the
+// version.
+const kindFlagVersion = "flag_version"
+
+func versionsOf(f *storedFlag) string { return fmt.Sprintf("project:%d/flag:%d", f.Project, f.ID) }
+
+// keptVersion is a version as it is stored.
+type keptVersion struct {
+	Version int64           `json:"version"`
+	At      Stamp           `json:"created_at"`
+	By      int64           `json:"created_by"`
+	Record  json.RawMessage `json:"record"`
+	Meta    json.RawMessage `json:"meta"`
+}
+
+// FlagVersion is a flag as it once was.
+type FlagVersion struct {
+	Version   int64           `json:"version"`
+	CreatedAt Stamp           `json:"created_at"`
+	CreatedBy *UserView       `json:"created_by"`
+	Key       string          `json:"key"`
+	Name      string          `json:"name"`
+	Filters   json.RawMessage `json:"filters"`
+	Active    bool            `json:"active"`
+	Deleted   bool            `json:"deleted"`
+	Tags      []string        `json:"tags"`
+}
+
+// RestoreFields are those of the body that brings a version back.
+var RestoreFields = Fields{{Name: "version", Type: Int, Required: true, Help: "an earlier version of the flag"}}
+
+func keepVersion(tx Tx, f *storedFlag) error {
+	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), encode(f.flagMeta)}
+	return tx.Put(&Record{
+		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: sortNumber(f.Version), Data: encode(v),
+	})
+}
+
+func dropVersions(tx Tx, f *storedFlag) error { return tx.DeleteUnder(kindFlagVersion, versionsOf(f)) }
+
+// flagThen is the flag as a version has it.
+func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
+	var named struct {
+		Key     string `json:"key"`
+		Deleted bool   `json:"deleted"`
+	}
+	if err := json.Unmarshal(v.Record, &named); err != nil {
+		return nil, fmt.Errorf("version %d of the flag %d is not stored as it should be: %w", v.Version, f.ID, err)
+	}
+	return decodeFlag(f.Project, &Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
+}
+
+// Versions returns a page of a flag's versions, the newest first.
+func (s FeatureFlags) Versions(ctx context.Context, st *Standing, id int64, p Page) (List[FlagVersion], error) {
+	return read(ctx, s.core, func(tx Tx) (List[FlagVersion], error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return List[FlagVersion]{}, err
+		}
+		records, count, err := tx.List(Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
+		out, look := List[FlagVersion]{Count: count}, s.look(tx, st)
+		for i := range records {
+			v, err := decode[keptVersion](&records[i])
+			if err != nil {
+				return out, err
+			}
+			then, err := v.flagThen(f)
+			if err != nil {
+				return out, err
+			}
+			by, err := look.user(v.By)
+			if err != nil {
+				return out, err
+			}
+			out.Results = append(out.Results, FlagVersion{
+				v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, texts(then.Tags),
+			})
+		}
+		return out, err
+	})
+}
+
+// Restore makes an earlier version the next one (decision 27). What uses the flag
+// stays as it is.
+func (s FeatureFlags) Restore(ctx context.Context, st *Standing, id int64, b Body) (*Flag, error) {
+	values, err := RestoreFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		number := values.Int("version")
+		record, err := tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(number, 10))
+		if err != nil {
+			return nil, err
+		}
+		if record == nil || number >= f.Version {
+			return nil, Coded(CodeDoesNotExist, "version", "The feature flag has no earlier version %d.", number)
+		}
+		v, err := decode[keptVersion](record)
+		if err != nil {
+			return nil, err
+		}
+		then, err := v.flagThen(f)
+		if err != nil {
+			return nil, err
+		}
+		next := *then
+		next.Version, next.Origin, next.was, next.activity = f.Version, f.Origin, f.was, "restored"
+		next.Links, next.CreatedAt, next.CreatedBy, next.UsageDashboard = f.Links, f.CreatedAt, f.CreatedBy, f.UsageDashboard
+		next.Hidden, next.Context = f.Hidden, f.Context
+		if err := s.saveFlag(tx, st, &next); err != nil {
+			return nil, err
+		}
+		return s.look(tx, st).flag(&next)
+	})
+}
+
+// Dependent is a flag that depends on another one.
+type Dependent struct {
+	ID     int64  `json:"id"`
+	Key    string `json:"key"`
+	Name   string `json:"name"`
+	Active bool   `json:"active"`
+}
+
+// Dependents are the flags that depend on one directly, oldest first.
+func (s FeatureFlags) Dependents(ctx context.Context, st *Standing, id int64) ([]Dependent, error) {
+	return read(ctx, s.core, func(tx Tx) ([]Dependent, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		out := []Dependent{}
+		list, err := s.dependants(tx, st, f)
+		for _, other := range list {
+			out = append(out, Dependent{other.ID, other.Key, other.Name, other.Active})
+		}
+		return out, err
+	})
+}

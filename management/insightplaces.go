@@ -1,0 +1,123 @@
+package management
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// title is the name, empty for none.
+func (i *insightRecord) title() string {
+	if i.Name == nil {
+		return ""
+	}
+	return *i.Name
+}
+
+// holdsText reports whether a text holds another one, in whatever case.
+func holdsText(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// place puts an insight on the dashboards that are named and takes it from all
+// others. All of them have to be ones that the caller may edit.
+func (s Insights) place(tx Tx, st *Standing, i *insightRecord, wanted []int64) error {
+	if len(wanted) > maxInsightPlaces {
+		return Coded(CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
+	}
+	now, err := dashboardsOfInsight(tx, i.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range wanted {
+		if slices.Contains(now, id) {
+			continue
+		}
+		d, err := dashboardOf(tx, st.Project.ID, id)
+		if err == nil && d == nil {
+			err = errNoObject("dashboards", id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.putOn(tx, st, d, i); err != nil {
+			return err
+		}
+	}
+	for _, id := range now {
+		if slices.Contains(wanted, id) {
+			continue
+		}
+		if err := s.takeFrom(tx, st, id, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOn gives an insight a tile on a dashboard, the one that it had there before
+// if there is one.
+func (s Insights) putOn(tx Tx, st *Standing, d *dashboardRecord, i *insightRecord) error {
+	if err := d.mayEdit(tx, st); err != nil {
+		return err
+	}
+	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	if err != nil || t != nil && !t.Deleted {
+		return err
+	}
+	if t == nil {
+		if err := makeRoom(tx, d.ID, 1); err != nil {
+			return err
+		}
+		if t, err = newTile(tx); err != nil {
+			return err
+		}
+		t.Insight = i.ID
+	}
+	t.Deleted = false
+	return putTile(tx, d.ID, t)
+}
+
+// takeFrom flags the tile of an insight on a dashboard as deleted.
+func (s Insights) takeFrom(tx Tx, st *Standing, dashboard int64, i *insightRecord) error {
+	d, err := dashboardOf(tx, st.Project.ID, dashboard)
+	if err != nil || d == nil {
+		return err
+	}
+	if err := d.mayEdit(tx, st); err != nil {
+		return err
+	}
+	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	if err != nil || t == nil || t.Deleted {
+		return err
+	}
+	t.Deleted = true
+	return putTile(tx, d.ID, t)
+}
+
+// copyOf makes a copy of an insight and says so in its name.
+func (s Insights) copyOf(tx Tx, st *Standing, i *insightRecord) (*insightRecord, error) {
+	const mark = " (Copy)"
+	out := s.fresh(st)
+	out.Description, out.Query, out.Filters = i.Description, i.Query, i.Filters
+	if name := i.title(); name != "" {
+		for utf8.RuneCountInString(name+mark) > maxInsightName {
+			_, size := utf8.DecodeLastRuneInString(name)
+			name = name[:len(name)-size]
+		}
+		name += mark
+		out.Name = &name
+	}
+	return out, s.put(tx, st, nil, out)
+}
+
+// setDeleted flags an insight as deleted or brings it back, if there is one.
+func (s Insights) setDeleted(tx Tx, st *Standing, id string, deleted bool) error {
+	i, err := insightOf(tx, st.Project.ID, id)
+	if err != nil || i == nil || i.Deleted == deleted {
+		return err
+	}
+	before := *i
+	i.Deleted, i.Modified, i.Modifier = deleted, At(s.now()), st.User.ID
+	return s.put(tx, st, &before, i)
+}

@@ -1,0 +1,301 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+)
+
+// Invitation is what is told of an invitation to whoever has its link.
+type Invitation struct {
+	ID           string `json:"id"`
+	Email        string `json:"target_email"`
+	FirstName    string `json:"first_name"`
+	Organization string `json:"organization_name"`
+}
+
+// Accepted is the answer to an acceptance.
+type Accepted struct {
+	UserView
+	RedirectURL string `json:"redirect_url"`
+	// Key is the personal key of a new account, told this once. Empty for an account
+	// that was there before.
+	Key string `json:"personal_api_key,omitempty"`
+	// Organization is the name of the place that was joined.
+	Organization string `json:"-"`
+}
+
+// The codes of what stands in the way of an acceptance (§4.5).
+const (
+	CodeExpired       = "expired"
+	CodeRecipient     = "invalid_recipient"
+	CodeAlreadyMember = "user_already_member"
+	CodeEmailTaken    = "existing_email_address"
+	CodeAccountExists = "account_exists"
+	CodeSSO           = "sso_enforced"
+)
+
+// acceptScope is the scope of a key that accepts an invitation for its user.
+const acceptScope = "organization_member:write"
+
+// MaxJoinMails is how many members are told that somebody has joined; those who
+// have been there for longest come first.
+const MaxJoinMails = 100
+
+func errNoInvite() error { return Fault("", "The provided invite ID is not valid.") }
+
+// Look describes an invitation, and says what stands in the way of c, who may be
+// nil for nobody.
+func (s Invites) Look(ctx context.Context, c *Caller, id string) (*Invitation, error) {
+	return read(ctx, s.core, func(tx Tx) (*Invitation, error) {
+		in, org, err := s.acceptable(tx, c, id)
+		if err != nil {
+			return nil, err
+		}
+		return in.describe(org), nil
+	})
+}
+
+// Describe is Look for the page of a link, which shows what an account of the
+// invited address can do too: it looks at the invitation alone.
+func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
+	return read(ctx, s.core, func(tx Tx) (*Invitation, error) {
+		in, org, err := s.pending(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		return in.describe(org), nil
+	})
+}
+
+func (i *storedInvite) describe(org *OrganizationRecord) *Invitation {
+	return &Invitation{ID: i.ID, Email: i.Email, FirstName: i.FirstName, Organization: org.Name}
+}
+
+// Opens reports whether a secret is one of an invitation's.
+func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
+	return read(ctx, s.core, func(tx Tx) (bool, error) {
+		in, err := inviteByID(tx, id)
+		return in != nil && in.opened(secret) != nil, err
+	})
+}
+
+// pending finds an invitation that is neither unknown nor expired.
+func (s Invites) pending(tx Tx, id string) (*storedInvite, *OrganizationRecord, error) {
+	in, err := inviteByID(tx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in == nil {
+		return nil, nil, errNoInvite()
+	}
+	org, err := tx.Organization(in.Organization)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case org == nil:
+		return nil, nil, errNoInvite()
+	case in.expired(s.now()):
+		return nil, nil, Coded(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
+	}
+	return in, org, nil
+}
+
+// acceptable finds an invitation that may be accepted: in the order of §4.5.
+func (s Invites) acceptable(tx Tx, c *Caller, id string) (*storedInvite, *OrganizationRecord, error) {
+	in, org, err := s.pending(tx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	member, err := invitedMember(tx, in.Organization, in.Email)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c != nil {
+		if emailKey(c.User.Email) != emailKey(in.Email) {
+			return nil, nil, Coded(CodeRecipient, "", "This invite is intended for another email address.")
+		}
+		if member {
+			return nil, nil, Coded(CodeAlreadyMember, "", "You already are a member of this organization.")
+		}
+		return in, org, nil
+	}
+	if member {
+		return nil, nil, errInviteMember(CodeEmailTaken)
+	}
+	account, err := userByEmail(tx, in.Email)
+	if err == nil && account != nil {
+		err = Coded(CodeAccountExists, "", "%s", s.SiteURL+"/signup/"+in.ID)
+	}
+	return in, org, err
+}
+
+// Accept makes the invited person a member. site is as for Create.
+//
+// Without a caller the secret of the link has to be right: it makes an account
+// for the invited address, with a key of all scopes. Who has an account already
+// is let in by a key of that account alone, never by the link: whoever has made
+// the invitation may know the link too, and must not get a key of another's
+// account. Beside the key the secret is needed unless the account's address is
+// known to be the caller's.
+func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string, b Body) (*Accepted, error) {
+	if c != nil {
+		if err := c.mayAccept(); err != nil {
+			return nil, err
+		}
+	}
+	out, err := write(ctx, s.core, func(tx Tx) (_ *Accepted, err error) {
+		c := c // the work may run twice
+		if c != nil {
+			if c, err = s.nowOf(tx, c); err != nil {
+				return nil, err
+			}
+		}
+		in, org, err := s.acceptable(tx, c, id)
+		if err != nil {
+			return nil, err
+		}
+		proof := in.opened(secret)
+		switch {
+		case c == nil && proof == nil:
+			return nil, errNoInvite()
+		case proof == nil && !(c.User.EmailVerified != nil && *c.User.EmailVerified):
+			return nil, Coded(CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
+		case c != nil && len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, org.ID):
+			return nil, Denied("API key does not have access to the requested organization: ID %s.", org.ID)
+		}
+		if err := ssoAllows(tx, in.Email); err != nil {
+			return nil, err
+		}
+		out := &Accepted{RedirectURL: s.SiteURL + "/", Organization: org.Name}
+		var u *User
+		if c != nil {
+			u = c.User
+		} else if u, out.Key, err = s.signUp(tx, in, b, proof.Mailed); err != nil {
+			return nil, err
+		}
+		out.UserView = *u.view()
+		return out, s.admit(tx, in, org, u, cmp.Or(s.SiteURL, site))
+	})
+	return out, s.queued(err)
+}
+
+// mayAccept looks at a key that accepts for its user.
+func (c *Caller) mayAccept() error {
+	if err := c.Require(acceptScope); err != nil {
+		return err
+	}
+	return c.withoutProject()
+}
+
+// ssoAllows refuses addresses whose domain has single sign-on enforced (decision
+// 19).
+func ssoAllows(tx Tx, email string) error {
+	name := strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
+	r, err := tx.Find(kindDomain, name)
+	if err != nil {
+		return err
+	}
+	d, err := decode[Domain](r)
+	if err != nil || d == nil || !d.Verified || d.SSOEnforcement == "" {
+		return err
+	}
+	return Coded(CodeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", name)
+}
+
+// signUp makes an account for the invited address and its first key. verified: the
+// secret can be known from a mail to that address only.
+func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, string, error) {
+	v, err := AcceptFields.Create(b)
+	if err != nil {
+		return nil, "", err
+	}
+	u, err := s.newUser(tx, in.Email, v.Text("first_name"))
+	if err != nil {
+		return nil, "", err
+	}
+	if role := v.Text("role_at_organization"); role != "" {
+		u.Role = &role
+	}
+	if verified {
+		u.EmailVerified = &verified
+	}
+	u.Organization = in.Organization
+	if err := putUser(tx, u); err != nil {
+		return nil, "", err
+	}
+	key := "phx_" + s.random(35)
+	return u, key, tx.PutKey(&KeyRecord{
+		ID: s.random(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.now(),
+	})
+}
+
+// admit makes somebody a member as an invitation says, and takes all invitations
+// of the address to that organization away.
+func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User, site string) error {
+	now := At(s.now())
+	m := &Membership{ID: s.newID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
+	if err := putMembership(tx, m); err != nil {
+		return err
+	}
+	for _, g := range in.Access {
+		if err := grantAccess(tx, org.ID, u.UUID, g, now); err != nil {
+			return err
+		}
+	}
+	if err := s.replace(tx, in, false); err != nil {
+		return err
+	}
+	if err := s.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, m.view(u)); err != nil {
+		return err
+	}
+	return s.queueJoined(tx, org, u, site)
+}
+
+// grantAccess gives a user access to a project that is still there.
+func grantAccess(tx Tx, organization, user string, g ProjectGrant, now Stamp) error {
+	p, err := tx.Project(g.ID)
+	if err != nil || p == nil || p.Organization != organization {
+		return err
+	}
+	meta, err := metaOfProject(p)
+	if err != nil {
+		return err
+	}
+	if meta.Members == nil {
+		meta.Members = map[string]ProjectAccess{}
+	}
+	meta.Members[user], meta.Updated = g.Level, now
+	p.Meta = encode(meta)
+	return tx.PutProject(p)
+}
+
+// queueJoined tells the other members that somebody has joined, where the
+// organization wants it (§4.5).
+func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site string) error {
+	meta, err := organizationMeta(org)
+	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
+		return err
+	}
+	members, err := listOfRecords[Membership](tx, Query{Kind: kindMember, Parent: org.ID, Limit: MaxJoinMails + 1})
+	if err != nil {
+		return err
+	}
+	now, told := s.now(), 0
+	for i := range members.Results {
+		u, err := userByUUID(tx, members.Results[i].User)
+		if err != nil {
+			return err
+		}
+		if u == nil || u.Inactive || u.UUID == joined.UUID || told == MaxJoinMails {
+			continue
+		}
+		told++
+		m := &waitingMail{ID: s.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
+		if err := m.put(tx, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
