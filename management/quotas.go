@@ -69,6 +69,9 @@ type Usage struct {
 	LLMEvents    ResourceUsage `json:"llm_events"`
 	Recordings   ResourceUsage `json:"recordings"`
 	FeatureFlags ResourceUsage `json:"feature_flags"`
+	// Sources say who has spent events and requests for flags. They are some seconds
+	// late, and count requests for flags also where there is no limit.
+	Sources []UsageSource `json:"sources"`
 }
 
 // ResourceUsage is what was used of a resource. Usage is that of the days of the
@@ -80,6 +83,16 @@ type ResourceUsage struct {
 	// LimitedUntil is when the month ends whose limit is reached, null before.
 	LimitedUntil Stamp             `json:"quota_limited_until"`
 	Days         []ProjectDayUsage `json:"days"`
+}
+
+// UsageSource is what one SDK has spent with one key on one UTC day.
+type UsageSource struct {
+	Day      string `json:"day"`
+	Project  int64  `json:"project_id"`
+	Resource string `json:"resource"`
+	Key      string `json:"key"` // project, or what may be shown of a personal or secret key
+	SDK      string `json:"sdk"`
+	Count    int64  `json:"count"`
 }
 
 // ProjectDayUsage is what one project used on one UTC day. Project is null for
@@ -113,8 +126,26 @@ func (s Organizations) Usage(ctx context.Context, st *Standing) (*Usage, error) 
 				into.LimitedUntil = At(end)
 			}
 		}
-		return out, nil
+		return out, out.addSources(tx, st, start)
 	})
+}
+
+func (u *Usage) addSources(tx Tx, st *Standing, start time.Time) error {
+	projects, err := tx.Projects(st.Organization.ID)
+	if err != nil {
+		return err
+	}
+	u.Sources = []UsageSource{}
+	for i := range projects {
+		list, err := tx.Spent(projects[i].ID, start)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			u.Sources = append(u.Sources, UsageSource{x.Day.Format(time.DateOnly), x.Project, x.Resource, x.Key, x.SDK, x.N})
+		}
+	}
+	return nil
 }
 
 func (u *ResourceUsage) add(d *DayUsage, now time.Time) {

@@ -122,6 +122,8 @@ type Tx interface {
 	GroupTypes(projectID int64) (map[int]string, error)
 	// FlagCalls are what was kept of $feature_flag_called for a flag, by value.
 	FlagCalls(projectID int64, key string) ([]FlagCall, error)
+	// Spent is what was spent in a project since a day, by day, resource, key and SDK.
+	Spent(projectID int64, since time.Time) ([]Spent, error)
 	// Usage is what an organization has used of a resource since a time, by day.
 	Usage(organizationID, resource string, since time.Time) ([]DayUsage, error)
 }
@@ -201,6 +203,15 @@ type FlagCall struct {
 	Value       string
 	Calls       int64
 	First, Last time.Time
+}
+
+// Spent is what one SDK has spent of a resource on one UTC day. Key is project for
+// the project's public key, else what may be shown of the key.
+type Spent struct {
+	Day                time.Time
+	Project            int64
+	Resource, Key, SDK string
+	N                  int64
 }
 
 // DayUsage is what one project used on one UTC day.

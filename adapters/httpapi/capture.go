@@ -95,15 +95,24 @@ func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capt
 	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
 		return err
 	}
-	if _, err := s.Intake.Accept(r.Context(), submission, from); err != nil {
+	receipt, err := s.Intake.Accept(r.Context(), submission, from)
+	if err != nil {
 		return err
 	}
+	s.spend(r, submission, &receipt)
 	if q.beacon {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	s.write(w, http.StatusOK, accepted)
 	return nil
+}
+
+// spend notes who has sent events.
+func (s *server) spend(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
+	if token, err := submission.Token(); err == nil {
+		s.spent.add(token, spentEvents, spentKey(token), sdkOf(r), receipt.Accepted)
+	}
 }
 
 // origin is where and when a request came from. The address is by the strict

@@ -64,6 +64,7 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 	case allOverQuota(&receipt):
 		return &problemBilling
 	}
+	s.spend(r, submission, &receipt)
 	s.write(w, http.StatusOK, resultsV1(submission, &receipt))
 	return nil
 }

@@ -109,6 +109,9 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	if err := s.Decider.Decide(r.Context(), &sc.request, &sc.answer); err != nil {
 		return err
 	}
+	if !sc.answer.QuotaLimited {
+		s.spent.add(sc.body.Token, spentFlags, publicKey, sdkOf(r), 1)
+	}
 	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
 	s.write(w, http.StatusOK, sc.out)
 	return nil

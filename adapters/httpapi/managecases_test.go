@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 )
 
 // manageFile is a file of testdata/management: cases of one resource.
@@ -47,7 +49,7 @@ type manageStep struct {
 	// Follow lets the follower of exceptions go through the log first.
 	Follow bool `json:"follow"`
 	// Run lets the server do what it does by itself: scheduled makes the changes whose
-	// time has come.
+	// time has come, spent stores who spends what.
 	Run string `json:"run"`
 	// As is whose key is sent, as office.key reads it; empty: the owner's, none: no
 	// key.
@@ -128,6 +130,13 @@ func (o *office) walk(t *testing.T, steps []manageStep) {
 
 // officeRuns are what a server does by itself.
 var officeRuns = map[string]func(*office) error{
+	"spent": func(o *office) error {
+		var list []sqlstore.Spent
+		for _, x := range o.handler.TakeSpent() {
+			list = append(list, sqlstore.Spent(x))
+		}
+		return o.store.AddSpent(context.Background(), o.now(), list)
+	},
 	"scheduled": func(o *office) error {
 		_, err := o.service.ScheduledChanges.RunDue(context.Background())
 		return err

@@ -43,6 +43,7 @@ var officeUsers = []struct {
 type office struct {
 	*httptest.Server
 	config   httpapi.Config
+	handler  *httpapi.Handler // of the server that was started last
 	store    *sqlstore.Store
 	recorder *capture.Recorder
 	service  *management.Service
@@ -113,6 +114,7 @@ func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.handler = h
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s

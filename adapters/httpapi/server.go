@@ -182,6 +182,7 @@ type server struct {
 	budget       *budget
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
+	spent        spending
 
 	describeOnce   sync.Once
 	description    []byte

@@ -188,7 +188,11 @@ func (s *server) open(ctx context.Context) (err error) {
 		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, ManagementLimits: s.config.managementLimits, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	s.background.Go(func() { s.reportSpent(ctx) })
+	return nil
 }
 
 // listen takes the address; who connects waits until the server is ready.

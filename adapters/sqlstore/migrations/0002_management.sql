@@ -6,7 +6,7 @@ ALTER TABLE projects ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
 ALTER TABLE flag_records ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
 ALTER TABLE cohort_records ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
 CREATE INDEX projects_by_organization ON projects (organization_id, id);
-CREATE INDEX flag_records_by_key ON flag_records (project_id, key);
+CREATE INDEX flag_records_by_key ON flag_records (project_id, key, deleted);
 CREATE INDEX flag_records_by_id ON flag_records (id);
 CREATE INDEX cohort_records_by_id ON cohort_records (id);
 CREATE INDEX flag_records_shown ON flag_records (project_id, deleted, id);
@@ -20,6 +20,7 @@ ALTER TABLE api_keys ADD COLUMN last_used_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE api_keys ADD COLUMN last_rolled_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX api_keys_by_id ON api_keys (id);
 CREATE INDEX api_keys_by_user ON api_keys (user_id, created_at);
+CREATE INDEX api_keys_secret ON api_keys (projects, created_at) WHERE kind = 'secret';
 
 -- Everything else that people manage: see management.Record. other and name are
 -- null for none.

@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Spent is what one SDK has spent of a resource with one key.
+type Spent struct {
+	// Token is the public or secret key of the project.
+	Token string
+	// Resource is events or feature_flags, in the units in which quotas count.
+	Resource string
+	// Key is project for the project's public key, else what may be shown of the key.
+	Key string
+	// SDK is its name as it calls itself, without a version: one of sdks.
+	SDK string
+	N   int64
+}
+
+// The resources of Spent.
+const (
+	spentEvents = "events"
+	spentFlags  = "feature_flags"
+)
+
+// definitionsCost is what a download of definitions counts (spec/flags.md §10.1).
+const definitionsCost = 10
+
+// sdks are the names that are told apart. All others are other.
+var sdks = map[string]bool{
+	"posthog-js": true, "posthog-js-lite": true, "posthog-node": true, "posthog-python": true, "posthog-go": true, "posthog-ruby": true,
+	"posthog-php": true, "posthog-java": true, "posthog-rust": true, "posthog-elixir": true, "posthog-dotnet": true, "posthog-android": true,
+	"posthog-ios": true, "posthog-flutter": true, "posthog-react-native": true, "posthog-edge": true, "curl": true,
+}
+
+const otherSDK = "other"
+
+// sdkOf is the SDK that sends a request: by its User-Agent, or posthog-js by the
+// version that it puts into the query.
+func sdkOf(r *http.Request) string {
+	name, _, _ := strings.Cut(r.UserAgent(), "/")
+	if sdks[name] {
+		return name
+	}
+	if strings.Contains(r.URL.RawQuery, "ver=") {
+		return "posthog-js"
+	}
+	return otherSDK
+}
+
+// maxSpent bounds what is gathered between two calls of TakeSpent; what comes
+// beyond it is counted for the organization only.
+const maxSpent = 4096
+
+// spending gathers what is spent. Only requests that were answered count, so that
+// tokens are those of projects.
+type spending struct {
+	mu  sync.Mutex
+	now map[Spent]int64 // N is 0 in the keys
+}
+
+func (s *spending) add(token, resource, key, sdk string, n int) {
+	if n <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := Spent{Token: token, Resource: resource, Key: key, SDK: sdk}
+	if _, there := s.now[k]; !there {
+		if len(s.now) >= maxSpent {
+			return
+		}
+		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // parts of a request's memory
+		if s.now == nil {
+			s.now = map[Spent]int64{}
+		}
+	}
+	s.now[k] += int64(n)
+}
+
+// TakeSpent returns what was spent since the last call, in no order. It is for a
+// report of who spends what, not for quotas, which are counted on their own.
+func (h *Handler) TakeSpent() []Spent {
+	s := &h.server.spent
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Spent, 0, len(s.now))
+	for k, n := range s.now {
+		k.N = n
+		out = append(out, k)
+	}
+	s.now = nil
+	return out
+}
+
+// publicKey is Spent.Key of public keys.
+const publicKey = "project"
+
+// spentKey is how a key is named in a report.
+func spentKey(token string) string {
+	if strings.HasPrefix(token, "phs_") || strings.HasPrefix(token, "phx_") {
+		return management.MaskKey(token)
+	}
+	return publicKey
+}
