@@ -157,7 +157,9 @@ func cutText(text string, most int) string {
 // on with what comes after it.
 func (s BatchExports) advance(tx Tx, e *exportRecord, t *exportTask, r *exportRun, place exportPlace) error {
 	if t.Backfill == "" {
-		t.Place = place
+		if !place.To.Before(t.Place.To.Time) { // else it was unpaused meanwhile, and is further on
+			t.Place = place
+		}
 		return nil
 	}
 	b, err := backfillOf(tx, e.ID, t.Backfill)

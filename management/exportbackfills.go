@@ -275,6 +275,15 @@ func (s BatchExports) queueBackfill(tx Tx, e *exportRecord, t *exportTask, b *ex
 // to low everything came in long ago.
 func (s BatchExports) takeOver(tx Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
 	now, place := s.now(), t.Place
+	if t.Run != "" && t.Backfill == "" { // the schedule is in a run, behind which it goes on
+		r, err := runOf(tx, e.ID, t.Run)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			place = r.behind()
+		}
+	}
 	b := &exportBackfill{
 		BatchExportBackfill: BatchExportBackfill{Start: e.LastPaused, End: At(now)},
 		Next:                place.To, Until: At(now), Place: &place, UpTo: max(horizon, place.Cut),

@@ -162,7 +162,7 @@ func (s BatchExports) again(tx Tx, h *held) (*exportRun, error) {
 		return r, putRun(tx, r)
 	}
 	if r != nil {
-		err = s.advance(tx, h.export, h.task, r, exportPlace{Low: r.Span.After, Cut: r.Span.UpTo, To: r.To})
+		err = s.advance(tx, h.export, h.task, r, r.behind())
 	}
 	h.task.Run, h.task.Backfill = "", ""
 	return nil, err
@@ -179,6 +179,9 @@ func (s BatchExports) begin(ctx context.Context, h *held) error {
 		t, err := s.mine(tx, h)
 		if err != nil {
 			return err
+		}
+		if p.backfill == nil && !t.Place.is(h.task.Place) {
+			return nil // it was unpaused meanwhile: plan anew
 		}
 		if p.backfill != nil {
 			b, err := backfillOf(tx, t.Export, p.backfill.ID)

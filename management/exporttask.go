@@ -39,6 +39,15 @@ type exportPlace struct {
 	Fresh bool `json:"fresh,omitempty"`
 }
 
+func (p exportPlace) is(other exportPlace) bool {
+	return p.Low == other.Low && p.Cut == other.Cut && p.To.Equal(other.To.Time) && p.Fresh == other.Fresh
+}
+
+// behind is the place behind a run, as far as the run itself tells.
+func (r *exportRun) behind() exportPlace {
+	return exportPlace{Low: r.Span.After, Cut: r.Span.UpTo, To: r.To}
+}
+
 // taskOf returns the task of an export.
 func taskOf(tx Tx, export string) (*exportTask, error) {
 	r, err := tx.Get(kindExportTask, "", export)

@@ -159,6 +159,10 @@ func parametersOf(e *endpoint, path string) []object {
 	return out
 }
 
+// typeArgument makes a name out of that of a generic type, whose brackets and
+// module path may not stand in one.
+var typeArgument = strings.NewReplacer("[", "", "]", "", "GithubComBuntingFlagsBuntingManagement", "")
+
 // schema is that of a value's type. Types with a name stand among the schemas.
 func (d *openAPI) schema(v any) (object, error) {
 	if list, ok := v.(interface{ Counted() (int, any) }); ok {
@@ -170,10 +174,11 @@ func (d *openAPI) schema(v any) (object, error) {
 			"properties": object{"count": object{"type": "integer"}, "next": link, "previous": link, "results": object{"type": "array", "items": items}},
 		}, err
 	}
-	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.DefinitionsPrefix(schemaPrefix),
+	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(orNothing),
+		func(rc *jsonschema.ReflectContext) { rc.EnvelopNullability = true }, jsonschema.DefinitionsPrefix(schemaPrefix),
 		jsonschema.CollectDefinitions(func(name string, s jsonschema.Schema) { d.schemas[name] = s }),
 		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptDefName(func(_ reflect.Type, name string) string {
-			return strings.TrimPrefix(strings.TrimPrefix(name, "Management"), "Httpapi")
+			return strings.TrimPrefix(strings.TrimPrefix(typeArgument.Replace(name), "Management"), "Httpapi")
 		}))
 	if err != nil {
 		return nil, err
@@ -193,6 +198,17 @@ var (
 	stampType = reflect.TypeFor[management.Stamp]()
 	rawType   = reflect.TypeFor[json.RawMessage]()
 )
+
+// orNothing mends what may be null or of a type with a name: the reflector leaves
+// the type beside the choice, so that null would be refused.
+func orNothing(p jsonschema.InterceptNullabilityParams) {
+	for _, choice := range p.Schema.AnyOf {
+		p.Schema.Type = nil
+		if s := choice.TypeObject; s != nil && s.Ref != nil {
+			s.Type = nil
+		}
+	}
+}
 
 // interceptSchema knows the types that write themselves.
 func interceptSchema(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
@@ -301,12 +317,25 @@ var readSummaries = map[string]string{
 	"POST /import": "Import persons and groups",
 }
 
-// readEndpoints are the rows of the table of what is read back, as endpoints.
+// readStatuses are the statuses of success that are not 200.
+var readStatuses = map[string]int{
+	"DELETE /persons/{person}": http.StatusAccepted, "PATCH /persons/{person}": http.StatusAccepted, "PUT /persons/{person}": http.StatusAccepted,
+	"POST /persons/bulk_delete": http.StatusAccepted, "POST /persons/{person}/update_property": http.StatusAccepted,
+	"POST /persons/{person}/delete_property": http.StatusCreated, "POST /persons/{person}/delete_events": http.StatusAccepted,
+	"POST /persons/{person}/split": http.StatusCreated, "POST /groups": http.StatusCreated,
+}
+
+// readEndpoints are the rows of the table of what is read back, as endpoints. Their
+// answers are not described.
 func readEndpoints() (out []endpoint) {
 	for _, res := range resources {
 		for _, method := range slices.Sorted(maps.Keys(res.actions)) {
-			a := res.actions[method]
-			out = append(out, endpoint{method: method, area: inProject, path: res.path, scope: a.scope, summary: readSummaries[method+" "+res.path], gives: object{}})
+			a, name := res.actions[method], method+" "+res.path
+			e := endpoint{method: method, area: inProject, path: res.path, scope: a.scope, summary: readSummaries[name], status: readStatuses[name]}
+			if e.status != http.StatusAccepted {
+				e.gives = json.RawMessage{}
+			}
+			out = append(out, e)
 		}
 	}
 	return out

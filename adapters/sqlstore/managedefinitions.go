@@ -39,24 +39,31 @@ func (t *manageTx) Definition(kind management.DefinitionKind, projectID, id int6
 
 // DefinitionByKey implements management.Tx.
 func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (found *management.Definition, err error) {
+	// The index of keys holds the ids. Asked for all columns SQLite would rather go
+	// through the project's every flag.
 	err = t.definitions(kind, func(d management.Definition) { found = &d },
-		`project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0`, projectID, cleanText(key))
+		`project_id = $1 AND id IN (SELECT id FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0)`,
+		projectID, cleanText(key))
 	return found, err
 }
 
 // Definitions implements management.Tx.
 func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
 	const shown = `project_id = $1 AND deleted = $2`
+	table, args := definitionTables[q.Kind].table, []any{q.Project, truth(q.Deleted)}
+	// The index of what is shown holds the ids, as that of keys does.
+	where := func(limit, offset int) string {
+		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, shown, limit, offset)
+	}
 	if q.Match == nil {
-		if _, err := t.one(`SELECT COUNT(*) FROM `+definitionTables[q.Kind].table+` WHERE `+shown, []any{q.Project, truth(q.Deleted)}, &count); err != nil {
+		if _, err := t.one(`SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
 			return nil, 0, fmt.Errorf("counting definitions: %w", err)
 		}
 		limit := q.Limit
 		if limit <= 0 || limit > management.MaxScan {
 			limit = management.MaxScan
 		}
-		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) },
-			fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d OFFSET %d`, limit, max(q.Offset, 0)), q.Project, truth(q.Deleted))
+		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) }, where(limit, max(q.Offset, 0)), args...)
 		return page, count, err
 	}
 	err = t.definitions(q.Kind, func(d management.Definition) {
@@ -67,7 +74,7 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 			page = append(page, d)
 		}
 		count++
-	}, fmt.Sprintf(shown+` ORDER BY id DESC LIMIT %d`, management.MaxScan), q.Project, truth(q.Deleted))
+	}, where(management.MaxScan, 0), args...)
 	return page, count, err
 }
 

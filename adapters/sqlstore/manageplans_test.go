@@ -84,6 +84,8 @@ var indexWanted = map[string]string{
 	"FROM records WHERE kind = $1 AND hidden = $2 AND par":                           "records_by_sort",
 	"FROM records WHERE kind = $1 AND hidden = $2 AND oth":                           "records_by_other",
 	"FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id >": "cohort_members_by_cohort",
+	"FROM flag_records WHERE project_id = $1 AND deleted = $2":                       "flag_records_shown",
+	"FROM cohort_records WHERE project_id = $1 AND deleted = $2":                     "cohort_records_shown",
 	"FROM api_keys WHERE kind = 'secret'":                                            "api_keys_secret",
 }
 

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -205,21 +204,6 @@ func (s *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", s.made.Add(1))
 	s.Admin(t, "CREATE DATABASE "+name)
-	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
-	return s.URL(name)
-}
-
-// Copy makes a database like one of the server's that nobody is connected to, by
-// its URL. It is removed with the test. Needs PostgreSQL 15, whose files are
-// copied at once and not through its log.
-func (s *PostgresServer) Copy(t testing.TB, of string) string {
-	t.Helper()
-	u, err := url.Parse(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := fmt.Sprintf("test_%d", s.made.Add(1))
-	s.Admin(t, "CREATE DATABASE "+name+" STRATEGY FILE_COPY TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
 	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
 	return s.URL(name)
 }

@@ -18,4 +18,7 @@
 // flags.LocalProblems is held against what the clients do, both ways: a flag that
 // a client leaves to the server or decides otherwise must be listed, unless a
 // subject's properties are the reason, and what is listed must happen to somebody.
+//
+// openapi_test.go holds the description at /api/schema/ against OpenAPI 3.1, and
+// requests and answers against the description.
 package sdktest

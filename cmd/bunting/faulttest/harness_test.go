@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 200, "how often TestKill_SQLite ends the server")
+var kills = flag.Int("kills", 200, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
 
 // bunting is the binary that is tested.
 var bunting string
@@ -62,6 +62,7 @@ type server struct {
 	// pid is bunting's, also where another program runs it.
 	pid    int
 	url    string // empty until it listens
+	out    *lockedBuffer
 	log    *lockedBuffer
 	client *http.Client
 	ended  chan struct{} // closed when it has ended; then err is set
@@ -71,12 +72,18 @@ type server struct {
 // onSQLite are the arguments of a server on a data folder.
 func onSQLite(dir string) []string { return []string{"--data", dir} }
 
-// launch starts a server and does not wait for it. with is a program that runs
-// it, empty for none.
+// launch starts a server with the definitions and does not wait for it. with is a
+// program that runs it, empty for none.
 func launch(t testing.TB, with []string, args ...string) (*server, <-chan string) {
 	t.Helper()
-	words := append(append(with[:len(with):len(with)], bunting, "serve", "--definitions", definitions, "--listen", "127.0.0.1:0"), args...)
-	s := &server{cmd: exec.Command(words[0], words[1:]...), log: &lockedBuffer{}, ended: make(chan struct{})}
+	return launchBare(t, with, append([]string{"--definitions", definitions}, args...)...)
+}
+
+// launchBare is launch without definitions.
+func launchBare(t testing.TB, with []string, args ...string) (*server, <-chan string) {
+	t.Helper()
+	words := append(append(with[:len(with):len(with)], bunting, "serve", "--listen", "127.0.0.1:0"), args...)
+	s := &server{cmd: exec.Command(words[0], words[1:]...), out: &lockedBuffer{}, log: &lockedBuffer{}, ended: make(chan struct{})}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 60 * time.Second}
 	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
 	s.cmd.Stderr = s.log
@@ -96,7 +103,7 @@ func launch(t testing.TB, with []string, args ...string) (*server, <-chan string
 	address := make(chan string, 1)
 	go func() {
 		defer func() { _ = out.Close() }()
-		lines := bufio.NewScanner(out)
+		lines := bufio.NewScanner(io.TeeReader(out, s.out))
 		for lines.Scan() {
 			if _, url, found := strings.Cut(lines.Text(), "listens on "); found {
 				address <- url
@@ -123,6 +130,16 @@ func start(t testing.TB, args ...string) *server { return startWith(t, nil, args
 func startWith(t testing.TB, with []string, args ...string) *server {
 	t.Helper()
 	s, address := launch(t, with, args...)
+	s.await(t, address)
+	if len(with) > 0 {
+		s.pid = childOf(t, s.cmd.Process.Pid)
+	}
+	return s
+}
+
+// await waits until the server listens.
+func (s *server) await(t testing.TB, address <-chan string) {
+	t.Helper()
 	select {
 	case s.url = <-address:
 	case <-s.ended:
@@ -130,10 +147,6 @@ func startWith(t testing.TB, with []string, args ...string) *server {
 	case <-time.After(startTime):
 		t.Fatalf("the server does not listen after %s\n%s", startTime, s.log.tail(20))
 	}
-	if len(with) > 0 {
-		s.pid = childOf(t, s.cmd.Process.Pid)
-	}
-	return s
 }
 
 // kill ends the server with SIGKILL, whatever it does.

@@ -1,0 +1,258 @@
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// The people and places of the server that is managed.
+const (
+	managedOrg  = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	managedUser = "0191f0a2-5b1c-7d3e-8f40-000000000001"
+	managedKey  = "phx_managed"
+)
+
+// managedServer is a server on a store in memory with an owner of organization A,
+// who has a key with all scopes.
+func managedServer(t testing.TB) *httptest.Server {
+	t.Helper()
+	ctx := context.Background()
+	s, err := sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := sqlstore.ManagementStore{Store: s}
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	verified := true
+	user, err := json.Marshal(management.User{ID: 1, UUID: managedUser, DistinctID: "owner", FirstName: "Owner", Email: "owner@example.com", EmailVerified: &verified, Joined: management.At(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, err := json.Marshal(management.Membership{ID: managedUser, Organization: managedOrg, User: managedUser, Level: management.Owner, Joined: management.At(at), Updated: management.At(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Write(ctx, func(tx management.Tx) error {
+		for _, do := range []func() error{
+			func() error { _, err := tx.Next("user"); return err },
+			func() error {
+				return tx.PutOrganization(&management.OrganizationRecord{ID: managedOrg, Name: "A", CreatedAt: at})
+			},
+			func() error {
+				return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: managedOrg, Name: "P", APIKey: "phc_1", CreatedAt: at})
+			},
+			func() error {
+				return tx.Put(&management.Record{Kind: "user", ID: managedUser, Sort: fmt.Sprintf("%020d", 1), Unique: "owner@example.com", Data: user})
+			},
+			func() error {
+				return tx.Put(&management.Record{Kind: "member", Parent: managedOrg, ID: managedUser, Other: managedUser, Sort: "1", Data: member})
+			},
+			func() error {
+				return tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey(managedKey), User: 1, Scopes: []string{"*"}, CreatedAt: at})
+			},
+		} {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := management.New(management.Config{Store: store, People: store, Events: store, SiteURL: "https://flags.example.com", ExportRows: sqlstore.ExportStore{Store: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: s, OnFailure: func(err error) { t.Error(err) }})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s}, Into: recorder, Usage: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: s, People: s, Continuity: s, Usage: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: s, Management: service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(h)
+	t.Cleanup(func() {
+		web.Close()
+		recorder.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return web
+}
+
+// described is the validator of the description that a server gives of itself.
+func described(t testing.TB, s *httptest.Server) validator.Validator {
+	t.Helper()
+	res, err := http.Get(s.URL + "/api/schema/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.StatusCode, err)
+	}
+	document, err := libopenapi.NewDocument(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := document.BuildV3Model(); err != nil {
+		t.Fatal("the model:", err)
+	}
+	v, errs := validator.NewValidator(document)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return v
+}
+
+// The description is one of OpenAPI 3.1.
+func TestOpenAPI_Valid(t *testing.T) {
+	_, errs := described(t, managedServer(t)).ValidateDocument()
+	for _, e := range errs {
+		t.Error(e)
+		for _, s := range e.SchemaValidationErrors {
+			t.Error(s.Reason, s.FieldPath, s.KeywordLocation)
+		}
+	}
+}
+
+// describedWalk asks for an answer of each resource: method and path, a body, and
+// the name by which the id of the answer is known afterwards.
+var describedWalk = []struct{ request, body, keep string }{
+	{"GET /api/users/@me/", "", ""},
+	{"GET /api/organizations/", "", ""},
+	{"GET /api/organizations/{org}/", "", ""},
+	{"GET /api/projects/", "", ""},
+	{"GET /api/projects/1/", "", ""},
+	{"PATCH /api/projects/1/", `{"name": "Q"}`, ""},
+	{"POST /api/projects/1/feature_flags/", `{"key": "a", "name": "A", "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}], "rollout_percentage": 50}]}}`, "flag"},
+	{"GET /api/projects/1/feature_flags/", "", ""},
+	{"GET /api/projects/1/feature_flags/{flag}/", "", ""},
+	{"PATCH /api/projects/1/feature_flags/{flag}/", `{"active": false}`, ""},
+	{"GET /api/projects/1/feature_flags/{flag}/status/", "", ""},
+	{"GET /api/projects/1/feature_flags/{flag}/activity/", "", ""},
+	{"GET /api/projects/1/feature_flags/{flag}/dependent_flags/", "", ""},
+	{"POST /api/projects/1/cohorts/", `{"name": "C", "filters": {"properties": {"type": "OR", "values": [{"type": "AND", "values": [{"type": "person", "key": "plan", "operator": "exact", "value": "pro"}]}]}}}`, "cohort"},
+	{"GET /api/projects/1/cohorts/", "", ""},
+	{"GET /api/projects/1/cohorts/{cohort}/", "", ""},
+	{"GET /api/projects/1/cohorts/{cohort}/persons/", "", ""},
+	{"POST /api/environments/1/dashboards/", `{"name": "D", "tags": ["x"]}`, "dashboard"},
+	{"PATCH /api/environments/1/dashboards/{dashboard}/", `{"tiles": [{"text": {"body": "T"}}]}`, ""},
+	{"POST /api/projects/1/insights/", `{"name": "I", "dashboards": [{dashboard}]}`, "insight"},
+	{"GET /api/projects/1/insights/", "", ""},
+	{"GET /api/environments/1/dashboards/", "", ""},
+	{"GET /api/environments/1/dashboards/{dashboard}/", "", ""},
+	{"GET /api/environments/1/dashboards/{dashboard}/sharing/", "", ""},
+	{"PATCH /api/environments/1/dashboards/{dashboard}/sharing/", `{"enabled": true}`, ""},
+	{"GET /api/environments/1/dashboards/{dashboard}/collaborators/", "", ""},
+	{"POST /api/environments/1/dashboards/create_from_template_json/", `{"name": "E"}`, ""},
+	{"DELETE /api/environments/1/dashboards/{dashboard}/", "", ""},
+	{"GET /api/organizations/{org}/members/", "", ""},
+	{"POST /api/organizations/{org}/invites/", `{"target_email": "new@example.com"}`, "invite"},
+	{"GET /api/organizations/{org}/invites/", "", ""},
+	{"POST /api/organizations/{org}/invites/bulk/", `[{"target_email": "b@example.com"}]`, ""},
+	{"DELETE /api/organizations/{org}/invites/{invite}/", "", ""},
+	{"POST /api/organizations/{org}/domains/", `{"domain": "example.com"}`, "domain"},
+	{"GET /api/organizations/{org}/domains/", "", ""},
+	{"GET /api/organizations/{org}/domains/{domain}/", "", ""},
+	{"POST /api/organizations/{org}/roles/", `{"name": "R"}`, "role"},
+	{"GET /api/organizations/{org}/roles/", "", ""},
+	{"GET /api/organizations/{org}/usage/", "", ""},
+	{"POST /api/environments/1/error_tracking/assignment_rules/", `{"filters": {"type": "AND", "values": []}}`, "rule"},
+	{"GET /api/environments/1/error_tracking/assignment_rules/", "", ""},
+	{"GET /api/environments/1/error_tracking/issues/", "", ""},
+	{"POST /api/projects/1/batch_exports/", `{"name": "x", "destination": {"type": "Files", "config": {"path": "p"}}, "interval": "hour"}`, "export"},
+	{"GET /api/projects/1/batch_exports/", "", ""},
+	{"GET /api/projects/1/batch_exports/{export}/", "", ""},
+	{"GET /api/projects/1/batch_exports/{export}/runs/", "", ""},
+	{"GET /api/projects/1/batch_exports/{export}/backfills/", "", ""},
+	{"POST /api/organizations/{org}/batch_exports/{export}/pause/", "", ""},
+	{"POST /api/projects/1/surveys/", `{"name": "S", "type": "popover", "questions": [{"type": "open", "question": "Why?"}]}`, "survey"},
+	{"GET /api/projects/1/surveys/", "", ""},
+	{"POST /api/projects/1/early_access_feature/", `{"name": "F", "stage": "beta"}`, ""},
+	{"GET /api/projects/1/early_access_feature/", "", ""},
+	{"POST /api/projects/1/experiments/", `{"name": "X", "feature_flag_key": "exp"}`, ""},
+	{"GET /api/projects/1/experiments/", "", ""},
+	{"POST /api/projects/1/scheduled_changes/", `{"record_id": {flag}, "model_name": "FeatureFlag", "payload": {"operation": "update_status", "value": true}, "scheduled_at": "2099-01-01T00:00:00Z"}`, ""},
+	{"GET /api/projects/1/scheduled_changes/", "", ""},
+	{"GET /api/personal_api_keys/", "", ""},
+	{"POST /api/personal_api_keys/", `{"label": "k", "scopes": ["dashboard:read"], "scoped_teams": [], "scoped_organizations": []}`, ""},
+	{"GET /api/projects/1/groups_types/", "", ""},
+	{"GET /api/projects/1/groups/?group_type_index=0", "", ""},
+	{"GET /api/projects/1/persons/", "", ""},
+	{"GET /api/projects/1/events/", "", ""},
+	{"GET /api/projects/1/property_definitions/", "", ""},
+}
+
+// Requests and answers are what the description says: as the document has them,
+// and with the body that Prefer asks for.
+func TestOpenAPI_Answers(t *testing.T) {
+	s := managedServer(t)
+	v := described(t, s)
+	known := []string{"{org}", managedOrg}
+	for _, step := range describedWalk {
+		fill := strings.NewReplacer(known...)
+		method, path, _ := strings.Cut(fill.Replace(step.request), " ")
+		sent := fill.Replace(step.body)
+		ask := func(url string) *http.Request {
+			req, err := http.NewRequest(method, url+path, strings.NewReader(sent))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+managedKey)
+			req.Header.Set("Prefer", "return=representation")
+			if sent != "" {
+				req.Header.Set("Content-Type", "application/json")
+			}
+			return req
+		}
+		res, err := s.Client().Do(ask(s.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.StatusCode >= 400 && res.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s: %d %s %v", method, path, res.StatusCode, body, err)
+			continue
+		}
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		_, errs := v.ValidateHttpRequestResponse(ask(""), res)
+		for _, e := range errs {
+			t.Errorf("%s %s: %v\n%s", method, path, e, body)
+		}
+		if step.keep != "" {
+			var made struct{ ID any }
+			if err := json.Unmarshal(body, &made); err != nil || made.ID == nil {
+				t.Fatalf("%s %s: no id: %s", method, path, body)
+			}
+			known = append(known, "{"+step.keep+"}", fmt.Sprint(made.ID))
+		}
+	}
+}
