@@ -33,10 +33,12 @@ type ScheduledChange struct {
 	UpdatedAt      Stamp           `json:"updated_at"`
 }
 
-// storedChange is a scheduled change as it is kept: who made it by number.
+// storedChange is a scheduled change as it is kept: who made it by number, and
+// when it was to come first, from which it comes again.
 type storedChange struct {
 	ScheduledChange
 	Creator int64 `json:"creator"`
+	Begin   Stamp `json:"begin"`
 }
 
 // recurrences are the steps of changes that come again.
@@ -146,7 +148,10 @@ func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) er
 	}
 	Set(v, "model_name", &c.ModelName)
 	Set(v, "payload", &c.Payload)
-	Set(v, "scheduled_at", &c.ScheduledAt.Time)
+	if v.Has("scheduled_at") {
+		c.ScheduledAt = At(v.Time("scheduled_at"))
+		c.Begin = c.ScheduledAt
+	}
 	Set(v, "is_recurring", &c.Recurring)
 	SetNull(v, "recurrence_interval", &c.Interval)
 	if v.Has("end_date") {
@@ -334,9 +339,8 @@ func (c *storedChange) advance(now Stamp) {
 		return
 	}
 	step := recurrences[*c.Interval]
-	begin := c.ScheduledAt.Time
 	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
-		next := begin.AddDate(n*step.years, n*step.months, n*step.days)
+		next := c.Begin.AddDate(n*step.years, n*step.months, n*step.days)
 		if !c.EndDate.IsZero() && next.After(c.EndDate.Time) {
 			c.ExecutedAt = now
 			return

@@ -67,7 +67,10 @@ func (b *bench) measureBig(n int) (err error) {
 	t.figure("files", megabytes(folderSize(data)))
 	t.figure("an event in the file", fmt.Sprintf("%d bytes", folderSize(data)/int64(parts*bigPart)))
 	time.Sleep(settle)
-	return b.pages(p, half)
+	if err := b.pages(p, half); err != nil {
+		return err
+	}
+	return b.export(p, data)
 }
 
 func folderSize(dir string) (n int64) {

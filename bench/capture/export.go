@@ -1,0 +1,116 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// exportPatience bounds the export of everything.
+const exportPatience = 30 * time.Minute
+
+// export writes all events to a file by a batch export, and reads the same rows
+// without anything else beside it.
+func (b *bench) export(p *process, data string) error {
+	c, err := dial(p.address)
+	if err != nil {
+		return err
+	}
+	defer c.net.Close()
+	const path = "/api/projects/1/batch_exports/"
+	var made struct{ ID string }
+	if err := call(c, postAs(path, `{"name":"all","interval":"day","destination":{"type":"Files","config":{"path":"all"}}}`), &made); err != nil {
+		return err
+	}
+	if err := call(c, postAs(path+made.ID+"/backfills/", `{"start_at":null,"end_at":null}`), nil); err != nil {
+		return err
+	}
+	type run struct {
+		Status   string
+		Rows     int       `json:"records_completed"`
+		Bytes    int64     `json:"bytes_exported"`
+		Created  time.Time `json:"created_at"`
+		Finished time.Time `json:"finished_at"`
+		Error    *string   `json:"latest_error"`
+	}
+	var done run
+	for deadline := time.Now().Add(exportPatience); done.Status != "Completed"; time.Sleep(time.Second) {
+		var list struct{ Results []run }
+		if err := call(c, get(path+made.ID+"/runs/"), &list); err != nil {
+			return err
+		}
+		if len(list.Results) > 0 {
+			done = list.Results[0]
+		}
+		if done.Status == "Failed" || time.Now().After(deadline) {
+			return fmt.Errorf("the export is %q: %v", done.Status, done.Error)
+		}
+	}
+	rate := float64(done.Rows) / done.Finished.Sub(done.Created).Seconds()
+	rows, took, err := readRows(filepath.Join(data, "bunting.db"))
+	if err != nil {
+		return err
+	}
+	if rows != done.Rows {
+		return fmt.Errorf("%d rows exported, %d read", done.Rows, rows)
+	}
+	b.table.beside(fmt.Sprintf("%d events exported as JSON lines, other: only read", done.Rows), rate, float64(rows)/took.Seconds(), perSecond)
+	_, most, err := p.memory()
+	if err != nil {
+		return err
+	}
+	b.table.figure("resident at most, with the export", megabytes(most))
+	b.table.judge("≤ 256 MB", most <= mostResident)
+	return nil
+}
+
+// readRows reads what an export reads of the events.
+func readRows(file string) (rows int, took time.Duration, err error) {
+	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	began := time.Now()
+	found, err := db.Query(`SELECT e.uuid, e.event, e.distinct_id, e.timestamp, e.created_at, e.properties, e.elements_chain, e.person_uuid,
+		(SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state) FROM events e WHERE e.project_id = 1 ORDER BY e.id`)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer found.Close()
+	values := make([]sql.RawBytes, 9)
+	to := make([]any, len(values))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	for found.Next() {
+		if err := found.Scan(to...); err != nil {
+			return 0, 0, err
+		}
+		rows++
+	}
+	return rows, time.Since(began), found.Err()
+}
+
+// postAs posts JSON with the personal key.
+func postAs(path, body string) request {
+	return request{raw: fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, personalKey, len(body), body)}
+}
+
+// call sends a request and reads its answer; into may be nil.
+func call(c *conn, r request, into any) error {
+	status, body, err := c.do(r.raw, nil)
+	if err != nil {
+		return err
+	}
+	if status/100 != 2 {
+		return fmt.Errorf("status %d: %.300s", status, body)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(body, into)
+}
