@@ -93,6 +93,7 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // what only the start needed
 	return s.run(ctx, stop, p)
 }
 
