@@ -11,7 +11,7 @@ import (
 const (
 	// checkpointPause is how long commits gather before their pages are moved: those
 	// that several have written are moved once.
-	checkpointPause = 250 * time.Millisecond
+	checkpointPause = 100 * time.Millisecond
 	// longLog is at how many pages the log is brought to its end, so that it begins
 	// anew: 16 MiB.
 	longLog = 4000
