@@ -266,7 +266,7 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 	if p.Paused("feature_flags") {
 		return false
 	}
-	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), definitionsCost)
+	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
 }
 
 // RemoteConfig returns a remote configuration flag's value, by key or id. False

@@ -12,8 +12,8 @@ import (
 // DefaultLot is how many requests a server claims from Usage at a time.
 const DefaultLot = 100
 
-// definitionsCost is what one download of definitions counts (§10.1).
-const definitionsCost = 10
+// DefinitionsCost is what one download of definitions counts, in requests (§10.1).
+const DefinitionsCost = 10
 
 // quota spends an organization's monthly requests. It claims them in lots, so
 // that the count is asked once a lot; with one server the limit is exact, with

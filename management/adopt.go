@@ -15,8 +15,8 @@ func (s *Service) Adopt(ctx context.Context, email string) error {
 		return errors.New("management: the owner's e-mail address " + email + " is none: use one such as owner@example.com")
 	}
 	orphans, err := read(ctx, s.core, func(tx Tx) (bool, error) {
-		todo, err := ownerless(tx)
-		if err != nil || len(todo) > 0 {
+		list, err := ownerless(tx)
+		if err != nil || len(list) > 0 {
 			return true, err
 		}
 		keys, err := tx.Keys(0)

@@ -119,7 +119,7 @@ func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, 
 		if err != nil {
 			return nil, err
 		}
-		k := &KeyRecord{ID: s.random(24), User: st.User.ID, CreatedAt: s.now()}
+		k := &KeyRecord{ID: RandomText(24), User: st.User.ID, CreatedAt: s.now()}
 		if err := k.change(tx, st, v); err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, 
 
 // saveNew gives a key a new value and saves it.
 func (s *core) saveNew(tx Tx, k *KeyRecord) (*APIKey, error) {
-	value := "phx_" + s.random(35)
+	value := "phx_" + RandomText(35)
 	k.Hash, k.Mask = HashKey(value), MaskKey(value)
 	out := k.view()
 	out.Value = &value

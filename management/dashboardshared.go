@@ -55,7 +55,7 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *Standing, dashboar
 	}
 	password := v.Text("raw_password")
 	if password == "" {
-		password = s.random(16)
+		password = RandomText(16)
 	}
 	if utf8.RuneCountInString(password) < minPassword {
 		return nil, Coded("min_length", "raw_password", "Ensure this field has at least %d characters.", minPassword)

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func runOf(tx Tx, export, id string) (*exportRun, error) {
 func exportID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
-	id, _ := NormalUUID(hexOf(sum[:16])) // 16 bytes always are one
+	id, _ := NormalUUID(hex.EncodeToString(sum[:16])) // 16 bytes always are one
 	return id
 }
 

@@ -2,6 +2,7 @@ package management
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -113,5 +114,5 @@ func fingerprintHash(parts []string) string {
 		h.Write(encode(p))
 		h.Write([]byte{0})
 	}
-	return hexOf(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil))
 }

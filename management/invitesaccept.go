@@ -225,9 +225,9 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, 
 	if err := putUser(tx, u); err != nil {
 		return nil, "", err
 	}
-	key := "phx_" + s.random(35)
+	key := "phx_" + RandomText(35)
 	return u, key, tx.PutKey(&KeyRecord{
-		ID: s.random(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.now(),
+		ID: RandomText(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.now(),
 	})
 }
 

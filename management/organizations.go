@@ -146,7 +146,7 @@ func (s *core) freeSlug(tx Tx, name string) (string, error) {
 			return "", err
 		}
 		if meta.slug(&all[i]) == slug {
-			return slug + "-" + strings.ToLower(s.random(4)), nil
+			return slug + "-" + strings.ToLower(RandomText(4)), nil
 		}
 	}
 	return slug, nil

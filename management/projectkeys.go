@@ -30,7 +30,7 @@ func (s Projects) ResetToken(ctx context.Context, st *Standing) (*Project, error
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
-		p.APIKey = "phc_" + s.random(32)
+		p.APIKey = "phc_" + RandomText(32)
 		return nil
 	})
 }
@@ -67,9 +67,9 @@ func (s Projects) RotateSecret(ctx context.Context, st *Standing) (*Project, err
 				return err
 			}
 		}
-		value = "phs_" + s.random(35)
+		value = "phs_" + RandomText(35)
 		return tx.PutKey(&KeyRecord{
-			ID: s.random(24), Hash: HashKey(value), Mask: MaskKey(value), Label: labelSecret, Secret: true,
+			ID: RandomText(24), Hash: HashKey(value), Mask: MaskKey(value), Label: labelSecret, Secret: true,
 			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.now(),
 		})
 	})

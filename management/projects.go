@@ -259,7 +259,7 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 // newProject makes a project.
 func (s *core) newProject(tx Tx, organization string, v Values) (*ProjectRecord, error) {
 	now := s.now()
-	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + s.random(32), CreatedAt: now}
+	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + RandomText(32), CreatedAt: now}
 	if err := p.configure(&projectMeta{UUID: s.newID(), Updated: At(now)}, v); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"math/big"
 	"time"
@@ -78,7 +79,7 @@ func New(c Config) (*Service, error) {
 		c.Now = time.Now
 	}
 	if c.NewID == nil {
-		c.NewID = randomUUID
+		c.NewID = RandomUUID
 	}
 	if c.ChallengeHost == "" {
 		c.ChallengeHost = DefaultChallengeHost
@@ -119,28 +120,20 @@ func write[T any](ctx context.Context, s *core, work func(Tx) (T, error)) (out T
 	return out, err
 }
 
-func randomUUID() string {
+// RandomUUID makes a UUID of version 4.
+func RandomUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	id, _ := NormalUUID(hexOf(b[:]))
+	id, _ := NormalUUID(hex.EncodeToString(b[:]))
 	return id
-}
-
-func hexOf(b []byte) string {
-	const digits = "0123456789abcdef"
-	out := make([]byte, 0, 2*len(b))
-	for _, x := range b {
-		out = append(out, digits[x>>4], digits[x&15])
-	}
-	return string(out)
 }
 
 // base62 are the digits of keys.
 const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// random is n random bytes as a number in base 62 (§1.1).
-func (s *core) random(n int) string {
+// RandomText is n random bytes as a number in base 62, as keys have it (§1.1).
+func RandomText(n int) string {
 	bytes := make([]byte, n)
 	_, _ = rand.Read(bytes) // never fails
 	bytes[0] |= 0x80        // so that all have the same length, at the price of one bit

@@ -2,6 +2,7 @@ package management
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 )
@@ -13,7 +14,7 @@ const surveyFlagPrefix = "survey-targeting-"
 func surveyFlagKey() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return surveyFlagPrefix + hexOf(b[:])
+	return surveyFlagPrefix + hex.EncodeToString(b[:])
 }
 
 // saveFlags makes and changes the flags of a survey: the one that it is linked to,

@@ -154,7 +154,7 @@ func (s *core) newUser(tx Tx, email, firstName string) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &User{ID: id, UUID: s.newID(), DistinctID: s.random(24), Email: email, FirstName: firstName, Joined: At(s.now())}, nil
+	return &User{ID: id, UUID: s.newID(), DistinctID: RandomText(24), Email: email, FirstName: firstName, Joined: At(s.now())}, nil
 }
 
 func putMembership(tx Tx, m *Membership) error {

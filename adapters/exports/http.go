@@ -3,7 +3,6 @@ package exports
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -320,7 +319,7 @@ func (e *endpoint) steps() []func(context.Context) error {
 		},
 		func(ctx context.Context) error {
 			var event bytes.Buffer
-			row := []any{newUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
+			row := []any{management.RandomUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
 			if _, err := appendEvent(&event, row, []int{0, 1, 2, 3, 4, -1}); err != nil {
 				return err
 			}
@@ -328,12 +327,4 @@ func (e *endpoint) steps() []func(context.Context) error {
 			return err
 		},
 	}
-}
-
-// newUUID makes a random UUID (version 4).
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

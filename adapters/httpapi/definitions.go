@@ -44,7 +44,7 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 		h.Del("Cache-Control")
 		return &problemQuota
 	}
-	s.spent.add(project.APIKey, spentFlags, spentKey(bearer(r)), sdkOf(r), definitionsCost)
+	s.spent.add(project.APIKey, spentFlags, spentKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
 	s.write(w, http.StatusOK, payload)
 	return nil
 }

@@ -27,9 +27,6 @@ const (
 	spentFlags  = "feature_flags"
 )
 
-// definitionsCost is what a download of definitions counts (spec/flags.md §10.1).
-const definitionsCost = 10
-
 // sdks are the names that are told apart. All others are other.
 var sdks = map[string]bool{
 	"posthog-js": true, "posthog-js-lite": true, "posthog-node": true, "posthog-python": true, "posthog-go": true, "posthog-ruby": true,

@@ -2,12 +2,11 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"encoding/json"
-	"math/big"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Bootstrapped is what a first start has made. PersonalKey is kept hashed only
@@ -32,7 +31,7 @@ func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped
 	out := &Bootstrapped{
 		OrganizationID: capture.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
-		APIKey: "phc_" + randomText(32), PersonalKey: "phx_" + randomText(35),
+		APIKey: "phc_" + management.RandomText(32), PersonalKey: "phx_" + management.RandomText(35),
 		OwnerEmail: ownerEmail,
 	}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
@@ -61,30 +60,13 @@ func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped
 		label = string([]rune(label)[:min(len([]rune(label)), maxLabel)])
 		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (hash, kind, mask, label, scopes, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
-			hashKey(out.PersonalKey), PersonalKey, maskKey(out.PersonalKey), label, `["*"]`, now)
+			management.HashKey(out.PersonalKey), PersonalKey, management.MaskKey(out.PersonalKey), label, `["*"]`, now)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
-}
-
-// base62 are the digits of keys.
-const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// randomText is n random bytes as a number in base 62 (spec/management.md §1.1).
-func randomText(n int) string {
-	bytes := make([]byte, n)
-	_, _ = rand.Read(bytes) // never fails
-	bytes[0] |= 0x80        // so that all have the same length, at the price of one bit
-	number, base, digit := new(big.Int).SetBytes(bytes), big.NewInt(62), new(big.Int)
-	var out []byte
-	for number.Sign() > 0 {
-		number.DivMod(number, base, digit)
-		out = append(out, base62[digit.Int64()])
-	}
-	return string(out)
 }
 
 // jsonText is a value as it is stored. It is for values that JSON has a form for.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // fileKey is a personal or secret key of a file.
@@ -22,7 +24,7 @@ func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
 	out := map[string]*fileKey{}
 	add := func(p *fileProject, list string, i int, key string, k fileKey) error {
 		k.where = fmt.Sprintf("%s[%d] of the project %q", list, i, p.APIKey)
-		hash := hashKey(key)
+		hash := management.HashKey(key)
 		old := out[hash]
 		switch {
 		case key == "":
@@ -45,12 +47,12 @@ func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
 		for j, k := range p.PersonalKeys {
 			scopes := append([]string{}, k.Scopes...)
 			slices.Sort(scopes)
-			if err := add(p, "personal_api_keys", j, k.Key, fileKey{kind: PersonalKey, mask: maskKey(k.Key), scopes: jsonText(scopes)}); err != nil {
+			if err := add(p, "personal_api_keys", j, k.Key, fileKey{kind: PersonalKey, mask: management.MaskKey(k.Key), scopes: jsonText(scopes)}); err != nil {
 				return nil, err
 			}
 		}
 		for j, k := range p.SecretKeys {
-			if err := add(p, "secret_api_keys", j, k, fileKey{kind: SecretKey, mask: maskKey(k), scopes: "[]"}); err != nil {
+			if err := add(p, "secret_api_keys", j, k, fileKey{kind: SecretKey, mask: management.MaskKey(k), scopes: "[]"}); err != nil {
 				return nil, err
 			}
 		}
@@ -69,7 +71,7 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	var ours []int64 // what only the file decides about
 	for i := range y.projects {
 		ours = append(ours, y.projects[i].ID)
-		if k := keys[hashKey(y.projects[i].APIKey)]; k != nil {
+		if k := keys[management.HashKey(y.projects[i].APIKey)]; k != nil {
 			return fmt.Errorf("%s is the public api_key of a project", k.where)
 		}
 	}
@@ -77,7 +79,7 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 		if p.origin == y.origin {
 			ours = append(ours, p.id)
 		}
-		if k := keys[hashKey(p.apiKey)]; k != nil && !p.deleted {
+		if k := keys[management.HashKey(p.apiKey)]; k != nil && !p.deleted {
 			return fmt.Errorf("%s is the public api_key of a project", k.where)
 		}
 	}

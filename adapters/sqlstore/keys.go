@@ -2,9 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // ErrUnknownKey is for personal and secret keys that nobody has.
@@ -41,20 +40,6 @@ type KeyProject struct {
 	APIKey string
 }
 
-// hashKey is how a key is kept: spec/management.md §1.3.
-func hashKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "sha256$" + hex.EncodeToString(sum[:])
-}
-
-// maskKey is what may be shown of a key.
-func maskKey(key string) string {
-	if len(key) < 16 {
-		return "********"
-	}
-	return strings.ToValidUTF8(key[:4]+"..."+key[len(key)-4:], "?")
-}
-
 // Key looks a personal or secret key up by its hash: ErrUnknownKey if there is
 // none. The project of a secret key that has left is no longer opened, and a key
 // that opens nothing any more is unknown.
@@ -63,7 +48,7 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	defer cancel()
 	var k KeyRecord
 	var scopes, projects string
-	err := s.read.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, hashKey(key)).
+	err := s.read.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, management.HashKey(key)).
 		Scan(&k.Kind, &k.Label, &scopes, &projects)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
