@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // bulkSizes are how many rows a statement of several takes. Few sizes make few
@@ -12,14 +13,16 @@ import (
 // largest saves ways over the network and is for PostgreSQL alone.
 var bulkSizes = [...]int{400, 64, 32, 16, 8, 4, 2, 1}
 
-// bulk is a statement that takes many rows at once, by size.
+// bulk is a statement that takes many rows at once. Its texts, by size, are made
+// when they are first needed: a start should not pay for all of them.
 type bulk struct {
-	texts [len(bulkSizes)]string
-	// plain are the same with ? for each argument: SQLite looks up the name of each
-	// numbered one, which takes longer the more there are.
-	plain [len(bulkSizes)]string
 	fixed int // arguments that come once, before those of the rows
+	// texts have numbered arguments. plain are for SQLite, with ? for each: it looks
+	// up the name of each numbered one, which takes longer the more there are.
+	texts, plain func() *bulkTexts
 }
+
+type bulkTexts = [len(bulkSizes)]string
 
 // inserts makes a bulk statement of head VALUES ($1, $2), ($3, $4) tail.
 func inserts(head string, columns int, tail string) bulk {
@@ -50,30 +53,34 @@ func finds(columns, from, key, keyType string, fixed int) bulk {
 }
 
 func newBulk(head, before string, columns int, after, tail string, fixed int) bulk {
-	b := bulk{fixed: fixed}
-	for i, rows := range bulkSizes {
-		var text strings.Builder
-		text.WriteString(head)
-		n := fixed
-		for row := range rows {
-			if row > 0 {
-				text.WriteString(", ")
-			}
-			text.WriteString(before)
-			for column := range columns {
-				if column > 0 {
+	write := func(plain bool) *bulkTexts {
+		out := &bulkTexts{}
+		for i, rows := range bulkSizes {
+			var text strings.Builder
+			text.WriteString(head)
+			for n := range rows * columns {
+				switch {
+				case n == 0:
+					text.WriteString(before)
+				case n%columns == 0:
+					text.WriteString(after + ", " + before)
+				default:
 					text.WriteString(", ")
 				}
-				n++
-				text.WriteString("$" + strconv.Itoa(n))
+				text.WriteString("$" + strconv.Itoa(fixed+n+1))
 			}
-			text.WriteString(after)
+			out[i] = text.String() + after + tail
+			if plain {
+				out[i] = numbered.ReplaceAllString(out[i], "?")
+			}
 		}
-		text.WriteString(tail)
-		b.texts[i] = text.String()
-		b.plain[i] = numbered.ReplaceAllString(b.texts[i], "?")
+		return out
 	}
-	return b
+	return bulk{
+		fixed: fixed,
+		texts: sync.OnceValue(func() *bulkTexts { return write(false) }),
+		plain: sync.OnceValue(func() *bulkTexts { return write(true) }),
+	}
 }
 
 // numbered is an argument by number. In the text of a bulk they come in order.
@@ -82,16 +89,16 @@ var numbered = regexp.MustCompile(`\$[0-9]+`)
 // chunks calls do with the text, the first row and the number of rows of each
 // statement that n rows take.
 func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) error) error {
-	from, texts, largest := 0, &b.texts, 0
+	from, texts, largest := 0, b.texts, 0
 	if d.alone {
-		texts, largest = &b.plain, 1
+		texts, largest = b.plain, 1
 	}
 	for i, size := range bulkSizes {
 		if i < largest {
 			continue
 		}
 		for ; n-from >= size; from += size {
-			if err := do(texts[i], from, size); err != nil {
+			if err := do(texts()[i], from, size); err != nil {
 				return err
 			}
 		}

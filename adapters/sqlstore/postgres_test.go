@@ -115,7 +115,7 @@ func TestPostgres_FindsByKey(t *testing.T) {
 			err := rows.Scan(&line)
 			plan.WriteString(line + "\n")
 			return err
-		}, "EXPLAIN "+b.texts[1], args...)
+		}, "EXPLAIN "+b.texts()[1], args...)
 		if err != nil || !regexp.MustCompile(`Index Cond: .*column1`).MatchString(plan.String()) {
 			t.Errorf("%s, %v: not by key:\n%s", name, err, &plan)
 		}
