@@ -50,9 +50,12 @@ var table = map[string]room{
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/natsstream":        {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go"}},
+	"adapters/lastgood":          {}, // below its neighbours: the server and its remote clients keep copies alike
+	"adapters/convert":           {ours: []string{"flags"}},
+	"adapters/shadow":            {},
 	"adapters/sinks":             {ours: []string{"capture"}},
 	"adapters/filesource":        {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
-	"adapters/remote":            {ours: []string{"flags"}},
+	"adapters/remote":            {ours: []string{"flags", "adapters/lastgood"}},
 	"adapters/smtpmail":          {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/smtpmail/smtptest": {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/dnstxt":            {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
@@ -67,6 +70,7 @@ var table = map[string]room{
 	"cmd/bunting": {ours: append([]string{
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/sinks", "adapters/filesource",
 		"adapters/smtpmail", "adapters/dnstxt", "adapters/exports", "adapters/metrics", "adapters/console",
+		"adapters/lastgood", "adapters/convert", "adapters/shadow",
 	}, core...), others: []string{"golang.org/x/term"}},
 }
 

@@ -1,0 +1,84 @@
+// Package lastgood keeps copies of files that were good once: the definitions that
+// a program starts with when whom it would ask does not answer. A copy carries a
+// checksum of its text, and replaces the one before in one step, so that what is
+// read is either whole or an error.
+package lastgood
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ErrDamaged says that a copy is there and is not what was saved.
+var ErrDamaged = errors.New("the copy is damaged")
+
+// MaxSize bounds a copy, in bytes: 64 MiB. A longer one is neither saved nor read.
+const MaxSize = 64 << 20
+
+// header is what a copy begins with, before the SHA-256 of the text in hexadecimal
+// and the end of the line.
+const header = "bunting-copy-1 sha256:"
+
+const headerSize = len(header) + 2*sha256.Size + 1
+
+// Save makes text the copy at path, which only this user may read. Its folder is
+// made when it is missing. After an error, and after a power cut, the copy of
+// before is still there.
+func Save(path string, text []byte) (err error) {
+	if len(text) > MaxSize {
+		return fmt.Errorf("%s: a copy of %d bytes is too long, at most %d are kept", path, len(text), MaxSize)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".copy-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	sum := sha256.Sum256(text)
+	_, err = f.WriteString(header + hex.EncodeToString(sum[:]) + "\n")
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = f.Sync() // else the new name could come to disk before its text
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Load returns the text of the copy at path. Its errors are fs.ErrNotExist, what
+// reading meets, and ErrDamaged.
+func Load(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	all, err := io.ReadAll(io.LimitReader(f, MaxSize+int64(headerSize)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) < headerSize || len(all) > MaxSize+headerSize {
+		return nil, fmt.Errorf("%s: %w", path, ErrDamaged)
+	}
+	text := all[headerSize:]
+	sum := sha256.Sum256(text)
+	if !bytes.Equal(all[:headerSize], []byte(header+hex.EncodeToString(sum[:])+"\n")) {
+		return nil, fmt.Errorf("%s: %w", path, ErrDamaged)
+	}
+	return text, nil
+}

@@ -1,0 +1,84 @@
+package lastgood_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+)
+
+const text = `{"flags": [{"key": "a"}]}`
+
+func saved(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "folder", "copy.json")
+	if err := lastgood.Save(path, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLastGood_WhatIsSavedIsLoaded(t *testing.T) {
+	path := saved(t)
+	if got, err := lastgood.Load(path); err != nil || string(got) != text {
+		t.Errorf("Load: %q, %v", got, err)
+	}
+	if err := lastgood.Save(path, nil); err != nil { // replaces, and may be empty
+		t.Fatal(err)
+	}
+	if got, err := lastgood.Load(path); err != nil || len(got) != 0 {
+		t.Errorf("Load of an empty text: %q, %v", got, err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the folder has %d files, want the copy alone", len(left))
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v: definitions are for this user alone", info.Mode(), err)
+	}
+}
+
+func TestLastGood_NoCopy(t *testing.T) {
+	if _, err := lastgood.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLastGood_EveryByteCounts: every bit flipped in turn, and every shorter copy,
+// is found out.
+func TestLastGood_EveryByteCounts(t *testing.T) {
+	path := saved(t)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(name string, damaged []byte) {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lastgood.Load(path); !errors.Is(err, lastgood.ErrDamaged) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for i := range good {
+		for bit := range 8 {
+			damaged := append([]byte{}, good...)
+			damaged[i] ^= 1 << bit
+			try("flipped", damaged)
+		}
+		try("cut", good[:i])
+	}
+	try("longer", append(append([]byte{}, good...), ' '))
+}
+
+func TestLastGood_FolderThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := lastgood.Save(filepath.Join(file, "copy"), []byte(text)); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
