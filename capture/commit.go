@@ -10,6 +10,7 @@ import (
 type commit struct {
 	memory *memory // nil: nothing is remembered
 	groups []projectGroup
+	moves  []Move
 
 	changes Changes
 	plans   []*plan
@@ -26,12 +27,19 @@ type projectGroup struct {
 func newCommit(m *memory, group []*pending) *commit {
 	c := &commit{memory: m}
 	for _, p := range group {
-		i, found := slices.BinarySearchFunc(c.groups, p.batch.ProjectID, func(g projectGroup, id int64) int { return cmp.Compare(g.id, id) })
-		if !found {
-			c.groups = slices.Insert(c.groups, i, projectGroup{id: p.batch.ProjectID})
+		for _, b := range p.batches {
+			i, found := slices.BinarySearchFunc(c.groups, b.ProjectID, func(g projectGroup, id int64) int { return cmp.Compare(g.id, id) })
+			if !found {
+				c.groups = slices.Insert(c.groups, i, projectGroup{id: b.ProjectID})
+			}
+			c.groups[i].batches = append(c.groups[i].batches, b)
 		}
-		c.groups[i].batches = append(c.groups[i].batches, p.batch)
+		if p.move != nil {
+			c.moves = append(c.moves, *p.move)
+		}
 	}
+	// In one order for all, so that two servers never wait for one another.
+	slices.SortStableFunc(c.moves, func(a, b Move) int { return cmp.Compare(a.From.Partition, b.From.Partition) })
 	return c
 }
 
@@ -45,7 +53,7 @@ func (c *commit) projects() []int64 {
 
 // work runs inside the transaction. It may run again after a failure.
 func (c *commit) work(tx Tx) error {
-	c.changes, c.plans = Changes{}, nil
+	c.changes, c.plans = Changes{Moves: c.moves}, nil
 	c.recorded, c.duplicates = 0, 0
 	fresh, err := tx.Claim(c.keys())
 	if err != nil {

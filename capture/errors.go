@@ -10,6 +10,8 @@ var (
 	ErrIndexing = errors.New("capture: events are stored but not indexed")
 	// ErrUnavailable says that events cannot be stored now; nothing was accepted.
 	ErrUnavailable = errors.New("capture: events cannot be stored at the moment")
+	// ErrMoved says that another reader has gone on with a stream's partition.
+	ErrMoved = errors.New("capture: another reader has gone on from this place")
 )
 
 // Refusal is a request of which nothing is accepted, and what its sender is told.
@@ -95,4 +97,6 @@ const (
 	WarnHistoricalTooYoung   WarningType = "historical_event_too_young"
 	WarnTimestamp            WarningType = "invalid_timestamp"
 	WarnUUIDTime             WarningType = "event_uuid_time_differs"
+	// WarnDeadLetter is about events that were accepted and that the store refuses.
+	WarnDeadLetter WarningType = "kept_as_dead_letter"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// This file is all that capture asks of the world.
+// This file is all that capture asks of the world, but for a stream (stream.go).
 
 // Keys finds projects by what clients send as a token.
 type Keys interface {
@@ -114,6 +114,9 @@ type Changes struct {
 	Seen     []Seen
 	Warnings []Warning
 	Usage    []Usage
+	// Moves say how far streams are done with. Save fails with ErrMoved when one of
+	// them does not begin where its partition stands.
+	Moves []Move
 }
 
 // ProjectGroupType is a new group type.

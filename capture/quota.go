@@ -20,6 +20,10 @@ const (
 
 // meters count events against an organization's monthly limits. What is counted
 // is stored with the events, in their transaction.
+//
+// The bound over several servers: each sees what the others have counted after
+// meterAge at most, so the limit is overrun by no more than what the other servers
+// have taken in that time. One server alone overruns nothing.
 type meters struct {
 	usage UsageReader
 	all   *lru.Cache[meterKey, *meter]

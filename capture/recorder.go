@@ -67,11 +67,12 @@ type Recorder struct {
 	once    sync.Once
 }
 
-// pending is a batch that waits.
+// pending are batches that wait, and the place in a stream that they lead to.
 type pending struct {
-	batch *Batch
-	done  chan error // of room for one, so that nobody waits to answer
-	state atomic.Int32
+	batches []*Batch
+	move    *Move      // nil where they come from no stream
+	done    chan error // of room for one, so that nobody waits to answer
+	state   atomic.Int32
 }
 
 // The states of a pending batch: it can be taken for a commit or given up, once.
@@ -122,7 +123,17 @@ func NewRecorder(c RecorderConfig) *Recorder {
 
 // Append implements Appender.
 func (r *Recorder) Append(ctx context.Context, b *Batch) error {
-	p := &pending{batch: b, done: make(chan error, 1)}
+	return r.record(ctx, &pending{batches: []*Batch{b}, done: make(chan error, 1)})
+}
+
+// Advance records what a stream holds between two places, and the second place
+// with it: what is recorded once is not recorded again. It fails with ErrMoved
+// when the stream's partition does not stand at m.From.
+func (r *Recorder) Advance(ctx context.Context, m Move, batches []*Batch) error {
+	return r.record(ctx, &pending{batches: batches, move: &m, done: make(chan error, 1)})
+}
+
+func (r *Recorder) record(ctx context.Context, p *pending) error {
 	select {
 	case <-r.closing:
 		return ErrUnavailable
@@ -246,7 +257,9 @@ func (r *Recorder) gather(first *pending) (group []*pending) {
 	add := func(p *pending) {
 		if p.state.CompareAndSwap(waiting, taken) {
 			group = append(group, p)
-			events += len(p.batch.Events)
+			for _, b := range p.batches {
+				events += len(b.Events)
+			}
 		}
 	}
 	add(first)
@@ -312,8 +325,13 @@ func (r *Recorder) try(group []*pending) error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
 	defer cancel()
 	if err := r.config.Ledger.Commit(ctx, c.projects(), c.work); err != nil {
-		r.stats.failures.Add(1)
-		r.config.OnFailure(err)
+		if !errors.Is(err, ErrMoved) { // else nothing has failed
+			r.stats.failures.Add(1)
+			r.config.OnFailure(err)
+			if r.memory != nil { // it may have been committed all the same
+				r.memory.clear()
+			}
+		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	c.remember()

@@ -94,6 +94,8 @@ func (c *compiler) names() {
 		out.prefix, out.id, out.version, out.enrollment = f.Key+".", f.ID, f.Version, -1
 		if f.Active && !f.Deleted {
 			out.bits |= bitActive
+		} else if !f.Deleted {
+			out.bits |= bitDisabled
 		}
 		if f.fault != nil {
 			out.failure = FlagDataParsingError
@@ -145,6 +147,9 @@ func (c *compiler) flags() {
 		f, out := &c.d.Flags[i], &c.set.flags[i]
 		c.flag = i
 		c.set.faults = append(c.set.faults, f.warnings...)
+		if out.is(bitDisabled) {
+			c.audience(f, out)
+		}
 		if !out.is(bitActive) || out.failure != NoReason {
 			continue
 		}

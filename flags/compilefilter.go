@@ -132,6 +132,11 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 		c.direct[c.flag] = append(c.direct[c.flag], target)
 	} else {
 		c.direct[c.flag] = append(c.direct[c.flag], -1)
+		if own := &c.set.flags[c.flag]; !c.d.mayExist(p.Key) {
+			own.bits |= bitSurelyMissing
+		} else if own.absent == nil {
+			own.absent = &Undecided{"flag", p.Key}
+		}
 	}
 	out.target = target
 	if op.name != FlagEvaluatesTo {

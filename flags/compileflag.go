@@ -21,19 +21,15 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	set(f.Continuity && f.Group == nil && !f.DeviceBucketing, bitContinuity)
 	set(f.Hash == Murmur3 || f.Hash == "" && c.d.BucketingHash == Murmur3, bitMurmur3)
 	set(f.HasExperiment, bitExperiment)
-	set(f.ContextsAll, bitContextsAll)
 	set(f.Group != nil, bitGrouped)
 	set(strings.HasPrefix(f.Key, surveyPrefix), bitSurvey)
-	switch f.Runtime {
-	case "server":
-		out.runtime = runtimeServer
-	case "client":
-		out.runtime = runtimeClient
+	switch {
+	case f.RemoteConfig:
+		out.kind = ConfigKind
+	case len(f.Variants) > 0:
+		out.kind = VariantKind
 	}
-	out.contexts = f.Contexts
-	for _, context := range f.Contexts {
-		c.set.contexts[context] = true
-	}
+	c.audience(f, out)
 	if f.Group != nil {
 		out.group = c.d.GroupTypes[*f.Group]
 	}
@@ -46,6 +42,23 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 		variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
 		p := min(max(h.Exclusion, 0), 100)
 		out.holdout = &compiledHoldout{variant: variant, share: share(p), everyone: p == 100, payload: f.Payloads[variant]}
+	}
+}
+
+// audience compiles for which requests the flag is (§9.9).
+func (c *compiler) audience(f *Flag, out *compiledFlag) {
+	switch f.Runtime {
+	case "server":
+		out.runtime = runtimeServer
+	case "client":
+		out.runtime = runtimeClient
+	}
+	if f.ContextsAll {
+		out.bits |= bitContextsAll
+	}
+	out.contexts = f.Contexts
+	for _, context := range f.Contexts {
+		c.set.contexts[context] = true
 	}
 }
 

@@ -5,7 +5,7 @@ package flags
 // flag decides one flag.
 func (e *evaluation) flag(i int32, d *Decision) {
 	f := &e.set.flags[i]
-	d.Key, d.ID, d.Version, d.HasExperiment = f.key(), f.id, f.version, f.is(bitExperiment)
+	d.Key, d.ID, d.Version, d.HasExperiment, d.Kind = f.key(), f.id, f.version, f.is(bitExperiment), f.kind
 	e.missing, e.failure = nil, NoReason
 	if t := e.trace; t != nil {
 		t.beginFlag(f)
@@ -41,6 +41,11 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 	case f.failure != NoReason:
 		d.Reason.Code = f.failure
 	case f.is(bitMissingDependency):
+		if e.subject.Partial && !f.is(bitSurelyMissing) {
+			e.missing = f.absent
+			e.undecided(d)
+			return
+		}
 		d.Reason.Code = MissingDependency
 	case f.is(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
 		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
@@ -109,6 +114,14 @@ type outcome struct {
 	on        bool
 	variant   int32
 	missing   *Undecided
+	open      *Undecided // what the reason hangs on, whatever the answer
+}
+
+// opens notes an unknown fact that decides which condition it was.
+func (o *outcome) opens(missing *Undecided) {
+	if o.open == nil {
+		o.open = missing
+	}
 }
 
 func (o *outcome) consider(code ReasonCode, condition int, note reasonNote) {
@@ -167,6 +180,9 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 			o.maybe(false, noVariant, e.missing)
 			o.clash = true
 		}
+		if met == unknown {
+			o.opens(e.missing)
+		}
 		if met == no {
 			note := noteNone
 			if e.behavioural {
@@ -196,6 +212,7 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 		}
 		variant, known := b.variant(cond)
 		if met == unknown || in == unknown || !known {
+			o.opens(e.missing)
 			o.maybe(true, variant, e.missing)
 			if !known {
 				o.clash = true
@@ -213,12 +230,13 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 			return
 		}
 		d.Enabled = true
-		d.Reason = Reason{Code: ConditionMatch, Condition: i}
+		d.Reason = Reason{Code: ConditionMatch, Condition: i, note: f.matched(cond, i)}
 		d.Payload = f.payload
 		if variant >= 0 {
 			v := &f.variants[variant]
 			d.Variant, d.Payload = v.key, v.payload
 		}
+		e.reasonOpen(&o, d)
 		return
 	}
 	if !o.settled(false, noVariant) {
@@ -230,12 +248,33 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 		o.reason.note = noteGroupsNotEvaluated
 	}
 	d.Reason = o.reason
+	e.reasonOpen(&o, d)
+}
+
+// reasonOpen takes back a reason that hangs on an unknown fact. Where a store has
+// failed, the one that was found stays.
+func (e *evaluation) reasonOpen(o *outcome, d *Decision) {
+	if o.open != nil && e.subject.Partial {
+		d.Reason, d.ReasonOpen = Reason{Condition: NoCondition}, o.open
+	}
+}
+
+// matched says how a condition came to its answer: by a bucket, the same for
+// everybody, or (no note) by its requirements.
+func (f *compiledFlag) matched(cond *compiledCondition, i int) reasonNote {
+	switch {
+	case !cond.all || f.variantHashed(cond):
+		return noteSplit
+	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil:
+		return noteStatic
+	}
+	return noteNone
 }
 
 // undecided answers a flag that hangs on an unknown fact: as not decided for a
 // partial subject, as failed when a store could not be read.
 func (e *evaluation) undecided(d *Decision) {
-	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Reason: Reason{Condition: NoCondition}}
+	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Kind: d.Kind, Reason: Reason{Condition: NoCondition}}
 	if stored := e.subject.Stored; !e.subject.Partial && stored != nil {
 		d.Reason.Code = stored.Failure
 		return

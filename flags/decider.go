@@ -16,12 +16,17 @@ var ErrNoDistinctID = errors.New("flags: the request has no distinct id")
 // DeciderConfig says what a Decider stands on. Only Source is required.
 type DeciderConfig struct {
 	Source Source
+	// LastGood is asked for projects of which nothing is known while Source cannot
+	// be asked; as soon as that can be, what it says counts. Nil: nobody is asked.
+	LastGood Source
 	// People: nil means that nothing is stored.
 	People People
 	// Continuity: nil means that identifiers are not kept over identify.
 	Continuity Continuity
 	// Locator: nil means that addresses are not located.
 	Locator Locator
+	// Members: nil means that payloads do not carry the members of static cohorts.
+	Members Members
 	// Usage: nil counts in memory, from zero at every start.
 	Usage Usage
 	// Lot is how many requests are claimed from Usage at a time, DefaultLot when
@@ -37,6 +42,7 @@ type Decider struct {
 	config   DeciderConfig
 	registry *registry
 	quota    *quota
+	members  *memberRegistry // nil without Members
 	stats    counters
 }
 
@@ -49,7 +55,10 @@ func NewDecider(c DeciderConfig) (*Decider, error) {
 		c.Now = time.Now
 	}
 	d := &Decider{config: c, quota: newQuota(c.Usage, c.Lot)}
-	d.registry = newRegistry(c.Source, &d.stats)
+	d.registry = newRegistry(c.Source, c.LastGood, &d.stats)
+	if c.Members != nil {
+		d.members = newMemberRegistry(c.Members, &d.stats)
+	}
 	return d, nil
 }
 
@@ -142,7 +151,7 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 
 // Renew makes the next request read a project's definitions again if they have
 // changed, without waiting until it is looked at anyway, a second after the last
-// time.
+// time. 0 is all projects.
 func (d *Decider) Renew(projectID int64) { d.registry.expire(projectID) }
 
 // prepare finds the project and checks everything that comes before an
@@ -260,6 +269,26 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 	return served.body, served.version, nil
 }
 
+// MembersPayload is Payload with the members of static cohorts, as
+// static_cohort_members: the distinct ids by cohort, of every cohort that fits
+// (decision 5). They are read at most once a second and project, and again when
+// the definitions have changed. Without Members it is Payload.
+func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
+	now := d.config.Now()
+	l, err := d.registry.get(ctx, apiKey, now)
+	if err != nil {
+		return nil, "", err
+	}
+	served, err := l.served()
+	if err == nil && d.members != nil {
+		served, err = d.members.serve(ctx, l.project.ID, served, now)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return served.body, served.version, nil
+}
+
 // CountPayload counts a download of definitions as ten requests; false when the
 // quota does not allow it (§10.1).
 func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
@@ -267,6 +296,14 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 		return false
 	}
 	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
+}
+
+// ReservePayloads claims what n downloads will count in one go, so that
+// CountPayload does not ask Usage for each few of them.
+func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
+	if p.FlagLimit != nil && !p.Paused("feature_flags") {
+		d.quota.reserve(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
+	}
 }
 
 // RemoteConfig returns a remote configuration flag's value, by key or id. False

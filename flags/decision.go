@@ -11,6 +11,8 @@ type Decision struct {
 	Enabled bool
 	// HasExperiment is passed on to clients (§10.3).
 	HasExperiment bool
+	// Kind says what kind of value the flag is made for.
+	Kind Kind
 	// Variant is empty for a boolean answer. A variant implies Enabled.
 	Variant string
 	// Payload is the JSON value stored for the answer, nil if there is none. It
@@ -22,6 +24,10 @@ type Decision struct {
 	// Undecided is not nil when the subject is partial and the answer could
 	// change with a fact that is not known. Enabled and Variant mean nothing then.
 	Undecided *Undecided
+	// ReasonOpen is not nil when the subject is partial and the answer is certain, but
+	// not its reason: which condition it comes from could change with this fact. Reason
+	// is empty then.
+	ReasonOpen *Undecided
 }
 
 // Failed reports an answer that could not be computed. Failed flags are off.
@@ -65,6 +71,8 @@ const (
 	noteNone reasonNote = iota
 	noteGroupsNotEvaluated
 	noteBehavioural
+	noteSplit  // of a match: a bucket decided, about the rollout or the variant
+	noteStatic // of a match: the answer is the same for everybody
 )
 
 // ReasonCode is the machine-readable part of a Reason.

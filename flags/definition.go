@@ -2,6 +2,8 @@ package flags
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -27,6 +29,10 @@ type Definitions struct {
 	// StaticCohorts lists the ids of static cohorts that exist but whose members
 	// are not part of these definitions. Nil means that nothing is known of them.
 	StaticCohorts []int64
+	// Withheld lists flags that exist but are not among these definitions: the server
+	// decides them (§1.8). Nil: not known, so that any other flag may exist for a
+	// partial subject.
+	Withheld []FlagName
 	// Revision grows with every change where a store keeps it. Zero: unknown.
 	Revision int64
 
@@ -199,6 +205,20 @@ type CohortNode struct {
 	Leaf     *Property
 	// Unsupported is a leaf about events, which never matches (§5.5).
 	Unsupported bool
+}
+
+// FlagName names a flag.
+type FlagName struct {
+	ID  int64  `json:"id"`
+	Key string `json:"key"`
+}
+
+// mayExist reports whether the flag that a dependency names may exist though these
+// definitions do not have it.
+func (d *Definitions) mayExist(name string) bool {
+	return d.Withheld == nil || slices.ContainsFunc(d.Withheld, func(f FlagName) bool {
+		return f.Key == name || strconv.FormatInt(f.ID, 10) == name
+	})
 }
 
 // staticCohorts is StaticCohorts as a set.

@@ -166,8 +166,8 @@ func parseProject(n *node) FileProject {
 var projectMembers = map[string]bool{
 	"id": true, "name": true, "api_key": true, "timezone": true, "bucketing_hash": true, "property_matching_version": true,
 	"personal_api_keys": true, "secret_api_keys": true, "group_type_mapping": true, "flags": true, "cohorts": true,
-	"quota_limited": true, "minimal_flag_called_events": true, "static_cohorts": true, "empty_cohorts": true,
-	"behavioral_cohorts": true, "revision": true, "faults": true,
+	"quota_limited": true, "minimal_flag_called_events": true, "static_cohorts": true, "static_cohort_members": true,
+	"withheld_flags": true, "failed_cohorts": true, "empty_cohorts": true, "behavioral_cohorts": true, "revision": true, "faults": true,
 }
 
 func withEmptyFlags(obj map[string]any) map[string]any {

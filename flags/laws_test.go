@@ -47,6 +47,8 @@ func TestFlags_Decision2_PartialLaw(t *testing.T) {
 				case got.Enabled != want.Enabled || got.Variant != want.Variant ||
 					d.StaticCohorts != nil && got.Failed() != want.Failed():
 					problem = "a completion changes a decided flag"
+				case want.ReasonOpen == nil && d.StaticCohorts != nil && (got.Reason.Code != want.Reason.Code || got.Reason.Condition != want.Reason.Condition):
+					problem = "a completion changes a reason that is not open"
 				default:
 					decided++
 				}

@@ -57,7 +57,8 @@ type fault struct {
 }
 
 func (n *node) fail(format string, args ...any) {
-	panic(fault{n, fmt.Sprintf(format, args...)})
+	at := *n // so that n, which most often does not fail, need not be on the heap
+	panic(fault{&at, fmt.Sprintf(format, args...)})
 }
 
 // read runs f and returns the fault that it stopped at, nil for none.

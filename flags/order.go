@@ -45,7 +45,10 @@ func (c *compiler) order() {
 		f.bits |= bitOrdered
 		for _, d := range dependants[i] {
 			if f.is(bitMissingDependency) {
-				c.set.flags[d].bits |= bitMissingDependency
+				c.set.flags[d].bits |= f.bits & (bitMissingDependency | bitSurelyMissing)
+				if c.set.flags[d].absent == nil {
+					c.set.flags[d].absent = f.absent
+				}
 			}
 			if waiting[d]--; waiting[d] == 0 {
 				queue = append(queue, d)

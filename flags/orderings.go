@@ -97,6 +97,7 @@ func compareDate(want int) func(*compiler, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
+		c.set.dated = true
 		return &dated{operand, want}, ""
 	}
 }

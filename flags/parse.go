@@ -56,8 +56,12 @@ func parseDefinitions(n *node) Definitions {
 	}
 	d.GroupTypes = parseGroupTypes(n.at("group_type_mapping"))
 	flags := n.at("flags")
-	for i, v := range flags.list() {
-		d.Flags = append(d.Flags, parseFlag(flags.item(i, v)))
+	list := flags.list()
+	if len(list) > 0 {
+		d.Flags = make([]Flag, len(list))
+	}
+	for i, v := range list {
+		d.Flags[i] = parseFlag(flags.item(i, v))
 	}
 	for i := range d.Flags {
 		if f := d.Flags[i].fault; f != nil {
@@ -67,6 +71,18 @@ func parseDefinitions(n *node) Definitions {
 	d.parseCohorts(n.at("cohorts"))
 	if ids := n.at("static_cohorts"); ids.value != nil {
 		d.StaticCohorts = append([]int64{}, ids.ints()...)
+	}
+	d.parseMembers(n.at("static_cohort_members"))
+	if withheld := n.at("withheld_flags"); withheld.value != nil {
+		d.Withheld = []FlagName{}
+		for i, v := range withheld.list() {
+			f := withheld.item(i, v)
+			d.Withheld = append(d.Withheld, FlagName{f.at("id").int(), f.at("key").text()})
+		}
+	}
+	failed := n.at("failed_cohorts")
+	for i, v := range failed.list() {
+		d.parseFailedCohort(failed.item(i, v))
 	}
 	for _, id := range n.at("empty_cohorts").ints() {
 		d.addCohort(id, Cohort{})

@@ -1,5 +1,7 @@
 package flags
 
+import "strconv"
+
 // cohortDepth is how deep a cohort's tree may be (§5.2).
 const cohortDepth = 64
 
@@ -42,6 +44,43 @@ func (c *Cohort) parse(n *node) {
 		return
 	}
 	c.Tree = parseLegacyGroups(n.at("groups"))
+}
+
+// parseMembers reads the distinct ids of the static cohorts that a payload carries,
+// by cohort. A list that cannot be read is a fault, and its cohort is left to the
+// store, as one without a list is (decision 5).
+func (d *Definitions) parseMembers(n *node) {
+	if n.value == nil {
+		return
+	}
+	for _, id := range sortedKeys(n.object()) {
+		err := read(func() {
+			num, err := strconv.ParseInt(id, 10, 64)
+			if err != nil {
+				n.at(id).fail("a cohort's id is a whole number, not %s", quote(id))
+			}
+			if members := n.at(id).texts(); members != nil {
+				d.addCohort(num, Cohort{Static: true, Members: members})
+			}
+		})
+		if err != nil {
+			d.faults = append(d.faults, err)
+		}
+	}
+}
+
+// parseFailedCohort reads of a payload that a cohort fails where it is kept: it has
+// to fail in the same way here.
+func (d *Definitions) parseFailedCohort(n *node) {
+	id := n.at("id").int()
+	if n.at("code").text() == CohortCycle.String() {
+		itself := Property{Key: "id", Type: CohortProperty, Operator: In, Value: id, HasValue: true}
+		d.addCohort(id, Cohort{Tree: &CohortNode{Leaf: &itself}})
+		return
+	}
+	d.addCohort(id, Cohort{fault: &DefinitionError{
+		Path: n.path(), Problem: "the cohort cannot be read where it is kept", Code: CohortFiltersParsingError,
+	}})
 }
 
 func parseTree(n *node, depth int) *CohortNode {

@@ -91,7 +91,15 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 		{name: "continuity: nobody is in", filters: cond("", -1), record: `,"ensure_experience_continuity":true`, want: off},
 		{name: "a failure behind an unknown property", filters: cond(pro+","+cohort1) + "," + cond(""), more: `,"static_cohorts":[]`, missing: person("plan")},
 		{name: "a failure on the way", filters: cond(cohort1) + "," + cond(pro), more: `,"static_cohorts":[]`, want: "dependency_not_found_cohort"},
-		{name: "no runtime facts: missing dependency", filters: cond(pro + "," + strings.Replace(target, "5", "6", 1)), want: "missing_dependency"},
+		{name: "no runtime facts: missing dependency", filters: cond(pro + "," + strings.Replace(target, "5", "6", 1)), more: `,"withheld_flags":[]`, want: "missing_dependency"},
+		{name: "a dependency that the server has", filters: cond(strings.Replace(target, "5", "6", 1)), more: `,"withheld_flags":[{"id":6,"key":"six"}]`,
+			missing: &flags.Undecided{Fact: "flag", Name: "6"}},
+		{name: "a dependency that a server may have, which does not tell", filters: cond(strings.Replace(target, "5", "6", 1)),
+			missing: &flags.Undecided{Fact: "flag", Name: "6"}},
+		{name: "behind one that the server has", filters: cond(target), more: `,"withheld_flags":[{"id":6,"key":"six"}]`,
+			flags: `,{"id":5,"key":"five","active":true,"filters":{"groups":[` + cond(strings.Replace(target, "5", "six", 1)) + `]}}`, missing: &flags.Undecided{Fact: "flag", Name: "six"}},
+		{name: "and behind one that nobody has", filters: cond(target + "," + strings.Replace(target, "5", "7", 1)), more: `,"withheld_flags":[{"id":6,"key":"six"}]`,
+			flags: `,{"id":5,"key":"five","active":true,"filters":{"groups":[` + cond(strings.Replace(target, "5", "six", 1)) + `]}}`, want: "missing_dependency"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,37 +13,49 @@ import (
 	"sync"
 )
 
-// servedPayload is a definitions payload with the hash that names its version.
+// servedPayload is a definitions payload, on one line, with the hash that names
+// its version.
 type servedPayload struct {
 	body    []byte
 	version string
+	statics []int64 // the static cohorts that it names, sorted
 }
 
 // serve makes the payload of definitions when it is first asked for.
 func serve(d *Definitions, set *Set) func() (servedPayload, error) {
 	return sync.OnceValues(func() (servedPayload, error) {
-		body, err := d.payload(set)
+		body, statics, err := d.payload(set)
 		if err != nil {
 			return servedPayload{}, err
 		}
-		sum := sha256.Sum256(body)
-		return servedPayload{body, hex.EncodeToString(sum[:8])}, nil
+		return servedPayload{body, versionOf(body), statics}, nil
 	})
+}
+
+// versionOf names a payload by its content.
+func versionOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:8])
 }
 
 // Payload is the definitions as SDKs that evaluate locally read them (§1.8).
 // Beyond that section it carries members that PostHog's SDKs ignore: timezone,
-// bucketing_hash, revision, static_cohorts and faults (decision 5), and the ids
-// of cohorts that nobody is in, which SDKs would misread (empty_cohorts) or
+// bucketing_hash, revision, static_cohorts and faults (decision 5), the names of
+// flags that the server has beside these (withheld_flags), and the ids of cohorts
+// that fail (failed_cohorts) or that nobody is in, which SDKs would misread (empty_cohorts) or
 // compute otherwise (behavioral_cohorts). It fails on what JSON has no form for,
 // which only definitions built by hand can hold: a payload that is no JSON, a
 // share that is no number.
-func (d *Definitions) Payload() ([]byte, error) { return d.payload(Compile(*d)) }
+func (d *Definitions) Payload() ([]byte, error) {
+	body, _, err := d.payload(Compile(*d))
+	return body, err
+}
 
-func (d *Definitions) payload(set *Set) ([]byte, error) {
+func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error) {
 	p := newPayload(d, set)
+	list := p.flags() // before what it gathers on its way
 	out := map[string]any{
-		"flags":                      p.flags(),
+		"flags":                      list,
 		"group_type_mapping":         d.groupTypeMapping(),
 		"cohorts":                    p.cohorts(),
 		"minimal_flag_called_events": d.MinimalFlagCalledEvents,
@@ -54,13 +66,14 @@ func (d *Definitions) payload(set *Set) ([]byte, error) {
 		"static_cohorts":             p.statics,
 		"empty_cohorts":              p.unserved(func(c *Cohort) bool { return !c.Unsupported }),
 		"behavioral_cohorts":         p.unserved(func(c *Cohort) bool { return c.Unsupported }),
+		"withheld_flags":             p.withheld,
+		"failed_cohorts":             p.failedCohorts(),
 		"faults":                     p.faults(),
 	}
-	body, err := encodeJSON(out)
-	if err != nil {
-		return nil, fmt.Errorf("flags: payload: %w", err)
+	if body, err = encodeJSON(out); err != nil {
+		return nil, nil, fmt.Errorf("flags: payload: %w", err)
 	}
-	return body, nil
+	return body, p.statics, nil
 }
 
 func (d *Definitions) hash() Hash {
@@ -87,14 +100,16 @@ type payloadBuilder struct {
 	known   map[int64]bool     // StaticCohorts
 	reached map[int64]bool     // cohorts
 	statics []int64
-	ends    map[int64]ending
-	nesting int // how many cohorts deep the builder is
+	// withheld exist and are not in the payload.
+	withheld []FlagName
+	ends     map[int64]ending
+	nesting  int // how many cohorts deep the builder is
 }
 
 func newPayload(d *Definitions, set *Set) *payloadBuilder {
 	p := &payloadBuilder{
 		d: d, set: set, chained: map[int32][]string{}, known: d.staticCohorts(),
-		reached: map[int64]bool{}, statics: []int64{}, ends: map[int64]ending{},
+		reached: map[int64]bool{}, statics: []int64{}, withheld: []FlagName{}, ends: map[int64]ending{},
 	}
 	p.server = p.forServer()
 	return p
@@ -116,6 +131,9 @@ func (p *payloadBuilder) flags() []any {
 		i := p.set.byKey[key]
 		f := &p.d.Flags[i]
 		if !p.served(i) || f.withheld() {
+			if !f.Deleted {
+				p.withheld = append(p.withheld, FlagName{f.ID, f.Key})
+			}
 			continue
 		}
 		record := f.record()

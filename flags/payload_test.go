@@ -75,6 +75,13 @@ func TestFlags_1_8_WhichFlags(t *testing.T) {
 	if diff := cmp.Diff([]string{"Beta", "alpha", "without-active", "zeta"}, servedKeys(payload)); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
+	// Those that the server has beside them are named, so that what depends on them is
+	// left to it (decision 2).
+	withheld := decodeNumbers(t, `[{"id":9,"key":"operator"},{"id":10,"key":"rules"},{"id":6,"key":"secret"},
+		{"id":7,"key":"survey-targeting-nps"},{"id":8,"key":"unreadable"}]`)
+	if diff := cmp.Diff(withheld, payload["withheld_flags"]); diff != "" {
+		t.Errorf("withheld flags (-want +got):\n%s", diff)
+	}
 	// Faults are told beside them (decision 5).
 	want := decodeNumbers(t, `[{"id":9,"key":"operator","code":"flag_data_parsing_error"},
 		{"id":10,"key":"rules","code":"flag_data_parsing_error"},{"id":8,"key":"unreadable","code":"flag_data_parsing_error"}]`)
@@ -88,11 +95,11 @@ func TestFlags_1_8_Members(t *testing.T) {
 	tests := []struct{ name, definitions, want string }{
 		{"a project without flags: empty containers", `{"flags":[]}`,
 			`{"flags":[],"group_type_mapping":{},"cohorts":{},"minimal_flag_called_events":false,"property_matching_version":1,
-			"timezone":"UTC","bucketing_hash":"sha1","revision":0,"static_cohorts":[],"empty_cohorts":[],"behavioral_cohorts":[],"faults":[]}`},
+			"timezone":"UTC","bucketing_hash":"sha1","revision":0,"static_cohorts":[],"empty_cohorts":[],"behavioral_cohorts":[],"withheld_flags":[],"failed_cohorts":[],"faults":[]}`},
 		{"as they are set", `{"flags":[],"group_type_mapping":{"0":"organization","4":"project"},"minimal_flag_called_events":true,
 			"property_matching_version":2,"timezone":"Europe/Oslo","bucketing_hash":"murmur3","revision":12}`,
 			`{"flags":[],"group_type_mapping":{"0":"organization","4":"project"},"cohorts":{},"minimal_flag_called_events":true,"property_matching_version":2,
-			"timezone":"Europe/Oslo","bucketing_hash":"murmur3","revision":12,"static_cohorts":[],"empty_cohorts":[],"behavioral_cohorts":[],"faults":[]}`},
+			"timezone":"Europe/Oslo","bucketing_hash":"murmur3","revision":12,"static_cohorts":[],"empty_cohorts":[],"behavioral_cohorts":[],"withheld_flags":[],"failed_cohorts":[],"faults":[]}`},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(decodeNumbers(t, tt.want), any(servedOf(t, tt.definitions))); diff != "" {

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -83,6 +84,27 @@ func (p *payloadBuilder) unserved(kind func(*Cohort) bool) []int64 {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// failedCohort is a cohort that fails every flag that needs it.
+type failedCohort struct {
+	ID   int64  `json:"id"`
+	Code string `json:"code"`
+}
+
+// failedCohorts are the reachable cohorts that the server cannot evaluate, sorted.
+func (p *payloadBuilder) failedCohorts() []failedCohort {
+	out := []failedCohort{}
+	for i := range p.set.cohorts {
+		c := &p.set.cohorts[i]
+		in, ok := p.d.Cohorts[c.id]
+		served := in.fault == nil && !p.endless(c.id) // with a tree, which fails by itself
+		if ok && !in.Deleted && !in.Static && p.reached[c.id] && c.failure != NoReason && !served {
+			out = append(out, failedCohort{c.id, c.failure.String()})
+		}
+	}
+	slices.SortFunc(out, func(a, b failedCohort) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // endless reports whether a cohort leads back to itself, into a cycle, or deeper

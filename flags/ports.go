@@ -66,6 +66,18 @@ type Continuity interface {
 	Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error)
 }
 
+// Members knows who is in static cohorts.
+type Members interface {
+	// StaticMembers returns, by cohort, every distinct id of every member, sorted,
+	// all as of one moment. Nobody in a cohort is an empty list. Cohorts that do not
+	// fit the limit any more, the largest ones, are left out.
+	StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit MembersLimit) (map[int64][]string, error)
+}
+
+// MembersLimit bounds the members of all cohorts together: the number of distinct
+// ids, and their length in bytes.
+type MembersLimit struct{ IDs, Bytes int }
+
 // Locator tells where an address is: the $geoip_ properties that are known, nil
 // for none. The result is shared and must not be changed.
 type Locator interface {
@@ -216,7 +228,26 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 	return out, nil
 }
 
+// StaticMembers implements Members.
+func (m *Memory) StaticMembers(_ context.Context, project int64, cohorts []int64, limit MembersLimit) (map[int64][]string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make(map[int64][]string, len(cohorts))
+	for _, cohort := range cohorts {
+		out[cohort] = []string{}
+	}
+	for k, p := range m.persons {
+		for _, cohort := range slices.Compact(slices.Sorted(slices.Values(p.cohorts))) {
+			if ids, asked := out[cohort]; asked && k.project == project && k.kind == "" {
+				out[cohort] = append(ids, k.id)
+			}
+		}
+	}
+	return limit.fits(out), nil
+}
+
 var (
 	_ People     = (*Memory)(nil)
 	_ Continuity = (*Memory)(nil)
+	_ Members    = (*Memory)(nil)
 )

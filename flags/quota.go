@@ -16,9 +16,15 @@ const DefaultLot = 100
 const DefinitionsCost = 10
 
 // quota spends an organization's monthly requests. It claims them in lots, so
-// that the count is asked once a lot; with one server the limit is exact, with
-// several it is overrun by at most one lot a server. What is left of a lot when
-// the server stops is lost to the month.
+// that the count is asked once a lot.
+//
+// The bound over all servers that share a Usage: the part of a lot that lies
+// beyond the limit is given back and never spent, so together they answer exactly
+// as many requests as the limit says. What is left of a lot when a server stops is
+// lost to the month: at most one lot an organization and stop. When a limit is
+// lowered, a server may still spend what it has claimed, at most one lot, until it
+// sees that, within a second. While Usage cannot count, requests are answered and
+// not counted.
 type quota struct {
 	usage Usage
 	lot   int64
@@ -67,6 +73,18 @@ func newQuota(usage Usage, lot int64) *quota {
 // counter does. Those who waited for a count that failed do not try again, so that
 // requests do not queue up behind a store that is gone.
 func (q *quota) take(ctx context.Context, organization string, limit int64, at time.Time, n int64) bool {
+	return q.draw(ctx, organization, limit, at, n, n)
+}
+
+// reserve claims as much as is missing of n requests in one go, so that they are
+// taken without asking Usage.
+func (q *quota) reserve(ctx context.Context, organization string, limit int64, at time.Time, n int64) {
+	q.draw(ctx, organization, limit, at, n, 0)
+}
+
+// draw claims what is missing of n requests, and spends spend of them if all n
+// are there.
+func (q *quota) draw(ctx context.Context, organization string, limit int64, at time.Time, n, spend int64) bool {
 	m := q.meter(organization)
 	failures := m.failures.Load()
 	m.mu.Lock()
@@ -100,7 +118,7 @@ func (q *quota) take(ctx context.Context, organization string, limit int64, at t
 	if m.left < n || m.spent && m.left == 0 {
 		return false
 	}
-	m.left -= n
+	m.left -= spend
 	return true
 }
 

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -29,9 +30,10 @@ const (
 // revision grows. Keys are spread over shards, so that cores seldom wait for
 // one another.
 type registry struct {
-	source Source
-	shards [registryShards]registryShard
-	stats  *counters
+	source   Source
+	lastGood Source // nil: nothing is kept
+	shards   [registryShards]registryShard
+	stats    *counters
 }
 
 // registryShard keeps unknown keys apart, with the time when they were asked
@@ -45,6 +47,7 @@ type registryShard struct {
 type entry struct {
 	reading chan struct{} // holds a token while somebody reads the source
 	checked atomic.Int64
+	expired atomic.Uint64 // how often it was made to be read again
 	live    atomic.Pointer[live]
 	failure atomic.Pointer[error] // of the last read that left nothing known
 }
@@ -66,10 +69,13 @@ type live struct {
 	defs    Definitions
 	err     error
 	served  func() (servedPayload, error)
+	// copied: it comes from lastGood, not from the source, whose revisions may count
+	// something else.
+	copied bool
 }
 
-func newRegistry(source Source, stats *counters) *registry {
-	r := &registry{source: source, stats: stats}
+func newRegistry(source, lastGood Source, stats *counters) *registry {
+	r := &registry{source: source, lastGood: lastGood, stats: stats}
 	for i := range r.shards {
 		r.shards[i].known, _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
 		r.shards[i].unknown, _ = lru.New[string, int64](registryKeys)
@@ -78,7 +84,7 @@ func newRegistry(source Source, stats *counters) *registry {
 }
 
 // get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
-// the source cannot be asked and nothing is known from before.
+// the source cannot be asked, nothing is known from before, and nothing is kept.
 func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, error) {
 	if len(key) > maxKey {
 		return nil, ErrUnknownKey
@@ -124,25 +130,37 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	return r.renew(ctx, shard, key, e, now)
 }
 
-// expire makes the next request read a project again, whatever its age.
+// expire makes the next request read a project again, whatever its age; with 0
+// every project.
 func (r *registry) expire(projectID int64) {
 	for i := range r.shards {
 		for _, e := range r.shards[i].known.Values() {
-			if l := e.live.Load(); l != nil && l.project.ID == projectID {
+			if l := e.live.Load(); l != nil && (projectID == 0 || l.project.ID == projectID) {
+				e.expired.Add(1)
 				e.checked.Store(0)
 			}
 		}
 	}
 }
 
-// renew reads the project again. When that fails, the last good flags stay.
+// renew reads the project again. When that fails, the last good flags stay, or
+// those that are kept are taken.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
 	old := e.live.Load()
+	defer func(before uint64) {
+		if e.expired.Load() != before { // by a change that this read may have missed
+			e.checked.Store(0)
+		}
+	}(e.expired.Load())
 	keep := func(err error) (*live, error) {
 		r.stats.sourceErrors.Add(1)
 		if old != nil && old.set != nil {
 			e.checked.Store(now.UnixNano())
 			return old, nil
+		}
+		if l := r.kept(ctx, key); l != nil {
+			r.take(shard, key, e, l, now)
+			return l, nil
 		}
 		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
 		err = errors.Join(ErrUnavailable, err)
@@ -162,7 +180,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	if err != nil {
 		return keep(err)
 	}
-	if old != nil && old.set != nil && old.project.Revision == p.Revision {
+	if old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision {
 		if !sameProject(&old.project, &p) {
 			old = old.with(p)
 			e.live.Store(old)
@@ -174,14 +192,41 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	if err != nil {
 		return keep(err)
 	}
+	l := r.compile(p, d)
+	r.take(shard, key, e, l, now)
+	return l, nil
+}
+
+func (r *registry) compile(p Project, d Definitions) *live {
 	d.Revision = p.Revision
 	l := &live{project: p, set: Compile(d), defs: d}
 	l.served = serve(&l.defs, l.set)
 	r.stats.compilations.Add(1)
+	return l
+}
+
+func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time) {
 	e.live.Store(l)
 	e.checked.Store(now.UnixNano())
 	shard.known.ContainsOrAdd(strings.Clone(key), e) // it may have gone after an error, or for others
-	return l, nil
+}
+
+// kept is what lastGood has of a project, nil for nothing.
+func (r *registry) kept(ctx context.Context, key string) *live {
+	if r.lastGood == nil {
+		return nil
+	}
+	p, err := r.lastGood.ProjectByKey(ctx, key)
+	if err != nil {
+		return nil
+	}
+	d, err := r.lastGood.Definitions(ctx, p)
+	if err != nil {
+		return nil
+	}
+	l := r.compile(p, d)
+	l.copied = true
+	return l
 }
 
 func (l *live) with(p Project) *live {
@@ -193,4 +238,112 @@ func sameProject(a, b *Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
 		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID
+}
+
+// memberProjects is for how many projects the last payload with members is kept:
+// of more, the least recently asked for is read anew.
+const memberProjects = 64
+
+// memberShare bounds what reading members may cost: of a reader's time, one part
+// in so many.
+const memberShare = 10
+
+// memberRegistry keeps payloads with members and renews them.
+type memberRegistry struct {
+	source   Members
+	projects *lru.Cache[int64, *memberEntry]
+	stats    *counters
+}
+
+// memberEntry is one project. What it holds is replaced, never changed.
+type memberEntry struct {
+	reading chan struct{} // holds a token while somebody reads the source
+	last    atomic.Pointer[memberPayload]
+	// checked is when the members were read last, fresh how long that is good for.
+	checked, fresh atomic.Int64
+}
+
+// memberPayload is a payload with members, and what it was made of.
+type memberPayload struct {
+	served servedPayload
+	base   string            // the version of the payload without members
+	sum    [sha256.Size]byte // of the members
+}
+
+func newMemberRegistry(source Members, stats *counters) *memberRegistry {
+	projects, _ := lru.New[int64, *memberEntry](memberProjects) // fails only for sizes below 1
+	return &memberRegistry{source: source, projects: projects, stats: stats}
+}
+
+// current reports whether a payload still says what base and members say.
+func (e *memberEntry) current(p *memberPayload, base servedPayload, now time.Time) bool {
+	if p == nil || p.base != base.version {
+		return false
+	}
+	age := now.UnixNano() - e.checked.Load()
+	return -int64(revisionAge) < age && age < e.fresh.Load()
+}
+
+// serve returns base with its members. One caller reads them, the others get the
+// last ones; who comes first waits.
+func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
+	e, ok := r.projects.Get(projectID)
+	if !ok {
+		e = &memberEntry{reading: make(chan struct{}, 1)}
+		if old, had, _ := r.projects.PeekOrAdd(projectID, e); had {
+			e = old
+		}
+	}
+	if last := e.last.Load(); e.current(last, base, now) {
+		return last.served, nil
+	}
+	select {
+	case e.reading <- struct{}{}:
+	default:
+		if last := e.last.Load(); last != nil {
+			return last.served, nil
+		}
+		select {
+		case e.reading <- struct{}{}:
+		case <-ctx.Done():
+			return servedPayload{}, errors.Join(ErrUnavailable, ctx.Err())
+		}
+	}
+	defer func() { <-e.reading }()
+	if last := e.last.Load(); e.current(last, base, now) {
+		return last.served, nil
+	}
+	return r.renew(ctx, projectID, e, base, now)
+}
+
+// renew reads the members again. When that fails the last payload stays.
+func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (servedPayload, error) {
+	last := e.last.Load()
+	began := time.Now()
+	cohorts := base.statics[:min(len(base.statics), maxMemberCohorts)]
+	members := map[int64][]string{}
+	var err error
+	if len(cohorts) > 0 {
+		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
+	}
+	e.fresh.Store(max(int64(revisionAge), memberShare*int64(time.Since(began))))
+	e.checked.Store(now.UnixNano())
+	if err != nil {
+		r.stats.storeErrors.Add(1)
+		if last != nil {
+			return last.served, nil
+		}
+		return servedPayload{}, errors.Join(ErrUnavailable, err)
+	}
+	sum := sumMembers(members)
+	if last != nil && last.base == base.version && last.sum == sum {
+		return last.served, nil
+	}
+	body, err := withMembers(base.body, members)
+	if err != nil {
+		return servedPayload{}, err
+	}
+	last = &memberPayload{servedPayload{body, versionOf(body), base.statics}, base.version, sum}
+	e.last.Store(last)
+	return last.served, nil
 }

@@ -29,6 +29,7 @@ type Set struct {
 	minimal  bool
 	revision int64
 	devices  bool            // some flag is bucketed by device
+	dated    bool            // some flag compares dates
 	contexts map[string]bool // named by some flag
 }
 
@@ -45,6 +46,10 @@ func (s *Set) Len() int { return len(s.flags) }
 
 // Revision is that of the definitions.
 func (s *Set) Revision() int64 { return s.revision }
+
+// Dated reports whether an answer could depend on the instant of its evaluation: some
+// flag or cohort compares dates. Otherwise the clock need not be read.
+func (s *Set) Dated() bool { return s.dated }
 
 // MinimalFlagCalledEvents is passed on to clients (§10.3).
 func (s *Set) MinimalFlagCalledEvents() bool { return s.minimal }
@@ -77,6 +82,8 @@ type compiledFlag struct {
 	group      string // flag-level group type, for holdouts
 	failure    ReasonCode
 	runtime    runtimeMask
+	kind       Kind
+	absent     *Undecided // the dependency that is missing, if it may exist where a partial subject's server is
 	bits       flagBits
 }
 
@@ -90,12 +97,14 @@ const (
 	bitMurmur3
 	bitExperiment
 	bitMissingDependency
+	bitSurelyMissing // no server has the dependency either
 	bitDependedOn
 	bitContextsAll
 	bitGrouped // flag-level aggregation is a group type
 	bitSurvey
-	bitOrdered // it is in the order of evaluation
-	bitUnknown // it fails for its format, and is false for those that depend on it (§1.10)
+	bitOrdered  // it is in the order of evaluation
+	bitDisabled // neither active nor deleted
+	bitUnknown  // it fails for its format, and is false for those that depend on it (§1.10)
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }

@@ -116,7 +116,10 @@ func TestHTTP_Cases(t *testing.T) {
 			t.Run(c.Clause+"/"+file+"/"+c.Name, func(t *testing.T) {
 				got := c.Request.over(t, s)
 				c.Want.check(t, got, "")
-				if got.Code >= 400 && c.Request.Method != http.MethodHead {
+				switch ofrep := strings.HasPrefix(c.Request.Path, "/ofrep/"); {
+				case ofrep:
+					checkOFREP(t, got)
+				case got.Code >= 400 && c.Request.Method != http.MethodHead:
 					checkError(t, got, c.Want.Status)
 				}
 			})

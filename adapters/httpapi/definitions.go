@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -17,7 +18,7 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.authorize(r, &project); err != nil {
+	if err := s.authorize(r.Context(), bearer(r), &project); err != nil {
 		return err
 	}
 	return s.serveDefinitions(w, r, &project)
@@ -28,7 +29,7 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 	if !s.limits.definitions.allow(s, w, project.APIKey) {
 		return &problemRateLimited
 	}
-	payload, version, err := s.Decider.Payload(r.Context(), project.APIKey)
+	payload, version, err := s.payload(r.Context(), project.APIKey, wantsMembers(r))
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,17 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 	s.spent.add(project.APIKey, spentFlags, spentKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
 	s.write(w, http.StatusOK, payload)
 	return nil
+}
+
+// wantsMembers: the caller asks for the members of static cohorts too (decision 5).
+func wantsMembers(r *http.Request) bool { return r.URL.Query().Get("static_cohorts") == "members" }
+
+// payload is what a project's definitions are served as, and its version.
+func (s *server) payload(ctx context.Context, apiKey string, members bool) ([]byte, string, error) {
+	if members {
+		return s.Decider.MembersPayload(ctx, apiKey)
+	}
+	return s.Decider.Payload(ctx, apiKey)
 }
 
 // matchesETag accepts the weak form, the strong form and a bare value.
@@ -74,9 +86,9 @@ func bearer(r *http.Request) string {
 // readScopes open definitions and remote configuration.
 var readScopes = []string{"feature_flag:read", "feature_flag:write", "*"}
 
-// authorize checks that the caller's key opens the project's definitions.
-func (s *server) authorize(r *http.Request, p *flags.Project) error {
-	key, err := s.key(r)
+// authorize checks that a key opens a project's definitions.
+func (s *server) authorize(ctx context.Context, text string, p *flags.Project) error {
+	key, err := s.keyOf(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -89,8 +101,11 @@ func (s *server) authorize(r *http.Request, p *flags.Project) error {
 	if s.Management == nil || key.Secret {
 		return nil
 	}
-	_, err = s.standing(r, p.APIKey)
-	return err
+	caller, err := s.Management.Authenticate(ctx, text, "Authorization header")
+	if err == nil {
+		_, err = s.Management.ProjectByKey(ctx, caller, p.APIKey)
+	}
+	return managementProblem(err)
 }
 
 // standing looks what the user of a personal key may do in a project: in the one
@@ -110,15 +125,16 @@ func (s *server) standing(r *http.Request, apiKey string) (st *management.Standi
 }
 
 // key looks the caller's key up and checks its scopes.
-func (s *server) key(r *http.Request) (Key, error) {
-	text := bearer(r)
+func (s *server) key(r *http.Request) (Key, error) { return s.keyOf(r.Context(), bearer(r)) }
+
+func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	if text == "" {
 		return Key{}, &problemNoCredentials
 	}
 	err := ErrUnknownKey
 	var key Key
 	if s.Keys != nil {
-		key, err = s.Keys.Key(r.Context(), text)
+		key, err = s.Keys.Key(ctx, text)
 	}
 	switch {
 	case errors.Is(err, ErrUnknownKey) && strings.HasPrefix(text, "phs_"):

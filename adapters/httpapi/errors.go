@@ -57,6 +57,7 @@ var (
 	problemMethod           = problem{Status: 405, Type: "invalid_request", Code: "method_not_allowed", Detail: "Method not allowed."}
 	problemNotFound         = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Not found."}
 	problemUnavailable      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "A service dependency is temporarily unavailable. This is likely a temporary issue. Please try again later.", RetryAfter: 1}
+	problemTooManyStreams   = problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many streams are open. Please try again later."}
 	problemTimeout          = problem{Status: 503, Type: "server_error", Code: "timeout", Detail: "The request timed out. This could be due to high load or network issues. Please try again later.", RetryAfter: 1}
 	problemInternal         = problem{Status: 500, Type: "server_error", Code: "internal_error", Detail: "An internal server error occurred. Please try again later or contact support if the problem persists."}
 	problemTooLarge         = problem{Status: 413, Type: "validation_error", Code: "request_too_large"}
@@ -98,6 +99,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status >= 500 {
 		level := slog.LevelError
 		if errors.Is(err, capture.ErrUnavailable) || errors.Is(err, &problemBusy) { // told elsewhere: by who records events, in the metrics
+			level = slog.LevelDebug
+		}
+		if s.Partial && p == &problemUnavailable { // told once, by who waits for the rest
 			level = slog.LevelDebug
 		}
 		if errors.Is(r.Context().Err(), context.Canceled) { // the caller has gone: the fault is not ours

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -46,3 +47,15 @@ func EndpointsForTest() (out []EndpointForTest) {
 	}
 	return out
 }
+
+// SetStreamTiming changes how long things take, before the first stream: the time
+// between keep-alives, that of a write, and that between looks at the definitions.
+func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
+	h.server.streams.timing = streamTiming{keepAlive, write, look}
+}
+
+// CountStreams counts n streams more than there are.
+func (h *Handler) CountStreams(n int64) { h.server.streams.open.Add(n) }
+
+// ComeBackForTest is a time to come back as one of so many streams.
+func (h *Handler) ComeBackForTest() time.Duration { return comeBack(h.server.streams.spread()) }

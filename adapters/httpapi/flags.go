@@ -119,22 +119,31 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 
 // decode reads and unpacks the body and parses its fields.
 func (s *server) decode(r *http.Request, q *flagsQuery, sc *scratch) error {
-	raw, err := readBody(r, s.MaxBody, sc.raw[:0])
-	sc.raw = raw
+	body, err := s.unpacked(r, q.Compression, sc)
 	if err != nil {
 		return err
-	}
-	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), q.Compression, s.MaxBody, sc.unpacked)
-	if bodyErr != nil {
-		return bodyErr
-	}
-	if len(body) > 0 && len(raw) > 0 && &body[0] != &raw[0] {
-		sc.unpacked = body[:0]
 	}
 	if bodyErr := parseFlagsBody(body, &sc.body); bodyErr != nil {
 		return bodyErr
 	}
 	return nil
+}
+
+// unpacked reads and unpacks the body, into the memory of sc.
+func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
+	raw, err := readBody(r, s.MaxBody, sc.raw[:0])
+	sc.raw = raw
+	if err != nil {
+		return nil, err
+	}
+	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), compression, s.MaxBody, sc.unpacked)
+	if bodyErr != nil {
+		return nil, bodyErr
+	}
+	if len(body) > 0 && len(raw) > 0 && &body[0] != &raw[0] {
+		sc.unpacked = body[:0]
+	}
+	return body, nil
 }
 
 // firstRead is the memory, in bytes, that a body gets for its declared length

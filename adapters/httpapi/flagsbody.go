@@ -186,12 +186,16 @@ func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 
 // bodyError is the answer to a fault in a request body.
 func (f *jsonFault) bodyError() *bodyError {
-	path := f.where()
+	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + f.place(), Attr: f.where()}
+}
+
+// place is a sentence on where a fault is, and what it is.
+func (f *jsonFault) place() string {
 	place := "At byte " + strconv.Itoa(f.offset)
-	if path != "" {
+	if path := f.where(); path != "" {
 		place += ", " + path
 	}
-	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + place + ": " + f.what + ".", Attr: path}
+	return place + ": " + f.what + "."
 }
 
 // readFlagsBody reads strict, then lenient JSON. wrongForm says that the text

@@ -42,16 +42,18 @@ var officeUsers = []struct {
 // clock stands still until a step moves it.
 type office struct {
 	*httptest.Server
-	config   httpapi.Config
-	handler  *httpapi.Handler // of the server that was started last
-	store    *sqlstore.Store
-	recorder *capture.Recorder
-	service  *management.Service
-	clock    atomic.Int64 // microseconds since 1970
-	dns      officeDNS
-	folder   string // of exports to files
-	vars     map[string]string
-	keys     map[string]string // by who and what for
+	config  httpapi.Config
+	handler *httpapi.Handler // of the server that was started last
+	// streaming is told of changes of definitions, nil: nobody is.
+	streaming atomic.Pointer[httpapi.Handler]
+	store     *sqlstore.Store
+	recorder  *capture.Recorder
+	service   *management.Service
+	clock     atomic.Int64 // microseconds since 1970
+	dns       officeDNS
+	folder    string // of exports to files
+	vars      map[string]string
+	keys      map[string]string // by who and what for
 }
 
 // officeStart is when an office's clock begins.
@@ -73,6 +75,9 @@ func newOffice(t testing.TB, database string) *office {
 		if decider != nil {
 			decider.Renew(id)
 		}
+		if h := o.streaming.Load(); h != nil {
+			h.DefinitionsChanged(id)
+		}
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +96,7 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Usage: o.store, Now: o.now}); err != nil {
+	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now}); err != nil {
 		t.Fatal(err)
 	}
 	o.config = httpapi.Config{Decider: decider, Intake: intake, History: o.store, People: officePeople{o.recorder, o.store}, Management: o.service, Keys: officeKeys{o.store}}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -31,7 +32,12 @@ func getLiveness(_ *server, w http.ResponseWriter, _ *http.Request) error {
 // getReadiness says that requests may be sent here.
 func getReadiness(s *server, w http.ResponseWriter, r *http.Request) error {
 	if s.Ready != nil {
-		if err := s.Ready(r.Context()); err != nil {
+		err := s.Ready(r.Context())
+		if errors.Is(err, ErrDegraded) {
+			plain(w, err.Error()+"\n")
+			return nil
+		}
+		if err != nil {
 			return problemUnavailable.with(err.Error(), "")
 		}
 	}

@@ -36,6 +36,7 @@ var routes = []route{
 	{"/flags", methods{"POST": postFlags, "GET": getFlags, "HEAD": headJSON}, allowFlags, true},
 	{"/decide", methods{"POST": postDecide, "GET": getDecide, "HEAD": headJSON}, allowFlags, true},
 	{"/flags/definitions", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
+	{"/flags/definitions/stream", methods{"GET": getDefinitionsStream, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/feature_flag/local_evaluation", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
@@ -52,6 +53,7 @@ type methods = map[string]handler
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
 	s.mount(mux, routes)
+	s.mount(mux, ofrepRoutes)
 	if s.Intake != nil {
 		s.mount(mux, captureRoutes)
 	}
@@ -80,6 +82,8 @@ func (s *server) router() http.Handler {
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case cors(w, r):
+		case s.Partial:
+			s.fail(w, r, &problemUnavailable)
 		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
 			s.fail(w, r, &problemEndpoint)
 		default:

@@ -1,12 +1,12 @@
 // Package httpapi serves Bunting over HTTP as PostHog's SDKs expect it: flags,
 // definitions for local evaluation, remote configuration, and the intake of
-// events.
+// events; and flags as OpenFeature's OFREP clients do.
 //
 // [New] returns an http.Handler that can be served alone or mounted in another
 // router, chi's or net/http's, with or without a path prefix. A handler here
 // decodes, calls one method of a room of ideas, and encodes; rules live there.
-// routes.go and capture.go have the tables of all routes, errors.go and
-// captureerrors.go those of all errors.
+// routes.go, ofrep.go and capture.go have the tables of all routes, errors.go,
+// ofreperrors.go and captureerrors.go those of all errors.
 //
 // Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
 // JSON, the memory of all capture bodies together (Config.Budget), the number of
@@ -76,8 +76,15 @@ type Config struct {
 	// TokenRates replace RateLimits.Token for single project keys, at most
 	// MaxTokenRates. They do nothing while RateLimits are off.
 	TokenRates map[string]Rate
-	// Ready says whether the server can answer. Nil: always.
+	// MaxStreams bounds the streams of definitions that are open at once, each of
+	// which holds a connection. DefaultMaxStreams when zero.
+	MaxStreams int
+	// Ready says whether the server can answer. An error that is ErrDegraded: flags
+	// alone, which is told with 200. Nil: always.
 	Ready func(context.Context) error
+	// Partial: what is not served here is served later, when the rest of the server
+	// has been opened: it is answered 503, not 404.
+	Partial bool
 	// Metrics serves /metrics. Nil leaves the route out.
 	Metrics http.Handler
 	// Logger gets what goes wrong inside. Nil: nothing is logged.
@@ -107,6 +114,9 @@ type Key struct {
 
 // ErrUnknownKey is for keys that nobody has.
 var ErrUnknownKey = errors.New("httpapi: unknown key")
+
+// ErrDegraded is for Config.Ready: flags are answered, other things may not be.
+var ErrDegraded = errors.New("degraded")
 
 // New makes the handler. It fails without a Decider, with more than
 // MaxTokenRates TokenRates, and where a route of Extra cannot be one.
@@ -141,6 +151,7 @@ func New(c Config) (*Handler, error) {
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
 	}
+	s.streams = newStreams(s, c.MaxStreams)
 	s.scratch.New = func() any { return &scratch{} }
 	return &Handler{s.router(), s}, nil
 }
@@ -158,6 +169,7 @@ func (h *Handler) Stats() Stats {
 		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),
 		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
 		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
+		Streams: uint64(max(s.streams.open.Load(), 0)), StreamEvents: s.streams.events.Load(), StreamsDropped: s.streams.dropped.Load(),
 	}
 }
 
@@ -173,6 +185,9 @@ type Stats struct {
 	// BudgetInUse are the bytes of Config.Budget that are taken now, BudgetRefused
 	// the bodies that waited for some in vain.
 	BudgetInUse, BudgetRefused uint64
+	// Streams of definitions are open now. StreamEvents are the definitions that
+	// were sent over streams, StreamsDropped the streams whose reader was too slow.
+	Streams, StreamEvents, StreamsDropped uint64
 }
 
 type server struct {
@@ -183,6 +198,7 @@ type server struct {
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
 	spent        spending
+	streams      *streams
 
 	describeOnce   sync.Once
 	description    []byte

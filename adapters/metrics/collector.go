@@ -28,6 +28,11 @@ type Config struct {
 	// Intake and Recorder are the totals of capture.
 	Intake   func() capture.IntakeStats
 	Recorder func() capture.RecorderStats
+	// Stream and Processor are the totals of a stream in front of the database.
+	Stream    func() capture.StreamStats
+	Processor func() capture.ProcessorStats
+	// Shadow are the totals of comparing with an upstream.
+	Shadow func() Shadow
 	// Files is how the definitions files stand.
 	Files func() []File
 	// Version is the program's, for bunting_build_info. Empty: left out.
@@ -48,6 +53,14 @@ type HTTP struct {
 	Panics, RateLimited             uint64
 	CaptureRequests, CaptureRefused uint64
 	BudgetInUse, BudgetRefused      uint64
+
+	Streams, StreamEvents, StreamsDropped uint64
+}
+
+// Shadow are the totals of comparing with an upstream.
+type Shadow struct {
+	Requests, Compared, Differing, Skipped int64
+	EventsLost, UpstreamErrors             int64
 }
 
 // File is how a definitions file stands.
@@ -116,6 +129,9 @@ var (
 	httpMetrics = []metric[HTTP]{
 		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
+		row(gauge, "definitions_streams", "Streams of definitions that are open.", func(s *HTTP) float64 { return float64(s.Streams) }),
+		row(counter, "definitions_stream_events_total", "Definitions that were sent over streams.", func(s *HTTP) float64 { return float64(s.StreamEvents) }),
+		row(counter, "definitions_streams_dropped_total", "Streams that were ended because their reader was too slow.", func(s *HTTP) float64 { return float64(s.StreamsDropped) }),
 	}
 	intakeMetrics = []metric[capture.IntakeStats]{
 		row(counter, "capture_accepted_total", "Events that were durable when their sender was answered.", func(s *capture.IntakeStats) float64 { return float64(s.Accepted) }),
@@ -133,6 +149,20 @@ var (
 		row(gauge, "capture_waiting", "Requests that wait for a transaction.", func(s *capture.RecorderStats) float64 { return float64(s.Waiting) }),
 		row(gauge, "capture_remembered_bytes", "What is remembered of people.", func(s *capture.RecorderStats) float64 { return float64(s.Remembered) }),
 	}
+	streamMetrics = []metric[capture.StreamStats]{
+		row(counter, "capture_stream_appended_total", "Messages that the stream has acknowledged; each holds the events of one or more requests.", func(s *capture.StreamStats) float64 { return float64(s.Appended) }),
+		row(counter, "capture_stream_refused_total", "Requests whose events the stream did not take.", func(s *capture.StreamStats) float64 { return float64(s.Refused) }),
+		row(gauge, "capture_stream_partitions", "Partitions of the stream that this server reads.", func(s *capture.StreamStats) float64 { return float64(s.Partitions) }),
+		row(gauge, "capture_stream_waiting", "Messages in these partitions that are not yet recorded.", func(s *capture.StreamStats) float64 { return float64(s.Waiting) }),
+		row(gauge, "capture_stream_oldest_seconds", "Age of the first message that is read and not yet recorded; 0 for none.", func(s *capture.StreamStats) float64 { return s.Oldest.Seconds() }),
+		row(counter, "capture_stream_redelivered_total", "Messages that were read again after a failure.", func(s *capture.StreamStats) float64 { return float64(s.Redelivered) }),
+		row(gauge, "capture_stream_dead_letters", "Messages that are kept because they could not be recorded; see bunting deadletters.", func(s *capture.StreamStats) float64 { return float64(s.DeadLetters) }),
+	}
+	processorMetrics = []metric[capture.ProcessorStats]{
+		row(counter, "capture_stream_recorded_total", "Messages of the stream that were recorded.", func(s *capture.ProcessorStats) float64 { return float64(s.Messages) }),
+		row(counter, "capture_stream_buried_total", "Messages of the stream that became dead letters.", func(s *capture.ProcessorStats) float64 { return float64(s.Buried) }),
+		row(counter, "capture_stream_failures_total", "Attempts to read or record messages of the stream that failed.", func(s *capture.ProcessorStats) float64 { return float64(s.Failures) }),
+	}
 	captureHTTPMetrics = []metric[HTTP]{
 		row(counter, "capture_requests_total", "Requests to the paths of capture.", func(s *HTTP) float64 { return float64(s.CaptureRequests) }),
 		row(counter, "capture_requests_refused_total", "Requests to the paths of capture that were answered with an error.", func(s *HTTP) float64 { return float64(s.CaptureRefused) }),
@@ -148,6 +178,14 @@ var (
 		row(counter, "definitions_loads_total", "States of the file that were taken into use.", func(f *File) float64 { return float64(f.Loads) }, "file"),
 		row(counter, "definitions_load_failures_total", "States of the file that were refused.", func(f *File) float64 { return float64(f.Failures) }, "file"),
 	}
+	shadowMetrics = []metric[Shadow]{
+		row(counter, "shadow_requests_total", "Requests for flags that could be compared with the upstream's answer.", func(s *Shadow) float64 { return float64(s.Requests) }),
+		row(counter, "shadow_compared_total", "Requests whose two answers were compared.", func(s *Shadow) float64 { return float64(s.Compared) }),
+		row(counter, "shadow_differing_total", "Compared requests with a flag that differs in more than its reason.", func(s *Shadow) float64 { return float64(s.Differing) }),
+		row(counter, "shadow_skipped_total", "Requests that were not compared.", func(s *Shadow) float64 { return float64(s.Skipped) }),
+		row(counter, "shadow_events_lost_total", "Requests with events that the upstream took and this server did not.", func(s *Shadow) float64 { return float64(s.EventsLost) }),
+		row(counter, "shadow_upstream_errors_total", "Requests that the upstream left unanswered.", func(s *Shadow) float64 { return float64(s.UpstreamErrors) }),
+	}
 	buildInfo = prometheus.NewDesc("bunting_build_info", "Always 1, by version of the program.", []string{"version"}, nil)
 )
 
@@ -162,6 +200,9 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 		out <- captureDropped
 	}
 	describe(out, recorderMetrics, c.config.Recorder != nil)
+	describe(out, streamMetrics, c.config.Stream != nil)
+	describe(out, processorMetrics, c.config.Processor != nil)
+	describe(out, shadowMetrics, c.config.Shadow != nil)
 	describe(out, fileMetrics, c.config.Files != nil)
 	if c.config.GeoIP != nil {
 		out <- geoBuilt
@@ -201,6 +242,18 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if c.config.Recorder != nil {
 		s := c.config.Recorder()
 		collect(out, recorderMetrics, &s)
+	}
+	if c.config.Stream != nil {
+		s := c.config.Stream()
+		collect(out, streamMetrics, &s)
+	}
+	if c.config.Processor != nil {
+		s := c.config.Processor()
+		collect(out, processorMetrics, &s)
+	}
+	if c.config.Shadow != nil {
+		s := c.config.Shadow()
+		collect(out, shadowMetrics, &s)
 	}
 	if c.config.Files != nil {
 		files := c.config.Files()

@@ -24,7 +24,7 @@ var _ = GeoIP(geoip.Stats{})
 // does not go unnoticed.
 var config = Config{
 	HTTP: func() HTTP {
-		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46}
+		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, Streams: 47, StreamEvents: 48, StreamsDropped: 49}
 	},
 	Intake: func() capture.IntakeStats {
 		return capture.IntakeStats{Accepted: 51, Dropped: map[capture.DropReason]uint64{capture.MissingEventName: 52, capture.EventsOverQuota: 53}}
@@ -32,8 +32,17 @@ var config = Config{
 	Recorder: func() capture.RecorderStats {
 		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70}
 	},
+	Stream: func() capture.StreamStats {
+		return capture.StreamStats{Appended: 81, Refused: 82, Partitions: 83, Waiting: 84, Oldest: 85500 * time.Millisecond, Redelivered: 86, DeadLetters: 87}
+	},
+	Processor: func() capture.ProcessorStats {
+		return capture.ProcessorStats{Messages: 88, Buried: 89, Failures: 90}
+	},
 	Flags: func() flags.Stats {
 		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7}
+	},
+	Shadow: func() Shadow {
+		return Shadow{Requests: 71, Compared: 72, Differing: 73, Skipped: 74, EventsLost: 75, UpstreamErrors: 76}
 	},
 	GeoIP: func() GeoIP {
 		return GeoIP{Lookups: 11, Hits: 12, Unreadable: 13, Reloads: 14, FailedReloads: 15, Remembered: 16, Type: "GeoLite2-City", Built: time.Unix(1767225600, 0)}

@@ -2,30 +2,185 @@ package remote
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
 
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ClientConfig is the part of Config that a Client alone looks at.
-type ClientConfig struct{}
+// ClientConfig is the part of Config that a Client alone looks at. The zero value
+// decides in this process, asks the server nothing, and sends exposures.
+type ClientConfig struct {
+	// Full says that subjects come with everything that is stored about them:
+	// properties, static cohorts, identifiers of experience continuity. Then what is
+	// missing is missing, and every flag is decided. False: a property that a subject
+	// does not have is unknown, and a flag whose answer could change with it is not
+	// decided (decision 2). A subject that says Partial is partial in any case.
+	Full bool
+	// AskServer asks the server (POST /flags?v=2) for flags that cannot be decided
+	// here and for those that the definitions do not have. False: never.
+	AskServer bool
+	// AskTimeout bounds one such question, DefaultAskTimeout when zero.
+	AskTimeout time.Duration
 
-// Client decides a project's flags in this process.
-type Client struct{ *Source }
+	// NoExposures sends no $feature_flag_called.
+	NoExposures bool
+	// ExposureMemory is how many exposures are remembered, so that each is sent once,
+	// DefaultExposureMemory when zero. The one seen longest ago is forgotten first.
+	ExposureMemory int
 
-// New opens a Source and a Client on it.
-func New(c Config) (*Client, error) { panic("not built yet") }
+	// QueueEvents and QueueBytes bound what waits to be sent, DefaultQueueEvents and
+	// DefaultQueueBytes when zero. What comes when the queue is full is dropped.
+	QueueEvents, QueueBytes int
+	// FlushInterval is how long an event waits for others, DefaultFlushInterval when
+	// zero. A hundred events go at once.
+	FlushInterval time.Duration
+	// RetryWait is the first wait before a batch is sent again, DefaultRetryWait when
+	// zero. It doubles up to 30 seconds. A Retry-After is waited for, up to 5 minutes.
+	RetryWait time.Duration
+	// MaxRetries is how often a batch is sent again before it is dropped,
+	// DefaultMaxRetries when zero, without end when negative.
+	MaxRetries int
 
-// Decide decides one flag for a subject; its Partial is taken as true. found is false where the project has no such
-// flag. An answer that cannot be known here has Undecided set.
-func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
-	panic("not built yet")
+	// Hooks are called around each decision of one flag, in this order.
+	Hooks []Hook
 }
 
-// Track sends an event back in time, through the bounded queue.
-func (c *Client) Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
-	panic("not built yet")
+// Defaults of ClientConfig. DefaultMaxRetries are about eight minutes.
+const (
+	DefaultAskTimeout     = 3 * time.Second
+	DefaultExposureMemory = 1 << 16
+	DefaultQueueEvents    = 10_000
+	DefaultQueueBytes     = 32 << 20
+	DefaultFlushInterval  = 5 * time.Second
+	DefaultRetryWait      = 500 * time.Millisecond
+	DefaultMaxRetries     = 20
+)
+
+var (
+	// ErrNotReady: there are no definitions yet.
+	ErrNotReady = errors.New("remote: there are no definitions yet: wait for them with WaitForReady, or bring them along in Config.Bundle")
+	// ErrUnknownFlag: the project has no such flag, or it is not active.
+	ErrUnknownFlag = errors.New("remote: the project has no active flag of this key")
+	// ErrFailed: the flag's definition cannot be evaluated.
+	ErrFailed = errors.New("remote: the flag could not be computed")
+	// ErrClosed: the Client is closed.
+	ErrClosed = errors.New("remote: the client is closed")
+
+	errNoSubject = errors.New("remote: a decision needs a subject")
+)
+
+// Client decides a project's flags in this process. It is safe for any number of
+// goroutines; deciding takes no lock.
+type Client struct {
+	*Source
+	set       func() *flags.Set
+	config    Config
+	http      *http.Client
+	ours      bool // http is the client's own
+	log       *slog.Logger
+	scratches sync.Pool
+	exposures *exposures
+	queue     *queue
+	sender    *sender
+	closing   sync.Once
+	closed    error
 }
 
-// Flush sends what waits. Close flushes, then ends all goroutines.
-func (c *Client) Flush(ctx context.Context) error { panic("not built yet") }
-func (c *Client) Close(ctx context.Context) error { panic("not built yet") }
+// New opens a Source and a Client on it. Close ends both.
+func New(c Config) (*Client, error) {
+	s, err := Open(c)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(c, s.Set)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	client.Source = s
+	return client, nil
+}
+
+// newClient makes a Client on the flags that set gives, and starts its sender.
+func newClient(config Config, set func() *flags.Set) (*Client, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	config.fill()
+	c := &Client{set: set, config: config, log: config.Logger}
+	c.scratches.New = func() any { return new(scratch) }
+	c.http, c.ours = requester(config.HTTPClient)
+	var err error
+	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {
+		return nil, err
+	}
+	c.queue = newQueue(config.QueueEvents, config.QueueBytes)
+	c.sender = startSender(c)
+	return c, nil
+}
+
+// fill puts the defaults in.
+func (c *ClientConfig) fill() {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&c.AskTimeout, DefaultAskTimeout}, {&c.FlushInterval, DefaultFlushInterval}, {&c.RetryWait, DefaultRetryWait},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	for _, d := range []struct {
+		field *int
+		value int
+	}{
+		{&c.ExposureMemory, DefaultExposureMemory}, {&c.QueueEvents, DefaultQueueEvents}, {&c.QueueBytes, DefaultQueueBytes},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if c.MaxRetries == 0 {
+		c.MaxRetries = DefaultMaxRetries
+	}
+}
+
+// Flush sends what waits, and returns when each event that was there has been sent
+// or dropped. The error says how many were dropped, or with the context's how many
+// still wait; they stay in the queue.
+func (c *Client) Flush(ctx context.Context) error { return c.sender.flush(ctx) }
+
+// Close sends what waits until the context ends, then ends all goroutines of the
+// Client and its Source. What is left is dropped, and the error says how many
+// events that are; of a batch on its way it is not known whether it arrived.
+// Give it a deadline: a server that is away is waited for.
+func (c *Client) Close(ctx context.Context) error {
+	c.closing.Do(func() {
+		c.queue.close()
+		err := c.sender.flush(ctx)
+		c.sender.end()
+		if n := c.sender.left; n > 0 {
+			err = fmt.Errorf("remote: closed with %d events that are not sent: %w", n, context.Cause(ctx))
+		}
+		if c.Source != nil {
+			err = errors.Join(err, c.Source.Close())
+		}
+		if c.ours {
+			c.http.CloseIdleConnections()
+		}
+		c.closed = err
+	})
+	return c.closed
+}
+
+// Stats are counts since New.
+func (c *Client) Stats() Stats {
+	s := c.queue.stats()
+	s.Retries = c.sender.retries.Load()
+	return s
+}

@@ -26,7 +26,7 @@ const maxLabel = 40
 
 // Bootstrap makes what a server without definitions needs (decision 21): an
 // organization, project 1, and a personal key of its owner that opens everything.
-// Nil: there is a project already.
+// Nil: there is a project already, which another server may have made just now.
 func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped, error) {
 	out := &Bootstrapped{
 		OrganizationID: capture.NewUUID7(s.now()).String(),
@@ -35,8 +35,7 @@ func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped
 		OwnerEmail: ownerEmail,
 	}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
-		t := ledgerTx{store: s, ctx: ctx, tx: tx}
-		if err := t.lock([]int64{out.ProjectID}); err != nil {
+		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
 		}
 		var projects int64

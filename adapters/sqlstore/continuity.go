@@ -35,11 +35,11 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 		return together(anonymous, person), nil
 	}
 	var out map[string]string
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	err = s.inWrite(ctx, func(tx *sql.Tx) error {
-		out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
-		return err
+	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		return s.inWrite(ctx, func(tx *sql.Tx) (err error) {
+			out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
+			return err
+		})
 	})
 	for _, k := range []*knownPerson{person, anonymous} {
 		if !k.uuid.IsZero() {

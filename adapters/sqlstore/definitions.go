@@ -14,17 +14,17 @@ import (
 
 // ProjectByKey implements flags.Source.
 func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
-	ctx, cancel := soon(ctx)
-	defer cancel()
 	p := flags.Project{APIKey: strings.Clone(apiKey)}
 	var paused string
 	var quotas sql.NullString
 	err := sql.ErrNoRows
 	if strings.IndexByte(apiKey, 0) < 0 { // such a key cannot be asked for
-		err = s.read.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, o.quotas
-			FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
-			WHERE p.api_key = $1 AND p.deleted = 0`, apiKey).
-			Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &quotas)
+		err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+			return s.read.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, o.quotas
+				FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
+				WHERE p.api_key = $1 AND p.deleted = 0`, apiKey).
+				Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &quotas)
+		})
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -82,17 +82,27 @@ const definitionRows = `SELECT 0 AS kind, id, settings FROM projects WHERE id = 
 // Definitions implements flags.Source. Members of static cohorts are not among
 // them: Stored tells which cohorts a person is in.
 func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
-	text, err := s.definitionsJSON(ctx, p.ID)
+	text, err := s.DefinitionsText(ctx, p.ID)
 	if err != nil {
-		return flags.Definitions{}, fmt.Errorf("reading the definitions of project %d: %w", p.ID, s.dialect.explain(err))
+		return flags.Definitions{}, err
 	}
 	return flags.ParseDefinitions(text)
 }
 
-// definitionsJSON is the definitions as flags reads them.
+// DefinitionsText is the definitions of a project as flags.ParseDefinitions reads
+// them.
+func (s *Store) DefinitionsText(ctx context.Context, projectID int64) (text []byte, err error) {
+	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
+		text, err = s.definitionsJSON(ctx, projectID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the definitions of project %d: %w", projectID, s.dialect.explain(err))
+	}
+	return text, nil
+}
+
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*lookupTime) // there may be many
-	defer cancel()
 	rows, err := s.read.QueryContext(ctx, definitionRows, projectID)
 	if err != nil {
 		return nil, err

@@ -89,7 +89,9 @@ func lockPostgresSchema(ctx context.Context, db *sql.DB) (func(), error) {
 type opened struct {
 	read, write *sql.DB
 	// beside is a connection for checkpoints, nil where there are none to make.
-	beside  *sql.DB
+	beside *sql.DB
+	// listen is how to connect to hear of others, nil where there are none.
+	listen  *pgx.ConnConfig
 	dialect dialect
 	// shown is the database without its password, for messages.
 	shown  string
@@ -200,7 +202,7 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// postgresConns bounds the connections to PostgreSQL.
+// postgresConns bounds the connections to PostgreSQL, beside the one that listens.
 const postgresConns = 8
 
 func openPostgres(_ context.Context, address string) (opened, error) {
@@ -224,6 +226,7 @@ func openPostgres(_ context.Context, address string) (opened, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
 	}
+	o.listen = c.Copy()
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(postgresConns)
 	db.SetMaxIdleConns(postgresConns)

@@ -18,6 +18,16 @@
 // that it touches, so that the requests of one project are carried out one after
 // the other (spec/capture.md §13.2).
 //
+// # Several servers
+//
+// What one of them changes the others see within a second: definitions at once,
+// because they are told (changes.go), everything else because nothing is remembered
+// for longer. Work that is to be done once is done in a transaction that holds an
+// advisory lock: the management lock for what people and timers change, files and
+// the first project among it; one for old events; one for the schema. Locks are
+// taken in that order, those of projects last. A newer schema disturbs no server
+// that runs already, as long as migrations only add.
+//
 // # Events
 //
 // An event gets an id from one growing sequence. Inside the commit only its row

@@ -19,6 +19,9 @@ func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64,
 		return false, fmt.Errorf("erasing a person: %T is no transaction of this store", tx)
 	}
 	found, err := s.erasePerson(ctx, t.tx, projectID, uuid, withEvents)
+	if err == nil && found && withEvents {
+		err = t.count(projectID, counterErasures, 1)
+	}
 	if err != nil {
 		return false, fmt.Errorf("erasing a person: %w", err)
 	}
@@ -36,7 +39,11 @@ func (s *Store) EraseEvents(ctx context.Context, tx capture.Tx, projectID int64,
 	if !ok || t.store != s {
 		return fmt.Errorf("erasing events: %T is no transaction of this store", tx)
 	}
-	if err := s.eraseEventsOf(ctx, t.tx, projectID, uuid); err != nil {
+	err := s.eraseEventsOf(ctx, t.tx, projectID, uuid)
+	if err == nil {
+		err = t.count(projectID, counterErasures, 1)
+	}
+	if err != nil {
 		return fmt.Errorf("erasing events: %w", err)
 	}
 	s.states.Purge() // the properties that events had first are gone with them

@@ -76,7 +76,7 @@ func (y *fileSync) run() error {
 		if err := y.work(); err != nil {
 			return fmt.Errorf("%s: %w", y.origin, err)
 		}
-		return nil
+		return y.store.tellServers(y.ctx, tx, y.changed)
 	})
 	if err != nil {
 		return err
@@ -94,6 +94,10 @@ func (y *fileSync) exec(text string, args ...any) error {
 }
 
 func (y *fileSync) work() error {
+	// First of all: another server may be bringing the same file in.
+	if err := y.store.lockManagement(y.ctx, y.tx); err != nil {
+		return err
+	}
 	stored, err := y.storedProjects()
 	if err != nil {
 		return err

@@ -88,8 +88,10 @@ type ledgerTx struct {
 	// saved are the changes to forget about, missed the statements to prepare.
 	saved  []*capture.Changes
 	states map[stateKey]int64 // new ones, for the store to remember
-	missed []string
-	args   []any
+	// erasures are those of the projects, as far as they were asked for.
+	erasures map[int64]int64
+	missed   []string
+	args     []any
 }
 
 // lock makes the other servers that write to these projects wait. Projects are

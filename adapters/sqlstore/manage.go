@@ -23,6 +23,16 @@ const manageTime = 20 * time.Second
 // one at a time, on all servers.
 const managementLock int64 = 0x42554e55 << 32
 
+// lockManagement takes it until the transaction ends. It comes before the locks of
+// projects.
+func (s *Store) lockManagement(ctx context.Context, tx querier) error {
+	if s.dialect.alone {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, managementLock)
+	return err
+}
+
 // Read implements management.Store.
 func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, manageTime)
@@ -46,15 +56,16 @@ func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) err
 	t := &manageTx{store: s.Store, ctx: ctx, writes: true}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
 		t.tx, t.changed = tx, map[int64]bool{}
-		if !s.dialect.alone {
-			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, managementLock); err != nil {
-				return err
-			}
+		if err := s.lockManagement(ctx, tx); err != nil {
+			return err
 		}
 		if err := work(t); err != nil {
 			return err
 		}
-		return t.raiseRevisions()
+		if err := t.raiseRevisions(); err != nil {
+			return err
+		}
+		return s.tellServers(ctx, tx, slices.Sorted(maps.Keys(t.changed)))
 	})
 	if err != nil {
 		return s.managed(err)

@@ -82,9 +82,11 @@ func (s *Store) known(ctx context.Context, projectID int64, distinctID string, w
 		return k, nil
 	}
 	before := s.people.clock.Load()
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	k, err := readPerson(ctx, s.read, projectID, id, want)
+	var k *knownPerson
+	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
+		k, err = readPerson(ctx, s.read, projectID, id, want)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +95,9 @@ func (s *Store) known(ctx context.Context, projectID int64, distinctID string, w
 	return k, nil
 }
 
-// othersWrite is how long something is remembered where other servers write too.
-const othersWrite = time.Second
+// othersWrite is how long something is remembered where other servers write too:
+// what they change is seen within a second, the time of the look-up included.
+const othersWrite = 900 * time.Millisecond
 
 // rememberedSince is the time before which nothing may have been read that is to
 // be used now, zero where only this process writes.
@@ -272,9 +275,11 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 		return out, nil
 	}
 	before := s.people.clock.Load()
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	found, err := readGroups(ctx, s.read, projectID, missing)
+	var found []*knownGroup
+	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
+		found, err = readGroups(ctx, s.read, projectID, missing)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -338,9 +343,11 @@ func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) 
 		return names, nil
 	}
 	before := s.people.clock.Load()
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	names, err := readGroupTypes(ctx, s.read, projectID)
+	var names []string
+	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
+		names, err = readGroupTypes(ctx, s.read, projectID)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

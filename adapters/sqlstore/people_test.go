@@ -37,6 +37,9 @@ func readingContract(t *testing.T, open func(testing.TB) *Store) {
 	t.Run("People", func(t *testing.T) {
 		storetest.People(t, func(t testing.TB) storetest.PeopleStore { return open(t) })
 	})
+	t.Run("Members", func(t *testing.T) {
+		storetest.Members(t, func(t testing.TB) storetest.MembersStore { return open(t) })
+	})
 	t.Run("Usage", func(t *testing.T) {
 		storetest.Usage(t, func(t testing.TB) storetest.UsageStore { return open(t) })
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -14,14 +15,17 @@ const retainChunk = 200
 
 // DeleteEventsBefore deletes events that came in before a time, with their
 // duplicate keys and index rows, oldest first and at most max of them, and
-// returns how many. It stops at the first event that is younger.
+// returns how many. It stops at the first event that is younger, and where another
+// server is at it.
 func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, max int) (n int64, err error) {
 	for n < int64(max) {
 		chunk := min(retainChunk, int64(max)-n)
 		deleted := int64(0)
 		err := s.inWrite(ctx, func(tx *sql.Tx) error {
-			var err error
-			deleted, err = deleteOldest(ctx, tx, micros(before), chunk)
+			mine, err := s.lockRetaining(ctx, tx)
+			if err == nil && mine {
+				deleted, err = s.deleteOldest(ctx, tx, micros(before), chunk)
+			}
 			return err
 		})
 		if err != nil {
@@ -35,7 +39,18 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, max in
 	return n, nil
 }
 
-func deleteOldest(ctx context.Context, q querier, before, limit int64) (int64, error) {
+// retainLock is the advisory lock of the server that deletes old events.
+const retainLock int64 = 0x42554e52 << 32
+
+func (s *Store) lockRetaining(ctx context.Context, tx querier) (mine bool, err error) {
+	if s.dialect.alone {
+		return true, nil
+	}
+	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retainLock).Scan(&mine)
+	return mine, err
+}
+
+func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) (int64, error) {
 	var old []erasedEvent
 	young := false
 	err := query(ctx, q, func(rows *sql.Rows) error {
@@ -53,6 +68,16 @@ func deleteOldest(ctx context.Context, q querier, before, limit int64) (int64, e
 		return nil
 	}, `SELECT id, project_id, uuid, event, distinct_id, timestamp, created_at FROM events ORDER BY id LIMIT $1`, limit)
 	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	// Who erases a person deletes events too, in another order.
+	projects := make([]int64, 0, len(old))
+	for i := range old {
+		projects = append(projects, old[i].key.ProjectID)
+	}
+	slices.Sort(projects)
+	t := ledgerTx{store: s, ctx: ctx, tx: q}
+	if err := t.lock(slices.Compact(projects)); err != nil {
 		return 0, err
 	}
 	if err := eraseEvents(ctx, q, old); err != nil {

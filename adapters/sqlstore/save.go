@@ -13,6 +13,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		what string
 		do   func(*capture.Changes) error
 	}{
+		{"places in a stream", t.saveMoves}, // first: when it fails the rest is not needed
 		{"group types", t.saveGroupTypes},
 		{"groups", t.saveGroups},
 		{"persons", t.savePersons},
@@ -58,6 +59,7 @@ var insertGroupTypes = inserts(`INSERT INTO group_types (project_id, type_index,
 
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	now := micros(t.store.now())
+	var changed []int64
 	for i := range c.GroupTypes { // flags are compiled with the group types
 		project := c.GroupTypes[i].ProjectID
 		if i > 0 && project == c.GroupTypes[i-1].ProjectID {
@@ -66,6 +68,10 @@ func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
 			return err
 		}
+		changed = append(changed, project)
+	}
+	if err := t.store.tellServers(t.ctx, t.tx, changed); err != nil {
+		return err
 	}
 	return t.insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
 		g := &c.GroupTypes[i]
@@ -193,6 +199,7 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 const (
 	counterPersons   = "persons"
 	counterFlagCalls = "flag_calls"
+	counterErasures  = "erasures"    // of events
 	counterSeen      = "seen_names_" // and the number of the kind
 )
 

@@ -23,8 +23,11 @@ const (
 )
 
 // stateKey is what makes two states the same: whose they are, and what they say.
+// Where other servers may erase events, with the states that these had first, it
+// is also how often that has been done in the project.
 type stateKey struct {
 	project    int64
+	erasures   int64
 	person     capture.UUID
 	sum1, sum2 uint64
 }
@@ -54,7 +57,11 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 		text := unsafe.StringData(e.PersonProperties)
 		id, ok := seen[text]
 		if !ok {
-			if id, ok = t.state(e); !ok {
+			erasures, err := t.erasuresIn(e.ProjectID)
+			if err != nil {
+				return nil, err
+			}
+			if id, ok = t.state(e, erasures); !ok {
 				fresh = append(fresh, i)
 			}
 			seen[text] = id
@@ -69,9 +76,9 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 
 // state finds the event that had the same state first; that is the event itself
 // when ok is false.
-func (t *ledgerTx) state(e *capture.Record) (id int64, ok bool) {
+func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) {
 	sum1, sum2 := murmur3.Sum128(unsafe.Slice(unsafe.StringData(e.PersonProperties), len(e.PersonProperties)))
-	key := stateKey{e.ProjectID, e.PersonID, sum1, sum2}
+	key := stateKey{e.ProjectID, erasures, e.PersonID, sum1, sum2}
 	if id, ok := t.states[key]; ok {
 		return id, true
 	}
@@ -83,4 +90,25 @@ func (t *ledgerTx) state(e *capture.Record) (id int64, ok bool) {
 	}
 	t.states[key] = e.ID
 	return e.ID, false
+}
+
+// erasuresIn is how often events of a project have been erased, read once a
+// transaction: it holds the project's lock, as those that erase do. This process
+// forgets all states when it erases, so alone it need not ask.
+func (t *ledgerTx) erasuresIn(project int64) (n int64, err error) {
+	if t.store.dialect.alone {
+		return 0, nil
+	}
+	n, known := t.erasures[project]
+	if known {
+		return n, nil
+	}
+	if n, err = t.counted(project, counterErasures); err != nil {
+		return 0, err
+	}
+	if t.erasures == nil {
+		t.erasures = map[int64]int64{}
+	}
+	t.erasures[project] = n
+	return n, nil
 }

@@ -15,8 +15,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
-	// Changed is told of a project whose definitions or group types this process has
-	// changed, once that is durable. Nil: nobody is told.
+	// Changed is told of a project whose definitions or group types this process or,
+	// on PostgreSQL, another server has changed, once that is durable; 0 is all of
+	// them: what others have changed may have been missed. Nil: nobody is told.
 	Changed func(projectID int64)
 	// MaxRemembered bounds, in bytes, what is remembered of people for flags. Zero:
 	// DefaultRemembered.
@@ -33,6 +34,10 @@ type Store struct {
 	changed     func(projectID int64)
 	states      *states
 	checkpoints *checkpointer // nil where none are needed
+
+	name     string    // of this server, for the others
+	listener *listener // nil where there are no others
+	breaker  breaker   // of look-ups for flags
 
 	ledger   ledgerState
 	horizons horizons
@@ -78,12 +83,16 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s := &Store{
 		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
 		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
+		name: serverName(),
 	}
 	if o.beside != nil {
 		s.checkpoints = startCheckpointer(o.beside, o.write, c.Logger)
 	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
+	}
+	if o.listen != nil {
+		s.listener = startListener(s, o.listen)
 	}
 	return s, nil
 }
@@ -97,6 +106,7 @@ func (s *Store) start(ctx context.Context) error {
 
 // Close closes the database. Nothing that was committed is lost without it.
 func (s *Store) Close() error {
+	s.listener.close()
 	err := s.checkpoints.close()
 	s.ledger.close()
 	if s.read != s.write {

@@ -15,17 +15,17 @@ const flagsResource = "feature_flags"
 
 // Spend implements flags.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, n int64) (total int64, err error) {
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	err = s.inWrite(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
-			ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
-			organizationID, flagsResource, dayOf(at), n)
-		if err != nil {
+	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		return s.inWrite(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
+				ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
+				organizationID, flagsResource, dayOf(at), n)
+			if err != nil {
+				return err
+			}
+			total, err = usedIn(ctx, tx, organizationID, flagsResource, at)
 			return err
-		}
-		total, err = usedIn(ctx, tx, organizationID, flagsResource, at)
-		return err
+		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("counting requests for flags: %w", err)

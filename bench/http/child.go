@@ -22,14 +22,25 @@ const (
 	connections = 4
 )
 
-// body is the request that is sent: one user with five properties.
-var body = func() []byte {
-	data, err := json.Marshal(map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()})
-	if err != nil {
-		panic(err) // strings, numbers and booleans only
-	}
-	return data
-}()
+// question is one way to ask for all flags of one user with five properties.
+type question struct {
+	name, path string
+	body       any
+	// answered reads an answer: values by flag key, false, true or the variant.
+	// Absent: there is no value.
+	answered func(answer []byte) (map[string]any, error)
+}
+
+var questions = []question{
+	{"flags", "/flags?v=2", map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()}, flagsAnswered},
+	{"OFREP", "/ofrep/v1/evaluate/flags", map[string]any{"context": ofrepContext()}, ofrepAnswered},
+}
+
+func ofrepContext() map[string]any {
+	context := bench.Ana.Properties()
+	context["targetingKey"] = bench.Ana.ID
+	return context
+}
 
 // child is a server process on one core. It says its address in its first line
 // of output, answers each line of input with the CPU time it has used so far in
@@ -39,15 +50,20 @@ type child struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	url    string
+	body   []byte
 	client *http.Client
 }
 
-func start(args ...string) (*child, error) {
+func start(q *question, args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(self, args...)}
+	body, err := json.Marshal(q.body)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: exec.Command(self, args...), body: body}
 	c.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	c.cmd.Stderr = os.Stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -66,7 +82,7 @@ func start(args ...string) (*child, error) {
 		c.stop()
 		return nil, fmt.Errorf("%s did not start: %w", args[0], err)
 	}
-	c.url = "http://" + strings.TrimSpace(address) + "/flags?v=2"
+	c.url = "http://" + strings.TrimSpace(address) + q.path
 	c.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}}
 	return c, nil
 }
@@ -90,7 +106,13 @@ func (c *child) cpu() (time.Duration, error) {
 }
 
 func (c *child) ask() ([]byte, error) {
-	response, err := c.client.Post(c.url, "application/json", bytes.NewReader(body))
+	request, err := http.NewRequest(http.MethodPost, c.url, bytes.NewReader(c.body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-API-Key", apiKey)
+	response, err := c.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -128,29 +150,59 @@ func (c *child) load(n int) (time.Duration, error) {
 	return after - before, err
 }
 
-// check compares an answer with the limit's decisions.
-func check(answer []byte, n int) error {
+func flagsAnswered(answer []byte) (map[string]any, error) {
 	var got struct {
 		Flags map[string]struct {
 			Enabled bool    `json:"enabled"`
 			Variant *string `json:"variant"`
 		} `json:"flags"`
 	}
-	if err := json.Unmarshal(answer, &got); err != nil {
+	err := json.Unmarshal(answer, &got)
+	values := map[string]any{}
+	for key, f := range got.Flags {
+		values[key] = f.Enabled
+		if f.Variant != nil {
+			values[key] = *f.Variant
+		}
+	}
+	return values, err
+}
+
+func ofrepAnswered(answer []byte) (map[string]any, error) {
+	var got struct {
+		Flags []struct {
+			Key   string `json:"key"`
+			Value any    `json:"value"`
+		} `json:"flags"`
+	}
+	err := json.Unmarshal(answer, &got)
+	values := map[string]any{}
+	for _, f := range got.Flags {
+		values[f.Key] = f.Value
+		if f.Value == nil { // of a flag with variants that is off
+			values[f.Key] = false
+		}
+	}
+	return values, err
+}
+
+// check compares an answer with the limit's decisions.
+func check(q *question, answer []byte, n int) error {
+	got, err := q.answered(answer)
+	if err != nil {
 		return err
 	}
 	flags := bench.Mixed(n)
-	if len(got.Flags) != n {
-		return fmt.Errorf("%d flags in the answer, want %d", len(got.Flags), n)
+	if len(got) != n {
+		return fmt.Errorf("%d flags in the answer, want %d", len(got), n)
 	}
-	for i, want := range bench.Expected(flags, &bench.Ana, nil) {
-		f := got.Flags[flags[i].Key]
-		var variant string
-		if f.Variant != nil {
-			variant = *f.Variant
+	for i, expected := range bench.Expected(flags, &bench.Ana, nil) {
+		var want any = expected.On
+		if expected.Variant != "" {
+			want = expected.Variant
 		}
-		if f.Enabled != want.On || variant != want.Variant {
-			return fmt.Errorf("%s: got %v %q, want %+v", flags[i].Key, f.Enabled, variant, want)
+		if got[flags[i].Key] != want {
+			return fmt.Errorf("%s: got %v, want %v", flags[i].Key, got[flags[i].Key], want)
 		}
 	}
 	return nil

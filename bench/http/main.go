@@ -1,4 +1,4 @@
-// Command http measures what a POST /flags?v=2 costs our server: CPU time of
+// Command http measures what a POST /flags?v=2, and OFREP's bulk evaluation, cost our server: CPU time of
 // the server process per request, beside a bare net/http handler that reads the
 // same body and answers the same bytes.
 //
@@ -50,22 +50,25 @@ func main() {
 
 func run(requests, rounds int) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "flags\tours µs CPU/request\tbare µs CPU/request\tours/bare\tanswer bytes\t")
-	for _, n := range flagCounts {
-		ours, bare, size, err := compare(n, requests, rounds)
-		if err != nil {
-			return fmt.Errorf("%d flags: %w", n, err)
+	fmt.Fprintln(w, "asked by\tflags\tours µs CPU/request\tbare µs CPU/request\tours/bare\tanswer bytes\t")
+	for i := range questions {
+		q := &questions[i]
+		for _, n := range flagCounts {
+			ours, bare, size, err := compare(q, n, requests, rounds)
+			if err != nil {
+				return fmt.Errorf("%s, %d flags: %w", q.name, n, err)
+			}
+			micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / float64(requests) }
+			fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.2f\t%d\t\n", q.name, n, micros(ours), micros(bare), float64(ours)/float64(bare), size)
 		}
-		micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / float64(requests) }
-		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.2f\t%d\t\n", n, micros(ours), micros(bare), float64(ours)/float64(bare), size)
 	}
 	return w.Flush()
 }
 
 // compare returns the CPU time that one round costs each server, the median of
 // the rounds, and the size of the answer.
-func compare(flags, requests, rounds int) (ours, bare time.Duration, size int, err error) {
-	us, err := start("serve-ours", fmt.Sprintf("-flags=%d", flags))
+func compare(q *question, flags, requests, rounds int) (ours, bare time.Duration, size int, err error) {
+	us, err := start(q, "serve-ours", fmt.Sprintf("-flags=%d", flags))
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -74,7 +77,7 @@ func compare(flags, requests, rounds int) (ours, bare time.Duration, size int, e
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if err := check(answer, flags); err != nil {
+	if err := check(q, answer, flags); err != nil {
 		return 0, 0, 0, err
 	}
 	file, err := os.CreateTemp("", "bench-answer-*.json")
@@ -88,7 +91,7 @@ func compare(flags, requests, rounds int) (ours, bare time.Duration, size int, e
 	if err := file.Close(); err != nil {
 		return 0, 0, 0, err
 	}
-	them, err := start("serve-bare", "-answer="+file.Name())
+	them, err := start(q, "serve-bare", "-answer="+file.Name())
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -15,9 +15,16 @@ import (
 // banner is what the start prints: where the server is, the projects, and a
 // line to paste.
 func (s *server) banner(ctx context.Context, address net.Addr) string {
+	return headline(address) + "\n" + s.projectsText(ctx, address)
+}
+
+func headline(address net.Addr) string {
+	return fmt.Sprintf("Bunting %s listens on http://%s\n", readBuild().version, reachable(address))
+}
+
+func (s *server) projectsText(ctx context.Context, address net.Addr) string {
 	url := "http://" + reachable(address)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Bunting %s listens on %s\n\n", readBuild().version, url)
 	projects, err := s.store.Projects(ctx)
 	if err != nil {
 		s.log.Error("the projects could not be read", "error", err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/geoip"
@@ -34,6 +35,9 @@ type config struct {
 	logLevel         slog.Level
 	logFormat        string
 	mail             mailConfig
+	stream           streamConfig
+	drain            time.Duration
+	shadow           shadowConfig
 }
 
 type kind uint8
@@ -152,6 +156,13 @@ var settings = slices.Concat([]setting{
 			}
 			return nil
 		}},
+	{"drain", text, "DURATION", []string{"0s"}, "on SIGTERM, how long /_readiness says 503 while requests are still answered, so that a balancer sends no more; at most 10m",
+		func(c *config, v []string) (err error) {
+			if c.drain, err = time.ParseDuration(v[0]); err != nil || c.drain < 0 || c.drain > 10*time.Minute {
+				return fmt.Errorf("want a duration from 0s to 10m such as 5s, not %q", v[0])
+			}
+			return nil
+		}},
 	{"log-level", text, "LEVEL", []string{"info"}, "least that is logged: debug, info, warn or error",
 		func(c *config, v []string) error {
 			level, ok := logLevels[v[0]]
@@ -168,7 +179,7 @@ var settings = slices.Concat([]setting{
 			}
 			return nil
 		}},
-}, mailSettings)
+}, mailSettings, streamSettings, shadowSettings)
 
 var rateLimits = map[string]func() httpapi.RateLimits{
 	"off": func() httpapi.RateLimits { return httpapi.RateLimits{} },

@@ -166,6 +166,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "max_body": {"value": 5000, "source": "environment BUNTING_MAX_BODY"},
   "rate_limit": {"value": "api", "source": "default"},
   "rate_limit_keys": {"value": [], "source": "default"},
+  "drain": {"value": "0s", "source": "default"},
   "log_level": {"value": "info", "source": "default"},
   "log_format": {"value": "json", "source": "config file FILE"},
   "site_url": {"value": "", "source": "default"},
@@ -174,6 +175,14 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "mail_from": {"value": "", "source": "default"},
   "dns_resolver": {"value": "", "source": "default"},
   "domain_challenge_host": {"value": "_posthog-challenge", "source": "default"},
+  "stream": {"value": "", "source": "default"},
+  "stream_creds": {"value": "", "source": "default"},
+  "stream_replicas": {"value": 0, "source": "default"},
+  "stream_bytes": {"value": 0, "source": "default"},
+  "upstream": {"value": "", "source": "default"},
+  "shadow_answer": {"value": "self", "source": "default"},
+  "shadow_sample": {"value": "1", "source": "default"},
+  "shadow_report": {"value": "", "source": "default"},
   "config": {"value": "FILE", "source": "command line"}
 }
 `, "FILE", file)

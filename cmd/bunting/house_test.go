@@ -43,19 +43,20 @@ var table = map[string]room{
 	"management":       {pure: true, ours: []string{"flags"}},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
-		"github.com/swaggest/jsonschema-go",
+		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/sqlstore": {ours: core, others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/natsstream":        {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go"}},
+	"adapters/natsstream":        {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/lastgood":          {}, // below its neighbours: the server and its remote clients keep copies alike
-	"adapters/convert":           {ours: []string{"flags"}},
+	"adapters/keptsource":        {ours: []string{"flags", "adapters/lastgood"}},
+	"adapters/convert":           {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/shadow":            {},
 	"adapters/sinks":             {ours: []string{"capture"}},
 	"adapters/filesource":        {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
-	"adapters/remote":            {ours: []string{"flags", "adapters/lastgood"}},
+	"adapters/remote":            {ours: []string{"flags", "adapters/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/smtpmail":          {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/smtpmail/smtptest": {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/dnstxt":            {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
@@ -70,7 +71,7 @@ var table = map[string]room{
 	"cmd/bunting": {ours: append([]string{
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/sinks", "adapters/filesource",
 		"adapters/smtpmail", "adapters/dnstxt", "adapters/exports", "adapters/metrics", "adapters/console",
-		"adapters/lastgood", "adapters/convert", "adapters/shadow",
+		"adapters/lastgood", "adapters/keptsource", "adapters/convert", "adapters/shadow",
 	}, core...), others: []string{"golang.org/x/term"}},
 }
 

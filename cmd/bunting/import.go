@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/convert"
 )
 
 func importHelp() string {
@@ -35,7 +37,7 @@ FILE.import says how far a file is: after an interruption the same command goes
 on there. It goes away at the end.
 
 Exit code 1 when something was refused or left out; each such line is told.
-`
+` + importFlagsHelp()
 }
 
 // importer is one call of import.
@@ -67,6 +69,11 @@ type importState struct {
 }
 
 func (p *program) importFiles(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		if format, ok := convert.Find(args[0]); ok {
+			return p.importDefinitions(ctx, format, args[1:])
+		}
+	}
 	i := &importer{progress: newProgress(p.stderr)}
 	fs := newFlags("import")
 	fs.StringVar(&i.server, "server", "", "")

@@ -48,12 +48,15 @@ type command struct {
 var commands = []command{
 	{"serve", "answer flag requests and take in events over HTTP", (*program).serve, serveHelp},
 	{"eval", "decide the flags of one user, without a server", (*program).eval, evalHelp},
+	{"shadow", "serve, and compare each answer with that of another service", (*program).shadow, shadowHelp},
 	{"check", "find faults in definitions files", (*program).check, checkHelp},
+	{"diff", "compare two definitions files, and say whose values would change", (*program).diff, diffHelp},
 	{"flags", "list, make, change, export and apply the flags of a server", (*program).flags, flagsHelp},
 	{"keys", "make and revoke personal API keys", (*program).keys, keysHelp},
 	{"projects", "list, make and rename projects", (*program).projects, projectsHelp},
 	{"export", "write events, persons and groups of a server to a file", (*program).export, exportHelp},
-	{"import", "send such a file, or one of PostHog's, to a server", (*program).importFiles, importHelp},
+	{"import", "send such a file to a server; convert flags of other systems", (*program).importFiles, importHelp},
+	{"deadletters", "list, requeue or drop events of the stream that the database refuses", (*program).deadLetters, deadLettersHelp},
 	{"version", "print version and build", (*program).version, versionHelp},
 }
 

@@ -20,7 +20,10 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/keptsource"
 	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/adapters/shadow"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -83,14 +86,20 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	p.tuneMemory()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	s := &server{config: &r.config, log: newLogger(&r.config, p.stderr)}
+	s := &server{config: &r.config, log: newLogger(&r.config, p.stderr), front: &front{}, print: p.print}
 	defer s.close()
 	// First of all: a first start whose address is taken must not make keys that
 	// nobody gets to see.
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
-	if err := s.open(ctx); err != nil {
+	s.openCopies()
+	if err = s.open(ctx); err == nil {
+		s.front.set(s.handler)
+	} else if s.canDegrade(err) {
+		err = s.degrade(ctx, err)
+	}
+	if err != nil {
 		return err
 	}
 	debug.FreeOSMemory() // what only the start needed
@@ -132,14 +141,24 @@ type server struct {
 	source     *filesource.Source     // nil without --definitions
 	first      *sqlstore.Bootstrapped // nil but at the very first start without --definitions
 	geo        *geoip.DB              // nil without --geoip
+	geoShared  bool                   // geo is another server's to close
+	copies     *keptsource.Copies     // nil where no definitions are kept
+	keeper     *keptsource.Keeper     // nil without copies
+	stream     *natsstream.Stream     // nil without --stream
+	processor  *capture.Processor     // nil without --stream
 	intake     *capture.Intake
 	decider    *flags.Decider
 	manager    *management.Service
 	deciding   atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	handler    *httpapi.Handler
-	mailQueued chan struct{} // nil where no mails are sent
-	applying   sync.Mutex    // held while files are brought into the store
+	beside     *shadow.Handler // nil without --upstream
+	mailQueued chan struct{}   // nil where no mails are sent
+	applying   sync.Mutex      // held while files are brought into the store
 
+	front      *front
+	print      func(string) error
+	reach      func()  // nil; or the server is degraded, and this opens whole
+	whole      *server // nil until then
 	listener   net.Listener
 	address    atomic.Pointer[net.Addr] // nil until it serves
 	warnOnce   sync.Once
@@ -153,20 +172,16 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(ctx)) // until close
-	if path := s.config.geoIP; path != "" {
-		if s.geo, err = geoip.Open(path); err != nil {
-			return fmt.Errorf("--geoip: %w", err)
-		}
-		s.background.Go(func() {
-			s.geo.Watch(ctx, 0, func(err error) {
-				s.log.Warn("location database is not taken into use, the last good one stays", "error", err)
-			})
-		})
+	if err := s.openGeo(ctx); err != nil {
+		return err
 	}
 	if err := s.openManagement(); err != nil {
 		return err
 	}
 	if err := s.openDefinitions(ctx); err != nil {
+		return err
+	}
+	if err := s.openStream(ctx); err != nil {
 		return err
 	}
 	if err := s.openIntake(); err != nil {
@@ -177,7 +192,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	s.background.Go(func() { s.runExports(ctx) })
 	s.background.Go(func() { s.schedule(ctx) })
 	s.background.Go(func() { s.follow(ctx) })
-	deciding := flags.DeciderConfig{Source: s.store, People: s.store, Continuity: s.store, Usage: s.store}
+	deciding := flags.DeciderConfig{Source: s.flagSource(), LastGood: s.lastGood(), People: s.store, Continuity: s.store, Members: s.store, Usage: s.store}
 	if s.geo != nil {
 		deciding.Locator = s.geo
 	}
@@ -196,6 +211,22 @@ func (s *server) open(ctx context.Context) (err error) {
 	return nil
 }
 
+func (s *server) openGeo(ctx context.Context) (err error) {
+	path := s.config.geoIP
+	if path == "" || s.geo != nil {
+		return nil
+	}
+	if s.geo, err = geoip.Open(path); err != nil {
+		return fmt.Errorf("--geoip: %w", err)
+	}
+	s.background.Go(func() {
+		s.geo.Watch(ctx, 0, func(err error) {
+			s.log.Warn("location database is not taken into use, the last good one stays", "error", err)
+		})
+	})
+	return nil
+}
+
 // listen takes the address; who connects waits until the server is ready.
 func (s *server) listen(ctx context.Context) (err error) {
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.listen); err != nil {
@@ -208,6 +239,9 @@ func (s *server) close() {
 	if s.listener != nil {
 		_ = s.listener.Close() // closed already where it has served
 	}
+	if s.handler != nil {
+		s.handler.CloseStreams() // they read the store
+	}
 	if s.stopWatch != nil {
 		s.stopWatch()
 	}
@@ -215,6 +249,15 @@ func (s *server) close() {
 		_ = s.source.Close()
 	}
 	s.background.Wait()
+	if s.whole != nil {
+		s.whole.close()
+	}
+	if s.keeper != nil {
+		s.keeper.Close()
+	}
+	if s.stream != nil {
+		s.stream.Close()
+	}
 	if s.recorder != nil {
 		s.recorder.Close()
 	}
@@ -223,7 +266,7 @@ func (s *server) close() {
 			s.log.Error("the store could not be closed", "error", err)
 		}
 	}
-	if s.geo != nil {
+	if s.geo != nil && !s.geoShared {
 		_ = s.geo.Close()
 	}
 }
@@ -231,8 +274,12 @@ func (s *server) close() {
 // run listens and serves until the context ends, then lets requests end. From
 // then on, after stopCatching, a signal meets no handler and ends the process.
 func (s *server) run(ctx context.Context, stopCatching func(), p *program) error {
+	handler, endShadow, err := s.besideUpstream(s.front)
+	if err != nil {
+		return err
+	}
 	srv := &http.Server{
-		Handler:           s.handler,
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       60 * time.Second,
 		WriteTimeout:      60 * time.Second,
@@ -240,26 +287,38 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	srv.RegisterOnShutdown(s.endStreams)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(s.listener) }()
 	address := s.listener.Addr()
 	s.address.Store(&address)
-	s.warnOfKeys()
-	if err := p.print(s.banner(ctx, address)); err != nil {
+	banner := ""
+	if s.reach == nil {
+		s.warnOfKeys()
+		banner = s.banner(ctx, address)
+	} else {
+		banner = s.degradedBanner(address)
+		s.background.Go(s.reach)
+	}
+	if err := p.print(banner); err != nil {
 		s.log.Warn("the start could not be printed", "error", err)
 	}
 	select {
 	case err := <-ended: // never nil
+		endShadow()
 		return fmt.Errorf("the server has failed: %w", err)
 	case <-ctx.Done():
 	}
 	stopCatching()
+	s.drain()
 	s.log.Info("stopping, requests under way may end", "within", p.grace)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
 	defer cancel()
-	err := srv.Shutdown(grace)
-	if err != nil {
+	if err = srv.Shutdown(grace); err != nil {
 		_ = srv.Close()
+	}
+	if report := endShadow(); report != nil {
+		_ = report.Write(p.stdout, shadowFlags)
 	}
 	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
 		s.log.Warn("the server had failed", "error", ended)
@@ -271,10 +330,19 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	return nil
 }
 
+// readyTime is how long /_readiness waits for the database.
+const readyTime = 2 * time.Second
+
 // ready reports whether there is something to answer with.
 func (s *server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
 	projects, err := s.store.Projects(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+	case s.decider.Stats().Compilations > 0:
+		return fmt.Errorf("%w: the database does not answer, flags are answered from the last good definitions", httpapi.ErrDegraded)
+	default:
 		return errors.New("the database does not answer")
 	}
 	if len(projects) == 0 {
@@ -288,6 +356,12 @@ func (s *server) metrics() http.Handler {
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
 	if s.source != nil {
 		c.Files = s.fileMetrics
+	}
+	if s.config.shadow.upstream != nil {
+		c.Shadow = s.shadowMetrics
+	}
+	if s.stream != nil {
+		c.Stream, c.Processor = s.stream.Stats, s.processor.Stats
 	}
 	if s.geo != nil {
 		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }

@@ -65,11 +65,17 @@ func (s *server) renew(projectID int64) {
 	if d := s.deciding.Load(); d != nil {
 		d.Renew(projectID)
 	}
+	if h := s.streaming(); h != nil {
+		h.DefinitionsChanged(projectID)
+	}
 }
 
 // openIntake makes what judges events.
 func (s *server) openIntake() (err error) {
 	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s.store}, Into: s.recorder, Usage: s.store}
+	if s.stream != nil {
+		c.Into = s.stream
+	}
 	if s.geo != nil {
 		c.Locator = s.geo
 	}

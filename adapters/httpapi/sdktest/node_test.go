@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,14 +33,14 @@ func nodeFits(version string) bool {
 	return major == 20 && minor >= 20 || major == 22 && minor >= 22 || major > 22
 }
 
-// installed installs posthog-node as package-lock.json has it, unless it is
+// installed installs the clients as package-lock.json has them, unless they are
 // there.
 var installed = sync.OnceValue(func() error {
-	wanted, err := lockedVersion("package-lock.json")
+	wanted, err := lockedVersions("package-lock.json")
 	if err != nil {
 		return err
 	}
-	if have, err := lockedVersion(filepath.Join("node_modules", ".package-lock.json")); err == nil && have == wanted {
+	if have, err := lockedVersions(filepath.Join("node_modules", ".package-lock.json")); err == nil && maps.Equal(have, wanted) {
 		return nil
 	}
 	out, err := exec.Command("npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput()
@@ -49,35 +50,45 @@ var installed = sync.OnceValue(func() error {
 	return nil
 })
 
-func lockedVersion(path string) (string, error) {
+// lockedVersions are the versions of all packages, by the folders that they are in.
+func lockedVersions(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var lock struct {
 		Packages map[string]struct{ Version string }
 	}
 	if err := json.Unmarshal(data, &lock); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return lock.Packages["node_modules/posthog-node"].Version, nil
+	versions := map[string]string{}
+	for folder, p := range lock.Packages {
+		if folder != "" { // this module
+			versions[folder] = p.Version
+		}
+	}
+	return versions, nil
 }
 
-// node is a Node process with posthog-node in it.
+// node is a Node process with clients in it, which a script drives.
 type node struct {
 	t   testing.TB
 	in  *json.Encoder
 	out *bufio.Reader
 }
 
-func startNode(t testing.TB) *node {
+// startNode starts the driver of posthog-node.
+func startNode(t testing.TB) *node { return startScript(t, "driver.mjs") }
+
+func startScript(t testing.TB, script string) *node {
 	t.Helper()
 	if err := installed(); err != nil {
 		t.Fatal(err)
 	}
-	command := []string{"node", "driver.mjs"}
+	command := []string{"node", script}
 	if version, err := exec.Command("node", "--version").Output(); err != nil || !nodeFits(string(version)) {
-		command = []string{"npm", "exec", "--yes", "--package=" + nodePackage, "--", "node", "driver.mjs"}
+		command = []string{"npm", "exec", "--yes", "--package=" + nodePackage, "--", "node", script}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "TZ="+nodeZone)
@@ -105,7 +116,7 @@ func startNode(t testing.TB) *node {
 // object is a JSON object on its way to the driver.
 type object = map[string]any
 
-// do makes one call of driver.mjs; result may be nil.
+// do makes one call of the script; result may be nil.
 func (n *node) do(name string, args object, result any) {
 	n.t.Helper()
 	call := object{"name": name}

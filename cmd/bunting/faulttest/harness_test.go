@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,9 +80,13 @@ func launch(t testing.TB, with []string, args ...string) (*server, <-chan string
 	return launchBare(t, with, append([]string{"--definitions", definitions}, args...)...)
 }
 
-// launchBare is launch without definitions.
+// launchBare is launch without definitions. Servers without a data folder get one of
+// their own.
 func launchBare(t testing.TB, with []string, args ...string) (*server, <-chan string) {
 	t.Helper()
+	if !slices.Contains(args, "--data") {
+		args = append(onSQLite(t.TempDir()), args...)
+	}
 	words := append(append(with[:len(with):len(with)], bunting, "serve", "--listen", "127.0.0.1:0"), args...)
 	s := &server{cmd: exec.Command(words[0], words[1:]...), out: &lockedBuffer{}, log: &lockedBuffer{}, ended: make(chan struct{})}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: 60 * time.Second}

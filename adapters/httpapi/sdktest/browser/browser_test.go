@@ -165,6 +165,12 @@ const (
 // fetch gets the client from npm and returns its script.
 func fetch(t *testing.T) []byte {
 	t.Helper()
+	return fetchFile(t, client, integrity, "dist/array.js")
+}
+
+// fetchFile gets a package from npm and returns one of its files.
+func fetchFile(t *testing.T, client, integrity, name string) []byte {
+	t.Helper()
 	folder := t.TempDir()
 	if out, err := exec.Command("npm", "pack", client, "--pack-destination", folder, "--silent").CombinedOutput(); err != nil {
 		t.Fatalf("npm pack: %v\n%s", err, out)
@@ -189,9 +195,9 @@ func fetch(t *testing.T) []byte {
 	for {
 		file, err := files.Next()
 		if err != nil {
-			t.Fatalf("no dist/array.js in the package: %v", err)
+			t.Fatalf("no %s in the package: %v", name, err)
 		}
-		if file.Name != "package/dist/array.js" {
+		if file.Name != "package/"+name {
 			continue
 		}
 		script, err := io.ReadAll(files)

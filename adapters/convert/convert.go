@@ -1,0 +1,151 @@
+// Package convert reads the flag definitions of other systems and says them in
+// ours. It is pure: bytes in, definitions out.
+//
+// A flag is converted when every user gets the same answer as before, or it is
+// left out and listed with the place and the reason. What cannot be kept but
+// changes no answer (a tag, a description) is listed too.
+//
+// # What equal means
+//
+//   - true and false are on and off.
+//   - Another value is a variant, named as the source names it, with the value as
+//     its payload.
+//   - A value that everybody else gets is a last condition for 100 %.
+//   - A flag that the source answers with the caller's own default (disabled,
+//     archived) is inactive: it is not in the answer, and the caller's default
+//     counts.
+//   - The source's key of a user is the distinct id, its attributes are person
+//     properties of the same names.
+//
+// # Limits of what is equal
+//
+// Our operators compare the text of a property (spec/flags.md §4.2): they cannot
+// tell the number 5 from the text "5". A rule that sees the difference is
+// converted with a note. Without a note these are one: null and the text "null",
+// a boolean and the texts "true" and "false". Texts such as "inf", "0x1p2" or
+// " 5" may read as a number on one side only. Of letters outside ASCII the sign
+// of Kelvin and the dotted capital I are not k and i here where case does not
+// count. Distinct ids have at most 200 bytes here, and are not empty.
+//
+// The names of boolean values are not carried: true is on, false is off.
+//
+// # Shares
+//
+// A share of the users between 0 and 100 % falls on other people here, because
+// every system has a hash of its own: such flags are left out, or with
+// [Options].Rebucket converted with equal shares and a note.
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+const (
+	// MaxSize bounds a file, in bytes.
+	MaxSize = 64 << 20
+	// maxDepth bounds how deep documents, rules and what is made of them nest.
+	maxDepth = 64
+)
+
+// Options say what to read and how.
+type Options struct {
+	// Rebucket converts flags with shares although other people get them.
+	Rebucket bool
+	// Environment chooses one of several in a file; empty: the only one, or an
+	// error that lists them.
+	Environment string
+	// ProjectKey is the public key of the project that is made, phc_imported when
+	// empty. ProjectName is its name, "imported" when empty.
+	ProjectKey, ProjectName string
+}
+
+// Result is what came of the files.
+type Result struct {
+	// File holds one project with flags sorted by key, cohorts and group types.
+	File flags.File
+	// Converted are the keys of the flags in File, sorted.
+	Converted []string
+	// Left is what was left out, sorted by flag and place.
+	Left []Left
+
+	// rawCohorts are cohorts as they were read, where their form is ours.
+	rawCohorts map[int64]any
+}
+
+// Left is something that was not converted.
+type Left struct {
+	Flag   string // key; empty: of no flag
+	Place  string // in the source's words, such as targeting[0].query
+	Reason string
+	// Whole: the flag is not in the result. Else it is, and the reason says what
+	// is different or not carried.
+	Whole bool
+}
+
+// Input is a file.
+type Input struct {
+	Name string
+	Data []byte
+}
+
+// Format is a system whose definitions are read.
+type Format struct {
+	Name, Summary string
+	// Read fails on what is no such document, with the place. What is wrong with
+	// one flag leaves out that flag.
+	Read func(files []Input, o Options) (*Result, error)
+}
+
+// Formats are all formats, in the order of the help.
+var Formats = []Format{
+	{"posthog", "definitions payloads, lists of flags, cohorts and group types, and bunting's own documents", readPostHog},
+	{"gofeatureflag", "configuration files of GO Feature Flag, YAML or JSON", each(readGoFeatureFlag)},
+	{"flagd", "flag definitions of flagd, YAML or JSON", each(readFlagd)},
+	{"unleash", "Unleash's export of an environment, or the answer of its client API", each(readUnleash)},
+	{"flipt", "Flipt's features file or export, YAML or JSON", each(readFlipt)},
+	{"launchdarkly", "flag data of LaunchDarkly's SDKs and relay", each(readLaunchDarkly)},
+	{"growthbook", "payload of GrowthBook's SDKs", each(readGrowthBook)},
+}
+
+// Find returns the format of that name.
+func Find(name string) (Format, bool) {
+	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		return Format{}, false
+	}
+	return Formats[i], true
+}
+
+// each makes a reader of several files out of one that adds what is in a single
+// document to b. The first definition of a key counts, others are listed.
+func each(read func(b *builder, doc *node) error) func([]Input, Options) (*Result, error) {
+	return func(files []Input, o Options) (*Result, error) {
+		b := newBuilder(o)
+		for _, f := range files {
+			doc, err := decode(f.Data)
+			if err == nil {
+				err = guard(func() error { return read(b, doc) })
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+		return b.result(), nil
+	}
+}
+
+// guard turns a refusal outside a flag into an error.
+func guard(f func() error) (err error) {
+	if r := refused(func() { err = f() }); r != nil {
+		return r
+	}
+	return err
+}
+
+func byPlace(a, b Left) int {
+	return cmp.Or(cmp.Compare(a.Flag, b.Flag), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Reason, b.Reason))
+}

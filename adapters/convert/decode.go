@@ -1,0 +1,206 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decode reads a document, JSON or YAML. The error has the line.
+func decode(data []byte) (*node, error) {
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("is larger than %d MiB", MaxSize>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	trimmed := bytes.TrimSpace(data)
+	if len(trimmed) == 0 {
+		return nil, errors.New("the document is empty")
+	}
+	v, err := decodeJSON(data)
+	if err != nil {
+		if trimmed[0] == '{' || trimmed[0] == '[' {
+			// YAML in the flow style begins so too, but is rare: JSON's error tells more.
+			if y, yamlErr := decodeYAML(data); yamlErr == nil {
+				return y, nil
+			}
+			return nil, err
+		}
+		return decodeYAML(data)
+	}
+	if depthOf(v) > maxDepth {
+		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
+	return &node{value: v}, nil
+}
+
+func decodeJSON(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	if err == nil {
+		end := dec.InputOffset()
+		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
+			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
+		}
+		return v, nil
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s: %w", position(data, syntax.Offset), err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%s: the document ends in the middle", position(data, int64(len(data))))
+	}
+	return nil, err
+}
+
+func position(data []byte, offset int64) string {
+	before := data[:min(offset, int64(len(data)))]
+	return fmt.Sprintf("line %d column %d", bytes.Count(before, []byte{'\n'})+1, max(len(before)-bytes.LastIndexByte(before, '\n')-1, 1))
+}
+
+func decodeYAML(data []byte) (*node, error) {
+	var root yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&root); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	var second yaml.Node
+	if err := dec.Decode(&second); err != io.EOF {
+		return nil, fmt.Errorf("line %d: a second document in one file is not read", max(second.Line, 1))
+	}
+	y := yamlReader{left: len(data) + 1000}
+	v, err := y.value(&root, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &node{value: v}, nil
+}
+
+// yamlReader bounds what aliases make of a document.
+type yamlReader struct{ left int }
+
+func (y *yamlReader) value(n *yaml.Node, depth int) (any, error) {
+	if y.left--; y.left < 0 {
+		return nil, fmt.Errorf("line %d: aliases make the document too large", n.Line)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("line %d: is nested deeper than %d levels", n.Line, maxDepth)
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return y.value(n.Content[0], depth)
+	case yaml.AliasNode:
+		return y.value(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		out := make([]any, len(n.Content))
+		for i, c := range n.Content {
+			v, err := y.value(c, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = v
+		}
+		return out, nil
+	case yaml.MappingNode:
+		return y.mapping(n, depth)
+	}
+	return scalar(n)
+}
+
+func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
+	out := make(map[string]any, len(n.Content)/2)
+	var merged []map[string]any
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, v := n.Content[i], n.Content[i+1]
+		for key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: the name of a member must be text", key.Line)
+		}
+		value, err := y.value(v, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if key.ShortTag() == "!!merge" {
+			list, ok := value.([]any)
+			if !ok {
+				list = []any{value}
+			}
+			for _, m := range list {
+				obj, ok := m.(map[string]any)
+				if !ok {
+					return nil, fmt.Errorf("line %d: << takes an object", key.Line)
+				}
+				merged = append(merged, obj)
+			}
+			continue
+		}
+		if _, twice := out[key.Value]; twice {
+			return nil, fmt.Errorf("line %d: %q is there twice", key.Line, short(key.Value))
+		}
+		out[key.Value] = value
+	}
+	for _, m := range merged {
+		for name, v := range m {
+			if _, own := out[name]; !own {
+				out[name] = v
+			}
+		}
+	}
+	return out, nil
+}
+
+// scalar reads a word as YAML does, except that a date stays the text it is.
+func scalar(n *yaml.Node) (any, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, nil
+	case "!!bool":
+		var b bool
+		err := n.Decode(&b)
+		return b, err
+	case "!!int":
+		i, ok := new(big.Int).SetString(strings.ReplaceAll(n.Value, "_", ""), 0)
+		if !ok {
+			return nil, fmt.Errorf("line %d: %q is no number", n.Line, short(n.Value))
+		}
+		return json.Number(i.String()), nil
+	case "!!float":
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(f)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %q is not a number that JSON has", n.Line, short(n.Value))
+		}
+		return json.Number(text), nil
+	}
+	return n.Value, nil
+}
+
+func depthOf(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			deepest = max(deepest, depthOf(e))
+		}
+	case map[string]any:
+		for _, e := range v {
+			deepest = max(deepest, depthOf(e))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}

@@ -1,0 +1,109 @@
+package convert
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Document is the result as a definitions file: indented JSON with sorted
+// members, the same for the same input.
+func (r *Result) Document() ([]byte, error) {
+	var projects []any
+	for i := range r.File.Projects {
+		projects = append(projects, r.project(&r.File.Projects[i]))
+	}
+	text, err := json.MarshalIndent(map[string]any{"projects": projects}, "", "  ")
+	return append(text, '\n'), err
+}
+
+func (r *Result) project(p *flags.FileProject) map[string]any {
+	d := &p.Definitions
+	list := []any{}
+	for _, f := range d.Flags {
+		list = append(list, f)
+	}
+	out := map[string]any{"id": p.ID, "name": p.Name, "api_key": p.APIKey, "flags": list}
+	if len(d.GroupTypes) > 0 {
+		types := map[string]string{}
+		for i, name := range d.GroupTypes {
+			types[strconv.Itoa(i)] = name
+		}
+		out["group_type_mapping"] = types
+	}
+	if len(d.Cohorts) > 0 {
+		cohorts := map[string]any{}
+		for id, c := range d.Cohorts {
+			raw, ok := r.rawCohorts[id]
+			if !ok {
+				raw = cohort(&c)
+			}
+			cohorts[strconv.FormatInt(id, 10)] = raw
+		}
+		out["cohorts"] = cohorts
+	}
+	for name, v := range map[string]any{
+		"timezone": d.Timezone, "bucketing_hash": string(d.BucketingHash), "property_matching_version": d.PropertyMatchingVersion,
+		"minimal_flag_called_events": d.MinimalFlagCalledEvents,
+	} {
+		if v != "" && v != 0 && v != false {
+			out[name] = v
+		}
+	}
+	if len(d.StaticCohorts) > 0 {
+		out["static_cohorts"] = d.StaticCohorts
+	}
+	return out
+}
+
+func cohort(c *flags.Cohort) map[string]any {
+	out := map[string]any{"name": c.Name}
+	switch {
+	case c.Static:
+		out["is_static"], out["members"] = true, append([]string{}, c.Members...)
+	case c.Unsupported:
+		out["cohort_type"] = "behavioral"
+	}
+	if c.Tree != nil {
+		out["filters"] = map[string]any{"properties": tree(c.Tree)}
+	}
+	if c.Deleted {
+		out["deleted"] = true
+	}
+	return out
+}
+
+func tree(n *flags.CohortNode) map[string]any {
+	if n.Unsupported {
+		return map[string]any{"type": "behavioral", "key": "", "negation": n.Leaf != nil && n.Leaf.Negated}
+	}
+	if n.Leaf != nil {
+		return requirement(n.Leaf)
+	}
+	values, kind := []any{}, "AND"
+	for i := range n.Children {
+		values = append(values, tree(&n.Children[i]))
+	}
+	if n.Any {
+		kind = "OR"
+	}
+	return map[string]any{"type": kind, "values": values}
+}
+
+func requirement(p *flags.Property) map[string]any {
+	out := map[string]any{"key": p.Key, "type": p.Type}
+	if p.Operator != "" {
+		out["operator"] = p.Operator
+	}
+	if p.HasValue || p.Value != nil {
+		out["value"] = p.Value
+	}
+	if p.GroupType != nil {
+		out["group_type_index"] = *p.GroupType
+	}
+	if p.Negated {
+		out["negation"] = true
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/google/go-cmp/cmp"
+)
+
+// corpus is a document of another system, users, and what that system's own
+// engine answered each of them, as it names itself in the file.
+type corpus struct {
+	Format, Engine, Version string
+	Input                   json.RawMessage
+	Users                   []corpusUser
+	// Answers are by flag, in the order of the users. Null is the caller's default.
+	Answers map[string][]json.RawMessage
+}
+
+type corpusUser struct {
+	ID         string
+	Attributes map[string]any
+	// Odd are attributes of a kind that the rules do not expect: where a note
+	// about the attribute says so, answers may differ.
+	Odd []string
+}
+
+func readCorpusFile(t testing.TB, format string) []byte {
+	t.Helper()
+	data, err := os.ReadFile("testdata/convert/" + format + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func readCorpus(t *testing.T, format string) *corpus {
+	t.Helper()
+	var c corpus
+	dec := json.NewDecoder(bytes.NewReader(readCorpusFile(t, format)))
+	dec.UseNumber()
+	if err := dec.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// leftOut are the flags of each corpus that must be left out, and a part of the
+// reason: everything else must be converted.
+var leftOut = map[string]map[string]string{
+	"launchdarkly": {
+		"op-sv-bad": "not a version", "op-unknown-op": "no operator that is known", "op-kind": "asks for the kind of a context",
+		"op-kind-org": "only contexts of the kind user", "org-targets": "only contexts of the kind user", "op-reserved": "a meaning of its own",
+		"op-matches-word": `has \b or \B`, "op-matches-bad": "no regular expression of Go's syntax", "op-ref-deep": "leads into an attribute",
+		"pre-null-off": "users who miss a prerequisite would get their own default", "no-serve": "serves no variation",
+		"bad-variation": "no variation of this number", "circle-a": "circle of prerequisites", "circle-b": "circle of prerequisites",
+		"pre-left-out": `depends on the flag "op-kind"`, "segment-circle": "circle of segments", "segment-big": "big segment",
+		"segment-weighted": "share of the users", "deleted": "is deleted", "share": "depends on the source's hash",
+	},
+	"growthbook": {
+		"c-eq-list": "a list or an object", "c-all": `"$all" is no operator`, "c-unknown": `"$near" is no operator`, "c-v-short": "no version of the form",
+		"c-in-scalar": "must be a list", "c-deep": "leads into an attribute", "c-lt-text": "the order of texts", "c-saved-group": `"$savedGroup" is no operator`,
+		"c-size": `"$size" is no operator`, "c-elem": `"$elemMatch" is no operator`, "c-type": `"$type" is no operator`, "c-reserved": "a meaning of its own",
+		"c-regex-bad": "no regular expression of Go's syntax", "c-not-null": "must be an object", "coverage-half": "depends on the source's hash",
+		"coverage-attr": "only the id can be hashed", "range-part": "depends on the source's hash", "exp": "depends on the source's hash",
+		"exp-namespace": "depends on the source's hash", "filters": "depends on the source's hash", "circle-a": "circle of prerequisites",
+		"circle-b": "circle of prerequisites", "parent-left-out": `depends on the flag "c-type"`, "parent-missing": "there is no feature",
+	},
+	"flipt": {
+		"v-split": "depends on the source's hash", "v-no-distribution": "the rule matches without a variant", "v-bad-key": "cannot be the key of a variant",
+		"threshold": "depends on the source's hash",
+	},
+}
+
+func TestEngines_EqualAnswers(t *testing.T) {
+	for format, left := range leftOut {
+		t.Run(format, func(t *testing.T) {
+			c := readCorpus(t, format)
+			f, _ := Find(format)
+			result, err := f.Read([]Input{{format, c.Input}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			notes := map[string][]string{}
+			for _, l := range result.Left {
+				if l.Whole {
+					got[l.Flag] = l.Place + ": " + l.Reason
+				} else {
+					notes[l.Flag] = append(notes[l.Flag], l.Reason)
+				}
+			}
+			for key := range c.Answers {
+				want, isLeft := left[key]
+				switch reason, is := got[key]; {
+				case is && !isLeft:
+					t.Errorf("flag %s is left out: %s", key, reason)
+				case is != isLeft || !strings.Contains(reason, want):
+					t.Errorf("flag %s is left out for %q, want a reason with %q", key, reason, want)
+				case is == slices.Contains(result.Converted, key):
+					t.Errorf("flag %s is both left out and converted, or neither", key)
+				}
+			}
+			compareAnswers(t, c, result, notes)
+		})
+	}
+}
+
+// compareAnswers decides what came of it for every user, once from memory and
+// once from the file that is written.
+func compareAnswers(t *testing.T, c *corpus, result *Result, own map[string][]string) {
+	t.Helper()
+	text, err := result.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := flags.ParseFile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for name, d := range map[string]flags.Definitions{"memory": result.File.Projects[0].Definitions, "file": read.Projects[0].Definitions} {
+		set := flags.Compile(d)
+		notes := inherit(d, own)
+		if faults := set.Faults(); len(faults) > 0 {
+			t.Fatalf("%s: faults: %v", name, faults)
+		}
+		var out flags.Decisions
+		for i, u := range c.Users {
+			sub := flags.Subject{DistinctID: u.ID, Person: u.Attributes}
+			set.Select(&sub, time.Unix(1_750_000_000, 0), &flags.Selection{Runtime: "all"}, &out)
+			for _, key := range result.Converted {
+				mayDiffer := func(attribute string) bool {
+					return slices.ContainsFunc(notes[key], func(n string) bool { return strings.Contains(n, `"`+attribute+`"`) })
+				}
+				if slices.ContainsFunc(u.Odd, mayDiffer) {
+					continue
+				}
+				compared++
+				isOff := slices.ContainsFunc(own[key], func(n string) bool { return strings.Contains(n, "is off here") })
+				if diff := cmp.Diff(plain(t, c.Answers[key][i], isOff), answerOf(t, c.Format, out.Find(key))); diff != "" {
+					t.Errorf("%s: flag %s for %s %v (-%s +ours):\n%s", name, key, u.ID, u.Attributes, c.Engine, diff)
+				}
+			}
+		}
+	}
+	if least := len(c.Users) * len(result.Converted); compared < least {
+		t.Errorf("%d answers were compared, want at least %d", compared, least)
+	}
+}
+
+// inherit gives flags the notes of those they depend on.
+func inherit(d flags.Definitions, own map[string][]string) map[string][]string {
+	byID, all := map[string]*flags.Flag{}, map[string][]string{}
+	for i := range d.Flags {
+		byID[strconv.FormatInt(d.Flags[i].ID, 10)] = &d.Flags[i]
+	}
+	var collect func(f *flags.Flag) []string
+	collect = func(f *flags.Flag) []string {
+		out := slices.Clone(own[f.Key])
+		for _, c := range f.Conditions {
+			for _, p := range c.Properties {
+				if p.Type == flags.FlagProperty {
+					out = append(out, collect(byID[p.Key])...)
+				}
+			}
+		}
+		return out
+	}
+	for _, f := range byID {
+		all[f.Key] = collect(f)
+	}
+	return all
+}
+
+func plain(t *testing.T, raw json.RawMessage, nullIsOff bool) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	if v == nil && nullIsOff {
+		return false
+	}
+	return v
+}
+
+// answerOf is our answer as the source's value: that of the payload, else the
+// variant, else on or off. Without an answer it is the caller's default.
+func answerOf(t *testing.T, format string, d *flags.Decision) any {
+	t.Helper()
+	switch {
+	case d == nil:
+		return nil
+	case format == "flipt" && d.Variant != "": // it answers with the key and the attachment
+		a := map[string]any{"variant": d.Variant, "attachment": nil}
+		if d.Payload != nil {
+			a["attachment"] = payloadOf(t, d)
+		}
+		return a
+	case d.Failed() || d.Undecided != nil:
+		return "failed"
+	case d.Payload == nil:
+		return d.Value()
+	}
+	return payloadOf(t, d)
+}
+
+func payloadOf(t *testing.T, d *flags.Decision) any {
+	t.Helper()
+	var text string
+	if err := json.Unmarshal(d.Payload, &text); err != nil {
+		t.Fatal(err)
+	}
+	return plain(t, json.RawMessage(text), false)
+}

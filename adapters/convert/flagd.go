@@ -1,0 +1,195 @@
+package convert
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// readFlagd reads flagd's definitions: flags by key, or a list of them.
+func readFlagd(b *builder, doc *node) error {
+	doc.object()
+	list := doc.at("flags")
+	if list.value == nil {
+		list.refuse("is missing: definitions of flagd have flags by key")
+	}
+	refs := map[string]*node{}
+	for _, e := range doc.at("$evaluators").members() {
+		refs[e.name] = e
+	}
+	if _, isList := list.value.([]any); isList {
+		for _, n := range list.items() {
+			n.object()
+			key := n.at("key").text()
+			b.flag(key, n, func(f *flags.Flag) { b.flagd(f, n, refs) })
+		}
+		return nil
+	}
+	for _, n := range list.members() {
+		b.flag(n.name, n, func(f *flags.Flag) { b.flagd(f, n, refs) })
+	}
+	return nil
+}
+
+func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
+	if n.value == nil {
+		n.want("an object")
+	}
+	b.carryOnly(n, "key", "state", "variants", "defaultVariant", "targeting", "$schema")
+	f.Active = n.at("state").textOr() != "DISABLED"
+	variants := n.at("variants")
+	values := variants.members()
+	sameTypes(variants, values)
+	v := newVariants(values)
+	t := &targeting{logic: logic{b: b, at: n.at("targeting"), id: []string{"targetingKey"}, key: f.Key, refs: refs, flagd: true}, variants: v}
+	if d := n.at("defaultVariant"); !empty(d.value) {
+		o := v.outcome(d, d.text())
+		t.fallback = &o
+	}
+	if at := n.at("targeting"); !empty(at.value) {
+		t.decide(at, always)
+	} else if t.fallback == nil {
+		f.Active = false
+		b.note(n, "has no default variant: the caller's default counts, here too while it is inactive")
+	} else {
+		t.add(n.at("defaultVariant"), always, everyone(*t.fallback))
+	}
+	b.rules(f, t.rules)
+	if !v.boolean {
+		v.declare(f)
+	}
+}
+
+// targeting makes rules of what JSONLogic answers with.
+type targeting struct {
+	logic
+	variants *variantSet
+	fallback *outcome // nil: the caller's default
+	rules    []rule
+}
+
+func (t *targeting) add(at *node, when formula, shares []share) {
+	if len(t.rules) >= maxConditions {
+		at.refuse("needs more than %d conditions", maxConditions)
+	}
+	t.rules = append(t.rules, rule{at: at, name: "rule " + strconv.Itoa(len(t.rules)+1), when: when, shares: shares})
+}
+
+// decide adds the rules for those of whom when holds. It gives each of them an
+// answer, so that rules added later are for the others.
+func (t *targeting) decide(n *node, when formula) {
+	op, args, ok := t.operation(n)
+	if !ok {
+		t.add(n, when, everyone(t.answer(n, t.resolve(n).value)))
+		return
+	}
+	switch {
+	case op == "if" || op == "?:":
+		i := 0
+		for ; i+1 < len(args); i += 2 {
+			t.decide(args[i+1], allOf(when, t.truth(args[i])))
+		}
+		if i < len(args) {
+			t.decide(args[i], when)
+		} else {
+			t.add(n, when, everyone(t.answer(n, nil)))
+		}
+	case op == "fractional":
+		t.add(n, when, t.fractional(n, args))
+	case t.boolean(n):
+		t.add(n, allOf(when, t.truth(n)), everyone(t.answer(n, true)))
+		t.add(n, when, everyone(t.answer(n, false)))
+	default:
+		t.refuse(n, "answers with the value of %s, which cannot be said here", short(op))
+	}
+}
+
+// boolean reports whether an expression answers true or false and nothing else.
+func (t *targeting) boolean(n *node) bool {
+	op, args, ok := t.operation(n)
+	if !ok {
+		_, is := t.resolve(n).value.(bool)
+		return is
+	}
+	if op == "and" || op == "or" {
+		return len(args) > 0 && !slices.ContainsFunc(args, func(a *node) bool { return !t.boolean(a) })
+	}
+	own := op == "starts_with" || op == "ends_with" || op == "sem_ver" // answer null for what is no text
+	return !own && contained(comparisons, op)
+}
+
+// answer is the outcome of a result: the name of a variant, null for the default.
+func (t *targeting) answer(n *node, v any) outcome {
+	if v == nil {
+		if t.fallback == nil {
+			t.refuse(n, "answers some users with the caller's default, which cannot be said here")
+		}
+		return *t.fallback
+	}
+	name := strings.ReplaceAll(string(encode(v)), `"`, "")
+	if _, ok := t.variants.payload[name]; !ok {
+		t.refuse(n, "answers with %s, which is no variant: an error there", kindOf(v))
+	}
+	return t.variants.outcome(n, name)
+}
+
+// fractional are weighted answers by a hash of the user's key.
+func (t *targeting) fractional(n *node, args []*node) []share {
+	if len(args) > 0 {
+		if _, isList := args[0].value.([]any); !isList {
+			if t.b.options.Rebucket {
+				t.b.note(t.at, "is split by the distinct id, not by the attribute or text that is named")
+			} else {
+				t.refuse(n, "%s", hashReason)
+			}
+			args = args[1:]
+		}
+	}
+	type weighted struct {
+		outcome
+		weight float64
+	}
+	var all []weighted
+	sum := 0.0
+	for _, a := range args {
+		parts, ok := a.value.([]any)
+		if !ok || len(parts) == 0 || len(parts) > 2 {
+			t.refuse(a, "must be a variant and its weight")
+		}
+		items := a.items()
+		if _, _, computed := t.operation(items[0]); computed {
+			t.refuse(items[0], "computes a variant, which cannot be said here")
+		}
+		w := 1.0
+		if len(items) == 2 && items[1].value != nil {
+			num, ok := items[1].value.(json.Number)
+			if !ok {
+				t.refuse(items[1], "must be a number")
+			}
+			if w = t.double(items[1], num); w != float64(int64(w)) {
+				t.refuse(items[1], "must be a whole number")
+			}
+		}
+		w = max(w, 0)
+		all = append(all, weighted{t.answer(items[0], items[0].value), w})
+		sum += w
+	}
+	if sum == 0 {
+		return everyone(t.answer(n, nil))
+	}
+	if sum > 1<<31-1 {
+		t.refuse(n, "has weights that are too large together")
+	}
+	var out []share
+	for _, w := range all {
+		s := share{w.weight / sum * 100, w.outcome}
+		if w.weight == sum {
+			s.percent = 100
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package convert
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// readFlipt reads a Flipt features file, or an export of one namespace, format
+// versions 1.0 to 1.6. The entity id is the distinct id; the context, texts all,
+// are person properties. The variant that Flipt answers with counts, also for a
+// flag that is not enabled; without one the flag is off.
+func readFlipt(b *builder, doc *node) error {
+	if doc.object() == nil || !doc.has("flags") && !doc.has("segments") {
+		doc.refuse(`is no Flipt export: there are no "flags"`)
+	}
+	namespace := doc.at("namespace")
+	if _, isObject := namespace.value.(map[string]any); isObject {
+		namespace = namespace.at("key")
+	}
+	if want := b.options.Environment; want != "" && want != cmp.Or(namespace.textOr(), "default") {
+		return nil
+	}
+	r := &fliptReader{b: b, segments: map[string]*node{}}
+	for _, s := range doc.at("segments").items() {
+		r.segments[s.at("key").text()] = s
+	}
+	for _, f := range doc.at("flags").items() {
+		f.object()
+		b.flag(f.at("key").text(), f, func(to *flags.Flag) { r.flag(f, to) })
+	}
+	return nil
+}
+
+type fliptReader struct {
+	b        *builder
+	segments map[string]*node
+	size     int // constraints of the flag that were read
+}
+
+func (r *fliptReader) flag(n *node, to *flags.Flag) {
+	n.onlyMembers("key", "name", "type", "description", "enabled", "metadata", "variants", "rules", "rollouts")
+	r.size = 0
+	to.Name = n.at("name").textOr()
+	r.b.notCarried(n, "description", "metadata")
+	switch kind := n.at("type"); cmp.Or(kind.textOr(), "VARIANT_FLAG_TYPE") {
+	case "BOOLEAN_FLAG_TYPE":
+		r.boolean(n, to)
+	case "VARIANT_FLAG_TYPE":
+		r.variant(n, to)
+	default:
+		kind.refuse("is no type of a flag that is known here")
+	}
+}
+
+// boolean asks the rollouts first, enabled or not; then being enabled counts.
+func (r *fliptReader) boolean(n *node, to *flags.Flag) {
+	var list []rule
+	outcomes := map[bool]outcome{true: on, false: off}
+	for _, at := range n.at("rollouts").items() {
+		at.onlyMembers("description", "segment", "threshold")
+		if t := at.at("threshold"); t.value != nil {
+			t.onlyMembers("percentage", "value")
+			list = append(list, rule{at: t, shares: []share{{t.at("percentage").numberOr(0), outcomes[t.at("value").boolOr(false)]}}})
+			continue
+		}
+		s := at.at("segment")
+		if s.value == nil {
+			at.refuse("has neither segment nor threshold")
+		}
+		list = append(list, rule{at: s, name: at.path(), when: r.segmentRule(s), shares: everyone(outcomes[s.at("value").boolOr(false)])})
+	}
+	list = append(list, rule{at: n, shares: everyone(outcomes[n.at("enabled").boolOr(false)])})
+	r.b.rules(to, list)
+}
+
+func (r *fliptReader) variant(n *node, to *flags.Flag) {
+	set := &variantSet{payload: map[string]json.RawMessage{}}
+	fallback := off
+	for _, v := range n.at("variants").items() {
+		v.onlyMembers("key", "name", "description", "attachment", "default")
+		r.b.notCarried(v, "name", "description")
+		key := v.at("key")
+		checkVariant(&node{name: key.text(), parent: v})
+		if _, twice := set.payload[key.text()]; twice {
+			key.refuse("a variant with this key is there twice")
+		}
+		set.order = append(set.order, key.text())
+		set.payload[key.text()] = nil
+		if a := v.at("attachment"); a.value != nil {
+			set.payload[key.text()] = encode(string(a.json()))
+		}
+		if v.at("default").boolOr(false) {
+			fallback = outcome{variant: key.text()}
+		}
+	}
+	var list []rule
+	if n.at("enabled").boolOr(false) {
+		for _, at := range n.at("rules").items() {
+			at.onlyMembers("segment", "segments", "operator", "rank", "distributions")
+			if at.has("segments") || at.has("operator") {
+				at.refuse("is of an older format: export it with Flipt 1.x or 2.x")
+			}
+			list = append(list, rule{at: at, name: at.path(), when: r.segmentRule(at.at("segment")), shares: r.distribution(at.at("distributions"), set, fallback)})
+		}
+	}
+	r.b.rules(to, append(list, rule{at: n, shares: everyone(fallback)}))
+	set.declare(to)
+	for key, payload := range to.Payloads {
+		if payload == nil {
+			delete(to.Payloads, key)
+		}
+	}
+}
+
+// distribution are the shares of a rule, which Flipt brings to 100 per cent.
+func (r *fliptReader) distribution(n *node, set *variantSet, fallback outcome) []share {
+	var out []share
+	total := 0.0
+	for _, d := range n.items() {
+		d.onlyMembers("variant", "rollout")
+		o := set.outcome(d.at("variant"), d.at("variant").text())
+		if percent := d.at("rollout").numberOr(0); percent > 0 {
+			out = append(out, share{percent, o})
+			total += percent
+		}
+	}
+	if len(out) == 0 {
+		if fallback.off && len(set.order) > 0 {
+			n.refuse("there is no distribution: the rule matches without a variant, and a flag with variants cannot")
+		}
+		if fallback.off {
+			return everyone(on)
+		}
+		return everyone(fallback)
+	}
+	for i := range out {
+		out[i].percent = out[i].percent / total * 100
+	}
+	return out
+}
+
+// segmentRule is one segment by its key, several, or an object of keys and how
+// to join them.
+func (r *fliptReader) segmentRule(n *node) formula {
+	var keys []*node
+	join, all := anyOf, false
+	switch n.value.(type) {
+	case string:
+		keys = []*node{n}
+	case []any:
+		keys = n.items()
+	case map[string]any:
+		n.onlyMembers("key", "keys", "operator", "value")
+		keys = n.at("keys").items()
+		if len(keys) == 0 && n.at("key").textOr() != "" {
+			keys = []*node{n.at("key")}
+		}
+		switch op := n.at("operator"); cmp.Or(op.textOr(), "OR_SEGMENT_OPERATOR") {
+		case "OR_SEGMENT_OPERATOR":
+		case "AND_SEGMENT_OPERATOR":
+			join, all = allOf, true
+		default:
+			op.refuse("must be OR_SEGMENT_OPERATOR or AND_SEGMENT_OPERATOR")
+		}
+	default:
+		n.want("the key of a segment")
+	}
+	if len(keys) == 0 && !all {
+		return never
+	}
+	of := make([]formula, len(keys))
+	for i, key := range keys {
+		segment := r.segments[key.text()]
+		if segment == nil {
+			key.refuse("there is no segment %q", short(key.text()))
+		}
+		of[i] = r.segment(segment)
+	}
+	return join(of...)
+}
+
+func (r *fliptReader) segment(n *node) formula {
+	n.onlyMembers("key", "name", "description", "constraints", "match_type")
+	var of []formula
+	for _, c := range n.at("constraints").items() {
+		of = append(of, r.constraint(c))
+	}
+	switch match := n.at("match_type"); cmp.Or(match.textOr(), "ALL_MATCH_TYPE") {
+	case "ALL_MATCH_TYPE":
+		return allOf(of...)
+	case "ANY_MATCH_TYPE":
+		if len(of) == 0 {
+			return always
+		}
+		return anyOf(of...)
+	default:
+		match.refuse("must be ALL_MATCH_TYPE or ANY_MATCH_TYPE")
+		return never
+	}
+}

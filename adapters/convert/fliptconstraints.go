@@ -1,0 +1,232 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// fliptConstraints are the kinds of constraint by type.
+var fliptConstraints = map[string]func(r *fliptReader, c *node, a trait, op string) formula{
+	"STRING_COMPARISON_TYPE":    (*fliptReader).text,
+	"ENTITY_ID_COMPARISON_TYPE": (*fliptReader).text,
+	"NUMBER_COMPARISON_TYPE":    (*fliptReader).number,
+	"BOOLEAN_COMPARISON_TYPE":   (*fliptReader).truth,
+	"DATETIME_COMPARISON_TYPE":  (*fliptReader).date,
+}
+
+func (r *fliptReader) constraint(c *node) formula {
+	c.onlyMembers("type", "property", "operator", "value", "description")
+	if r.size++; r.size > maxLeaves {
+		c.refuse("the flag has more than %d constraints", maxLeaves)
+	}
+	kind := c.at("type").text()
+	read := fliptConstraints[kind]
+	if read == nil {
+		c.at("type").refuse("is no type of a constraint that is known here")
+	}
+	a := userKey(r.b, c)
+	if kind != "ENTITY_ID_COMPARISON_TYPE" {
+		a = custom(r.b, c, c.at("property").text())
+		a.textOnly, a.lists = true, false // a context holds texts alone
+	}
+	op := c.at("operator").text()
+	isText := kind == "STRING_COMPARISON_TYPE" || kind == "ENTITY_ID_COMPARISON_TYPE"
+	switch {
+	case isText && op == "empty", !isText && op == "notpresent":
+		return not(a.filled())
+	case isText && op == "notempty", !isText && op == "present":
+		return a.filled()
+	}
+	return read(r, c, a, op)
+}
+
+// white is what Go's strings.TrimSpace removes, as a class without brackets.
+const white = `\t-\r\x{85}\p{Z}`
+
+// filled holds when there is more than white space.
+func (a trait) filled() formula { return a.matches(`[^` + white + `]`) }
+
+// some holds when there is any text: an empty one is the same as none.
+func (a trait) some() formula { return a.matches(`(?s:.)`) }
+
+// fliptValue is the operand as Flipt keeps it: text.
+func fliptValue(n *node) string {
+	switch v := n.value.(type) {
+	case nil:
+		return ""
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return strconv.FormatFloat(n.number(), 'f', -1, 64)
+	case []any:
+		return string(n.json())
+	}
+	return n.text()
+}
+
+// fliptList is the operand as a list: it is one, or the text of one.
+func fliptList(n *node) []*node {
+	if text, isText := n.value.(string); isText {
+		v, err := decodeJSON([]byte(text))
+		if err != nil || depthOf(v) > 1 {
+			n.refuse("must be a list")
+		}
+		return (&node{value: v, parent: n.parent, name: n.name}).items()
+	}
+	return n.items()
+}
+
+func (r *fliptReader) text(c *node, a trait, op string) formula {
+	value := fliptValue(c.at("value"))
+	is := func(values ...*node) formula {
+		for _, v := range values {
+			v.value = fliptValue(v)
+		}
+		values = slices.DeleteFunc(values, func(v *node) bool { return v.value == "" })
+		return a.in(values, false)
+	}
+	trimmed, quoted := strings.TrimSpace(value), regexp.QuoteMeta(value)
+	if len(value) > maxPiece && op != "isoneof" && op != "isnotoneof" {
+		c.refuse("has a value longer than %d bytes", maxPiece)
+	}
+	switch op {
+	case "eq":
+		return is(&node{value: value})
+	case "neq":
+		return allOf(a.some(), not(is(&node{value: value})))
+	case "isoneof":
+		return is(fliptList(c.at("value"))...)
+	case "isnotoneof":
+		return allOf(a.some(), not(is(fliptList(c.at("value"))...)))
+	case "contains":
+		return allOf(a.some(), a.part(anywhere, value))
+	case "notcontains":
+		return allOf(a.some(), not(a.part(anywhere, value)))
+	case "prefix", "suffix":
+		if value == "" {
+			return a.some()
+		}
+		if trimmed == "" {
+			return never
+		}
+	}
+	// The white space around the attribute does not count, that of the operand does.
+	switch op {
+	case "prefix":
+		switch {
+		case !strings.HasPrefix(value, trimmed):
+			return never
+		case value != trimmed:
+			return a.matches(`\A[` + white + `]*` + quoted + `(?s:.*)[^` + white + `]`)
+		}
+		return a.matches(`\A[` + white + `]*` + quoted)
+	case "suffix":
+		switch {
+		case !strings.HasSuffix(value, trimmed):
+			return never
+		case value != trimmed:
+			return a.matches(`[^` + white + `](?s:.*)` + quoted + `[` + white + `]*\z`)
+		}
+		return a.matches(quoted + `[` + white + `]*\z`)
+	}
+	return unknownFlipt(c)
+}
+
+// unknownFlipt refuses an operator that the type of a constraint does not have.
+func unknownFlipt(c *node) formula {
+	c.at("operator").refuse("%q is no operator of a %s that is known here", short(c.at("operator").text()), short(c.at("type").text()))
+	return never
+}
+
+func (r *fliptReader) number(c *node, a trait, op string) formula {
+	value := c.at("value")
+	parse := func(n *node) float64 {
+		f, err := strconv.ParseFloat(fliptValue(n), 64)
+		if err != nil || f != f || f-f != 0 {
+			n.refuse("is no number")
+		}
+		return f
+	}
+	compare := func(op flags.Operator, f float64) formula { return compared(a.key, op, f) }
+	equal := func(f float64) formula { return equalTo(a.key, f) }
+	other := func(f float64) formula {
+		return anyOf(compare(flags.GreaterThan, f), compare(flags.LessThan, f))
+	}
+	r.b.note(c, fmt.Sprintf("attribute %q: texts such as 1_000, 0x10 and NaN are no numbers here", short(a.key)))
+	switch op {
+	case "eq":
+		return equal(parse(value))
+	case "neq":
+		return other(parse(value))
+	case "lt":
+		return compare(flags.LessThan, parse(value))
+	case "lte":
+		return compare(flags.LessOrEqual, parse(value))
+	case "gt":
+		return compare(flags.GreaterThan, parse(value))
+	case "gte":
+		return compare(flags.GreaterOrEqual, parse(value))
+	case "isoneof", "isnotoneof":
+		list := fliptList(value)
+		if len(list) > maxValues {
+			value.refuse("lists more than %d values", maxValues)
+		}
+		of := make([]formula, len(list))
+		for i, v := range list {
+			of[i] = equal(v.number())
+		}
+		if op == "isoneof" {
+			return anyOf(of...)
+		}
+		return allOf(anyOf(compare(flags.GreaterOrEqual, 0), compare(flags.LessThan, 0)), not(anyOf(of...)))
+	}
+	return unknownFlipt(c)
+}
+
+func (r *fliptReader) truth(c *node, a trait, op string) formula {
+	switch op {
+	case "true":
+		return a.matches(`\A(?:1|t|T|TRUE|true|True)\z`)
+	case "false":
+		return a.matches(`\A(?:0|f|F|FALSE|false|False)\z`)
+	}
+	return unknownFlipt(c)
+}
+
+// dateForm are the dates that Flipt reads: RFC 3339, or a day.
+const dateForm = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?\z`
+
+func (r *fliptReader) date(c *node, a trait, op string) formula {
+	value := fliptValue(c.at("value"))
+	if _, err := time.Parse(time.RFC3339, value); err != nil {
+		if _, err := time.Parse(time.DateOnly, value); err != nil {
+			return never
+		}
+	}
+	valid := a.matches(dateForm)
+	equal := allOf(valid, person(a.key, flags.IsDateExact, value))
+	before := allOf(valid, person(a.key, flags.IsDateBefore, value))
+	after := allOf(valid, person(a.key, flags.IsDateAfter, value))
+	switch op {
+	case "eq":
+		return equal
+	case "neq":
+		return anyOf(before, after)
+	case "lt":
+		return before
+	case "lte":
+		return anyOf(before, equal)
+	case "gt":
+		return after
+	case "gte":
+		return anyOf(after, equal)
+	}
+	return unknownFlipt(c)
+}

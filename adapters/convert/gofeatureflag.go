@@ -1,0 +1,167 @@
+package convert
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// readGoFeatureFlag reads flags by key, as a configuration file of GO Feature
+// Flag has them.
+func readGoFeatureFlag(b *builder, doc *node) error {
+	if doc.value == nil {
+		doc.refuse("must be an object of flags by key, not null")
+	}
+	for _, n := range doc.members() {
+		b.flag(n.name, n, func(f *flags.Flag) { b.goFeatureFlag(f, n) })
+	}
+	return nil
+}
+
+// timed are members that make answers change with time.
+var timed = []string{"scheduledRollout", "experimentation"}
+
+func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
+	n.object()
+	if n.value == nil {
+		n.want("an object")
+	}
+	for _, name := range timed {
+		if v := n.at(name); v.value != nil {
+			v.refuse("changes with time, which definitions here do not")
+		}
+	}
+	if v := n.at("bucketingKey"); v.textOr() != "" {
+		v.refuse("answers users without this attribute with the caller's default, which cannot be said here")
+	}
+	b.carryOnly(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
+	values := n.at("variations").members()
+	sameTypes(n.at("variations"), values)
+	v := newVariants(values)
+	f.Active = !n.at("disable").boolOr(false)
+	var list []rule
+	for i, r := range n.at("targeting").items() {
+		if r.at("disable").boolOr(false) {
+			b.note(r, "is disabled, and not carried")
+			continue
+		}
+		q := r.at("query")
+		list = append(list, rule{at: r, name: "rule " + strconv.Itoa(i+1), when: b.goQuery(q), shares: b.goShares(r, v)})
+		b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
+	}
+	r := n.at("defaultRule")
+	if r.object(); r.value == nil {
+		r.refuse("is missing")
+	}
+	b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
+	list = append(list, rule{at: r, name: "default", shares: b.goShares(r, v)})
+	b.rules(f, list)
+	if !v.boolean {
+		v.declare(f)
+	}
+}
+
+// sameTypes refuses values of different types, and none.
+func sameTypes(at *node, values []*node) {
+	if len(values) == 0 {
+		at.refuse("there must be one value at least")
+	}
+	for _, n := range values {
+		if n.value == nil {
+			n.refuse("has no value")
+		}
+		if valueKind(n.value) != valueKind(values[0].value) {
+			n.refuse("is of another type than %q", values[0].name)
+		}
+	}
+}
+
+func valueKind(v any) string {
+	switch v.(type) {
+	case bool:
+		return "boolean"
+	case string:
+		return "text"
+	case json.Number:
+		return "number"
+	case []any:
+		return "list"
+	}
+	return "object"
+}
+
+// carryOnly notes in one line what else an object has.
+func (b *builder) carryOnly(n *node, known ...string) {
+	var others []string
+	for _, m := range n.members() {
+		if !contained(known, m.name) && !empty(m.value) {
+			others = append(others, m.name)
+		}
+	}
+	if len(others) > 0 {
+		b.note(n, "not carried: "+strings.Join(others, ", "))
+	}
+}
+
+func contained(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) goQuery(q *node) formula {
+	lines := strings.Split(q.text(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimLeft(lines[i], " ")
+	}
+	text := strings.Join(lines, "")
+	if text == "" {
+		return always
+	}
+	if v, err := decodeJSON([]byte(text)); err == nil {
+		if _, ok := v.(map[string]any); ok {
+			if depthOf(v) > maxDepth {
+				q.refuse("is nested deeper than %d levels", maxDepth)
+			}
+			l := &logic{b: b, at: q, id: []string{"key", "targetingKey"}, flag: map[string]bool{"anonymous": true}}
+			return l.truth(&node{value: v})
+		}
+	}
+	return parseQuery(b, q, text)
+}
+
+// goShares are what a rule gives: percentages are parts of their sum.
+func (b *builder) goShares(r *node, v *variantSet) []share {
+	if p := r.at("progressiveRollout"); p.value != nil {
+		p.refuse("changes with time, which definitions here do not")
+	}
+	p := r.at("percentage")
+	if empty(p.value) {
+		at := r.at("variation")
+		return everyone(v.outcome(at, at.text()))
+	}
+	sum := 0.0
+	for _, m := range p.members() {
+		if m.number() < 0 {
+			m.refuse("must not be negative")
+		}
+		sum += m.number()
+	}
+	if sum == 0 {
+		p.refuse("must not be 0 altogether")
+	}
+	var out []share
+	for _, m := range p.members() {
+		s := share{m.number() / sum * 100, v.outcome(m, m.name)}
+		if m.number() == sum {
+			s.percent = 100
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,329 @@
+package convert
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// readGrowthBook reads the payload that GrowthBook's SDKs load: {"features": {},
+// "savedGroups": {}}, or the features alone. The attribute id is the distinct id,
+// other attributes are person properties. Null, which leaves a value to the
+// caller, is off.
+func readGrowthBook(b *builder, doc *node) error {
+	if enc := doc.at("encryptedFeatures"); enc.textOr() != "" {
+		enc.refuse("the features are encrypted: give the payload in clear")
+	}
+	features := doc.at("features")
+	if features.value == nil {
+		if doc.has("features") || len(doc.object()) == 0 {
+			doc.refuse(`is no payload of GrowthBook: there are no "features"`)
+		}
+		features = doc
+	}
+	r := &gbReader{b: b, features: features, groups: doc.at("savedGroups"), read: map[string]*gbFeature{}}
+	for _, f := range features.members() {
+		b.flag(f.name, f, func(to *flags.Flag) { r.feature(f, to) })
+	}
+	return nil
+}
+
+type gbReader struct {
+	b                *builder
+	features, groups *node
+	read             map[string]*gbFeature
+}
+
+// gbFeature are the values that a feature can have.
+type gbFeature struct {
+	values []*node // with the names of their variants; null is not among them
+	set    *variantSet
+	// null: users may get none.
+	null bool
+}
+
+// values collects them: the default, those that rules force, and those of
+// experiments.
+func (r *gbReader) values(n *node) *gbFeature {
+	if known := r.read[n.name]; known != nil {
+		return known
+	}
+	f := &gbFeature{}
+	var all []*node
+	add := func(v *node) {
+		if v.value == nil {
+			f.null = true
+			return
+		}
+		all = append(all, v)
+	}
+	add(n.at("defaultValue"))
+	for _, rule := range n.at("rules").items() {
+		switch {
+		case rule.has("force"):
+			add(rule.at("force"))
+		default:
+			for _, v := range rule.at("variations").items() {
+				add(v)
+			}
+		}
+		for _, p := range rule.at("parentConditions").items() {
+			f.null = f.null || p.at("gate").boolOr(false)
+		}
+	}
+	f.values = nameValues(all)
+	f.set = newVariants(distinct(f.values))
+	r.read[n.name] = f
+	return f
+}
+
+// outcome is that of a value.
+func (f *gbFeature) outcome(b *builder, v *node) outcome {
+	if v.value == nil {
+		b.note(v, "is null, which is off here")
+		return off
+	}
+	text := string(v.json())
+	for _, n := range f.values {
+		if string(n.json()) == text {
+			return f.set.outcome(v, n.name)
+		}
+	}
+	panic("a value that was not collected")
+}
+
+func (r *gbReader) feature(n *node, to *flags.Flag) {
+	n.onlyMembers("defaultValue", "rules", "id", "description", "dateUpdated", "dateCreated", "valueType", "tags", "project", "owner", "archived")
+	r.acyclic(n, []string{n.name}, map[string]bool{})
+	f := r.values(n)
+	rules := n.at("rules").items()
+	if n.at("defaultValue").value == nil && len(rules) == 0 {
+		to.Active = false // everybody has the caller's default
+		return
+	}
+	var list []rule
+	open := always // nobody whom a gate stopped
+	for _, at := range rules {
+		passes, gate := r.parents(at)
+		if gate {
+			open = allOf(open, passes)
+		}
+		next, ok := r.rule(n, at, f)
+		if !ok {
+			continue
+		}
+		next.when = allOf(open, passes, next.when)
+		list = append(list, next)
+	}
+	list = append(list, rule{at: n.at("defaultValue"), name: "default", when: open, shares: everyone(f.outcome(r.b, n.at("defaultValue")))})
+	r.b.rules(to, list)
+	f.set.declareUnlessBoolean(to)
+}
+
+// parents are what a rule asks of other features. Gate: who misses it is off,
+// and no rule behind counts.
+func (r *gbReader) parents(at *node) (passes formula, gate bool) {
+	passes = always
+	for i, p := range at.at("parentConditions").items() {
+		p.onlyMembers("id", "condition", "gate")
+		isGate := p.at("gate").boolOr(false)
+		if i > 0 && isGate != gate {
+			p.refuse("mixes prerequisites that stop and others in one rule")
+		}
+		if gate = isGate; gate {
+			r.b.note(p.at("gate"), "is null for who misses it, which is off here")
+		}
+		other := r.features.at(p.at("id").text())
+		if other.value == nil {
+			p.at("id").refuse("there is no feature %q", short(p.at("id").text()))
+		}
+		passes = allOf(passes, r.parent(p.at("condition"), other))
+	}
+	return passes, gate
+}
+
+// parent says a condition on the value of another feature as the values that it
+// may have.
+func (r *gbReader) parent(c, other *node) formula {
+	if len(c.object()) != 1 || !c.has("value") {
+		c.refuse(`asks for more than the value of a feature`)
+	}
+	f := r.values(other)
+	met := never
+	for _, v := range distinct(f.values) {
+		if holds(c.at("value"), v) {
+			met = anyOf(met, outcomeIs(other.name, f.set.outcome(c, v.name)))
+		}
+	}
+	if !f.null {
+		return met
+	}
+	switch offToo := f.set.boolean && slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false }); {
+	case !holds(c.at("value"), &node{}):
+		if offToo && slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false && holds(c.at("value"), v) }) {
+			c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
+		}
+		return met
+	case offToo:
+		if !slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false && holds(c.at("value"), v) }) {
+			c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
+		}
+		return met
+	}
+	return anyOf(met, flagIs(other.name, false))
+}
+
+// holds decides a condition on one value. It knows comparison with scalars.
+func holds(c, v *node) bool {
+	obj, isObject := c.value.(map[string]any)
+	if !isObject {
+		return equalScalars(c, v)
+	}
+	for op := range obj {
+		arg, ok := c.at(op), false
+		switch op {
+		case "$eq":
+			ok = equalScalars(arg, v)
+		case "$ne":
+			ok = !equalScalars(arg, v)
+		case "$in", "$nin":
+			ok = slices.ContainsFunc(arg.items(), func(a *node) bool { return equalScalars(a, v) }) == (op == "$in")
+		case "$exists":
+			ok = (v.value != nil) == truthy(arg)
+		default:
+			arg.refuse("is no comparison with values of a feature that is known here")
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func equalScalars(a, b *node) bool {
+	for _, n := range []*node{a, b} {
+		switch n.value.(type) {
+		case map[string]any, []any:
+			a.refuse("compares lists or objects")
+		}
+	}
+	return kindRank(a.value) == kindRank(b.value) && string(canonical(a)) == string(canonical(b))
+}
+
+// acyclic refuses circles. Features in done lead to none.
+func (r *gbReader) acyclic(n *node, path []string, done map[string]bool) {
+	for _, rule := range n.at("rules").items() {
+		for _, p := range rule.at("parentConditions").items() {
+			key := p.at("id").text()
+			switch {
+			case slices.Contains(path, key):
+				p.refuse("is a circle of prerequisites")
+			case len(path) >= maxDepth:
+				p.refuse("prerequisites are nested deeper than %d levels", maxDepth)
+			}
+			if !done[key] {
+				r.acyclic(r.features.at(key), append(slices.Clone(path), key), done)
+				done[key] = true
+			}
+		}
+	}
+}
+
+// gbRule are the members of a rule; those beside evaluation are only for
+// tracking and for sticky buckets.
+var gbRule = []string{
+	"id", "condition", "parentConditions", "coverage", "force", "variations", "key", "weights", "namespace", "hashAttribute",
+	"fallbackAttribute", "disableStickyBucketing", "hashVersion", "bucketVersion", "minBucketVersion", "range", "ranges", "meta", "filters",
+	"seed", "name", "phase", "tracks",
+}
+
+// rule reads one; false: it applies to nobody.
+func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
+	at.onlyMembers(gbRule...)
+	out := rule{at: at, name: at.pathFrom(n), when: r.condition(at.at("condition"))}
+	if v := at.at("filters"); len(v.items()) > 0 {
+		v.refuse("takes a share of the users out: " + hashReason)
+	}
+	if at.has("force") {
+		o := f.outcome(r.b, at.at("force"))
+		coverage, width := at.at("coverage"), at.at("range")
+		switch {
+		case width.value != nil:
+			out.shares = []share{{r.width(width) * 100, o}}
+		case coverage.value != nil:
+			out.shares = []share{{coverage.number() * 100, o}}
+		default:
+			out.shares = everyone(o)
+			return out, true
+		}
+		out.when = allOf(r.hashed(at), out.when)
+		return out, true
+	}
+	variations := at.at("variations").items()
+	if len(variations) < 2 {
+		return out, false // nobody is in an experiment with one variation
+	}
+	for _, name := range []string{"namespace"} {
+		if v := at.at(name); v.value != nil {
+			v.refuse("takes a share of the users out: " + hashReason)
+		}
+	}
+	for _, m := range at.at("meta").items() {
+		if m.at("passthrough").boolOr(false) {
+			m.at("passthrough").refuse("leads to the next rules although the experiment counts")
+		}
+	}
+	out.when = allOf(r.hashed(at), out.when)
+	for i, w := range r.weights(at, len(variations)) {
+		out.shares = append(out.shares, share{w * 100, f.outcome(r.b, variations[i])})
+	}
+	return out, true
+}
+
+// hashed is that there is something to hash: nobody else meets the rule. Another
+// attribute than the id cannot be hashed here.
+func (r *gbReader) hashed(at *node) formula {
+	if by := at.at("hashAttribute").textOr(); by != "" && by != "id" {
+		at.at("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
+	}
+	return userKey(r.b, at).some()
+}
+
+// width of a range, 1 for all.
+func (r *gbReader) width(n *node) float64 {
+	ends := n.items()
+	if len(ends) != 2 {
+		n.want("a list of two numbers")
+	}
+	return max(min(ends[1].number(), 1)-max(ends[0].number(), 0), 0)
+}
+
+// weights are the shares of all users that each variation of an experiment gets,
+// as parts of 1.
+func (r *gbReader) weights(at *node, count int) []float64 {
+	out := make([]float64, count)
+	if ranges := at.at("ranges").items(); len(ranges) > 0 {
+		for i := range min(count, len(ranges)) {
+			out[i] = r.width(ranges[i])
+		}
+		return out
+	}
+	coverage := max(min(at.at("coverage").numberOr(1), 1), 0)
+	weights, sum := at.at("weights").items(), 0.0
+	for i, w := range weights {
+		if i < count {
+			out[i] = w.number()
+		}
+		sum += w.number()
+	}
+	if len(weights) != count || math.Abs(sum-1) > 0.01 {
+		for i := range out {
+			out[i] = 1 / float64(count) // as GrowthBook does with weights that do not fit
+		}
+	}
+	for i := range out {
+		out[i] *= coverage
+	}
+	return out
+}

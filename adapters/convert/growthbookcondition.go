@@ -1,0 +1,232 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// condition is GrowthBook's condition on attributes, in MongoDB's manner.
+func (r *gbReader) condition(n *node) formula {
+	var of []formula
+	for _, m := range n.members() {
+		switch m.name {
+		case "$and":
+			of = append(of, allOf(r.each(m)...))
+		case "$or", "$nor":
+			any := anyOf(r.each(m)...)
+			if len(m.items()) == 0 {
+				any = always
+			}
+			if m.name == "$nor" {
+				any = not(any)
+			}
+			of = append(of, any)
+		case "$not":
+			if m.value == nil {
+				m.want("an object")
+			}
+			of = append(of, not(r.condition(m)))
+		default:
+			if strings.HasPrefix(m.name, "$") {
+				m.refuse("%q is no operator that is known here", short(m.name))
+			}
+			of = append(of, r.test(r.attribute(m), m))
+		}
+	}
+	return allOf(of...)
+}
+
+func (r *gbReader) each(n *node) []formula {
+	if n.value == nil {
+		n.want("a list")
+	}
+	var of []formula
+	for _, item := range n.items() {
+		if item.value == nil {
+			item.want("an object")
+		}
+		of = append(of, r.condition(item))
+	}
+	return of
+}
+
+func (r *gbReader) attribute(n *node) trait {
+	if n.name == "id" {
+		return userKey(r.b, n)
+	}
+	if strings.Contains(n.name, ".") {
+		n.refuse("leads into an attribute, and properties have no members here")
+	}
+	return custom(r.b, n, n.name)
+}
+
+// test is a value, or operators that must all hold.
+func (r *gbReader) test(a trait, n *node) formula {
+	obj, isObject := n.value.(map[string]any)
+	for name := range obj {
+		isObject = isObject && strings.HasPrefix(name, "$")
+	}
+	if !isObject {
+		return r.equal(a, n)
+	}
+	var of []formula
+	for _, m := range n.members() {
+		test := gbOperators[m.name]
+		if test == nil {
+			m.refuse("%q is no operator that is known here", short(m.name))
+		}
+		of = append(of, test(r, a, m))
+	}
+	return allOf(of...)
+}
+
+// equal is the same scalar; null is the same as a missing attribute.
+func (r *gbReader) equal(a trait, n *node) formula {
+	switch n.value.(type) {
+	case nil:
+		return a.unset()
+	case []any, map[string]any:
+		n.refuse("compares with a list or an object")
+	}
+	a.lists = false
+	return a.in([]*node{n}, false)
+}
+
+// gbOperators is the table of operators. Only lessThan and its like depend on
+// the attribute being there: what is missing is null, and unequal.
+var gbOperators map[string]func(r *gbReader, a trait, n *node) formula
+
+func init() { // refers to itself through $not
+	gbOperators = map[string]func(r *gbReader, a trait, n *node) formula{
+		"$eq":         (*gbReader).equal,
+		"$ne":         func(r *gbReader, a trait, n *node) formula { return not(r.equal(a, n)) },
+		"$lt":         gbNumber(flags.LessThan),
+		"$lte":        gbNumber(flags.LessOrEqual),
+		"$gt":         gbNumber(flags.GreaterThan),
+		"$gte":        gbNumber(flags.GreaterOrEqual),
+		"$in":         func(r *gbReader, a trait, n *node) formula { return r.in(a, n, false) },
+		"$nin":        func(r *gbReader, a trait, n *node) formula { return not(r.in(a, n, false)) },
+		"$ini":        func(r *gbReader, a trait, n *node) formula { return r.in(a, n, true) },
+		"$nini":       func(r *gbReader, a trait, n *node) formula { return not(r.in(a, n, true)) },
+		"$inGroup":    func(r *gbReader, a trait, n *node) formula { return r.group(a, n) },
+		"$notInGroup": func(r *gbReader, a trait, n *node) formula { return not(r.group(a, n)) },
+		"$regex":      func(r *gbReader, a trait, n *node) formula { return gbPattern(a, n, "") },
+		"$regexi":     func(r *gbReader, a trait, n *node) formula { return gbPattern(a, n, "(?i)") },
+		"$exists": func(r *gbReader, a trait, n *node) formula {
+			if truthy(n) {
+				return a.set()
+			}
+			return a.unset()
+		},
+		"$not": func(r *gbReader, a trait, n *node) formula { return not(r.test(a, n)) },
+		"$veq": gbVersion(0, false), "$vne": gbVersion(0, true),
+		"$vgt": gbVersion(1, false), "$vlte": gbVersion(1, true),
+		"$vlt": gbVersion(-1, false), "$vgte": gbVersion(-1, true),
+	}
+}
+
+func truthy(n *node) bool {
+	switch v := n.value.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case json.Number:
+		return n.number() != 0
+	}
+	return true
+}
+
+// kindRank tells kinds of value apart, canonical values of one kind.
+func kindRank(v any) int {
+	switch v.(type) {
+	case nil:
+		return 0
+	case bool:
+		return 1
+	case json.Number:
+		return 2
+	case string:
+		return 3
+	}
+	return 4
+}
+
+func canonical(n *node) []byte {
+	if _, ok := n.value.(json.Number); ok {
+		return strconv.AppendFloat(nil, n.number(), 'g', -1, 64)
+	}
+	return n.json()
+}
+
+func gbNumber(op flags.Operator) func(*gbReader, trait, *node) formula {
+	return func(_ *gbReader, a trait, n *node) formula {
+		if _, ok := n.value.(json.Number); !ok {
+			n.refuse("compares the order of texts, which cannot be said here")
+		}
+		return a.number(op, n.number())
+	}
+}
+
+func (r *gbReader) in(a trait, n *node, fold bool) formula {
+	if _, isList := n.value.([]any); !isList {
+		n.want("a list")
+	}
+	f := a.in(n.items(), fold)
+	for _, v := range n.items() {
+		if v.value == nil {
+			f = anyOf(f, a.unset())
+		}
+	}
+	return f
+}
+
+// group is a saved group, a list of values; one that is not there is empty.
+func (r *gbReader) group(a trait, n *node) formula {
+	list := r.groups.at(n.text())
+	if list.value == nil && !r.groups.has(n.text()) {
+		return never
+	}
+	if _, isList := list.value.([]any); !isList {
+		n.refuse("the saved group %q is no list of values", short(n.text()))
+	}
+	a.at = n
+	return r.in(a, list, false)
+}
+
+func gbPattern(a trait, n *node, prefix string) formula {
+	a.at = n
+	f, valid := a.pattern(prefix + n.text())
+	if !valid {
+		n.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
+	}
+	return f
+}
+
+// gbVersions are the versions that GrowthBook orders as we do.
+const gbVersions = `^(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
+
+// gbVersion compares versions; other is the opposite of it.
+func gbVersion(sign int, other bool) func(*gbReader, trait, *node) formula {
+	return func(_ *gbReader, a trait, n *node) formula {
+		text := strings.TrimPrefix(n.text(), "v")
+		if strings.Count(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '-' || r == '+' })[0], ".") != 2 {
+			n.refuse("is no version of the form 1.2.3")
+		}
+		a.b.note(n, fmt.Sprintf("attribute %q: versions of another form than 1.2.3 or 1.2.3-beta.1 never match here", short(a.key)))
+		f := a.versions(sign, text, gbVersions)
+		switch {
+		case !other:
+			return f
+		case sign == 0:
+			return not(f)
+		}
+		return allOf(a.matches(gbVersions), not(f))
+	}
+}

@@ -1,0 +1,258 @@
+package convert
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// JSONLogic, as diegoholiveira/jsonlogic decides it: flagd's targeting, and one
+// of GO Feature Flag's two query languages.
+
+type logic struct {
+	b  *builder
+	at *node // what notes are about
+	// id are names of the user's key.
+	id []string
+	// flag are attributes that are always booleans, false when not sent.
+	flag map[string]bool
+	// key, not empty, is the flag's key, which flagd's rules may ask for.
+	key string
+	// refs are flagd's $evaluators.
+	refs map[string]*node
+	// flagd has some operators of its own.
+	flagd bool
+}
+
+// refuse names the place inside a rule that is a document of its own too.
+func (l *logic) refuse(n *node, format string, args ...any) {
+	if top := n.top(); top != l.at.top() {
+		if place := n.path(); place != "" {
+			format = place + ": " + format
+		}
+		l.at.refuse(format, args...)
+	}
+	n.refuse(format, args...)
+}
+
+func (n *node) top() *node {
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n
+}
+
+// operation is the one operator of an object and its arguments.
+func (l *logic) operation(n *node) (op string, args []*node, ok bool) {
+	n = l.resolve(n)
+	obj, isObject := n.value.(map[string]any)
+	if !isObject {
+		return "", nil, false
+	}
+	if len(obj) != 1 {
+		l.refuse(n, "must have one operator, and has %d members", len(obj))
+	}
+	for name := range obj {
+		op = name
+	}
+	arg := n.at(op)
+	if _, isList := arg.value.([]any); isList {
+		return op, arg.items(), true
+	}
+	return op, []*node{arg}, true
+}
+
+// resolve follows a reference to a shared evaluator.
+func (l *logic) resolve(n *node) *node {
+	if obj, ok := n.value.(map[string]any); ok && len(obj) == 1 && n.has("$ref") && l.flagd {
+		target, ok := l.refs[n.at("$ref").textOr()]
+		if !ok {
+			l.refuse(n, "names the evaluator %q, which is not there", short(n.at("$ref").textOr()))
+		}
+		if hasRef(target.value) {
+			l.refuse(n, "names an evaluator that names another, which flagd follows by chance")
+		}
+		return target
+	}
+	return n
+}
+
+func hasRef(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, hasRef)
+	case map[string]any:
+		for name, e := range v {
+			if name == "$ref" || hasRef(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operand is a constant, or the attribute that is asked for.
+type operand struct {
+	constant any
+	key      string
+	id, flag bool
+	isVar    bool
+}
+
+func (l *logic) operand(n *node) operand {
+	op, args, ok := l.operation(n)
+	if !ok {
+		return operand{constant: l.resolve(n).value}
+	}
+	if op != "var" {
+		l.refuse(n, "uses %s where only an attribute or a constant can be said here", op)
+	}
+	if len(args) == 0 || len(args) > 1 && args[1].value != nil {
+		l.refuse(n, "is an attribute with a default, which cannot be said here")
+	}
+	name, ok := args[0].value.(string)
+	switch {
+	case !ok || name == "":
+		l.refuse(n, "must be the name of an attribute")
+	case l.key != "" && name == "$flagd.flagKey":
+		return operand{constant: l.key}
+	case l.key != "" && name == "$flagd.timestamp":
+		l.refuse(n, "asks for the time, which definitions here do not")
+	case strings.Contains(name, "."):
+		l.refuse(n, "asks for a part of an attribute: properties have no parts here")
+	case slices.Contains(l.id, name):
+		return operand{isVar: true, key: distinctID, id: true}
+	case l.flag[name]:
+		return operand{isVar: true, key: name, flag: true}
+	}
+	return operand{isVar: true, key: propertyName(l.at, name)}
+}
+
+func truthyConstant(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && f != 0
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return false
+}
+
+// comparisons are operators that answer true or false.
+var comparisons = []string{"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!", "!!", "starts_with", "ends_with", "sem_ver"}
+
+// truth is when an expression counts as true.
+func (l *logic) truth(n *node) formula {
+	op, args, ok := l.operation(n)
+	if !ok {
+		v := l.resolve(n).value
+		if list, isList := v.([]any); isList && depthOf(list) > 1 {
+			l.refuse(n, "is a list of expressions")
+		}
+		if truthyConstant(v) {
+			return always
+		}
+		return never
+	}
+	switch op {
+	case "and", "or":
+		return l.junction(n, op, args)
+	case "!", "!!":
+		if len(args) == 0 {
+			l.refuse(n, "needs an expression")
+		}
+		f := l.truth(args[0])
+		if op == "!" {
+			return not(f)
+		}
+		return f
+	case "if", "?:":
+		return l.choice(n, args)
+	case "==", "===":
+		return l.equal(n, op, args)
+	case "!=", "!==":
+		return not(l.equal(n, "="+op[1:], args))
+	case "<", "<=", ">", ">=":
+		return l.ordered(n, op, args)
+	case "in":
+		return l.in(n, args)
+	case "var":
+		return l.set(l.operand(n))
+	}
+	if l.flagd {
+		switch op {
+		case "starts_with":
+			return l.part(n, startsWith, args)
+		case "ends_with":
+			return l.part(n, endsWith, args)
+		case "sem_ver":
+			return l.semVer(n, args)
+		case "fractional":
+			l.refuse(n, "%s", hashReason)
+		}
+	}
+	l.refuse(n, "uses the operator %q, which cannot be said here", short(op))
+	return never
+}
+
+func (l *logic) junction(n *node, op string, args []*node) formula {
+	if _, isList := l.resolve(n).at(op).value.([]any); !isList {
+		l.refuse(n, "needs a list of expressions")
+	}
+	var of []formula
+	for _, a := range args {
+		of = append(of, l.truth(a))
+	}
+	if op == "and" && len(of) > 0 {
+		return allOf(of...)
+	}
+	return anyOf(of...) // nothing at all counts as false
+}
+
+func (l *logic) choice(n *node, args []*node) formula {
+	if _, isList := l.resolve(n).at("if").value.([]any); !isList && !l.resolve(n).has("?:") {
+		l.refuse(n, "needs a list of expressions")
+	}
+	var of []formula
+	before := always
+	i := 0
+	for ; i+1 < len(args); i += 2 {
+		when := l.truth(args[i])
+		of = append(of, allOf(before, when, l.truth(args[i+1])))
+		before = allOf(before, not(when))
+	}
+	if i < len(args) {
+		of = append(of, allOf(before, l.truth(args[i])))
+	}
+	f := anyOf(of...)
+	if f.leaves() > maxLeaves { // every if in another doubles it
+		l.refuse(n, "is too large: more than %d requirements", maxLeaves)
+	}
+	return f
+}
+
+// set is when the value of an attribute counts as true.
+func (l *logic) set(o operand) formula {
+	switch {
+	case !o.isVar:
+		if truthyConstant(o.constant) {
+			return always
+		}
+		return never
+	case o.flag:
+		return pattern(o.key, isYes)
+	case o.id:
+		return not(person(o.key, flags.Exact, ""))
+	}
+	l.b.noteText(l.at, o.key)
+	return allOf(isSet(o.key), person(o.key, flags.NotRegex, `^(?:null|false|-?0(?:\.0)?|\[\]|\{\})?$`))
+}

@@ -1,0 +1,219 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// node is a value of a document and its place. Values are nil, bool,
+// json.Number, string, []any and map[string]any.
+type node struct {
+	value  any
+	parent *node
+	name   string // member of an object
+	index  int    // element of an array when name is empty
+}
+
+func (n *node) at(name string) *node {
+	obj, _ := n.value.(map[string]any)
+	return &node{value: obj[name], parent: n, name: name}
+}
+
+func (n *node) has(name string) bool {
+	obj, _ := n.value.(map[string]any)
+	_, ok := obj[name]
+	return ok
+}
+
+// path writes the place as flags[3].rules[0].
+func (n *node) path() string { return n.pathFrom(nil) }
+
+// pathFrom is the place below another node.
+func (n *node) pathFrom(top *node) string {
+	if n == nil || n == top || n.parent == nil {
+		return ""
+	}
+	up := n.parent.pathFrom(top)
+	switch {
+	case n.name == "":
+		return up + "[" + strconv.Itoa(n.index) + "]"
+	case up == "":
+		return n.name
+	}
+	return up + "." + n.name
+}
+
+// refusal is why something cannot be converted. Readers panic with it, and
+// refused recovers, which keeps them straight lines.
+type refusal struct {
+	at     *node
+	reason string
+}
+
+func (r *refusal) Error() string {
+	if place := r.at.path(); place != "" {
+		return place + ": " + r.reason
+	}
+	return r.reason
+}
+
+// refuse stops the reading of a flag: it is left out.
+func (n *node) refuse(format string, args ...any) {
+	panic(&refusal{n, fmt.Sprintf(format, args...)})
+}
+
+// refused runs f and returns the refusal that it stopped at, nil for none.
+func refused(f func()) (r *refusal) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *refusal:
+			r = v
+		default:
+			panic(v)
+		}
+	}()
+	f()
+	return nil
+}
+
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null or absent"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "the number " + short(string(v))
+	case string:
+		return "the text " + strconv.Quote(short(v))
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}
+
+// short cuts what is quoted in a reason.
+func short(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+func (n *node) want(what string) { n.refuse("must be %s, not %s", what, kindOf(n.value)) }
+
+// object is the value as an object, absent is empty.
+func (n *node) object() map[string]any {
+	if n.value == nil {
+		return nil
+	}
+	obj, ok := n.value.(map[string]any)
+	if !ok {
+		n.want("an object")
+	}
+	return obj
+}
+
+// members are the members of an object in the order of their names.
+func (n *node) members() []*node {
+	obj := n.object()
+	names := make([]string, 0, len(obj))
+	for name := range obj {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out := make([]*node, len(names))
+	for i, name := range names {
+		out[i] = n.at(name)
+	}
+	return out
+}
+
+// items are the elements of a list, absent is empty.
+func (n *node) items() []*node {
+	if n.value == nil {
+		return nil
+	}
+	list, ok := n.value.([]any)
+	if !ok {
+		n.want("a list")
+	}
+	out := make([]*node, len(list))
+	for i := range list {
+		out[i] = &node{value: list[i], parent: n, index: i}
+	}
+	return out
+}
+
+func (n *node) text() string {
+	s, ok := n.value.(string)
+	if !ok {
+		n.want("text")
+	}
+	return s
+}
+
+// textOr is the text, or empty when there is none.
+func (n *node) textOr() string {
+	if n.value == nil {
+		return ""
+	}
+	return n.text()
+}
+
+// boolOr is the boolean, or what counts when it is absent.
+func (n *node) boolOr(absent bool) bool {
+	if n.value == nil {
+		return absent
+	}
+	b, ok := n.value.(bool)
+	if !ok {
+		n.want("true or false")
+	}
+	return b
+}
+
+func (n *node) number() float64 {
+	num, ok := n.value.(json.Number)
+	if !ok {
+		n.want("a number")
+	}
+	f, err := num.Float64()
+	if err != nil {
+		n.want("a number that a double can hold")
+	}
+	return f
+}
+
+// numberOr is the number, or what counts when it is absent.
+func (n *node) numberOr(absent float64) float64 {
+	if n.value == nil {
+		return absent
+	}
+	return n.number()
+}
+
+func (n *node) texts() []string {
+	var out []string
+	for _, item := range n.items() {
+		out = append(out, item.text())
+	}
+	return out
+}
+
+// json is the value as compact JSON.
+func (n *node) json() json.RawMessage { return encode(n.value) }
+
+func encode(v any) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // values come out of documents and hold nothing else
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
+}

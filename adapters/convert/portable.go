@@ -1,0 +1,107 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// notPortable are members that belong to one project.
+var notPortable = []string{"id", "team_id", "version", "deleted", "has_experiment"}
+
+// portableDefaults are what a server stores where a flag does not say: with them
+// a document that is applied again changes nothing.
+var portableDefaults = map[string]any{"evaluation_runtime": "all", "has_encrypted_payloads": false, "is_remote_configuration": false}
+
+// Portable is the result as a document of bunting flags apply: flags by key and
+// cohorts by name, without ids. It fails when two cohorts have one name, or one
+// has none.
+func (r *Result) Portable() ([]byte, error) {
+	d := &r.File.Projects[0].Definitions
+	keys, names := map[string]string{}, map[string]string{}
+	for _, f := range d.Flags {
+		keys[strconv.FormatInt(f.ID, 10)] = f.Key
+	}
+	cohorts := []any{}
+	taken := map[string]bool{}
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
+		name := d.Cohorts[id].Name
+		if name == "" {
+			name = "Imported cohort " + strconv.FormatInt(id, 10)
+		}
+		if taken[name] {
+			return nil, fmt.Errorf("two cohorts have the name %q: a server knows them by their names", short(name))
+		}
+		taken[name], names[strconv.FormatInt(id, 10)] = true, name
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
+		c := d.Cohorts[id]
+		record := cohort(&c)
+		record["name"], record["is_static"] = names[strconv.FormatInt(id, 10)], c.Static
+		cohorts = append(cohorts, byName(plainJSON(record), keys, names))
+	}
+	flags := []any{}
+	for _, f := range d.Flags {
+		record, _ := plainJSON(f).(map[string]any)
+		for _, name := range notPortable {
+			delete(record, name)
+		}
+		for name, v := range portableDefaults {
+			if record[name] == nil {
+				record[name] = v
+			}
+		}
+		withCondition(record)
+		flags = append(flags, byName(record, keys, names))
+	}
+	return json.MarshalIndent(map[string]any{"flags": flags, "cohorts": cohorts}, "", "  ")
+}
+
+// plainJSON is a value as JSON has it.
+func plainJSON(v any) any {
+	out, err := decodeJSON(encode(v))
+	if err != nil {
+		panic(err) // it has just been written
+	}
+	return out
+}
+
+// withCondition gives a flag without conditions one that nobody meets, because
+// the API takes none without (§1.5).
+func withCondition(flag map[string]any) {
+	filters, ok := flag["filters"].(map[string]any)
+	if list, _ := filters["groups"].([]any); ok && len(list) == 0 {
+		filters["groups"] = []any{map[string]any{"properties": []any{}, "rollout_percentage": 0}}
+	}
+}
+
+// byName turns ids in requirements into keys and names.
+func byName(v any, keys, names map[string]string) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = byName(v[i], keys, names)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = byName(v[name], keys, names)
+		}
+		id := ""
+		switch v["type"] {
+		case "flag":
+			id, _ = v["key"].(string)
+			if key, ok := keys[id]; ok && v["dependency_chain"] == nil {
+				v["key"] = key
+			}
+			delete(v, "dependency_chain")
+		case "cohort":
+			num, _ := v["value"].(json.Number)
+			if name, ok := names[string(num)]; ok {
+				v["key"], v["value"] = "name", name
+			}
+		}
+	}
+	return v
+}

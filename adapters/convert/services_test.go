@@ -1,0 +1,111 @@
+package convert
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// refusedFlags are the flags of the corpora that must be left out, and a part of
+// the reason: all others must be converted.
+var refusedFlags = map[string]map[string]string{
+	"gofeatureflag": {
+		"share": "hash", "progressive": "changes with time", "scheduled": "changes with time", "experiment": "changes with time",
+		"nested": "no parts here", "text-order": "uses gt", "bucketing-key": "caller's default",
+		"glued-lines": "cannot be read at character 14",
+	},
+	"flagd": {
+		"share": "hash", "unknown-variant": "no variant", "callers-default": "caller's default", "parts": "no parts here",
+		"arithmetic": "uses +", "time": "asks for the time", "text-order": "something else than a number",
+	},
+	"unleash": {
+		"half": "hash", "two-variants": "hash", "grandchild": "depends on a feature that depends", "child-of-half": `the flag "half"`,
+		"date": "asks for the time", "address": `"remoteAddress"`, "own-strategy": `"moonPhase"`, "missing-segment": "not in this file",
+		"word-boundary": `\b`,
+	},
+}
+
+// The engines that are named in the corpora have answered for every user.
+func TestServices_EqualAnswers(t *testing.T) {
+	for name, left := range refusedFlags {
+		t.Run(name, func(t *testing.T) {
+			c := readCorpus(t, name)
+			result := convertOne(t, name, c.Input, Options{})
+			got := wholes(result)
+			for key := range c.Answers {
+				want, isLeft := left[key]
+				switch reason, is := got[key]; {
+				case is != isLeft || !strings.Contains(reason, want):
+					t.Errorf("flag %s is left out for %q, want a reason with %q", key, reason, want)
+				case is == slices.Contains(result.Converted, key):
+					t.Errorf("flag %s is both left out and converted, or neither", key)
+				}
+			}
+			if name == "unleash" {
+				skipInactive(t, c, result)
+			}
+			compareAnswers(t, c, result, notesOf(result))
+		})
+	}
+}
+
+// skipInactive takes out what Unleash has disabled: it answers false, and ours
+// are not in the answer, which clients take for false.
+func skipInactive(t *testing.T, c *corpus, r *Result) {
+	t.Helper()
+	for _, f := range r.File.Projects[0].Definitions.Flags {
+		if f.Active {
+			continue
+		}
+		for _, a := range c.Answers[f.Key] {
+			if string(a) != "false" {
+				t.Errorf("flag %s is inactive, and was %s", f.Key, a)
+			}
+		}
+		r.Converted = slices.DeleteFunc(r.Converted, func(key string) bool { return key == f.Key })
+	}
+}
+
+func convertOne(t *testing.T, format string, data []byte, o Options) *Result {
+	t.Helper()
+	f, ok := Find(format)
+	if !ok {
+		t.Fatalf("there is no format %s", format)
+	}
+	r, err := f.Read([]Input{{format, data}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func notesOf(r *Result) map[string][]string {
+	out := map[string][]string{}
+	for _, l := range r.Left {
+		if !l.Whole {
+			out[l.Flag] = append(out[l.Flag], l.Reason)
+		}
+	}
+	return out
+}
+
+// wholes are the flags that are left out.
+func wholes(r *Result) map[string]string {
+	out := map[string]string{}
+	for _, l := range r.Left {
+		if l.Whole {
+			out[l.Flag] = l.Place + ": " + l.Reason
+		}
+	}
+	return out
+}
+
+func readTestdata(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile("testdata/convert/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// The error codes of OpenFeature that a request as a whole can get; those of a
+// decision come from flags.
+const (
+	ofrepParseError     = "PARSE_ERROR"
+	ofrepInvalidContext = "INVALID_CONTEXT"
+	ofrepNoTargetingKey = "TARGETING_KEY_MISSING"
+	ofrepFlagNotFound   = "FLAG_NOT_FOUND"
+	ofrepGeneral        = "GENERAL"
+	ofrepQuotaRetry     = 3600 // seconds: a larger quota is seen within an hour
+)
+
+// THE TABLE: errors of OFREP that other surfaces do not have. Code is OpenFeature's.
+var (
+	problemOFREPNoKey       = problem{Status: 401, Code: ofrepGeneral, Detail: "No API key provided: send the project's public key as Authorization: Bearer, or in X-API-Key."}
+	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key. Please do not put it into clients."}
+	problemOFREPQuota       = problem{Status: 429, Code: ofrepGeneral, Detail: "The month's quota of feature flag requests is spent, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
+	problemOFREPNotFound    = problem{Status: 404, Code: ofrepFlagNotFound, Detail: "There is no such flag for this kind of client."}
+	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: give a text that identifies whom the flags are for."}
+)
+
+// ofrepCodes are OpenFeature's error codes.
+var ofrepCodes = map[string]bool{
+	ofrepParseError: true, ofrepInvalidContext: true, ofrepNoTargetingKey: true, ofrepFlagNotFound: true, ofrepGeneral: true,
+}
+
+// ofrepFault is 400 for a fault in the body.
+func ofrepFault(f *jsonFault, code string) *problem {
+	switch code {
+	case ofrepNoTargetingKey:
+		return &problemOFREPNoTargeting
+	case ofrepInvalidContext:
+		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + f.place()}
+	}
+	return &problem{Status: 400, Code: code, Detail: f.bodyError().Detail}
+}
+
+// ofrepProblem puts an error into OFREP's form: {key, errorCode, errorDetails}, with
+// the key where one flag was asked for. The cause stays for the log.
+func ofrepProblem(err error, key string) error {
+	p := *problemOf(err)
+	if !ofrepCodes[p.Code] {
+		var body *bodyError
+		p.Code = ofrepGeneral
+		if errors.As(err, &body) {
+			p.Code = ofrepParseError
+		}
+	}
+	if len(key) > maxOFREPKey {
+		key = shorten(key)
+	}
+	p.body, _ = json.Marshal(struct { // strings marshal always
+		Key     string `json:"key,omitempty"`
+		Code    string `json:"errorCode"`
+		Details string `json:"errorDetails"`
+	}{key, p.Code, p.Detail})
+	return errors.Join(&p, err)
+}

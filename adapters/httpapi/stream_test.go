@@ -1,0 +1,239 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const streamPath = "/flags/definitions/stream?token=phc_1"
+
+func bearerOf(key string) []string { return []string{"Authorization", "Bearer " + key} }
+
+// makeFlag makes a flag and returns its path.
+func (o *office) makeFlag(t testing.TB, text string) string {
+	t.Helper()
+	var made struct{ ID int }
+	decodeJSON(t, o.api(t, "POST", "/api/projects/1/feature_flags/", text, 201), &made)
+	return fmt.Sprintf("/api/projects/1/feature_flags/%d/", made.ID)
+}
+
+// Decision 5: what comes first, what a client gets who comes back, and what is
+// billed (§10.1).
+func TestStream_ConnectAndResume(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.makeFlag(t, `{"key": "a", "name": "two\nlines"}`)
+	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
+	key := bearerOf(o.key(t, "owner"))
+	headers := append(slices.Clone(key), "Origin", "https://app.example", "User-Agent", "posthog-node/5.0")
+	want := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", key...).Response)
+	h.TakeSpent()
+
+	l := listen(t, s.Client(), s.URL+streamPath, headers...)
+	for name, v := range map[string]string{
+		"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Content-Length": "", "Content-Encoding": "",
+		"Access-Control-Allow-Origin": "https://app.example", "Vary": "Origin", "ETag": "",
+	} {
+		if got := l.Header.Get(name); got != v {
+			t.Errorf("%s: %q, want %q", name, got, v)
+		}
+	}
+	if _, err := http.ParseTime(l.Header.Get("Date")); err != nil || l.StatusCode != 200 {
+		t.Error(l.StatusCode, err)
+	}
+	if first, _ := l.next(t); first.retry < 1000 || first.retry > 2000 || first.event != "" {
+		t.Errorf("first %+v", first)
+	}
+	got := l.event(t, "definitions")
+	if tag := want.Header().Get("ETag"); `W/"`+got.id+`"` != tag || got.data != want.Body.String() {
+		t.Errorf("id %s, data %s; want %s, %s", got.id, got.data, tag, want.Body)
+	}
+	if spent := h.TakeSpent(); len(spent) != 1 || spent[0].N != 10 || spent[0].Token != "phc_1" || spent[0].Resource != "feature_flags" || spent[0].SDK != "posthog-node" || spent[0].Key == "project" {
+		t.Errorf("spent %+v", spent)
+	}
+
+	again := listen(t, s.Client(), s.URL+streamPath, append(slices.Clone(key), "Last-Event-ID", got.id)...)
+	for i, want := range []bool{false, true} {
+		if b, _ := again.next(t); b.comment != want || b.event != "" || b.retry > 0 == want {
+			t.Errorf("block %d after coming back: %+v", i, b)
+		}
+	}
+	if spent := h.TakeSpent(); len(spent) > 0 {
+		t.Errorf("spent by coming back: %+v", spent)
+	}
+	other := listen(t, s.Client(), s.URL+streamPath, append(slices.Clone(key), "Last-Event-ID", "0123456789abcdef")...)
+	if got := other.event(t, "definitions"); got.data != want.Body.String() {
+		t.Errorf("another version: %s", got.data)
+	}
+	eventually(t, "two events are counted", func() bool { return h.Stats().StreamEvents == 2 })
+	if stats := h.Stats(); stats.Streams != 3 || stats.StreamsDropped != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// A change by the management API goes out at once: here nobody would look for an
+// hour.
+func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	path := o.makeFlag(t, `{"key": "a", "active": false}`)
+	s, _ := o.streamServer(t, longTime, longTime, longTime, nil)
+	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	active := func(b block) bool {
+		var got struct{ Flags []struct{ Active bool } }
+		decodeJSON(t, []byte(b.data), &got)
+		return len(got.Flags) == 1 && got.Flags[0].Active
+	}
+	before := l.event(t, "definitions")
+	if active(before) {
+		t.Error(before.data)
+	}
+	o.api(t, "PATCH", path, `{"active": true}`, 200)
+	after := l.event(t, "definitions")
+	if !active(after) || after.id == before.id {
+		t.Errorf("%s then %s: %s", before.id, after.id, after.data)
+	}
+	got := whole(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", "Authorization", "Bearer "+o.key(t, "owner"), "If-None-Match", after.id).Response)
+	if got.Code != 304 {
+		t.Errorf("the id as an ETag: %d", got.Code)
+	}
+}
+
+// A change that nobody tells of, as of another server, is found by looking.
+func TestStream_ChangesOfOtherServers(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	path := o.makeFlag(t, `{"key": "a"}`)
+	s, _ := o.streamServer(t, longTime, longTime, 5*time.Millisecond, nil)
+	o.streaming.Store(nil)
+	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	before := l.event(t, "definitions")
+	o.api(t, "PATCH", path, `{"active": false}`, 200)
+	if after := l.event(t, "definitions"); after.id == before.id {
+		t.Error("the same version twice")
+	}
+}
+
+func TestStream_KeepAlive(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
+	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	l.event(t, "definitions")
+	for range 5 {
+		if b, _ := l.next(t); !b.comment || b.retry > 0 {
+			t.Errorf("%+v", b)
+		}
+	}
+	h.CountStreams(9_999)
+	defer h.CountStreams(-9_999)
+	for { // retry follows the number of clients
+		if b, _ := l.next(t); b.retry > 0 {
+			if b.retry < 1000 || b.retry > 10_000 || !b.comment {
+				t.Errorf("%+v", b)
+			}
+			break
+		}
+	}
+	l.leave()
+	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 9_999 })
+}
+
+// N clients who lose their server together come back within N thousandths of a
+// second, from the first second on: 10,000 within 9 s, about 1,111 a second.
+func TestStream_HerdsAreSpread(t *testing.T) {
+	h := newOffice(t, "sqlite::memory:").streamHandler(t, longTime, longTime, longTime, nil)
+	for _, n := range []int{1, 2_000, 3_000, 10_000, 20_000, 1_000_000} {
+		h.CountStreams(int64(n))
+		seconds := map[time.Duration]int{}
+		for range min(n, 20_000) {
+			wait := h.ComeBackForTest()
+			if wait < time.Second || wait > 30*time.Second {
+				t.Fatalf("%d clients: %s", n, wait)
+			}
+			seconds[(wait-time.Second)/(time.Second+time.Millisecond)]++
+		}
+		for second, clients := range seconds {
+			if clients > 2_000 {
+				t.Errorf("%d of %d clients in second %d", clients, n, second)
+			}
+		}
+		h.CountStreams(-int64(n))
+	}
+}
+
+// withBuffers starts a server whose connections hold little that is not read.
+func withBuffers(h http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(64 << 10)
+		return ctx
+	}
+	s.Start()
+	return s
+}
+
+// slowReader's connections take little that is not read.
+func slowReader() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(64 << 10)
+		}
+		return c, err
+	}}}
+}
+
+// bigFlag is larger than what connections hold.
+func bigFlag(key string) string {
+	return fmt.Sprintf(`{"key": %q, "filters": {"groups": [{}], "payloads": {"true": %q}}}`, key, strconv.Quote(strings.Repeat("x", 500_000)))
+}
+
+// A reader that takes too long is dropped and counted; others do not wait for it.
+func TestStream_SlowReader(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.makeFlag(t, bigFlag("a"))
+	h := o.streamHandler(t, longTime, 100*time.Millisecond, longTime, nil)
+	s := withBuffers(h)
+	t.Cleanup(s.Close)
+	slow := open(t, slowReader(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	fast := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	fast.event(t, "definitions")
+	eventually(t, "the slow reader is dropped", func() bool { st := h.Stats(); return st.StreamsDropped == 1 && st.Streams == 1 })
+	o.makeFlag(t, `{"key": "b"}`)
+	fast.event(t, "definitions")
+	slow.read()
+	for b := range slow.blocks {
+		if b.event != "" {
+			t.Errorf("the slow reader got a whole event")
+		}
+	}
+}
+
+// Who was too slow for two changes gets only the newer one.
+func TestStream_OnlyTheNewest(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.makeFlag(t, bigFlag("a"))
+	h := o.streamHandler(t, longTime, longTime, longTime, nil)
+	s := withBuffers(h)
+	t.Cleanup(s.Close)
+	slow := open(t, slowReader(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	fast := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	var ids []string
+	for i := range 3 {
+		if i > 0 {
+			o.makeFlag(t, fmt.Sprintf(`{"key": "b%d"}`, i))
+		}
+		ids = append(ids, fast.event(t, "definitions").id)
+	}
+	go slow.read()
+	if first, second := slow.event(t, "definitions").id, slow.event(t, "definitions").id; first != ids[0] || second != ids[2] {
+		t.Errorf("%s, %s of %v", first, second, ids)
+	}
+	slow.leave()
+	fast.leave()
+}

@@ -1,0 +1,216 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+)
+
+// patience is how long a test waits for what has to come.
+const patience = 20 * time.Second
+
+// longTime is one that no test waits for.
+const longTime = time.Hour
+
+// block is a part of a stream up to an empty line.
+type block struct {
+	event, id, data string
+	retry           int
+	comment         bool
+}
+
+// listener is a client of a stream.
+type listener struct {
+	*http.Response
+	blocks chan block // closed at the end of the stream
+	leave  context.CancelFunc
+}
+
+// listen opens a stream and reads it. headers are names and values in turn.
+func listen(t testing.TB, c *http.Client, url string, headers ...string) *listener {
+	t.Helper()
+	l := open(t, c, url, headers...)
+	go l.read()
+	return l
+}
+
+// open opens a stream that nobody reads yet.
+func open(t testing.TB, c *http.Client, url string, headers ...string) *listener {
+	t.Helper()
+	ctx, leave := context.WithCancel(context.Background())
+	t.Cleanup(leave)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return &listener{res, make(chan block, 1000), leave}
+}
+
+func (l *listener) read() {
+	defer close(l.blocks)
+	in := bufio.NewReader(l.Body)
+	var b block
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		name, v, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		v = strings.TrimPrefix(v, " ")
+		switch {
+		case line == "\n":
+			l.blocks <- b
+			b = block{}
+		case name == "":
+			b.comment = true
+		case name == "event":
+			b.event = v
+		case name == "id":
+			b.id = v
+		case name == "data":
+			b.data += v
+		case name == "retry":
+			b.retry, _ = strconv.Atoi(v)
+		}
+	}
+}
+
+// next is the next block; ok is false at the end of the stream.
+func (l *listener) next(t testing.TB) (b block, ok bool) {
+	t.Helper()
+	select {
+	case b, ok = <-l.blocks:
+		return b, ok
+	case <-time.After(patience):
+		t.Fatal("nothing comes")
+		return b, false
+	}
+}
+
+// event is the next event; comments and waits in between are passed over.
+func (l *listener) event(t testing.TB, name string) block {
+	t.Helper()
+	for {
+		b, ok := l.next(t)
+		if !ok {
+			t.Fatalf("the stream ends before an event %s", name)
+		}
+		if b.event == "" {
+			continue
+		}
+		if b.event != name {
+			t.Fatalf("event %s %s, want %s", b.event, shortened([]byte(b.data)), name)
+		}
+		return b
+	}
+}
+
+// closes waits for the event closing with a code, and the end of the stream.
+func (l *listener) closes(t testing.TB, code string) {
+	t.Helper()
+	b := l.event(t, "closing")
+	if want := `{"code":"` + code + `"}`; b.data != want || b.retry < 1000 {
+		t.Errorf("closing %s, retry %d; want %s", b.data, b.retry, want)
+	}
+	if b, ok := l.next(t); ok {
+		t.Errorf("after closing: %+v", b)
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happens: " + what)
+		}
+	}
+}
+
+// streamHandler is another handler of an office, which is told of changes. What
+// changes its configuration may be nil.
+func (o *office) streamHandler(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) *httpapi.Handler {
+	t.Helper()
+	config := o.config
+	if change != nil {
+		change(&config)
+	}
+	h, err := httpapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.SetStreamTiming(keepAlive, write, look)
+	o.streaming.Store(h)
+	t.Cleanup(h.CloseStreams)
+	return h
+}
+
+// streamServer serves a streamHandler.
+func (o *office) streamServer(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
+	t.Helper()
+	h := o.streamHandler(t, keepAlive, write, look, change)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s, h
+}
+
+// api asks the management API as the owner.
+func (o *office) api(t testing.TB, method, path, text string, status int) []byte {
+	t.Helper()
+	return o.request(t, method, path, text, status, "Authorization", "Bearer "+o.key(t, "owner"))
+}
+
+func (o *office) request(t testing.TB, method, path, text string, status int, headers ...string) []byte {
+	t.Helper()
+	r, err := http.NewRequest(method, o.URL+path, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := o.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != status {
+		t.Fatalf("%s %s: %d %s %v, want %d", method, path, res.StatusCode, shortened(answer), err, status)
+	}
+	return answer
+}
+
+// failingKeys can be told to fail.
+type failingKeys struct {
+	httpapi.Keys
+	failing atomic.Bool
+	asked   atomic.Int64
+}
+
+func (k *failingKeys) Key(ctx context.Context, key string) (httpapi.Key, error) {
+	k.asked.Add(1)
+	if k.failing.Load() {
+		return httpapi.Key{}, errors.New("the store of keys is down")
+	}
+	return k.Keys.Key(ctx, key)
+}

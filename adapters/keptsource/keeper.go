@@ -1,0 +1,233 @@
+package keptsource
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Source is what copies are made of.
+type Source interface {
+	flags.Source
+	// DefinitionsText is what Definitions are read from, as flags.ParseDefinitions
+	// takes it.
+	DefinitionsText(ctx context.Context, projectID int64) ([]byte, error)
+}
+
+// retryAfter is how long the writer waits when the source cannot be asked.
+const retryAfter = time.Second
+
+// Keeper is a flags.Source that keeps copies of what it is asked for. Requests only
+// note which projects have changed; one goroutine reads and writes, each project
+// once however often it has changed meanwhile.
+type Keeper struct {
+	copies *Copies
+	source Source
+
+	mu      sync.Mutex
+	waiting map[string]task // by API key: at most MaxProjects
+	wake    chan struct{}
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+// task is a copy to write, or to take away.
+type task struct {
+	project flags.Project
+	gone    bool
+}
+
+// Keep starts keeping copies of a source, until Close.
+func (c *Copies) Keep(source Source) *Keeper {
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &Keeper{copies: c, source: source, waiting: map[string]task{}, wake: make(chan struct{}, 1), stop: cancel, done: make(chan struct{})}
+	go k.run(ctx)
+	return k
+}
+
+// Close stops the writing. What is not written yet is when the project is asked for
+// the next time.
+func (k *Keeper) Close() {
+	k.stop()
+	<-k.done
+}
+
+// ProjectByKey implements flags.Source.
+func (k *Keeper) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
+	p, err := k.source.ProjectByKey(ctx, apiKey)
+	switch {
+	case err == nil:
+		k.note(apiKey, task{project: p})
+	case errors.Is(err, flags.ErrUnknownKey):
+		k.note(apiKey, task{gone: true})
+	}
+	return p, err
+}
+
+// Definitions implements flags.Source.
+func (k *Keeper) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+	return k.source.Definitions(ctx, p)
+}
+
+// note leaves a task for the writer, where there is something to do.
+func (k *Keeper) note(apiKey string, t task) {
+	if !k.copies.differs(apiKey, &t) {
+		return
+	}
+	k.mu.Lock()
+	_, there := k.waiting[apiKey]
+	if there || len(k.waiting) < MaxProjects { // one more is noted when it is next asked for
+		k.waiting[strings.Clone(apiKey)] = t
+	}
+	k.mu.Unlock()
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Copies) differs(apiKey string, t *task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.known[keyName(apiKey)]
+	if t.gone {
+		return known != nil
+	}
+	return known == nil || known.project == nil || !reflect.DeepEqual(*known.project, t.project)
+}
+
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.done)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+		}
+		for {
+			apiKey, t, ok := k.next()
+			if !ok || ctx.Err() != nil {
+				break
+			}
+			err := k.do(ctx, apiKey, &t)
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
+			select { // it is noted again when it is next asked for
+			case <-ctx.Done():
+			case <-time.After(retryAfter):
+			}
+		}
+	}
+}
+
+// next takes a task.
+func (k *Keeper) next() (string, task, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for apiKey, t := range k.waiting {
+		delete(k.waiting, apiKey)
+		return apiKey, t, true
+	}
+	return "", task{}, false
+}
+
+func (k *Keeper) do(ctx context.Context, apiKey string, t *task) error {
+	c := k.copies
+	if t.gone {
+		return c.remove(keyName(apiKey))
+	}
+	if !k.copies.differs(apiKey, t) || !c.room(keyName(apiKey)) {
+		return nil
+	}
+	definitions, err := k.source.DefinitionsText(ctx, t.project.ID)
+	if err != nil {
+		return nil // the source is gone: there is nothing good to keep, and others log that
+	}
+	return c.save(&t.project, definitions)
+}
+
+// save writes a copy, unless the file says the same already.
+func (c *Copies) save(p *flags.Project, definitions []byte) error {
+	text, err := json.Marshal(&record{*p, definitions})
+	if err != nil {
+		return err
+	}
+	name := keyName(p.APIKey)
+	file := fmt.Sprintf("%d-%s%s", p.ID, name, fileEnd)
+	path := filepath.Join(c.folder, file)
+	if old, err := lastgood.Load(path); err != nil || !bytes.Equal(old, text) {
+		if err := lastgood.Save(path, text); err != nil {
+			return err
+		}
+	}
+	project := *p
+	c.mu.Lock()
+	c.known[name] = &copied{file: file, project: &project, at: time.Now()}
+	var former []string // under keys that the project had before
+	for other, k := range c.known {
+		if other != name && strings.HasPrefix(k.file, fmt.Sprintf("%d-", p.ID)) {
+			former = append(former, other)
+		}
+	}
+	c.mu.Unlock()
+	for _, other := range former {
+		err = errors.Join(err, c.remove(other))
+	}
+	return err
+}
+
+func (c *Copies) remove(name string) error {
+	c.mu.Lock()
+	k := c.known[name]
+	delete(c.known, name)
+	c.mu.Unlock()
+	if k == nil {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(c.folder, k.file)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// room makes room for a copy, if need be and if it can.
+func (c *Copies) room(name string) bool {
+	c.mu.Lock()
+	_, there := c.known[name]
+	oldest, number := "", len(c.known)
+	if !there && number >= MaxProjects {
+		for other, k := range c.known {
+			if k.project == nil && (oldest == "" || k.at.Before(c.known[oldest].at)) {
+				oldest = other
+			}
+		}
+	}
+	first := !c.full && oldest == "" && !there && number >= MaxProjects
+	c.full = c.full || first
+	c.mu.Unlock()
+	switch {
+	case there || number < MaxProjects:
+		return true
+	case oldest == "":
+		if first {
+			c.logger.Warn("the definitions of more projects are not kept on disk", "kept", MaxProjects)
+		}
+		return false
+	}
+	return c.remove(oldest) == nil
+}
+
+var _ flags.Source = (*Keeper)(nil)

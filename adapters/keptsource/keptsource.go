@@ -1,0 +1,147 @@
+// Package keptsource keeps the last good definitions of projects on disk, so that
+// a server can answer flags while its database is gone, also one that starts
+// meanwhile (decision 29). Copies are written behind the requests, when something
+// has changed, and are whole or an error (package lastgood).
+package keptsource
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// MaxProjects bounds the copies in a folder. For one more, the oldest of those that
+// this process has not written or found to be right goes; where there is none, it
+// is not kept, and the log says so.
+const MaxProjects = 1024
+
+// Copies are a folder of copies, one file a project of at most lastgood.MaxSize. As
+// a flags.Source they answer from the disk. They are safe for use by several
+// goroutines.
+type Copies struct {
+	folder string
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	known map[string]*copied // by keyName
+	full  bool               // it was logged
+}
+
+// copied is a file of the folder.
+type copied struct {
+	file string
+	// project is what this process knows to be in it, nil where it has not looked.
+	project *flags.Project
+	at      time.Time // when it was written
+}
+
+// record is what a file holds.
+type record struct {
+	Project     flags.Project   `json:"project"`
+	Definitions json.RawMessage `json:"definitions"`
+}
+
+const fileEnd = ".copy"
+
+// keyName is what stands for an API key in a file's name: 128 bits of its SHA-256.
+func keyName(apiKey string) string {
+	sum := sha256.Sum256([]byte(apiKey))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Open opens a folder and makes it where it is missing. logger may not be nil.
+func Open(folder string, logger *slog.Logger) (*Copies, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &Copies{folder: folder, logger: logger, known: map[string]*copied{}}
+	for _, e := range entries {
+		id, name, ok := strings.Cut(strings.TrimSuffix(e.Name(), fileEnd), "-")
+		if _, err := strconv.ParseInt(id, 10, 64); err != nil || !ok || !strings.HasSuffix(e.Name(), fileEnd) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			c.known[name] = &copied{file: e.Name(), at: info.ModTime()}
+		}
+	}
+	return c, nil
+}
+
+// Len is how many copies there are.
+func (c *Copies) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.known)
+}
+
+// load reads a copy: fs.ErrNotExist where there is none.
+func (c *Copies) load(apiKey string) (*record, error) {
+	c.mu.Lock()
+	k := c.known[keyName(apiKey)]
+	c.mu.Unlock()
+	if k == nil {
+		return nil, os.ErrNotExist
+	}
+	text, err := lastgood.Load(filepath.Join(c.folder, k.file))
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", k.file, err)
+	}
+	if r.Project.APIKey != apiKey {
+		return nil, fmt.Errorf("%s is the copy of another project", k.file)
+	}
+	return &r, nil
+}
+
+// read is load for requests.
+func (c *Copies) read(apiKey string) (*record, error) {
+	r, err := c.load(apiKey)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: no copy of it is kept", flags.ErrUnknownKey)
+	}
+	if err != nil {
+		c.logger.Error("the copy of a project's definitions cannot be used", "error", err)
+	}
+	return r, err
+}
+
+// ProjectByKey implements flags.Source. flags.ErrUnknownKey says that there is no
+// copy, not that there is no project.
+func (c *Copies) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+	r, err := c.read(apiKey)
+	if err != nil {
+		return flags.Project{}, err
+	}
+	return r.Project, nil
+}
+
+// Definitions implements flags.Source.
+func (c *Copies) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
+	r, err := c.read(p.APIKey)
+	if err != nil {
+		return flags.Definitions{}, err
+	}
+	return flags.ParseDefinitions(r.Definitions)
+}
+
+var _ flags.Source = (*Copies)(nil)

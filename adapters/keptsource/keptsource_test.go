@@ -1,0 +1,345 @@
+package keptsource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/keptsource"
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// outage is a store that can be gone.
+type outage struct {
+	*sqlstore.Store
+	mu    sync.Mutex
+	gone  bool
+	texts atomic.Int64 // how often definitions were read to be kept
+}
+
+var errOutage = errors.New("the database is gone")
+
+// now is the store of the moment.
+func (o *outage) now() (*sqlstore.Store, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone {
+		return nil, errOutage
+	}
+	return o.Store, nil
+}
+
+// replace puts another store in its place.
+func (o *outage) replace(by *outage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Store = by.Store
+}
+
+func (o *outage) set(gone bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone = gone
+}
+
+func (o *outage) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
+	s, err := o.now()
+	if err != nil {
+		return flags.Project{}, err
+	}
+	return s.ProjectByKey(ctx, key)
+}
+
+func (o *outage) DefinitionsText(ctx context.Context, id int64) ([]byte, error) {
+	s, err := o.now()
+	if err != nil {
+		return nil, err
+	}
+	o.texts.Add(1)
+	return s.DefinitionsText(ctx, id)
+}
+
+func newOutage(t *testing.T, file string) *outage {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), "sqlite::memory:", sqlstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	o := &outage{Store: s}
+	o.apply(t, file)
+	return o
+}
+
+func (o *outage) apply(t *testing.T, file string) {
+	t.Helper()
+	f, err := flags.ParseFile([]byte(file))
+	if err == nil {
+		err = o.ApplyFile(t.Context(), "a.json", f, []byte(file))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func demo(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func open(t *testing.T, folder string) *keptsource.Copies {
+	t.Helper()
+	c, err := keptsource.Open(folder, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// eventually waits for what is written behind the requests.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not so after 20s: " + what)
+		}
+	}
+}
+
+func payload(t *testing.T, s flags.Source, key string) string {
+	t.Helper()
+	p, err := s.ProjectByKey(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Definitions(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := d.Payload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What is kept is what the store says, project and definitions, the ones with
+// faults too; another process finds it (decision 29).
+func TestDecision_29_Kept(t *testing.T) {
+	store := newOutage(t, `{"organization":{"id":"org","quotas":{"feature_flags":7}},"projects":[{"id":3,"name":"odd","api_key":"phc_odd","timezone":"Europe/Berlin",
+		"bucketing_hash":"murmur3","quota_limited":["events"],"group_type_mapping":{"0":"company"},"flags":[{"id":1,"key":"a","active":true,"ensure_experience_continuity":false,
+		"filters":{"groups":[{"rollout_percentage":33.3}],"payloads":{"true":"{\"a\": 1.0}"}}},{"key":"no id","active":true,"filters":{}},5],"cohorts":{"12":{"is_static":true,"members":["u"]}}}]}`)
+	folder := filepath.Join(t.TempDir(), "last-good")
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	want := payload(t, k, "phc_odd")
+	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	if diff := cmp.Diff(want, payload(t, open(t, folder), "phc_odd")); diff != "" {
+		t.Errorf("definitions (-stored +kept):\n%s", diff)
+	}
+	stored, _ := store.ProjectByKey(t.Context(), "phc_odd")
+	kept, err := open(t, folder).ProjectByKey(t.Context(), "phc_odd")
+	if diff := cmp.Diff(stored, kept); diff != "" || err != nil {
+		t.Errorf("project, %v (-stored +kept):\n%s", err, diff)
+	}
+	if _, err := copies.ProjectByKey(t.Context(), "phc_other"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Errorf("a project that is not kept: %v", err)
+	}
+}
+
+// Copies follow the store: what changes is written again, also what changes
+// without the revision; what has not is not; what is gone is taken away.
+func TestDecision_29_Follows(t *testing.T) {
+	const file = `{"organization":{"id":"org","quotas":{"feature_flags":%s}},"projects":[{"id":1,"name":"one","api_key":"%s","flags":[{"id":1,"key":"a","active":%s,"filters":{"groups":[{}]}}]}]}`
+	store := newOutage(t, fmt.Sprintf(file, "1", "phc_a", "true"))
+	folder := t.TempDir()
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	is := func(key string, want flags.Project) func() bool {
+		return func() bool {
+			if _, err := k.ProjectByKey(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			got, err := copies.ProjectByKey(t.Context(), key)
+			return err == nil && cmp.Equal(want, got)
+		}
+	}
+	one, two := int64(1), int64(2)
+	want := flags.Project{ID: 1, Name: "one", APIKey: "phc_a", OrganizationID: "org", Revision: 1, FlagLimit: &one, QuotaLimited: []string{}}
+	eventually(t, "first", is("phc_a", want))
+	reads := store.texts.Load()
+	for range 100 {
+		if !is("phc_a", want)() {
+			t.Fatal("it has changed by itself")
+		}
+	}
+	if n := store.texts.Load(); n != reads {
+		t.Errorf("read %d times to be kept, although nothing has changed", n-reads)
+	}
+	want.FlagLimit = &two
+	store.apply(t, fmt.Sprintf(file, "2", "phc_a", "true"))
+	eventually(t, "another limit", is("phc_a", want))
+	want.Revision = 2
+	store.apply(t, fmt.Sprintf(file, "2", "phc_a", "false"))
+	eventually(t, "another revision", is("phc_a", want))
+	if !strings.Contains(payload(t, copies, "phc_a"), `"active":false`) {
+		t.Error("the definitions are those of before")
+	}
+	if err := store.ForgetFile(t.Context(), "a.json"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.ProjectByKey(t.Context(), "phc_a"); !errors.Is(err, flags.ErrUnknownKey) {
+		t.Fatal(err)
+	}
+	eventually(t, "the copy is gone", func() bool { left, _ := os.ReadDir(folder); return copies.Len() == 0 && len(left) == 0 })
+}
+
+// While the store is gone a decider answers from copies: one that knows nothing,
+// and nothing of a key without a copy. When the store is back that counts.
+func TestDecision_29_DecidesFromCopies(t *testing.T) {
+	store := newOutage(t, demo(t))
+	folder := t.TempDir()
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	payload(t, k, "phc_demo")
+	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	store.set(true)
+	now := time.Now()
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: k, LastGood: open(t, folder), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decide := func(key string) (*flags.Answer, error) {
+		var out flags.Answer
+		return &out, d.Decide(t.Context(), &flags.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, &out)
+	}
+	for range 3 {
+		if out, err := decide("phc_demo"); err != nil || len(out.Decisions.List) == 0 {
+			t.Fatalf("%d flags, %v", len(out.Decisions.List), err)
+		}
+		now = now.Add(time.Second)
+	}
+	if _, err := decide("phc_other"); !errors.Is(err, flags.ErrUnavailable) || errors.Is(err, flags.ErrUnknownKey) {
+		t.Errorf("a key without a copy: %v, want ErrUnavailable", err)
+	}
+	// Another database, whose revision is the same by chance.
+	other := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_demo","flags":[{"id":1,"key":"other","active":true,"filters":{"groups":[{}]}}]}]}`)
+	store.replace(other)
+	store.set(false)
+	if out, err := decide("phc_demo"); err != nil || len(out.Decisions.List) != 1 || out.Decisions.List[0].Key != "other" {
+		t.Errorf("after the outage: %+v, %v", out.Decisions.List, err)
+	}
+}
+
+// A copy that is damaged, or another project's, is not used.
+func TestDecision_29_Damaged(t *testing.T) {
+	store := newOutage(t, demo(t))
+	folder := t.TempDir()
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	payload(t, k, "phc_demo")
+	eventually(t, "a copy is there", func() bool { return copies.Len() == 1 })
+	entries, _ := os.ReadDir(folder)
+	path := filepath.Join(folder, entries[0].Name())
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func() error{
+		"cut":     func() error { return os.WriteFile(path, whole[:len(whole)/2], 0o600) },
+		"no JSON": func() error { return lastgood.Save(path, []byte("text")) },
+		"another": func() error {
+			return lastgood.Save(path, []byte(`{"project":{"ID":1,"APIKey":"phc_x"},"definitions":{}}`))
+		},
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, folder).ProjectByKey(t.Context(), "phc_demo"); err == nil || errors.Is(err, flags.ErrUnknownKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// There are at most MaxProjects copies. Those that nobody has asked for in this
+// process make room; those in use stay, and what comes then is not kept.
+func TestDecision_29_Bounded(t *testing.T) {
+	var file strings.Builder
+	file.WriteString(`{"projects":[`)
+	const more = 20
+	for n := range keptsource.MaxProjects + more {
+		fmt.Fprintf(&file, `{"id":%d,"api_key":"phc_%d"},`, n+1, n)
+	}
+	store := newOutage(t, strings.TrimSuffix(file.String(), ",")+`]}`)
+	folder := t.TempDir()
+	for n := range 30 { // of projects that nobody asks for any more
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d-%032x.copy", 100_000+n, n)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	for n := range keptsource.MaxProjects {
+		key := fmt.Sprint("phc_", n)
+		eventually(t, key+" is kept", func() bool {
+			if _, err := k.ProjectByKey(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			_, err := copies.ProjectByKey(t.Context(), key)
+			return err == nil
+		})
+	}
+	for n := range more {
+		if _, err := k.ProjectByKey(t.Context(), fmt.Sprint("phc_", keptsource.MaxProjects+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.Close()
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != keptsource.MaxProjects || copies.Len() != keptsource.MaxProjects {
+		t.Errorf("%d files, %d copies, %v", len(left), copies.Len(), err)
+	}
+}
+
+// A project that gets another key leaves no copy under the one before.
+func TestDecision_29_AnotherKey(t *testing.T) {
+	store := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_a"}]}`)
+	folder := t.TempDir()
+	copies := open(t, folder)
+	k := copies.Keep(store)
+	defer k.Close()
+	payload(t, k, "phc_a")
+	eventually(t, "the first copy", func() bool { return copies.Len() == 1 })
+	other := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_b"}]}`)
+	store.replace(other)
+	payload(t, k, "phc_b")
+	eventually(t, "only the second copy", func() bool {
+		_, before := copies.ProjectByKey(t.Context(), "phc_a")
+		_, now := copies.ProjectByKey(t.Context(), "phc_b")
+		return before != nil && now == nil && copies.Len() == 1
+	})
+}

@@ -1,0 +1,286 @@
+package natsstream
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spaolacci/murmur3"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+const (
+	// messageBytes is about how much one message holds, before compression. An event
+	// that is larger is a message of its own.
+	messageBytes = 256 << 10
+	// bodyVersion begins a message: what follows is compressed with s2, and is a
+	// list of encoded batches, each behind its length.
+	bodyVersion = 1
+	// overhead is what of the broker's largest payload is left to headers.
+	overhead = 1024
+)
+
+// lane is what waits for one partition. One message of it is under way at a time;
+// the next one holds all that has come meanwhile.
+type lane struct {
+	mu   sync.Mutex
+	list []*pending
+	busy bool
+}
+
+// pending is a batch that waits, as pieces that each fit into a message.
+type pending struct {
+	pieces [][]byte
+	done   chan error // of room for one
+	gone   atomic.Bool
+}
+
+// partition is where a project's events go.
+func (s *Stream) partition(projectID int64) int {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], uint64(projectID))
+	return int(murmur3.Sum64(key[:]) % uint64(s.partitions))
+}
+
+// Append implements capture.Appender: it returns when the broker has acknowledged.
+func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
+	p := &pending{pieces: pieces(b), done: make(chan error, 1)}
+	if err := s.enqueue(s.partition(b.ProjectID), p); err != nil {
+		s.refused.Add(1)
+		return err
+	}
+	defer s.waiting.Add(-1)
+	patience := time.NewTimer(s.config.Patience)
+	defer patience.Stop()
+	var err error
+	select {
+	case err = <-p.done:
+	case <-ctx.Done():
+		err = fmt.Errorf("%w: %w", capture.ErrUnavailable, ctx.Err())
+	case <-patience.C:
+		err = fmt.Errorf("%w: the stream takes more than %s", capture.ErrUnavailable, s.config.Patience)
+	}
+	if err != nil {
+		p.gone.Store(true) // what is under way may still succeed
+		s.refused.Add(1)
+	}
+	return err
+}
+
+func (s *Stream) enqueue(partition int, p *pending) error {
+	if s.waiting.Add(1) > int64(s.config.Waiting) {
+		s.waiting.Add(-1)
+		return fmt.Errorf("%w: %d requests wait already", capture.ErrUnavailable, s.config.Waiting)
+	}
+	s.mu.Lock()
+	refuse := s.closing.Load() || !s.reachable()
+	if !refuse {
+		s.running.Add(1) // until the lane below is told
+	}
+	s.mu.Unlock()
+	if refuse {
+		s.waiting.Add(-1)
+		return fmt.Errorf("%w: there is no connection to the stream", capture.ErrUnavailable)
+	}
+	defer s.running.Done()
+	l := &s.lanes[partition]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, p)
+	if !l.busy {
+		l.busy = true
+		s.running.Go(func() { s.run(partition, l) })
+	}
+	return nil
+}
+
+// pieces encodes a batch, split where it is large.
+func pieces(b *capture.Batch) (list [][]byte) {
+	piece := *b
+	for first, size := 0, 0; ; {
+		n := first
+		for size = 0; n < len(b.Events) && (n == first || size < messageBytes); n++ {
+			e := &b.Events[n]
+			size += len(e.Properties) + len(e.ElementsChain)
+			for _, o := range [...]capture.Object{e.Set, e.SetOnce} {
+				for i := range o {
+					size += len(o[i].Key) + len(o[i].Value)
+				}
+			}
+		}
+		piece.Events = b.Events[first:n]
+		list = append(list, capture.AppendBatch(make([]byte, 0, size+128*(n-first)+256), &piece))
+		if n == len(b.Events) {
+			return list
+		}
+		first = n
+		piece = capture.Batch{ProjectID: b.ProjectID} // what is no event goes with the first
+	}
+}
+
+// run publishes until nothing waits.
+func (s *Stream) run(partition int, l *lane) {
+	for {
+		group := l.take()
+		if len(group) == 0 {
+			return
+		}
+		var err error
+		if len(group) == 1 && len(group[0].pieces) > 1 {
+			for _, piece := range group[0].pieces {
+				if err = s.publish(partition, [][]byte{piece}); err != nil {
+					break
+				}
+			}
+		} else {
+			bodies := make([][]byte, len(group))
+			for i, p := range group {
+				bodies[i] = p.pieces[0]
+			}
+			err = s.publish(partition, bodies)
+		}
+		for _, p := range group {
+			p.done <- err
+		}
+	}
+}
+
+// take returns what goes into the next message, or a batch of several pieces.
+func (l *lane) take() (group []*pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := 0
+	for len(l.list) > 0 {
+		p := l.list[0]
+		if size > 0 && (size >= messageBytes || len(p.pieces) > 1) {
+			break
+		}
+		l.list[0] = nil
+		l.list = l.list[1:]
+		if p.gone.Load() {
+			continue
+		}
+		group = append(group, p)
+		if len(p.pieces) > 1 {
+			break
+		}
+		size += len(p.pieces[0])
+	}
+	if len(group) == 0 {
+		l.busy, l.list = false, nil
+	}
+	return group
+}
+
+// body is a message with some encoded batches.
+func body(batches [][]byte) []byte {
+	size := 0
+	for _, b := range batches {
+		size += len(b) + binary.MaxVarintLen64
+	}
+	plain := make([]byte, 0, size)
+	for _, b := range batches {
+		plain = append(binary.AppendUvarint(plain, uint64(len(b))), b...)
+	}
+	out := make([]byte, 1+s2.MaxEncodedLen(len(plain)))
+	out[0] = bodyVersion
+	return out[:1+len(s2.Encode(out[1:], plain))]
+}
+
+// publish returns when the broker has a message.
+func (s *Stream) publish(partition int, batches [][]byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Patience)
+	defer cancel()
+	err := s.put(ctx, s.config.Name+".events."+strconv.Itoa(partition), capture.NewUUID7(time.Now()), "", body(batches))
+	if err == nil {
+		s.appended.Add(1)
+		return nil
+	}
+	if full(err) {
+		err = fmt.Errorf("the stream is full, the database does not keep up: %w", err)
+	}
+	return fmt.Errorf("%w: %w", capture.ErrUnavailable, err)
+}
+
+// full reports whether a stream has no room.
+func full(err error) bool {
+	var api *jetstream.APIError
+	const storeFailed, resources, memoryResources = 10077, 10023, 10028
+	return errors.As(err, &api) && (api.ErrorCode == storeFailed || api.ErrorCode == resources || api.ErrorCode == memoryResources)
+}
+
+// maxAttempts is how often a message in parts is begun.
+const maxAttempts = 12
+
+// put stores a body under a subject, in several parts where it is larger than the
+// broker's payload. A part must follow on the one before it, so parts of two
+// messages never mix; where another server comes between, all begin again, a
+// little later each time. (With the broker's own max_payload of 1 MiB that is for
+// events that do not compress; a larger one spares it.)
+func (s *Stream) put(ctx context.Context, subject string, id capture.UUID, origin string, data []byte) error {
+	part := int(s.conn.MaxPayload()) - overhead
+	if part <= 0 {
+		return fmt.Errorf("the broker takes messages of %d bytes: set max_payload to 1MB", s.conn.MaxPayload())
+	}
+	parts := max(1, (len(data)+part-1)/part)
+	for attempt := 0; ; attempt++ {
+		var before uint64
+		var err error
+		for n := range parts {
+			msg := nats.NewMsg(subject)
+			msg.Data = data[n*part : min((n+1)*part, len(data))]
+			name := messageName{ID: id, Part: n, Parts: parts, Attempt: origin + strconv.Itoa(attempt)}
+			options := []jetstream.PublishOpt{jetstream.WithMsgID(name.String())}
+			if n > 0 {
+				options = append(options, jetstream.WithExpectLastSequencePerSubject(before))
+			}
+			var ack *jetstream.PubAck
+			if ack, err = s.send(ctx, msg, options); err != nil {
+				break
+			}
+			before = ack.Sequence
+		}
+		if !wrongLast(err) || attempt == maxAttempts-1 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(20 * time.Millisecond << min(attempt, 5))):
+		}
+	}
+}
+
+func wrongLast(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// send publishes one message, and again while nobody answers: the broker knows it
+// by its id.
+func (s *Stream) send(ctx context.Context, msg *nats.Msg, options []jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	options = append(options, jetstream.WithRetryAttempts(0))
+	for {
+		once, cancel := context.WithTimeout(ctx, request)
+		ack, err := s.js.PublishMsg(once, msg, options...)
+		cancel()
+		if err == nil || final(err) || full(err) || wrongLast(err) || errors.Is(err, nats.ErrConnectionClosed) || !s.reachable() {
+			return ack, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

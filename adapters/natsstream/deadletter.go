@@ -1,0 +1,104 @@
+package natsstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Bury implements capture.StreamReader.
+func (r *reader) Bury(ctx context.Context, m *capture.Message, reason string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.stream.config.Patience)
+	defer cancel()
+	id := m.ID
+	if id.IsZero() { // it cannot be read
+		id = capture.NewUUID7(time.Now())
+	}
+	err := r.stream.put(ctx, fmt.Sprintf("%s.dead.%d.%s", r.stream.config.Name, r.partition, id), id, "dead", m.Body)
+	if full(err) {
+		return errors.New("the stream of dead letters is full: list and drop or requeue them with bunting deadletters")
+	}
+	if err == nil {
+		r.stream.config.Logger.Error("events of the stream are kept as a dead letter", "id", id.String(), "reason", reason)
+	}
+	return err
+}
+
+// DeadLetter is a message that could not be recorded.
+type DeadLetter struct {
+	ID capture.UUID
+	At time.Time
+	// Batches it holds, nil when it cannot be read; then Fault says why.
+	Batches []*capture.Batch
+	Fault   error
+
+	subject string
+	body    []byte
+	last    uint64
+}
+
+// DeadLetters calls do with each dead letter, oldest first.
+func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) error {
+	info, err := s.dead.Info(ctx)
+	if err != nil {
+		return err
+	}
+	var parts []byte
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq && info.State.Msgs > 0; seq++ {
+		m, err := s.dead.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(s.config.Name+".dead.>"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if seq = m.Sequence; seq > info.State.LastSeq {
+			return nil // it came meanwhile
+		}
+		name, ok := parseName(m.Header.Get(nats.MsgIdHdr))
+		if !ok {
+			continue // not ours
+		}
+		if name.Part == 0 {
+			parts = nil
+		}
+		if parts = append(parts, m.Data...); name.Part+1 < name.Parts {
+			continue
+		}
+		d := &DeadLetter{ID: name.ID, At: m.Time, subject: m.Subject, body: parts, last: seq}
+		parts = nil
+		d.Batches, d.Fault = parseBody(d.body)
+		if err := do(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Requeue gives a dead letter back to the stream, behind what waits there.
+func (s *Stream) Requeue(ctx context.Context, d *DeadLetter) error {
+	f := strings.Split(d.subject, ".")
+	partition := f[len(f)-2]
+	if n, err := strconv.Atoi(partition); err != nil || n < 0 || n >= s.partitions {
+		return fmt.Errorf("the dead letter %s belongs to no partition", d.ID)
+	}
+	// The broker must not take it for what it had before, but know this attempt.
+	origin := "requeue" + strconv.FormatUint(d.last, 10) + "-"
+	if err := s.put(ctx, s.config.Name+".events."+partition, d.ID, origin, d.body); err != nil {
+		return err
+	}
+	return s.Drop(ctx, d)
+}
+
+// Drop deletes a dead letter.
+func (s *Stream) Drop(ctx context.Context, d *DeadLetter) error {
+	return s.dead.Purge(ctx, jetstream.WithPurgeSubject(d.subject))
+}

@@ -1,0 +1,130 @@
+// Package natstest tries the stream against real brokers. It is a module of its own
+// so that the product does not get their requirements.
+package natstest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/natsstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// within is how long a test may wait for what must come.
+const within = 30 * time.Second
+
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		if is() {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// start starts a broker with its files in dir, each write on the disk before it is
+// acknowledged.
+func start(t testing.TB, dir string, change func(*server.Options)) *server.Server {
+	t.Helper()
+	o := &server.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true, NoLog: true,
+		JetStreamMaxStore: 32 << 30, JetStreamMaxMemory: 64 << 20,
+	}
+	if change != nil {
+		change(o)
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	if !s.ReadyForConnections(within) {
+		t.Fatal("the broker does not start")
+	}
+	t.Cleanup(func() { stop(s) })
+	return s
+}
+
+func stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+func port(t testing.TB, s *server.Server) int { return s.Addr().(*net.TCPAddr).Port }
+
+// cluster are brokers that keep everything three times.
+type cluster struct {
+	t       testing.TB
+	servers [3]*server.Server
+	ports   [3]int
+	routes  [3]int
+	dir     string
+}
+
+func startCluster(t testing.TB) *cluster {
+	c := &cluster{t: t, dir: t.TempDir()}
+	for i := range c.ports {
+		c.ports[i], c.routes[i] = freePort(t), freePort(t)
+	}
+	for i := range c.servers {
+		c.start(i)
+	}
+	eventually(t, "the brokers have a leader", func() bool {
+		for _, s := range c.servers {
+			if s.JetStreamIsLeader() {
+				return true
+			}
+		}
+		return false
+	})
+	return c
+}
+
+func (c *cluster) start(i int) {
+	c.servers[i] = start(c.t, filepath.Join(c.dir, fmt.Sprint(i)), func(o *server.Options) {
+		o.ServerName, o.Port = fmt.Sprintf("n%d", i), c.ports[i]
+		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: c.routes[i]}
+		for _, p := range c.routes {
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", p)})
+		}
+	})
+}
+
+func (c *cluster) url() string {
+	return fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", c.ports[0], c.ports[1], c.ports[2])
+}
+
+func freePort(t testing.TB) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// connect connects, with a short lease so that a test need not wait for long.
+func connect(t testing.TB, c natsstream.Config) *natsstream.Stream {
+	t.Helper()
+	if c.Lease == 0 {
+		c.Lease = 3 * time.Second
+	}
+	s, err := natsstream.Connect(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}

@@ -1,0 +1,75 @@
+package natstest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+func onPort(n int) func(*server.Options) { return func(o *server.Options) { o.Port = n } }
+func smallPayload(o *server.Options)     { o.MaxPayload = 256 << 10 }
+func withoutJetStream(o *server.Options) { o.JetStream = false }
+func withPassword(o *server.Options)     { o.Username, o.Password = "me", "secret" }
+
+// greedy is a stream that shares with nobody.
+type greedy struct{ capture.Stream }
+
+func (g greedy) Share(ctx context.Context, read func(context.Context, int)) error {
+	return shareAll(ctx, read)
+}
+
+func shareAll(ctx context.Context, read func(context.Context, int)) error {
+	done := make(chan struct{})
+	const partitions = 16
+	for n := range partitions {
+		go func() { read(ctx, n); done <- struct{}{} }()
+	}
+	for range partitions {
+		<-done
+	}
+	return nil
+}
+
+// garbage publishes what is no message of ours into the partition that is in use.
+func garbage(t testing.TB, url string) {
+	t.Helper()
+	c, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := js.Stream(t.Context(), "bunting_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := events.Info(t.Context(), jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject := range info.State.Subjects {
+		if _, err := js.Publish(t.Context(), subject, []byte("garbage")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// random is text that does not compress.
+func random(n int) string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = letters[r.IntN(len(letters))]
+	}
+	return string(out)
+}

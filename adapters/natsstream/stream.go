@@ -1,0 +1,333 @@
+package natsstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Defaults of Config.
+const (
+	DefaultName     = "bunting"
+	DefaultMaxBytes = 8 << 30
+	DefaultPatience = 15 * time.Second
+	DefaultWaiting  = 4096
+	DefaultLease    = 15 * time.Second
+)
+
+const (
+	// Partitions of a stream that is made.
+	Partitions = 16
+	// DeadBytes and DeadAge bound the dead letters: in bytes, above which processing
+	// stops at the next one, and in age, after which they are deleted.
+	DeadBytes = 1 << 30
+	DeadAge   = 90 * 24 * time.Hour
+	// duplicates is how long the broker knows a message that it has.
+	duplicates = 2 * time.Minute
+	// away is how long the broker may be out of reach until Append refuses at once.
+	away = 2 * time.Second
+	// request is how long one request to the broker may take.
+	request = 5 * time.Second
+)
+
+// Config says where the stream is. Only URL is required.
+type Config struct {
+	// URL is nats://HOST:PORT, several with commas between them; tls:// where TLS is
+	// wanted. User and password may stand in it.
+	URL string
+	// Creds is a file with credentials, empty for none.
+	Creds string
+	// Name is what the streams are called, DefaultName when empty.
+	Name string
+	// Replicas is how many brokers keep everything: 1, 3 or 5. Zero: as it is, 1 for
+	// a new stream.
+	Replicas int
+	// MaxBytes is how much may wait. Zero: as it is, DefaultMaxBytes for a new stream.
+	MaxBytes int64
+	// Patience is how long Append may take, DefaultPatience when zero; less than the
+	// two minutes for which the broker knows what it has. Connect tries as long.
+	Patience time.Duration
+	// Waiting is how many Appends may wait, DefaultWaiting when zero.
+	Waiting int
+	// Lease is how long a partition stays with a process that is gone, DefaultLease
+	// when zero; at most 30 seconds are sensible. It is fixed when the stream is made.
+	Lease time.Duration
+	// Logger: nil logs nothing.
+	Logger *slog.Logger
+}
+
+// Stream is a connection to the stream, for any number of goroutines.
+type Stream struct {
+	config Config
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	events jetstream.Stream
+	dead   jetstream.Stream
+	leases jetstream.Stream
+
+	id           string
+	partitions   int
+	replicas     int
+	disconnected atomic.Int64 // since when, in nanoseconds; 0: connected
+
+	lanes   []lane
+	waiting atomic.Int64
+	closing atomic.Bool
+	running sync.WaitGroup
+
+	appended, refused, redelivered, deadLetters atomic.Uint64
+	mu                                          sync.Mutex
+	readers                                     map[*reader]struct{}
+	highest                                     []uint64 // by partition: what has been read
+}
+
+// The names of what a stream's metadata says.
+const (
+	metaID         = "bunting_id"
+	metaPartitions = "bunting_partitions"
+)
+
+// Connect connects to the broker and makes the streams where they are missing.
+func Connect(ctx context.Context, c Config) (*Stream, error) {
+	if c.Name == "" {
+		c.Name = DefaultName
+	}
+	if c.Patience <= 0 {
+		c.Patience = DefaultPatience
+	}
+	if c.Waiting <= 0 {
+		c.Waiting = DefaultWaiting
+	}
+	if c.Lease <= 0 {
+		c.Lease = DefaultLease
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Stream{config: c, readers: map[*reader]struct{}{}}
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
+	err := s.retry(ctx, s.connect)
+	if err == nil {
+		err = s.retry(ctx, s.setUp)
+	}
+	if err != nil {
+		if s.conn != nil {
+			s.conn.Close()
+		}
+		return nil, fmt.Errorf("the stream at %s: %w", withoutSecrets(c.URL), advise(err))
+	}
+	return s, nil
+}
+
+// retry tries while it is worth while: a broker may just be starting.
+func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) error {
+	for {
+		err := do(ctx)
+		if err == nil || final(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// errSetting is what only another setting can change.
+var errSetting = errors.New("")
+
+// final reports whether trying again is of no use.
+func final(err error) bool {
+	var api *jetstream.APIError
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return true
+	}
+	return errors.Is(err, errSetting) || noSpace(err) || errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.As(err, &api) && api.Code >= 400 && api.Code < 500 && api.Code != 408
+}
+
+// noSpace reports whether the broker has no room for a stream of the wanted size.
+func noSpace(err error) bool {
+	var api *jetstream.APIError
+	const insufficientStorage = 10047
+	return errors.As(err, &api) && api.ErrorCode == insufficientStorage
+}
+
+// advise says what can be done about a failed start.
+func advise(err error) error {
+	switch {
+	case noSpace(err):
+		return fmt.Errorf("%w: choose a smaller stream, or give the broker more disk (max_file_store)", err)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%w: start the broker with JetStream (nats-server -js -sd DIR)", err)
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: is the broker running there, and are there enough of them for the replicas?", err)
+	case errors.Is(err, nats.ErrAuthorization):
+		return fmt.Errorf("%w: the broker wants a user and password in the address, or credentials", err)
+	}
+	return err
+}
+
+// withoutSecrets is addresses without users and passwords.
+func withoutSecrets(urls string) string {
+	list := strings.Split(urls, ",")
+	for i, one := range list {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil {
+			u.User, list[i] = nil, u.Scheme+"://"+u.Host
+		} else {
+			list[i] = "(an address that cannot be read)"
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+func (s *Stream) connect(context.Context) (err error) {
+	options := []nats.Option{
+		nats.Name("bunting"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.ReconnectJitter(500*time.Millisecond, time.Second), nats.Timeout(request),
+		nats.ReconnectBufSize(-1), // what cannot be sent now fails now
+		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			s.disconnected.Store(time.Now().UnixNano())
+			if err != nil {
+				s.config.Logger.Warn("the connection to the stream is lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			s.disconnected.Store(0)
+			s.config.Logger.Info("the connection to the stream is back")
+		}),
+		// Readers see for themselves what they lose.
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { s.config.Logger.Debug("stream", "error", err) }),
+	}
+	if s.config.Creds != "" {
+		options = append(options, nats.UserCredentials(s.config.Creds))
+	}
+	if s.conn, err = nats.Connect(s.config.URL, options...); err != nil {
+		return err
+	}
+	s.js, err = jetstream.New(s.conn, jetstream.WithDefaultTimeout(request))
+	return err
+}
+
+func (s *Stream) setUp(ctx context.Context) (err error) {
+	c := s.config
+	replicas, bytes := max(c.Replicas, 1), c.MaxBytes
+	if bytes <= 0 {
+		bytes = DefaultMaxBytes
+	}
+	meta := map[string]string{metaID: capture.NewUUID7(time.Now()).String(), metaPartitions: strconv.Itoa(Partitions)}
+	s.events, err = s.ensure(ctx, jetstream.StreamConfig{
+		Name: c.Name + "_events", Description: "events that wait for the database", Subjects: []string{c.Name + ".events.*"},
+		Storage: jetstream.FileStorage, Replicas: replicas, MaxBytes: bytes, Discard: jetstream.DiscardNew, Duplicates: duplicates, Metadata: meta,
+	}, c.MaxBytes)
+	if err != nil {
+		return err
+	}
+	s.dead, err = s.ensure(ctx, jetstream.StreamConfig{
+		Name: c.Name + "_dead", Description: "events that the database refuses", Subjects: []string{c.Name + ".dead.*.*"},
+		Storage: jetstream.FileStorage, Replicas: replicas, MaxBytes: min(DeadBytes, bytes), MaxAge: DeadAge, Discard: jetstream.DiscardNew, Duplicates: time.Hour,
+	}, 0)
+	if err != nil {
+		return err
+	}
+	s.leases, err = s.ensure(ctx, jetstream.StreamConfig{
+		Name: c.Name + "_leases", Description: "who reads which partition", Subjects: []string{c.Name + ".leases.>"},
+		Storage: jetstream.FileStorage, Replicas: replicas, MaxBytes: 1 << 20, MaxMsgsPerSubject: 1, MaxAge: c.Lease, Duplicates: c.Lease,
+	}, 0)
+	if err != nil {
+		return err
+	}
+	is := s.events.CachedInfo().Config
+	s.id, s.replicas = is.Metadata[metaID], is.Replicas
+	if s.partitions, err = strconv.Atoi(is.Metadata[metaPartitions]); err != nil || s.partitions < 1 || s.partitions > 1024 || s.id == "" {
+		return fmt.Errorf("%wthe stream %s was not made by bunting: remove or rename it", errSetting, is.Name)
+	}
+	if is.Storage != jetstream.FileStorage || is.Discard != jetstream.DiscardNew || is.Retention != jetstream.LimitsPolicy || is.MaxAge != 0 || is.MaxMsgs > 0 || is.MaxMsgsPerSubject > 0 {
+		return fmt.Errorf("%wthe stream %s was changed so that it may lose events: it needs file storage, discard new, and no limit but its bytes", errSetting, is.Name)
+	}
+	s.lanes, s.highest = make([]lane, s.partitions), make([]uint64, s.partitions)
+	return nil
+}
+
+// ensure makes a stream, or changes the one that is there where the settings say
+// so.
+func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig, bytes int64) (jetstream.Stream, error) {
+	is, err := s.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if is, err = s.js.CreateStream(ctx, want); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			is, err = s.js.Stream(ctx, want.Name) // another server was faster
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := is.CachedInfo().Config
+	if s.config.Replicas == 0 || have.Replicas == s.config.Replicas {
+		if bytes <= 0 || have.MaxBytes == bytes {
+			return is, nil
+		}
+	}
+	if s.config.Replicas > 0 {
+		have.Replicas = s.config.Replicas
+	}
+	if bytes > 0 {
+		have.MaxBytes = bytes
+	}
+	return s.js.UpdateStream(ctx, have)
+}
+
+// ID implements capture.Stream.
+func (s *Stream) ID() string { return s.id }
+
+// Replicas is how many brokers keep everything.
+func (s *Stream) Replicas() int { return s.replicas }
+
+// reachable reports whether it is worth while to wait for the broker.
+func (s *Stream) reachable() bool {
+	since := s.disconnected.Load()
+	return since == 0 || time.Since(time.Unix(0, since)) < away
+}
+
+// Stats returns what the stream tells of itself.
+func (s *Stream) Stats() capture.StreamStats {
+	stats := capture.StreamStats{
+		Appended: s.appended.Load(), Refused: s.refused.Load(), Redelivered: s.redelivered.Load(), DeadLetters: s.deadLetters.Load(),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.readers {
+		stats.Partitions++
+		stats.Waiting += r.pending.Load() + r.inHand.Load()
+		if at := r.oldest.Load(); at != 0 {
+			stats.Oldest = max(stats.Oldest, time.Since(time.Unix(0, at)))
+		}
+	}
+	return stats
+}
+
+// Close waits for what is being appended, then closes the connection. Share must
+// have returned.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	s.closing.Store(true)
+	s.mu.Unlock()
+	s.running.Wait()
+	s.conn.Close()
+}
+
+var _ capture.Stream = (*Stream)(nil)

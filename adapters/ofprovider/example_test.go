@@ -1,0 +1,34 @@
+package ofprovider_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/bunting-flags/bunting/adapters/ofprovider"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Flags of a file, decided in this process. With a server's definitions, NewRemote
+// and a *remote.Client take the place of New and the Decider.
+func ExampleNew() {
+	defs, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 1, "key": "new-checkout", "active": true, "filters": {
+		"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}]}]}}]}`))
+	if err != nil {
+		panic(err)
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_example", flags.Project{ID: 1}, defs)})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	if err := openfeature.SetProviderWithContextAndWait(ctx, ofprovider.New(decider, "phc_example")); err != nil {
+		panic(err)
+	}
+	defer func() { _ = openfeature.ShutdownWithContext(ctx) }()
+	ana := openfeature.NewEvaluationContext("ana", map[string]any{"plan": "pro"})
+	details, err := openfeature.NewDefaultClient().BooleanValueDetails(ctx, "new-checkout", false, ana)
+	fmt.Println(details.Value, details.Reason, err)
+	// Output: true TARGETING_MATCH <nil>
+}

@@ -1,0 +1,77 @@
+package ofprovider
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// errQuota: the month's quota of the organization is spent, or flags are paused.
+var errQuota = errors.New("ofprovider: the month's quota of feature flag requests is spent, or feature flags are paused for this project")
+
+// local is a Client over a Decider.
+type local struct {
+	decider *flags.Decider
+	apiKey  string
+	seen    atomic.Pointer[flags.Set]
+	changed func()
+	memory  sync.Pool // of *memory
+}
+
+type memory struct {
+	request flags.Request
+	answer  flags.Answer
+	keys    [1]string
+}
+
+// Decide implements Client.
+func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
+	m, _ := l.memory.Get().(*memory)
+	if m == nil {
+		m = &memory{}
+	}
+	defer func() {
+		m.request, m.keys[0] = flags.Request{}, ""
+		l.memory.Put(m)
+	}()
+	m.keys[0] = key
+	m.request = flags.Request{
+		APIKey: l.apiKey, Subject: *sub, GeoIPDisable: true,
+		Selection: flags.Selection{Keys: m.keys[:], Runtime: "server"},
+	}
+	if err := l.decider.Decide(ctx, &m.request, &m.answer); err != nil {
+		return d, false, err
+	}
+	set := m.answer.Set
+	if old := l.seen.Swap(set); old != nil && old != set {
+		l.changed()
+	}
+	if m.answer.QuotaLimited {
+		return d, false, errQuota
+	}
+	if d := m.answer.Decisions.Find(key); d != nil {
+		return *d, true, nil
+	}
+	d = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
+	switch sel := &m.request.Selection; {
+	case set.Disabled(key, sel):
+		d.Reason.Code = flags.FlagDisabled
+	case set.Unanswered(key, sel):
+		d.Reason.Code = flags.FlagCycle
+	default:
+		return d, false, nil
+	}
+	return d, true, nil
+}
+
+// WaitForReady looks for the project.
+func (l *local) WaitForReady(ctx context.Context) error {
+	_, set, err := l.decider.Project(ctx, l.apiKey)
+	if err == nil {
+		l.seen.CompareAndSwap(nil, set)
+	}
+	return err
+}

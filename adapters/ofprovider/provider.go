@@ -1,0 +1,203 @@
+package ofprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Client is what a Provider stands on. It may also have
+//
+//	Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
+//	WaitForReady(ctx context.Context) error
+//	Flush(ctx context.Context) error
+//
+// for tracking, for initialization, and for what waits to be sent at the shutdown.
+// *remote.Client has them all.
+type Client interface {
+	// Decide decides one flag; found is false where there is no such flag.
+	Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
+}
+
+type (
+	tracker interface {
+		Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
+	}
+	readier interface {
+		WaitForReady(ctx context.Context) error
+	}
+	flusher interface {
+		Flush(ctx context.Context) error
+	}
+)
+
+// Config says what a Provider stands on. Only Client is required.
+type Config struct {
+	// Client decides. It stays its maker's: Shutdown flushes it and does not close it.
+	Client Client
+	// Track sends an event. Nil: the Client's Track, if it has one; else tracking does
+	// nothing.
+	Track func(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
+	// Watch calls tell after each change of the flags, or of whether they are current,
+	// until stop is called. message may be empty. Nil: nobody is told.
+	Watch func(tell func(stale bool, message string)) (stop func())
+	// InitTimeout bounds an initialization whose context has no deadline,
+	// DefaultInitTimeout when zero.
+	InitTimeout time.Duration
+	// OnTrackError is told why an event could not be taken over. Nil: nobody is told.
+	OnTrackError func(error)
+}
+
+// DefaultInitTimeout is Config.InitTimeout where that is zero.
+const DefaultInitTimeout = 30 * time.Second
+
+// Name is the provider's name in OpenFeature.
+const Name = "Bunting"
+
+// Provider is an OpenFeature provider. It is safe for any number of goroutines.
+type Provider struct {
+	c      Config
+	events events
+}
+
+var (
+	_ openfeature.FeatureProvider          = (*Provider)(nil)
+	_ openfeature.ContextAwareStateHandler = (*Provider)(nil)
+	_ openfeature.EventHandler             = (*Provider)(nil)
+	_ openfeature.Tracker                  = (*Provider)(nil)
+)
+
+// New makes a Provider over a Decider, for the project with an API key. It asks as a
+// server does: flags that are for clients only are not found.
+func New(d *flags.Decider, apiKey string) *Provider {
+	l := &local{decider: d, apiKey: apiKey}
+	p := NewRemote(Config{Client: l})
+	l.changed = func() { p.events.changed(false, "the definitions have changed") }
+	return p
+}
+
+// NewRemote makes a Provider over a client, which for tests and other sources of
+// decisions may be any.
+func NewRemote(c Config) *Provider {
+	if t, ok := c.Client.(tracker); ok && c.Track == nil {
+		c.Track = t.Track
+	}
+	if c.InitTimeout <= 0 {
+		c.InitTimeout = DefaultInitTimeout
+	}
+	return &Provider{c: c, events: events{out: make(chan openfeature.Event, maxEvents)}}
+}
+
+// Metadata implements openfeature.FeatureProvider.
+func (p *Provider) Metadata() openfeature.Metadata { return openfeature.Metadata{Name: Name} }
+
+// Hooks implements openfeature.FeatureProvider: there are none.
+func (p *Provider) Hooks() []openfeature.Hook { return nil }
+
+// EventChannel implements openfeature.EventHandler. Of more than 16 events that
+// nobody reads the oldest are dropped.
+func (p *Provider) EventChannel() <-chan openfeature.Event { return p.events.out }
+
+// Init implements openfeature.StateHandler.
+func (p *Provider) Init(ec openfeature.EvaluationContext) error {
+	return p.InitWithContext(context.Background(), ec)
+}
+
+// InitWithContext waits until there are definitions. A key that no project has is
+// fatal.
+func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.EvaluationContext) error {
+	if p.c.Client == nil {
+		return &openfeature.ProviderInitError{ErrorCode: openfeature.ProviderFatalCode, Message: "ofprovider: Config.Client is required"}
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.c.InitTimeout)
+		defer cancel()
+	}
+	p.watch()
+	r, ok := p.c.Client.(readier)
+	if !ok {
+		return nil
+	}
+	err := r.WaitForReady(ctx)
+	if err != nil {
+		p.events.broken.Store(true)
+	}
+	if errors.Is(err, flags.ErrUnknownKey) {
+		return &openfeature.ProviderInitError{ErrorCode: openfeature.ProviderFatalCode, Message: err.Error()}
+	}
+	return err
+}
+
+func (p *Provider) watch() {
+	if p.c.Watch == nil {
+		return
+	}
+	if stop := p.c.Watch(p.events.changed); stop != nil {
+		if old := p.events.stop.Swap(&stop); old != nil {
+			(*old)()
+		}
+	}
+}
+
+// Shutdown implements openfeature.StateHandler.
+func (p *Provider) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), p.c.InitTimeout)
+	defer cancel()
+	_ = p.ShutdownWithContext(ctx) // there is nobody to tell
+}
+
+// ShutdownWithContext ends what Watch began and flushes the Client. The Provider may
+// be initialized again.
+func (p *Provider) ShutdownWithContext(ctx context.Context) error {
+	if stop := p.events.stop.Swap(nil); stop != nil {
+		(*stop)()
+	}
+	if f, ok := p.c.Client.(flusher); ok {
+		return f.Flush(ctx)
+	}
+	return nil
+}
+
+// Track implements openfeature.Tracker: the event goes to capture, for the person of
+// the targeting key and the groups of the context, with the attributes of the details
+// as properties, and the value as the property value. Details without a value (0 and
+// no attributes) have none. Other members of the context are not sent.
+func (p *Provider) Track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
+	if p.c.Track == nil {
+		return
+	}
+	err := p.track(ctx, event, ec, details)
+	if err != nil && p.c.OnTrackError != nil {
+		p.c.OnTrackError(fmt.Errorf("ofprovider: the event %q is not sent: %w", event, err))
+	}
+}
+
+func (p *Provider) track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	members := ec.Attributes()
+	if members == nil {
+		members = map[string]any{}
+	}
+	if ec.TargetingKey() != "" {
+		members[openfeature.TargetingKey] = ec.TargetingKey()
+	}
+	sub, wrong := subject(members)
+	if wrong != nil {
+		return *wrong
+	}
+	properties := details.Attributes()
+	if _, taken := properties["value"]; !taken && (details.Value() != 0 || len(properties) > 0) {
+		properties["value"] = details.Value()
+	}
+	return p.c.Track(ctx, sub.DistinctID, event, properties, sub.Groups)
+}

@@ -1,0 +1,68 @@
+package ofprovider_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/ofprovider"
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// keys opens the project with one secret key.
+type keys struct{}
+
+func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
+	if key != "phs_test" {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	return httpapi.Key{Secret: true, Projects: []string{apiKey}}, nil
+}
+
+// A client with the definitions of a real server: what is not known of a subject is
+// not decided, and a change of the flags is an event.
+func TestProvider_Remote(t *testing.T) {
+	source := &switching{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
+	d := decider(t, source)
+	handler, err := httpapi.New(httpapi.Config{Decider: d, Keys: keys{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c, err := remote.New(remote.Config{URL: server.URL, ProjectKey: apiKey, Key: "phs_test", NoCopy: true, NoStream: true, Poll: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) }) // there is nowhere to send events to
+	p := ofprovider.NewRemote(ofprovider.Config{Client: c, Watch: func(tell func(bool, string)) func() {
+		return c.OnChange(func(s remote.Status) { tell(!s.Ready, "") })
+	}})
+	l := listen(t)
+	if err := l.api.SetProviderAndWait(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	client := l.api.NewClient()
+	if got, d := evaluate(client, "on", false, someone); got != (outcome{true, "", "STATIC", ""}) {
+		t.Errorf("%+v %s", got, d.ErrorMessage)
+	}
+	if got, d := evaluate(client, "pro", true, someone); got.Code != "INVALID_CONTEXT" || got.Value != true || d.FlagMetadata["undecided_name"] != "plan" {
+		t.Errorf("%+v %+v", got, d)
+	}
+	if got, _ := evaluate(client, "layout", "none", pro); got.Value != "two" {
+		t.Errorf("%+v", got)
+	}
+	source.set(func() { source.project.Revision++; source.defs = parsed(t, `{"flags": []}`) })
+	d.Renew(1)
+	eventually(t, func() bool { got, _ := evaluate(client, "on", false, someone); return got.Code == "FLAG_NOT_FOUND" })
+	for kind := range l.heard {
+		if kind == openfeature.ProviderConfigChange {
+			return
+		}
+	}
+}

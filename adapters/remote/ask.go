@@ -1,0 +1,221 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// maxAnswer bounds an answer of the server, in bytes.
+const maxAnswer = 16 << 20
+
+// ErrQuotaLimited: the server answers no flags since the organization's quota is used up
+// (decision 11).
+var ErrQuotaLimited = errors.New("remote: the quota of flag requests is used up")
+
+// StatusError is an answer that is not the one hoped for.
+type StatusError struct {
+	Status int
+	Text   string // how the answer begins
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("remote: the server answered %d %s: %s", e.Status, http.StatusText(e.Status), strings.TrimSpace(e.Text))
+}
+
+// Answer is the server's.
+type Answer struct {
+	// Decisions are in the order of their keys. Reasons have a code and a condition;
+	// codes that are not known here are NoReason.
+	Decisions []flags.Decision
+	// Errors is errorsWhileComputingFlags: what is missing may be missing by error.
+	Errors      bool
+	RequestID   string
+	EvaluatedAt time.Time
+
+	minimal map[string]bool // flags whose exposures are to be small (§10.3)
+}
+
+// AskAll asks the server for all flags of a subject, whether AskServer is set or not.
+// Stored facts of the subject are not sent: the server has its own.
+func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
+	if sub == nil {
+		return nil, errNoSubject
+	}
+	return c.ask(ctx, sub, nil)
+}
+
+// question is the body of POST /flags (§9.4).
+type question struct {
+	APIKey           string                      `json:"api_key"`
+	DistinctID       string                      `json:"distinct_id"`
+	AnonymousID      string                      `json:"$anon_distinct_id,omitempty"`
+	DeviceID         string                      `json:"$device_id,omitempty"`
+	Groups           map[string]string           `json:"groups,omitempty"`
+	PersonProperties flags.Properties            `json:"person_properties,omitempty"`
+	GroupProperties  map[string]flags.Properties `json:"group_properties,omitempty"`
+	Keys             []string                    `json:"flag_keys_to_evaluate,omitempty"`
+	// The address is this machine's, and flags are wanted whatever runtime they are
+	// for, as when they are decided here.
+	GeoIPDisable bool   `json:"geoip_disable"`
+	Runtime      string `json:"evaluation_runtime"`
+}
+
+// ask asks for the flags of some keys, nil for all.
+func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*Answer, error) {
+	q := question{
+		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
+		Groups: sub.Groups, PersonProperties: sub.Person, GroupProperties: sub.GroupProperties, Keys: keys,
+		GeoIPDisable: true, Runtime: "all",
+	}
+	if len(sub.Located) > 0 && !sub.LocatedByPeer { // as said, but for what the subject says itself (§8.3)
+		q.PersonProperties = maps.Clone(sub.Located)
+		for name, value := range sub.Person {
+			if _, located := sub.Located[name]; value != nil || !located {
+				q.PersonProperties[name] = value
+			}
+		}
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("remote: the subject cannot be written as JSON: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.AskTimeout)
+	defer cancel()
+	req, err := newRequest(ctx, c.config.URL+"/flags/?v=2", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case res.StatusCode != http.StatusOK:
+		return nil, &StatusError{Status: res.StatusCode, Text: string(raw[:min(len(raw), 512)])}
+	case err != nil:
+		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+	case len(raw) > maxAnswer:
+		return nil, fmt.Errorf("remote: the server's answer is larger than %d MiB", maxAnswer>>20)
+	}
+	return parseAnswer(raw)
+}
+
+// wireAnswer is what is read of an answer of version 2 (§9.6).
+type wireAnswer struct {
+	Flags map[string]struct {
+		Enabled bool    `json:"enabled"`
+		Variant *string `json:"variant"`
+		Failed  bool    `json:"failed"`
+		Reason  *struct {
+			Code           flags.ReasonCode `json:"code"`
+			ConditionIndex *int             `json:"condition_index"`
+		} `json:"reason"`
+		Metadata struct {
+			ID            int64           `json:"id"`
+			Version       int64           `json:"version"`
+			Payload       json.RawMessage `json:"payload"`
+			HasExperiment *bool           `json:"has_experiment"`
+		} `json:"metadata"`
+	} `json:"flags"`
+	Errors       bool     `json:"errorsWhileComputingFlags"`
+	Minimal      bool     `json:"minimalFlagCalledEvents"`
+	QuotaLimited []string `json:"quotaLimited"`
+	RequestID    string   `json:"requestId"`
+	EvaluatedAt  int64    `json:"evaluatedAt"` // milliseconds since 1970
+}
+
+// parseAnswer reads an answer.
+func parseAnswer(raw []byte) (*Answer, error) {
+	var w wireAnswer
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return nil, fmt.Errorf("remote: the server's answer cannot be read: %w", err)
+	}
+	if slices.Contains(w.QuotaLimited, "feature_flags") {
+		return nil, ErrQuotaLimited
+	}
+	if w.Flags == nil {
+		return nil, errors.New(`remote: the server's answer has no member "flags": is Config.URL a server of flags?`)
+	}
+	a := &Answer{
+		Errors: w.Errors, RequestID: w.RequestID, EvaluatedAt: time.UnixMilli(w.EvaluatedAt).UTC(),
+		Decisions: make([]flags.Decision, 0, len(w.Flags)), minimal: map[string]bool{},
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.Flags)) {
+		f := w.Flags[key]
+		d := flags.Decision{
+			Key: key, Enabled: f.Enabled && !f.Failed, ID: f.Metadata.ID, Version: f.Metadata.Version,
+			Reason: flags.Reason{Condition: flags.NoCondition},
+		}
+		if f.Variant != nil && d.Enabled {
+			d.Variant = *f.Variant
+		}
+		if p := f.Metadata.Payload; len(p) > 0 && string(p) != "null" {
+			d.Payload = p
+		}
+		if f.Reason != nil {
+			d.Reason.Code = f.Reason.Code
+			if f.Reason.ConditionIndex != nil {
+				d.Reason.Condition = *f.Reason.ConditionIndex
+			}
+		}
+		if f.Failed && !d.Failed() { // for a reason that is not known here
+			d.Reason.Code = flags.DatabaseError
+		}
+		if f.Metadata.HasExperiment != nil {
+			d.HasExperiment = *f.Metadata.HasExperiment
+			a.minimal[key] = w.Minimal && !d.HasExperiment
+		}
+		a.Decisions = append(a.Decisions, d)
+	}
+	return a, nil
+}
+
+// newRequest makes a POST that may be sent again on a new connection when an old one
+// turns out to be closed: questions change nothing, and events have their uuids.
+func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", library+"/"+libraryVersion)
+	req.Header["Idempotency-Key"] = []string{} // told to net/http, not to the server
+	return req, nil
+}
+
+// requester is the client that makes requests, and whether it is of our making. It
+// follows no redirect that turns a POST into a GET: what is sent would be lost.
+func requester(theirs *http.Client) (c *http.Client, ours bool) {
+	c = &http.Client{}
+	if theirs != nil {
+		*c = *theirs
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		c.Transport, ours = t.Clone(), true
+	}
+	follow := c.CheckRedirect
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method:
+			return http.ErrUseLastResponse
+		case follow != nil:
+			return follow(req, via)
+		case len(via) >= 10:
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
+	return c, ours
+}

@@ -1,0 +1,35 @@
+package remote
+
+import "testing"
+
+// What a server answers is read or refused, without a panic, and what is read can
+// be used: keys in order, no variant or value on what is off or failed.
+func FuzzParseAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`{"flags":{}}`, `{"flags":null}`, `[]`, `{"quotaLimited":["feature_flags"]}`,
+		`{"errorsWhileComputingFlags":true,"flags":{"b":{"key":"b","enabled":true,"variant":"x","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},
+			"metadata":{"id":1,"version":2,"payload":"{\"a\":1}","has_experiment":false}},"a":{"enabled":true,"variant":"v","failed":true,"reason":null,"metadata":{"payload":null}}},
+			"minimalFlagCalledEvents":true,"requestId":"r","evaluatedAt":1700000000000}`,
+		`{"flags":{"a":{"reason":{"code":"new","condition_index":-5}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		a, err := parseAnswer(raw)
+		if err != nil {
+			return
+		}
+		for i := range a.Decisions {
+			d := &a.Decisions[i]
+			if i > 0 && a.Decisions[i-1].Key >= d.Key {
+				t.Errorf("%q before %q", a.Decisions[i-1].Key, d.Key)
+			}
+			if (d.Failed() || !d.Enabled) && (d.Value() != false || d.Variant != "") {
+				t.Errorf("%+v", d)
+			}
+			pickNumber(*d)
+			pickJSON[map[string]any](*d)
+			_ = d.Reason.Description()
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package remote
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	firstRetry   = time.Second // the most that the first retry waits
+	longestRetry = 30 * time.Second
+	// buffered is how many streams in a row may give nothing, though the server is
+	// there, before it counts as one without streams: a proxy may hold them back.
+	buffered = 3
+)
+
+// schedule says when one kind of attempt is due.
+type schedule struct {
+	at    time.Duration // since the start
+	fails int           // in a row
+	// silent counts those in a row without an answer from a server that was there.
+	silent int
+}
+
+// backoff is the time to wait after one more failure: full jitter, and no less
+// than the server asked for.
+func (s *Source) backoff(next *schedule, least time.Duration) time.Duration {
+	most := min(firstRetry<<min(next.fails, 5), longestRetry)
+	next.fails++
+	share := time.Duration(s.c.knobs.random() * float64(most))
+	if least > 0 { // those who were told the same do not all come at once
+		return least + min(share, firstRetry)
+	}
+	return share
+}
+
+// run keeps the definitions current until the context ends. It makes one attempt
+// at a time, the one that is due for longest, and begins with a poll: that works
+// everywhere.
+func (s *Source) run(ctx context.Context) {
+	defer close(s.copies)
+	var poll schedule
+	stream := schedule{at: 1}
+	for ctx.Err() == nil {
+		now := s.c.knobs.elapsed()
+		streamNext := !s.c.NoStream && stream.at <= poll.at
+		switch {
+		case streamNext && now >= stream.at:
+			s.streamOnce(ctx, &stream, &poll)
+		case !streamNext && now >= poll.at:
+			s.pollOnce(ctx, &poll)
+		case streamNext:
+			s.c.knobs.wait(ctx, stream.at-now)
+		default:
+			s.c.knobs.wait(ctx, poll.at-now)
+		}
+	}
+}
+
+func (s *Source) pollOnce(ctx context.Context, next *schedule) {
+	k := s.c.knobs
+	failed := s.poll(ctx)
+	switch {
+	case failed == nil:
+		s.confirm(false)
+		*next = schedule{at: k.elapsed() + time.Duration((0.9+0.2*k.random())*float64(s.c.Poll))}
+	case ctx.Err() != nil: // cut off by Close
+	case failed.answered:
+		s.failed(failed.err)
+		next.at = k.elapsed() + s.backoff(next, failed.after)
+	default:
+		s.failed(failed.err)
+		s.unanswered(ctx, next)
+	}
+}
+
+// streamOnce follows a stream to its end. While there is none, polls go on.
+func (s *Source) streamOnce(ctx context.Context, next, poll *schedule) {
+	k := s.c.knobs
+	begun := k.elapsed()
+	end := s.stream(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	now := k.elapsed()
+	if end.failed != nil {
+		s.failed(end.failed.err)
+	}
+	switch {
+	case end.notOffered:
+		*next = schedule{at: now + k.streamAgain}
+	case end.opened:
+		if now-begun > longestRetry {
+			next.fails = 0
+		}
+		wait := s.backoff(next, 0)
+		if end.hasRetry && next.fails > 1 { // it keeps ending
+			wait = max(wait, end.retry)
+		} else if end.hasRetry {
+			wait = end.retry
+		}
+		// The next stream tells what is new; where it fails, a poll is due.
+		*next = schedule{at: now + wait, fails: next.fails}
+		poll.at, poll.fails = min(next.at, now+s.c.Poll), 0
+		if end.failed != nil && end.failed.answered { // what it sent was bad
+			poll.at = now
+		}
+	case end.failed.answered:
+		next.silent = 0
+		next.at = now + s.backoff(next, end.failed.after)
+	default:
+		s.unanswered(ctx, next)
+		now = k.elapsed()
+		if next.silent == buffered {
+			*next = schedule{at: now + k.streamAgain}
+		}
+		next.at = max(next.at, now+1)
+		if poll.fails == 0 {
+			poll.at = min(poll.at, now)
+		}
+	}
+}
+
+// unanswered waits until a server that gave no answer gives one again, or it is
+// time for a whole attempt in any case. One that was there all the time is not
+// hurried.
+func (s *Source) unanswered(ctx context.Context, next *schedule) {
+	there, tries := s.look(ctx)
+	next.at = s.c.knobs.elapsed()
+	if there && tries == 1 {
+		next.silent++
+		next.at += s.backoff(next, 0)
+	} else {
+		next.silent, next.fails = 0, 0
+	}
+}
+
+// look asks once a second whether the server answers.
+func (s *Source) look(ctx context.Context) (there bool, tries int) {
+	k := s.c.knobs
+	k.wait(ctx, time.Duration(k.random()*float64(k.probe)))
+	for tries = 1; tries <= k.probes && ctx.Err() == nil; tries++ {
+		begun := k.elapsed()
+		if s.answers(ctx) {
+			return true, tries
+		}
+		k.wait(ctx, max(0, k.probe-(k.elapsed()-begun)))
+	}
+	return false, tries
+}

@@ -1,0 +1,89 @@
+package remote
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+)
+
+// saved is a copy: one line of JSON about the payload, then the payload as it was
+// received.
+type saved struct {
+	text []byte
+	head copyHead
+}
+
+type copyHead struct {
+	Version   string    `json:"version"` // for If-None-Match and Last-Event-ID
+	FetchedAt time.Time `json:"fetched_at"`
+}
+
+// loadCopy takes the copy into use and finds where it is kept.
+func (s *Source) loadCopy() {
+	if s.c.NoCopy {
+		return
+	}
+	dir := s.c.Dir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			s.c.Logger.Warn("no copy of the flag definitions is kept: name a folder (Config.Dir) or say that none is wanted (NoCopy)", "error", err)
+			return
+		}
+		dir = filepath.Join(cache, "bunting")
+	}
+	sum := sha256.Sum256([]byte(s.c.URL + "\n" + s.c.ProjectKey))
+	s.copyPath = filepath.Join(dir, hex.EncodeToString(sum[:16])+".flags")
+	if err := s.takeCopy(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.failed(fmt.Errorf("remote: the copy of the definitions: %w", err))
+	}
+}
+
+func (s *Source) takeCopy() error {
+	all, err := lastgood.Load(s.copyPath)
+	if err != nil {
+		return err
+	}
+	line, text, _ := bytes.Cut(all, []byte{'\n'})
+	var head copyHead
+	if err := json.Unmarshal(line, &head); err != nil {
+		return fmt.Errorf("%s: %w", s.copyPath, err)
+	}
+	return s.take(text, cleanVersion(head.Version), FromCopy, head.FetchedAt)
+}
+
+// save hands a copy over to be written, in place of one that still waits.
+func (s *Source) save(c saved) {
+	if s.copyPath == "" {
+		return
+	}
+	select {
+	case <-s.copies:
+	default:
+	}
+	s.copies <- c // one goroutine alone sends: there is room
+}
+
+// saveCopies writes copies until there will be no more.
+func (s *Source) saveCopies() {
+	told := false
+	for c := range s.copies {
+		line, err := json.Marshal(c.head)
+		if err == nil {
+			err = lastgood.Save(s.copyPath, bytes.Join([][]byte{line, c.text}, []byte{'\n'}))
+		}
+		if err != nil && !told {
+			s.c.Logger.Warn("no copy of the flag definitions can be written, a start without the server will not have these", "error", err)
+		}
+		told = err != nil
+	}
+}

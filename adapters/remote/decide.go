@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// scratch is the memory of one decision, used again by another.
+type scratch struct {
+	decisions flags.Decisions
+	subject   flags.Subject
+}
+
+// result is what is known about one flag for one subject.
+type result struct {
+	d     flags.Decision
+	found bool
+	err   error   // of asking, or ErrNotReady
+	from  *Answer // the server's answer that it is from, nil: decided here
+}
+
+// problem is why there is no decision, nil when there is one.
+func (r *result) problem() error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case !r.found:
+		return ErrUnknownFlag
+	case r.d.Undecided != nil:
+		return r.d.Undecided
+	case r.d.Failed():
+		return ErrFailed
+	}
+	return nil
+}
+
+// everywhere selects flags of any runtime.
+var everywhere = flags.Selection{Runtime: "all"}
+
+// Decide decides one flag for a subject, whatever runtime and contexts it is for.
+// found is false where the project has no such flag or it is not active. An answer
+// that cannot be known here has Undecided set. It sends no exposure. With AskServer
+// what is not known is asked, and err says why that failed; without, the only errors
+// are ErrNotReady and that there is no subject.
+func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
+	if len(c.config.Hooks) == 0 && sub != nil {
+		if set := c.set(); set != nil {
+			sc := c.scratches.Get().(*scratch)
+			d, found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
+			c.scratches.Put(sc)
+			if found && d.Undecided == nil || !c.config.AskServer {
+				return d, found, nil
+			}
+		}
+	}
+	r := c.hooked(ctx, key, sub)
+	return r.d, r.found, r.err
+}
+
+// at is when a decision is made: now, where that matters.
+func (c *Client) at(set *flags.Set) (at time.Time) {
+	if set.Dated() {
+		at = c.config.Now()
+	}
+	return at
+}
+
+// partial is the subject as a partial one, unless Config.Full. The caller's is
+// never changed.
+func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
+	if sub.Partial || c.config.Full {
+		return sub
+	}
+	sc.subject = *sub
+	sc.subject.Partial = true
+	return &sc.subject
+}
+
+// resolve decides one flag into r, and asks the server where that is wanted and
+// needed.
+func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r *result) {
+	if sub == nil {
+		r.err = errNoSubject
+		return
+	}
+	set := c.set()
+	if set != nil {
+		sc := c.scratches.Get().(*scratch)
+		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
+		c.scratches.Put(sc)
+		if r.found && r.d.Undecided == nil || !c.config.AskServer {
+			return
+		}
+		// The server would not answer these either.
+		if !r.found && (set.Disabled(key, &everywhere) || set.Unanswered(key, &everywhere)) {
+			return
+		}
+	} else if !c.config.AskServer {
+		r.err = ErrNotReady
+		return
+	}
+	answer, err := c.ask(ctx, sub, []string{key})
+	if err != nil {
+		r.err = err
+		return
+	}
+	*r = result{from: answer}
+	for i := range answer.Decisions {
+		if answer.Decisions[i].Key == key {
+			r.d, r.found = answer.Decisions[i], true
+		}
+	}
+}
+
+// DecideAll decides all flags for a subject into out, whose memory is used again.
+// Those that cannot be known here are named in out.List, with Undecided set; with
+// AskServer they are asked, all at once, and err says why that failed. It sends no
+// exposure and calls no hook.
+func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
+	out.List, out.Errors = out.List[:0], false
+	if sub == nil {
+		return errNoSubject
+	}
+	set := c.set()
+	if set == nil {
+		if !c.config.AskServer {
+			return ErrNotReady
+		}
+		answer, err := c.ask(ctx, sub, nil)
+		if err == nil {
+			out.List, out.Errors = append(out.List, answer.Decisions...), answer.Errors
+		}
+		return err
+	}
+	sc := c.scratches.Get().(*scratch)
+	set.Evaluate(c.partial(sub, sc), c.at(set), out)
+	c.scratches.Put(sc)
+	if !c.config.AskServer {
+		return nil
+	}
+	return c.fillIn(ctx, sub, out)
+}
+
+// fillIn asks the server for what is not decided.
+func (c *Client) fillIn(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
+	var keys []string
+	for i := range out.List {
+		if out.List[i].Undecided != nil {
+			keys = append(keys, out.List[i].Key)
+		}
+	}
+	if keys == nil {
+		return nil
+	}
+	answer, err := c.ask(ctx, sub, keys)
+	if err != nil {
+		return err
+	}
+	out.Errors = out.Errors || answer.Errors
+	for i := range answer.Decisions {
+		if d := out.Find(answer.Decisions[i].Key); d != nil {
+			*d = answer.Decisions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// exampleServer stands in for a server of yours. It has the flags "checkout", on
+// for those who pay, and "color", blue for everybody.
+func exampleServer() (server *httptest.Server, stop func() error) {
+	h, stop, err := startHouse(`{
+		"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "example"},
+		"projects": [{"id": 1, "api_key": "phc_demo", "secret_api_keys": ["phs_demo"], "flags": [
+			{"id": 1, "key": "checkout", "active": true, "filters": {"groups": [{"rollout_percentage": 100,
+				"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}},
+			{"id": 2, "key": "color", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}],
+				"multivariate": {"variants": [{"key": "blue", "rollout_percentage": 100}]}}}]}]}`, func(err error) { log.Print(err) })
+	if err != nil {
+		log.Fatal(err)
+	}
+	return h.Server, stop
+}
+
+func ExampleNew() {
+	server, stop := exampleServer()
+	defer func() { _ = stop() }()
+
+	client, err := remote.New(remote.Config{URL: server.URL, ProjectKey: "phc_demo", Key: "phs_demo", NoCopy: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := client.WaitForReady(ctx); err != nil {
+		log.Fatal(err)
+	}
+	user := &flags.Subject{DistinctID: "user-1", Person: flags.Properties{"plan": "pro"}}
+	fmt.Println(client.Bool(ctx, "checkout", user, false), client.String(ctx, "color", user, "grey"))
+	_ = client.Track(ctx, user.DistinctID, "order placed", map[string]any{"amount": 49}, nil)
+	fmt.Println(client.Close(ctx), client.Stats().Sent, "events sent")
+	// Output:
+	// true blue
+	// <nil> 3 events sent
+}

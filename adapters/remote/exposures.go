@@ -1,0 +1,179 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// exposureShards keep goroutines apart that read at the same time.
+const exposureShards = 16
+
+// exposures remember what has been told, so that it is told once (§10.3). A key is
+// 128 bits of two keyed hashes: the memory of an entry does not depend on the length
+// of ids, and that two exposures of a process share a key is not to be expected.
+type exposures struct {
+	seeds  [2]maphash.Seed
+	shards [exposureShards]*lru.Cache[exposureKey, struct{}]
+}
+
+type exposureKey [2]uint64
+
+func newExposures(size int) (*exposures, error) {
+	e := &exposures{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	for i := range e.shards {
+		var err error
+		if e.shards[i], err = lru.New[exposureKey, struct{}]((size + exposureShards - 1) / exposureShards); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// key is that of a distinct id, a flag, a response and groups. The order of the
+// groups does not matter, and no two lists of texts are written alike.
+func (e *exposures) key(distinctID, flag, response string, groups map[string]string) (k exposureKey) {
+	for i, seed := range e.seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		for _, s := range [...]string{distinctID, flag, response} {
+			writeText(&h, s)
+		}
+		k[i] = h.Sum64()
+		for kind, id := range groups {
+			h.Reset()
+			writeText(&h, kind)
+			writeText(&h, id)
+			k[i] += h.Sum64()
+		}
+	}
+	return k
+}
+
+func writeText(h *maphash.Hash, s string) {
+	n := uint64(len(s))
+	for range 4 {
+		_ = h.WriteByte(byte(n))
+		n >>= 8
+	}
+	_, _ = h.WriteString(s)
+}
+
+// first reports whether a key is new, and remembers it. Of many callers at once it
+// says so to one.
+func (e *exposures) first(k exposureKey) bool {
+	shard := e.shards[k[0]%exposureShards]
+	if _, known := shard.Get(k); known {
+		return false
+	}
+	known, _ := shard.ContainsOrAdd(k, struct{}{})
+	return !known
+}
+
+// forget makes a key new again.
+func (e *exposures) forget(k exposureKey) { e.shards[k[0]%exposureShards].Remove(k) }
+
+// expose sends $feature_flag_called, once. What finds the queue full is sent when
+// the flag is read again.
+func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error) {
+	if c.config.NoExposures || sub == nil || sub.DistinctID == "" {
+		return
+	}
+	// The kinds of response are kept apart: the variant "true" is not the value true.
+	response := "-"
+	switch {
+	case problem != nil:
+	case r.d.Variant != "":
+		response = "=" + r.d.Variant
+	case r.d.Enabled:
+		response = "true"
+	default:
+		response = "false"
+	}
+	k := c.exposures.key(sub.DistinctID, key, response, sub.Groups)
+	if !c.exposures.first(k) {
+		return
+	}
+	if c.enqueue(sub.DistinctID, "$feature_flag_called", c.exposure(key, sub, r, problem), sub.Groups) != nil {
+		c.exposures.forget(k)
+	}
+}
+
+// exposure has the properties of §10.3. The minimal ones are those without
+// $feature/<key> and the payload.
+func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem error) map[string]any {
+	p := map[string]any{
+		"$feature_flag": key, "$feature_flag_response": nil, "locally_evaluated": r.found && r.from == nil && problem == nil,
+		"$geoip_disable": true, "$is_server": true,
+	}
+	if problem == nil {
+		p["$feature_flag_response"] = r.d.Value()
+	}
+	if text := exposureError(r, problem); text != "" {
+		p["$feature_flag_error"] = text
+	}
+	if sub.DeviceID != "" {
+		p["$device_id"] = sub.DeviceID
+	}
+	minimal := false
+	if r.from != nil {
+		p["$feature_flag_request_id"] = r.from.RequestID
+		p["$feature_flag_evaluated_at"] = r.from.EvaluatedAt.UnixMilli()
+		minimal = r.found && r.from.minimal[key]
+	} else if set := c.set(); r.found && set != nil {
+		minimal = set.MinimalFlagCalledEvents() && !r.d.HasExperiment
+	}
+	if r.found {
+		p["$feature_flag_id"], p["$feature_flag_version"] = r.d.ID, r.d.Version
+		p["$feature_flag_has_experiment"] = r.d.HasExperiment
+		if reason := r.d.Reason.Description(); reason != "" {
+			p["$feature_flag_reason"] = reason
+		}
+	}
+	if !minimal {
+		p["$feature/"+key] = p["$feature_flag_response"]
+		if r.found && r.d.Payload != nil && problem == nil {
+			p["$feature_flag_payload"] = r.d.Payload
+		}
+	}
+	return p
+}
+
+// exposureError is $feature_flag_error (§10.3), empty for none: what the server says
+// of its whole answer, and why there is no value.
+func exposureError(r *result, problem error) string {
+	const computing = "errors_while_computing_flags"
+	var status *StatusError
+	var network net.Error
+	switch {
+	case problem == nil || errors.Is(problem, ErrUnknownFlag):
+		var said []string
+		if r.from != nil && r.from.Errors {
+			said = append(said, computing)
+		}
+		if problem != nil {
+			said = append(said, "flag_missing")
+		}
+		return strings.Join(said, ",")
+	case r.err == nil: // failed, or not to be decided here
+		return computing
+	case errors.Is(r.err, ErrQuotaLimited):
+		return "quota_limited"
+	case errors.As(r.err, &status):
+		return "api_error_" + strconv.Itoa(status.Status)
+	case errors.Is(r.err, context.DeadlineExceeded), errors.Is(r.err, context.Canceled), os.IsTimeout(r.err):
+		return "timeout"
+	case errors.As(r.err, &network), errors.Is(r.err, io.ErrUnexpectedEOF), errors.Is(r.err, io.EOF):
+		return "connection_error"
+	}
+	return "unknown_error"
+}

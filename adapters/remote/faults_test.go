@@ -1,0 +1,263 @@
+package remote_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote"
+)
+
+// site is the good server and all that can stand in its place.
+type site struct {
+	good    string // addresses
+	payload []byte // what the good server sends
+	faults  []fault
+}
+
+// fault is a way to be bad: of the server at an address, or of what is here.
+type fault struct {
+	name    string
+	address string // empty: the server is good
+	clock   time.Duration
+	disk    bool // the copy is damaged
+}
+
+func newSite(t *testing.T) *site {
+	var p project
+	p.set(t, definitions("one", "two", "three"))
+	handler := p.handler(t)
+	rec := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, "/flags/definitions?token="+projectKey, nil)
+	req.Header.Set("Authorization", "Bearer "+secretKey)
+	handler.ServeHTTP(rec, req)
+	if rec.Code != http.StatusOK {
+		t.Fatal(rec.Code, rec.Body)
+	}
+	s := &site{payload: rec.Body.Bytes(), good: serve(t, handler)}
+	status := func(code int, header ...string) string {
+		return serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i+1 < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			http.Error(w, `{"type": "x", "code": "x", "detail": "for a test"}`, code)
+		}))
+	}
+	s.faults = []fault{
+		{name: "refusing", address: nowhere(t)},
+		{name: "black-holed", address: blackHole(t)},
+		{name: "401", address: status(401)},
+		{name: "402", address: status(402)},
+		{name: "429", address: status(429, "Retry-After", "1")},
+		{name: "500", address: status(500)},
+		{name: "truncated", address: serve(t, s.truncated())},
+		{name: "corrupt", address: serve(t, s.corrupt())},
+		{name: "clock set back", clock: -1000 * time.Hour},
+		{name: "disk copy damaged", disk: true},
+	}
+	return s
+}
+
+// truncated sends each time more of what it promises, never all.
+func (s *site) truncated() http.Handler {
+	var n atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := int(n.Add(1)) % len(s.payload)
+		if strings.HasSuffix(r.URL.Path, "/stream") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "event: definitions\nid: new\ndata: %s", s.payload[:i])
+			return
+		}
+		w.Header().Set("ETag", `W/"new"`)
+		if i%2 == 0 { // cut on the way; else by whoever made it
+			w.Header().Set("Content-Length", strconv.Itoa(len(s.payload)))
+		}
+		_, _ = w.Write(s.payload[:i])
+	})
+}
+
+// corrupt sends all kinds of what is no definitions.
+func (s *site) corrupt() http.Handler {
+	texts := [][]byte{
+		[]byte(`{}`), []byte(`{"flags": null}`), []byte(`{"flags": {}}`), []byte(`[]`), []byte(`null`), {}, []byte("<html>Sign in</html>"),
+		bytes.Replace(s.payload, []byte(`"key"`), []byte("\"k\x00y\""), 1), append(bytes.Clone(s.payload), s.payload...),
+	}
+	var n atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := int(n.Add(1))
+		text := texts[i%len(texts)]
+		if strings.HasSuffix(r.URL.Path, "/stream") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "event: definitions\nid: new\ndata: %s\n\n", text)
+			return
+		}
+		w.Header().Set("ETag", `W/"new"`)
+		if i%10 == 0 {
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+		_, _ = w.Write(text)
+	})
+}
+
+const allFlags = "one two three"
+
+// answered checks that every flag is on for somebody.
+func answered(t *testing.T, s *remote.Source) {
+	t.Helper()
+	if got := keys(s); len(got) != len(allFlags) {
+		t.Fatalf("flags %q, want %q; status %+v", got, allFlags, s.Status())
+	}
+}
+
+// damage flips a bit of the n-th byte of a file.
+func damage(t *testing.T, path string, n int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[n%len(text)] ^= 1 << (n % 8)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever goes wrong, in every order of two, in a thousand starts every flag is
+// answered from the last good set: of the copy, or where that is damaged of the
+// bundle.
+func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
+	site := newSite(t)
+	var starts atomic.Int64
+	t.Run("pairs", func(t *testing.T) {
+		for i, first := range site.faults {
+			for j, second := range site.faults {
+				t.Run(first.name+", "+second.name, func(t *testing.T) {
+					t.Parallel()
+					for round := range 5 {
+						starts.Add(site.survives(t, first, second, (i*10+j)*5+round))
+					}
+				})
+			}
+		}
+	})
+	if got := starts.Load(); got != 1000 {
+		t.Errorf("%d starts, want 1000", got)
+	}
+}
+
+// survives goes through two faults with one Source, and starts another under the
+// second. The Source of before, which makes the copy, is not counted.
+func (site *site) survives(t *testing.T, first, second fault, n int) (starts int64) {
+	net := &network{}
+	var back atomic.Int64
+	c := config(t, net)
+	c.Now = func() time.Time { return time.Now().Add(time.Duration(back.Load())) }
+	c.Bundle = site.payload
+	c.NoStream = n%2 == 1
+	net.lead(site.good)
+	s := open(t, c)
+	until(t, "the first definitions", func() bool { return s.Status().From == remote.FromBundle && s.Status().Version != "" })
+	stopped(t, s)
+	path := s.CopyPath()
+
+	// From here on what gives no answer is given up soon.
+	c = remote.Faster(c, 1000, 20*time.Millisecond, 10*time.Millisecond)
+	c.Timeout = 20 * time.Millisecond
+	begin := func(f fault) {
+		back.Add(int64(f.clock))
+		if f.disk {
+			damage(t, path, n)
+		}
+		if f.address == "" {
+			net.lead(site.good)
+		} else {
+			net.lead(f.address)
+		}
+	}
+	tried := func(s *remote.Source, f fault) {
+		failures, dials := s.Status().Failures, net.dials.Load()
+		until(t, "an attempt under the fault "+f.name, func() bool {
+			answered(t, s)
+			return s.Status().Failures > failures || f.address == "" && net.dials.Load() > dials
+		})
+	}
+	origin := func(s *remote.Source, damaged bool) {
+		want := remote.FromCopy
+		if damaged {
+			want = remote.FromBundle
+		}
+		if got := s.Status(); got.From != want || !got.Ready {
+			t.Errorf("started from %q, want %q", got.From, want)
+		}
+	}
+	begin(first)
+	s = open(t, c)
+	origin(s, first.disk)
+	answered(t, s)
+	tried(s, first)
+	begin(second)
+	tried(s, second)
+	stopped(t, s)
+	answered(t, s) // what was known stays
+
+	_, err := lastgood.Load(path) // a good server has mended what was damaged before
+	s = open(t, c)
+	origin(s, err != nil)
+	answered(t, s)
+	tried(s, second)
+	stopped(t, s)
+	return 2
+}
+
+// No copy with one byte changed is taken for good, wherever the byte is.
+func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	net := &network{}
+	net.lead(serve(t, p.handler(t)))
+	c := config(t, net)
+	s := open(t, c)
+	until(t, "definitions", func() bool { return s.Set() != nil })
+	stopped(t, s)
+	net.lead(nowhere(t))
+	good, err := os.ReadFile(s.CopyPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= byte(1 + i%255)
+		if err := os.WriteFile(s.CopyPath(), bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, c)
+		if st := s.Status(); st.Ready || st.LastError == nil {
+			t.Fatalf("byte %d: %+v", i, st)
+		}
+		stopped(t, s)
+	}
+	for i := range good { // cut short
+		if err := os.WriteFile(s.CopyPath(), good[:i], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, c)
+		if st := s.Status(); st.Ready {
+			t.Fatalf("%d bytes: %+v", i, st)
+		}
+		stopped(t, s)
+	}
+	if err := os.WriteFile(s.CopyPath(), good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := open(t, c); keys(again) != "one" {
+		t.Error("the whole copy is not taken")
+	}
+}

@@ -1,0 +1,186 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+)
+
+const (
+	// definitionsPath is below Config.URL.
+	definitionsPath = "/flags/definitions"
+	// maxRetryAfter bounds how long a server may ask to be left alone.
+	maxRetryAfter = time.Hour
+	// maxDetail bounds what is read of an error's body, in bytes.
+	maxDetail = 4 << 10
+	// maxVersion bounds the ETag that is kept and sent back, in bytes.
+	maxVersion = 200
+)
+
+// failure is an attempt that failed.
+type failure struct {
+	err error
+	// answered: the server is there. Otherwise it is looked for.
+	answered bool
+	// after is the least time to wait, zero for none.
+	after time.Duration
+}
+
+// unanswered is the failure of a request that got no answer.
+func unanswered(what string, err error) *failure {
+	var inURL *url.Error
+	if errors.As(err, &inURL) { // which repeats the whole address
+		err = inURL.Err
+	}
+	return &failure{err: fmt.Errorf("remote: %s: no answer: %w", what, err)}
+}
+
+func newHTTPClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	// A connection over HTTP/2 on which nothing comes any more would be used again and again.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
+	return &http.Client{Transport: t}
+}
+
+// request is a GET below definitionsPath with the project and the key.
+func (s *Source) request(ctx context.Context, path string) (*http.Request, error) {
+	query := "?token=" + url.QueryEscape(s.c.ProjectKey) + "&send_cohorts&static_cohorts=members"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.c.URL+definitionsPath+path+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.c.Key)
+	r.Header.Set("User-Agent", "bunting-remote")
+	return r, nil
+}
+
+// poll asks for the definitions, once.
+func (s *Source) poll(ctx context.Context) *failure {
+	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
+	defer cancel()
+	const what = "GET " + definitionsPath
+	r, err := s.request(ctx, "")
+	if err != nil {
+		return unanswered(what, err)
+	}
+	r.Header.Set("Accept", "application/json")
+	old := s.known.Load()
+	if old != nil && old.version != "" {
+		r.Header.Set("If-None-Match", `W/"`+old.version+`"`)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return unanswered(what, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusNotModified && old != nil:
+		return nil
+	case resp.StatusCode != http.StatusOK:
+		return s.refused(what, resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, lastgood.MaxSize+1))
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the definitions are cut: %w", err)
+	case len(body) > lastgood.MaxSize:
+		err = fmt.Errorf("the definitions are longer than %d MiB", lastgood.MaxSize>>20)
+	default:
+		err = s.renew(body, cleanVersion(resp.Header.Get("ETag")), FromPoll)
+	}
+	if err != nil {
+		return &failure{err: fmt.Errorf("remote: %s: %w", what, err), answered: true}
+	}
+	return nil
+}
+
+// renew takes what the server sent into use, and keeps a copy where it is news.
+func (s *Source) renew(text []byte, version string, from Origin) error {
+	var list struct{ Flags json.RawMessage }
+	if len(text) < 1<<10 && json.Unmarshal(text, &list) == nil && (list.Flags == nil || string(list.Flags) == "null") {
+		return errors.New("the answer has no flags: it is no definitions")
+	}
+	before, now := s.known.Load(), s.c.Now()
+	if err := s.take(text, version, from, now); err != nil {
+		return err
+	}
+	if s.known.Load() != before {
+		s.save(saved{text, copyHead{version, now}})
+	}
+	return nil
+}
+
+// refused is the failure of an answer without definitions, with the server's own
+// words where it has any.
+func (s *Source) refused(what string, resp *http.Response) *failure {
+	f := &failure{answered: true, after: s.retryAfter(resp.Header)}
+	var problem struct{ Detail string }
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail))
+	text := resp.Status
+	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
+		text += ": " + problem.Detail
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		text += " (check Config.ProjectKey, and that Config.Key may read its definitions)"
+	case http.StatusNotFound:
+		text += " (check Config.URL)"
+	}
+	f.err = fmt.Errorf("remote: %s: the server answers %s", what, text)
+	return f
+}
+
+// retryAfter reads Retry-After, seconds or a date. A date is compared with the
+// server's own clock.
+func (s *Source) retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = s.c.Now()
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+// cleanVersion is the bare value of an ETag, empty where it could not be sent back.
+func cleanVersion(etag string) string {
+	v := strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
+	if len(v) > maxVersion || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {
+		return ""
+	}
+	return v
+}
+
+// answers reports whether a server that gave no answer gives one now.
+func (s *Source) answers(ctx context.Context) bool {
+	if s.c.HTTPClient == nil {
+		s.client.CloseIdleConnections() // they may lead nowhere
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.c.knobs.probeLimit)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, s.c.URL+definitionsPath, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode < http.StatusInternalServerError
+}

@@ -1,0 +1,240 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	projectKey = "phc_remote"
+	secretKey  = "phs_remote"
+)
+
+// definitions has a flag of each name, on for everybody.
+func definitions(names ...string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{}]}}`, i+1, name)
+	}
+	return `{"flags": [` + strings.Join(list, ", ") + `]}`
+}
+
+// project is one project behind our own handler; its definitions can be changed.
+type project struct {
+	mu       sync.Mutex
+	revision int64
+	defs     flags.Definitions
+}
+
+func (p *project) set(t testing.TB, text string) {
+	t.Helper()
+	d, err := flags.ParseDefinitions([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revision++
+	p.defs = d
+}
+
+func (p *project) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key != projectKey {
+		return flags.Project{}, flags.ErrUnknownKey
+	}
+	return flags.Project{ID: 1, APIKey: key, Revision: p.revision}, nil
+}
+
+func (p *project) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.defs, nil
+}
+
+// Key implements httpapi.Keys.
+func (p *project) Key(_ context.Context, key string) (httpapi.Key, error) {
+	if key != secretKey {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	return httpapi.Key{Secret: true, Projects: []string{projectKey}}, nil
+}
+
+// handler is our own, on the project. Its clock runs fast, so that a change of
+// definitions is seen with the next request.
+func (p *project) handler(t testing.TB) http.Handler {
+	t.Helper()
+	var seconds atomic.Int64
+	now := func() time.Time { return time.Unix(1_800_000_000+2*seconds.Add(1), 0) }
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: p, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.CloseStreams)
+	return h
+}
+
+// network is between a Source and servers: connections lead where it says, and
+// those that are there end when it changes its mind.
+type network struct {
+	mu    sync.Mutex
+	to    string // host:port
+	conns map[net.Conn]bool
+	dials atomic.Int64
+}
+
+func (n *network) lead(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.to = address
+	for c := range n.conns {
+		_ = c.Close()
+	}
+	n.conns = map[net.Conn]bool{}
+}
+
+func (n *network) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // each request goes where the network leads now
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			n.dials.Add(1)
+			n.mu.Lock()
+			to := n.to
+			n.mu.Unlock()
+			c, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+			if err != nil {
+				return nil, err
+			}
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			if n.to != to {
+				_ = c.Close()
+				return nil, net.ErrClosed
+			}
+			if n.conns == nil {
+				n.conns = map[net.Conn]bool{}
+			}
+			n.conns[c] = true
+			return c, nil
+		},
+	}}
+}
+
+// serve starts a server and returns its host:port.
+func serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.Listener.Addr().String()
+}
+
+// nowhere is an address at which nothing listens.
+func nowhere(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// blackHole takes connections and never says a word.
+func blackHole(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	done.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		done.Wait()
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	})
+	return l.Addr().String()
+}
+
+// config is one whose waits are a hundred times shorter.
+func config(t testing.TB, n *network) remote.Config {
+	t.Helper()
+	return remote.Faster(remote.Config{
+		URL: "http://flags.test", ProjectKey: projectKey, Key: secretKey, Dir: t.TempDir(),
+		HTTPClient: n.client(), Timeout: 5 * time.Second, Poll: 2 * time.Second,
+	}, 100, 5*time.Second, time.Second)
+}
+
+func open(t testing.TB, c remote.Config) *remote.Source {
+	t.Helper()
+	s, err := remote.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// until waits for a condition, at most 20 seconds.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+// keys are the flags of a Source, "" for none.
+func keys(s *remote.Source) string {
+	if set := s.Set(); set != nil {
+		return strings.Join(set.Keys(), " ")
+	}
+	return ""
+}
+
+// stopped closes a Source; its copy is written then.
+func stopped(t testing.TB, s *remote.Source) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,209 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+var ctx = context.Background()
+
+// alone is a Client whose server cannot be had.
+func alone(t *testing.T, change func(*remote.Config)) *remote.Client {
+	t.Helper()
+	c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}
+	if change != nil {
+		change(&c)
+	}
+	return clientOn(t, c, localSet(t, unknownMembers))
+}
+
+// What the client cannot know is unknown (decision 2); the expectations follow from
+// the definitions of the harness.
+func TestRemote_Decide(t *testing.T) {
+	partial, full := alone(t, nil), alone(t, func(c *remote.Config) { c.Full = true })
+	pro := flags.Properties{"plan": "pro"}
+	for _, tt := range []struct {
+		key           string
+		person        flags.Properties
+		partial, full string
+	}{
+		{"on", nil, "true", "true"},
+		{"off", nil, "false", "false"},
+		{"color", nil, "blue", "blue"},
+		{"for-pro", nil, `not decided: unknown person property "plan"`, "false"},
+		{"for-pro", pro, "true", "true"},
+		{"inactive", nil, "no such flag", "no such flag"},
+		{"withheld", nil, "no such flag", "no such flag"},
+		{"for-gold", nil, `not decided: unknown cohort "13"`, "false"},
+		{"same", nil, `not decided: unknown experience continuity "stored identifier"`, "false"}, // H("same.user_2") is 0.609 by hashlib of CPython
+		{"broken", nil, "failed: dependency_not_found_cohort", "failed: dependency_not_found_cohort"},
+	} {
+		sub := flags.Subject{DistinctID: "user_2", Person: tt.person}
+		before := sub
+		for client, want := range map[*remote.Client]string{partial: tt.partial, full: tt.full} {
+			if got := show(client.Decide(ctx, tt.key, &sub)); got != want {
+				t.Errorf("%s with %v: %s, want %s", tt.key, tt.person, got, want)
+			}
+			var all flags.Decisions
+			if err := client.DecideAll(ctx, &sub, &all); err != nil {
+				t.Fatal(err)
+			}
+			d := all.Find(tt.key)
+			if d == nil {
+				d = &flags.Decision{}
+			}
+			if got := show(*d, d.Key != "", nil); got != want {
+				t.Errorf("%s of all with %v: %s, want %s", tt.key, tt.person, got, want)
+			}
+		}
+		if diff := cmp.Diff(before, sub); diff != "" {
+			t.Errorf("the subject was changed (-before +after)\n%s", diff)
+		}
+	}
+	if got := show(full.Decide(ctx, "for-pro", &flags.Subject{DistinctID: "u", Partial: true})); !strings.HasPrefix(got, "not decided") {
+		t.Errorf("a partial subject of a full client: %s", got)
+	}
+}
+
+func TestRemote_NotReady(t *testing.T) {
+	c := clientOn(t, remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}, nil)
+	sub := &flags.Subject{DistinctID: "u"}
+	if _, _, err := c.Decide(ctx, "on", sub); !errors.Is(err, remote.ErrNotReady) {
+		t.Error(err)
+	}
+	if err := c.DecideAll(ctx, sub, &flags.Decisions{}); !errors.Is(err, remote.ErrNotReady) {
+		t.Error(err)
+	}
+	if v, d := c.BoolDetail(ctx, "on", sub, true); !v || !errors.Is(d.Err, remote.ErrNotReady) {
+		t.Error(v, d.Err)
+	}
+}
+
+// Values with a fallback, and why.
+func TestRemote_Reads(t *testing.T) {
+	c := alone(t, nil)
+	sub := &flags.Subject{DistinctID: "u"}
+	type limits struct {
+		Limit int `json:"limit"`
+	}
+	type got struct {
+		Value any
+		Err   error
+	}
+	of := func(v any, d remote.Detail) got { return got{v, d.Err} }
+	var undecided *flags.Undecided
+	for name, tt := range map[string]struct{ got, want got }{
+		"on":                   {of(c.BoolDetail(ctx, "on", sub, false)), got{true, nil}},
+		"a variant is on":      {of(c.BoolDetail(ctx, "color", sub, false)), got{true, nil}},
+		"off":                  {of(c.BoolDetail(ctx, "off", sub, true)), got{false, nil}},
+		"unknown flag":         {of(c.BoolDetail(ctx, "nix", sub, true)), got{true, remote.ErrUnknownFlag}},
+		"inactive":             {of(c.BoolDetail(ctx, "inactive", sub, true)), got{true, remote.ErrUnknownFlag}},
+		"failed":               {of(c.BoolDetail(ctx, "broken", sub, true)), got{true, remote.ErrFailed}},
+		"undecided":            {of(c.BoolDetail(ctx, "for-pro", sub, true)), got{true, undecided}},
+		"variant":              {of(c.StringDetail(ctx, "color", sub, "green")), got{"blue", nil}},
+		"on without a variant": {of(c.StringDetail(ctx, "on", sub, "green")), got{"green", remote.ErrNoValue}},
+		"off, no variant":      {of(c.StringDetail(ctx, "off", sub, "green")), got{"green", remote.ErrNoValue}},
+		"number of payload":    {of(c.NumberDetail(ctx, "limit", sub, 1)), got{42.0, nil}},
+		"number of variant":    {of(c.NumberDetail(ctx, "size", sub, 1)), got{12.5, nil}},
+		"no number in payload": {of(c.NumberDetail(ctx, "color", sub, 1)), got{1.0, remote.ErrNoValue}},
+		"no number":            {of(c.NumberDetail(ctx, "off", sub, 1)), got{1.0, remote.ErrNoValue}},
+		"JSON in a text":       {of(remote.JSONDetail(ctx, c, "on", sub, limits{1})), got{limits{10}, nil}},
+		"raw":                  {of(remote.JSONDetail(ctx, c, "on", sub, json.RawMessage(nil))), got{json.RawMessage(`{"limit": 10}`), nil}},
+		"text, not JSON":       {of(remote.JSONDetail(ctx, c, "color", sub, "")), got{"hello", nil}},
+		"text of a number":     {of(remote.JSONDetail(ctx, c, "limit", sub, "")), got{"42", nil}},
+		"number":               {of(remote.JSONDetail(ctx, c, "limit", sub, 1)), got{42, nil}},
+		"another type":         {of(remote.JSONDetail(ctx, c, "on", sub, []int{1})), got{[]int{1}, remote.ErrNoValue}},
+		"no payload":           {of(remote.JSONDetail(ctx, c, "off", sub, limits{1})), got{limits{1}, remote.ErrNoValue}},
+		"no subject":           {got{c.Bool(ctx, "on", nil, true), nil}, got{true, nil}},
+		"short forms":          {got{fmt.Sprintf("%v %v %v %v", c.Bool(ctx, "on", sub, false), c.String(ctx, "color", sub, ""), c.Number(ctx, "limit", sub, 0), remote.JSON(ctx, c, "on", sub, limits{})), nil}, got{"true blue 42 {10}", nil}},
+	} {
+		if diff := cmp.Diff(tt.want.Value, tt.got.Value); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+		if tt.want.Err == undecided && tt.want.Err != nil {
+			if !errors.As(tt.got.Err, &undecided) || undecided.Name != "plan" {
+				t.Errorf("%s: %v", name, tt.got.Err)
+			}
+			undecided = nil
+		} else if !errors.Is(tt.got.Err, tt.want.Err) {
+			t.Errorf("%s: %v, want %v", name, tt.got.Err, tt.want.Err)
+		}
+	}
+	if _, d := c.StringDetail(ctx, "color", sub, ""); d.Key != "color" || d.Version != 7 || d.Reason.Code != flags.ConditionMatch || d.Asked {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Hooks are called in order around each decision; one that panics is logged, and
+// the value still comes.
+func TestRemote_Hooks(t *testing.T) {
+	var calls []string
+	var log bytes.Buffer
+	hook := func(name string) remote.Hook {
+		return remote.Hook{
+			Before: func(_ context.Context, key string, sub *flags.Subject) {
+				calls = append(calls, name+" before "+key+" "+sub.DistinctID)
+			},
+			After: func(_ context.Context, _ string, _ *flags.Subject, d flags.Decision, err error) {
+				calls = append(calls, fmt.Sprint(name, " after ", d.Value(), " ", err))
+			},
+		}
+	}
+	c := alone(t, func(c *remote.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Hooks = []remote.Hook{hook("a"), {
+			Before: func(context.Context, string, *flags.Subject) { panic("b is bad") },
+			After:  func(context.Context, string, *flags.Subject, flags.Decision, error) { panic("b is worse") },
+		}, {}, hook("c")}
+	})
+	sub := &flags.Subject{DistinctID: "u"}
+	if got := c.String(ctx, "color", sub, ""); got != "blue" {
+		t.Error(got)
+	}
+	if got := show(c.Decide(ctx, "nix", sub)); got != "no such flag" {
+		t.Error(got)
+	}
+	want := []string{
+		"a before color u", "c before color u", "a after blue <nil>", "c after blue <nil>",
+		"a before nix u", "c before nix u", "a after false " + remote.ErrUnknownFlag.Error(), "c after false " + remote.ErrUnknownFlag.Error(),
+	}
+	if !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
+	}
+	for _, text := range []string{"b is bad", "b is worse", "flag=color", "flag=nix"} {
+		if !strings.Contains(log.String(), text) {
+			t.Errorf("the log lacks %q:\n%s", text, &log)
+		}
+	}
+}
+
+// Flags that compare dates are decided at the time of Config.Now.
+func TestRemote_Clock(t *testing.T) {
+	d, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 1, "key": "old", "active": true, "filters": {"groups": [
+		{"properties": [{"key": "since", "type": "person", "operator": "is_date_before", "value": "-7d"}], "rollout_percentage": 100}]}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+	c := clientOn(t, remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x", Now: func() time.Time { return now }}, flags.Compile(d))
+	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"since": "2026-01-03T13:00:00Z"}}
+	for _, want := range []string{"false", "true"} {
+		if got := show(c.Decide(ctx, "old", sub)); got != want {
+			t.Errorf("at %v: %s, want %s", now, got, want)
+		}
+		now = now.Add(2 * time.Hour)
+	}
+}

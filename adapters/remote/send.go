@@ -1,0 +1,270 @@
+package remote
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// batchEvents and batchBytes, of JSON, bound a batch (capture §14.3).
+	batchEvents = 100
+	batchBytes  = 1 << 20
+	// maxWait bounds the waits that double, maxAskedWait those that the server
+	// asks for.
+	maxWait      = 30 * time.Second
+	maxAskedWait = 5 * time.Minute
+	// tellEvery is how often drops and failures are logged at most.
+	tellEvery = time.Minute
+)
+
+// sender is the one goroutine that empties the queue, in order (capture §13.2).
+type sender struct {
+	client  *Client
+	queue   *queue
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan struct{}
+	retries atomic.Uint64
+
+	// The rest is the goroutine's own.
+	limit int // of events in a batch: halved by 413, five more after each success
+	gzip  *gzip.Writer
+	told  Stats     // what has been logged
+	since time.Time // and when
+	last  error     // the last failure
+	left  int       // events that waited when it ended
+}
+
+func startSender(c *Client) *sender {
+	s := &sender{client: c, queue: c.queue, done: make(chan struct{}), limit: batchEvents, gzip: gzip.NewWriter(nil)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	go s.run()
+	return s
+}
+
+// run sends batches until the sender is ended, and drops the rest.
+func (s *sender) run() {
+	defer close(s.done)
+	for again := 0; s.ctx.Err() == nil; {
+		untold := s.tell(false)
+		batch, wait := s.queue.next(s.limit, s.client.config.FlushInterval)
+		switch {
+		case batch == nil:
+			s.pause(untold, true)
+			continue
+		case wait > 0:
+			s.pause(min(wait, untold), true)
+			continue
+		}
+		retryAfter, v, err := s.post(batch)
+		if s.ctx.Err() != nil {
+			break
+		}
+		switch {
+		case v == verdictSent:
+			s.queue.settle(len(batch), "")
+			s.limit, again = min(s.limit+5, batchEvents), 0
+			continue
+		case v == verdictHalve && len(batch) > 1:
+			s.limit = len(batch) / 2
+			again = 0
+			continue
+		}
+		s.last = err
+		switch {
+		case v == verdictHalve:
+			s.queue.settle(1, DropTooLarge)
+		case v == verdictRefused:
+			s.queue.settle(len(batch), DropRefused)
+		case s.client.config.MaxRetries >= 0 && again >= s.client.config.MaxRetries:
+			s.queue.settle(len(batch), DropRetries)
+		default:
+			s.pause(max(s.backoff(again), min(retryAfter, maxAskedWait)), false)
+			again++
+			s.retries.Add(1)
+			continue
+		}
+		again = 0
+	}
+	if s.left = s.queue.stats().Waiting; s.left > 0 {
+		s.queue.settle(s.left, DropClosed)
+	}
+	s.tell(true)
+}
+
+// backoff doubles with each attempt; the last quarter is left to chance, so that
+// many clients do not come back at once.
+func (s *sender) backoff(again int) time.Duration {
+	wait := min(s.client.config.RetryWait<<min(again, 20), maxWait)
+	if wait <= 0 { // shifted out
+		wait = maxWait
+	}
+	return wait - rand.N(wait/4+1)
+}
+
+// pause waits for a time, until the sender is ended or, where that is wanted,
+// something happens to the queue. Meanwhile drops are logged.
+func (s *sender) pause(wait time.Duration, wakes bool) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-s.queue.wake:
+			if wakes {
+				return
+			}
+			s.tell(false)
+		}
+	}
+}
+
+// tell logs what was dropped and had to be sent again, once in tellEvery or when it
+// is the last time. It returns when there is more to tell, long after everything
+// when there is nothing.
+func (s *sender) tell(final bool) time.Duration {
+	now := s.queue.stats()
+	now.Retries = s.retries.Load()
+	var attrs []slog.Attr
+	for _, why := range []DropReason{DropQueueFull, DropTooLarge, DropInvalid, DropRefused, DropRetries, DropClosed} {
+		if n := now.Dropped[why] - s.told.Dropped[why]; n > 0 {
+			attrs = append(attrs, slog.Uint64("dropped_"+string(why), n))
+		}
+	}
+	if n := now.Retries - s.told.Retries; n > 0 {
+		attrs = append(attrs, slog.Uint64("retries", n))
+	}
+	if attrs == nil {
+		return math.MaxInt64
+	}
+	if early := tellEvery - time.Since(s.since); early > 0 && !s.since.IsZero() && !final {
+		return early
+	}
+	attrs = append(attrs, slog.Int("waiting", now.Waiting))
+	if s.last != nil {
+		attrs = append(attrs, slog.Any("err", s.last))
+	}
+	s.client.log.LogAttrs(context.Background(), slog.LevelWarn, "events of the flags client were dropped or have to be sent again", attrs...)
+	s.told, s.since, s.last = now, time.Now(), nil
+	return math.MaxInt64
+}
+
+// verdict is what is to become of a batch.
+type verdict uint8
+
+const (
+	verdictSent verdict = iota
+	verdictRetry
+	verdictHalve
+	verdictRefused
+)
+
+// verdictOf is what a status means (capture §14.1, rows CORE and HARN).
+func verdictOf(status int) verdict {
+	switch {
+	case status >= 200 && status < 300:
+		return verdictSent
+	case status == http.StatusRequestEntityTooLarge:
+		return verdictHalve
+	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+		return verdictRetry
+	}
+	return verdictRefused
+}
+
+// post sends a batch once.
+func (s *sender) post(batch []item) (retryAfter time.Duration, v verdict, err error) {
+	c := s.client
+	body := s.pack(batch)
+	ctx, cancel := context.WithTimeout(s.ctx, c.config.Timeout)
+	defer cancel()
+	// Both marks of gzip, as posthog-go sends them (capture §2.4).
+	req, err := newRequest(ctx, c.config.URL+"/batch/?compression=gzip", bytes.NewReader(body))
+	if err != nil {
+		return 0, verdictRefused, err
+	}
+	req.Header.Set("Content-Encoding", "gzip")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, verdictRetry, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
+	if v = verdictOf(res.StatusCode); v == verdictSent {
+		return 0, v, nil
+	}
+	return retryAfterOf(res.Header, time.Now()), v, &StatusError{Status: res.StatusCode, Text: string(text)}
+}
+
+// pack writes the body of a batch. sent_at is that of the attempt: the server takes
+// its distance from its own clock for the error of this one (capture §5). The memory
+// is new each time, since net/http may read a body after its request has failed.
+func (s *sender) pack(batch []item) []byte {
+	var body bytes.Buffer
+	s.gzip.Reset(&body)
+	write := func(b []byte) { _, _ = s.gzip.Write(b) } // to memory: it cannot fail
+	key, _ := json.Marshal(s.client.config.ProjectKey)
+	write([]byte(`{"api_key":`))
+	write(key)
+	write([]byte(`,"batch":[`))
+	for i := range batch {
+		if i > 0 {
+			write([]byte{','})
+		}
+		write(batch[i].body)
+	}
+	write([]byte(`],"sent_at":"` + s.client.config.Now().UTC().Format(time.RFC3339Nano) + `"}`))
+	_ = s.gzip.Close()
+	return body.Bytes()
+}
+
+// retryAfterOf reads Retry-After: seconds or a date.
+func retryAfterOf(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// flush waits until all that waits now is gone.
+func (s *sender) flush(ctx context.Context) error {
+	last, before := s.queue.hurry()
+	for {
+		gone, lost, moved := s.queue.progress()
+		if gone >= last {
+			if lost > before {
+				return fmt.Errorf("remote: %d events were dropped on the way: see Stats and the log for the reason", lost-before)
+			}
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return fmt.Errorf("remote: %d events are not sent: %w", last-gone, ctx.Err())
+		}
+	}
+}
+
+// end ends the goroutine and what it is doing.
+func (s *sender) end() {
+	s.cancel()
+	<-s.done
+}

@@ -1,0 +1,373 @@
+package remote_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// wire is what a Client sends to, in its own process: an answer to each request.
+type wire struct {
+	start  time.Time
+	answer func(n int, events []sent) (status int, header http.Header, err error)
+
+	mu  sync.Mutex
+	got []attempt
+}
+
+func (w *wire) requests() []attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.got)
+}
+
+type attempt struct {
+	at     time.Duration // since the start
+	events []sent
+}
+
+type sent struct {
+	UUID, Event, Timestamp string
+	DistinctID             string `json:"distinct_id"`
+	Properties             map[string]any
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		APIKey string `json:"api_key"`
+		Batch  []sent
+		SentAt time.Time `json:"sent_at"`
+	}
+	if err := json.NewDecoder(raw).Decode(&body); err != nil {
+		return nil, err
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/batch/" || r.URL.RawQuery != "compression=gzip" || r.Header.Get("Content-Encoding") != "gzip" ||
+		r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Idempotency-Key") != "" || body.APIKey != "phc_x" || !body.SentAt.Equal(time.Now()) {
+		return nil, fmt.Errorf("%s %s %v %+v", r.Method, r.URL, r.Header, body)
+	}
+	w.mu.Lock()
+	w.got = append(w.got, attempt{time.Since(w.start), body.Batch})
+	n := len(w.got)
+	w.mu.Unlock()
+	status, header, err := w.answer(n, body.Batch)
+	if status == 0 && err == nil { // silence
+		<-r.Context().Done()
+		err = r.Context().Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(`{"detail":"because"}`)), Request: r}, nil
+}
+
+func always(status int) func(int, []sent) (int, http.Header, error) {
+	return func(int, []sent) (int, http.Header, error) { return status, nil, nil }
+}
+
+// wired runs a test in a bubble whose clock stands still until all wait.
+func wired(t *testing.T, w *wire, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w.start = time.Now()
+		config := remote.Config{URL: "http://flags.example.com", ProjectKey: "phc_x", Key: "phs_x", HTTPClient: &http.Client{Transport: w}}
+		if change != nil {
+			change(&config)
+		}
+		c, err := remote.NewClientOn(config, localSet(t, unknownMembers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, c)
+		closing, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = c.Close(closing) // the bubble ends only when all goroutines have
+	})
+}
+
+func track(t *testing.T, c *remote.Client, from, n int) {
+	t.Helper()
+	for i := range n {
+		if err := c.Track(ctx, "u", fmt.Sprint("e", from+i), map[string]any{"n": from + i}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// §14.1, rows CORE and HARN: what is sent again and what is not. With three retries
+// a failing server sees four requests; uuid and timestamp stay the same.
+func TestRemote_14_1_Retries(t *testing.T) {
+	const again, once = 4, 1
+	for status, want := range map[int]int{
+		200: once, 201: once, 204: once, 408: again, 429: again, 500: again, 502: again, 503: again, 504: again, 0: again,
+		302: once, 400: once, 401: once, 403: once, 404: once, 413: once,
+	} {
+		w := &wire{answer: always(status)}
+		wired(t, w, func(c *remote.Config) { c.MaxRetries = 3 }, func(t *testing.T, c *remote.Client) {
+			track(t, c, 0, 1)
+			err := c.Flush(ctx)
+			if (err == nil) != (status >= 200 && status < 300) {
+				t.Errorf("%d: %v", status, err)
+			}
+			s := c.Stats()
+			why := map[remote.DropReason]uint64{}
+			switch {
+			case want == again:
+				why[remote.DropRetries] = 1
+			case status == 413:
+				why[remote.DropTooLarge] = 1
+			case status >= 300:
+				why[remote.DropRefused] = 1
+			}
+			if diff := cmp.Diff(why, s.Dropped); diff != "" || s.Retries != uint64(want-1) || s.Sent != uint64(1-len(why)) || s.Waiting != 0 || s.WaitingBytes != 0 {
+				t.Errorf("%d: %+v\n%s", status, s, diff)
+			}
+		})
+		if len(w.requests()) != want {
+			t.Errorf("%d: %d requests, want %d", status, len(w.requests()), want)
+		}
+		for _, a := range w.requests() {
+			if diff := cmp.Diff(w.requests()[0].events, a.events); diff != "" {
+				t.Errorf("%d: the event changed\n%s", status, diff)
+			}
+		}
+	}
+}
+
+// Waits double up to 30 seconds, each with up to a quarter left to chance.
+// Retry-After, in seconds or as a date, is waited for at least, up to 5 minutes.
+func TestRemote_14_1_RetryAfter(t *testing.T) {
+	answers := []string{"", "", "", "7", "0", "junk", "-3", "600", "date", "", "", ""}
+	w := &wire{}
+	w.answer = func(n int, _ []sent) (int, http.Header, error) {
+		if n > len(answers) {
+			return 200, nil, nil
+		}
+		after := answers[n-1]
+		if after == "date" {
+			after = time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)
+		}
+		return 429, http.Header{"Retry-After": {after}}, nil
+	}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		track(t, c, 0, 1)
+		if err := c.Flush(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	for i, most := range []float64{0.5, 1, 2, 7, 8, 16, 30, 300, 60, 30, 30, 30} {
+		least := most * 3 / 4
+		if after := answers[i]; after == "7" || after == "600" {
+			least = most
+		} else if after == "date" {
+			least = most - 1 // whole seconds
+		}
+		if got := (w.requests()[i+1].at - w.requests()[i].at).Seconds(); got < least || got > most {
+			t.Errorf("wait %d: %.3f s, want %v to %v", i+1, got, least, most)
+		}
+	}
+}
+
+// A hundred events go at once, fewer after five seconds; a batch has at most a
+// megabyte, an event 900 KiB; the order stays.
+func TestRemote_14_3_Batches(t *testing.T) {
+	w := &wire{answer: always(200)}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		track(t, c, 0, 250)
+		synctest.Wait()
+		if len(w.requests()) != 2 || w.requests()[1].at != 0 {
+			t.Fatalf("%d requests at once, want 2", len(w.requests()))
+		}
+		time.Sleep(5*time.Second - 1)
+		synctest.Wait()
+		if len(w.requests()) != 2 {
+			t.Fatal("early")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if len(w.requests()) != 3 || len(w.requests()[2].events) != 50 {
+			t.Fatalf("%d requests after five seconds, want 3", len(w.requests()))
+		}
+		n := 0
+		for _, a := range w.requests() {
+			for _, e := range a.events {
+				if e.Event != fmt.Sprint("e", n) || e.DistinctID != "u" || e.Properties["n"] != float64(n) || e.Properties["$lib"] != "bunting-go" || e.UUID[14] != '7' {
+					t.Fatalf("event %d is %+v", n, e)
+				}
+				n++
+			}
+		}
+		before := len(w.requests())
+		big := map[string]any{"text": strings.Repeat("x", 800<<10)}
+		for range 3 {
+			if err := c.Track(ctx, "u", "big", big, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Track(ctx, "u", "huge", map[string]any{"text": strings.Repeat("x", 900<<10)}, nil); !errors.Is(err, remote.ErrTooLarge) {
+			t.Error(err)
+		}
+		for _, bad := range []error{c.Track(ctx, "", "e", nil, nil), c.Track(ctx, "u", "", nil, nil), c.Track(ctx, "u", "e", map[string]any{"x": math.NaN()}, nil)} {
+			if bad == nil {
+				t.Error("a bad event was taken")
+			}
+		}
+		if err := c.Flush(ctx); err != nil || len(w.requests())-before != 3 {
+			t.Errorf("%v, %d requests for three big events", err, len(w.requests())-before)
+		}
+		s := c.Stats()
+		if diff := cmp.Diff(remote.Stats{Sent: 253, Dropped: map[remote.DropReason]uint64{remote.DropTooLarge: 1, remote.DropInvalid: 3}}, s); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// 413 halves the batch until it is taken, in order; the next ones grow again. One
+// event that is too large alone is dropped.
+func TestRemote_14_1_TooLarge(t *testing.T) {
+	w := &wire{}
+	w.answer = func(_ int, events []sent) (int, http.Header, error) {
+		if len(events) > 30 || slices.ContainsFunc(events, func(e sent) bool { return e.Event == "e110" }) {
+			return 413, nil, nil
+		}
+		return 200, nil, nil
+	}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		track(t, c, 0, 120)
+		if err := c.Flush(ctx); err == nil {
+			t.Error("a lost event was not told of")
+		}
+		var taken []string
+		for _, a := range w.requests() {
+			if status, _, _ := w.answer(0, a.events); status == 200 {
+				for _, e := range a.events {
+					taken = append(taken, e.Event)
+				}
+			}
+		}
+		var want []string
+		for i := range 120 {
+			if i != 110 {
+				want = append(want, fmt.Sprint("e", i))
+			}
+		}
+		if diff := cmp.Diff(want, taken); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		if s := c.Stats(); s.Sent != 119 || s.Dropped[remote.DropTooLarge] != 1 || s.Retries != 0 {
+			t.Errorf("%+v", s)
+		}
+		if n := len(w.requests()[2].events); n != 25 {
+			t.Errorf("the third attempt has %d events, want a quarter of a hundred", n)
+		}
+	})
+}
+
+// With the server silent nobody is held up: what does not fit is dropped, the
+// newest, counted, and logged once a minute. What is left at Close is told.
+func TestRemote_14_Full(t *testing.T) {
+	var log bytes.Buffer
+	w := &wire{answer: always(0)}
+	wired(t, w, func(c *remote.Config) {
+		c.QueueEvents, c.QueueBytes, c.Logger = 10, 5000, slog.New(slog.NewTextHandler(&log, nil))
+	}, func(t *testing.T, c *remote.Client) {
+		began := time.Now()
+		track(t, c, 0, 10)
+		for range 20 {
+			if err := c.Track(ctx, "u", "late", nil, nil); !errors.Is(err, remote.ErrQueueFull) {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("Track waited %v", waited)
+		}
+		time.Sleep(3 * time.Minute)
+		for range 3 * 60 {
+			time.Sleep(time.Second)
+			_ = c.Track(ctx, "u", "later", nil, nil)
+		}
+		synctest.Wait()
+		if n := strings.Count(log.String(), "dropped_queue_full"); n < 3 || n > 5 {
+			t.Errorf("%d lines about drops in six minutes:\n%s", n, &log)
+		}
+		hurried, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := c.Flush(hurried); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "10 events") {
+			t.Error(err)
+		}
+		if s := c.Stats(); s.Waiting != 10 || s.Sent != 0 || s.Dropped[remote.DropQueueFull] != 200 || s.Retries == 0 {
+			t.Errorf("%+v", s)
+		}
+		closing, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		for range 2 {
+			if err := c.Close(closing); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "closed with 10 events") {
+				t.Error(err)
+			}
+		}
+		if err := c.Track(ctx, "u", "after", nil, nil); !errors.Is(err, remote.ErrClosed) {
+			t.Error(err)
+		}
+		if v := c.Bool(ctx, "on", &flags.Subject{DistinctID: "u"}, false); !v {
+			t.Error("a closed client does not decide")
+		}
+		if s := c.Stats(); s.Waiting != 0 || s.WaitingBytes != 0 || s.Dropped[remote.DropClosed] != 12 {
+			t.Errorf("%+v", s)
+		}
+		if !strings.Contains(log.String(), "dropped_closed=10") {
+			t.Errorf("the last words:\n%s", &log)
+		}
+	})
+	// The bound by bytes: 5,000 are some twenty small events, or one of 4,000.
+	w = &wire{answer: always(0)}
+	wired(t, w, func(c *remote.Config) { c.QueueBytes = 5000 }, func(t *testing.T, c *remote.Client) {
+		text := map[string]any{"text": strings.Repeat("x", 4000)}
+		if err := errors.Join(c.Track(ctx, "u", "e", text, nil)); err != nil {
+			t.Error(err)
+		}
+		if err := c.Track(ctx, "u", "e", text, nil); !errors.Is(err, remote.ErrQueueFull) {
+			t.Error(err)
+		}
+	})
+}
+
+// Events that wait longer than the server is away are sent when it is back.
+func TestRemote_14_Outage(t *testing.T) {
+	w := &wire{}
+	w.answer = func(int, []sent) (int, http.Header, error) {
+		if time.Since(w.start) < 5*time.Minute {
+			return 0, nil, errors.New("connection refused")
+		}
+		return 200, nil, nil
+	}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		track(t, c, 0, 1000)
+		if err := c.Flush(ctx); err != nil {
+			t.Error(err)
+		}
+		if s := c.Stats(); s.Sent != 1000 || len(s.Dropped) != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

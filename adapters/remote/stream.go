@@ -1,0 +1,125 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/lastgood"
+)
+
+// streamEnd says how a stream ended.
+type streamEnd struct {
+	notOffered bool // the server has none
+	opened     bool // something came through it
+	// retry is how long the server asked to wait before the next, where hasRetry.
+	retry    time.Duration
+	hasRetry bool
+	failed   *failure // nil where the server ended it with notice
+}
+
+// errSilent is why a stream is given up.
+var errSilent = errors.New("nothing came for too long")
+
+// stream asks for a stream of changes and follows it to its end.
+func (s *Source) stream(ctx context.Context) (end streamEnd) {
+	const what = "GET " + definitionsPath + "/stream"
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	alive := time.AfterFunc(s.c.Timeout, func() { cancel(errSilent) })
+	defer alive.Stop()
+	r, err := s.request(ctx, "/stream")
+	if err != nil {
+		return streamEnd{failed: unanswered(what, err)}
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Accept-Encoding", "identity") // what is packed may be held back
+	r.Header.Set("Cache-Control", "no-cache")
+	if old := s.known.Load(); old != nil && old.version != "" {
+		r.Header.Set("Last-Event-ID", old.version)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return streamEnd{failed: unanswered(what, silence(ctx, err))}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch resp.StatusCode {
+	case http.StatusOK:
+		if kind != "text/event-stream" {
+			return streamEnd{notOffered: true}
+		}
+	case http.StatusNoContent, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusNotImplemented:
+		return streamEnd{notOffered: true}
+	default:
+		return streamEnd{failed: s.refused(what, resp)}
+	}
+	alive.Stop()
+	body := &watched{resp.Body, alive, s.c.Timeout}
+	events := newEventReader(body, lastgood.MaxSize)
+	end = s.follow(events, body)
+	end.retry, end.hasRetry = events.retry, events.hasRetry
+	s.ended()
+	if end.failed != nil {
+		end.failed.err = fmt.Errorf("remote: %s: %w", what, silence(ctx, end.failed.err))
+	}
+	return end
+}
+
+// silence is errSilent where the request was given up for that, else err.
+func silence(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
+}
+
+// follow takes what comes into use.
+func (s *Source) follow(events *eventReader, body *watched) (end streamEnd) {
+	for {
+		e, err := events.next()
+		if err != nil {
+			end.failed = &failure{err: fmt.Errorf("the stream broke off: %w", err), answered: errors.Is(err, errLongEvent)}
+			return end
+		}
+		switch {
+		case e.comment:
+			s.confirm(true)
+		case e.name == "definitions":
+			if err := s.renew(e.data, cleanVersion(e.id), FromStream); err != nil {
+				end.opened = true
+				end.failed = &failure{err: err, answered: true}
+				return end
+			}
+			s.confirm(true)
+		case e.name == "closing":
+			var why struct{ Code string }
+			_ = json.Unmarshal(e.data, &why)
+			s.c.Logger.Info("the server ends the stream of flag definitions", "url", s.c.URL, "code", why.Code)
+			end.opened = true
+			return end
+		case !end.opened: // another kind of stream than ours
+			return streamEnd{notOffered: true}
+		}
+		end.opened = true
+		body.limit = s.c.knobs.silence
+	}
+}
+
+// watched is a body whose reads are given up after a limit.
+type watched struct {
+	io.Reader
+	alive *time.Timer // gives up
+	limit time.Duration
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.alive.Reset(w.limit)
+	defer w.alive.Stop()
+	return w.Reader.Read(p)
+}

@@ -1,0 +1,268 @@
+package remote_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+)
+
+// With our own server changes come by its stream, and go on with the version of
+// what came before.
+func TestSource_Decision5_Streams(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	net := &network{}
+	net.lead(serve(t, p.handler(t)))
+	s := open(t, config(t, net))
+	until(t, "a stream", func() bool { return s.Status().Streaming })
+	if st := s.Status(); keys(s) != "one" || st.From != remote.FromPoll || st.Revision != 1 || !st.StaleSince.IsZero() {
+		t.Errorf("flags %q, status %+v", keys(s), st)
+	}
+	dials := net.dials.Load()
+	p.set(t, definitions("one", "two"))
+	until(t, "the change", func() bool { return keys(s) == "one two" })
+	if st := s.Status(); st.From != remote.FromStream || net.dials.Load() != dials {
+		t.Errorf("status %+v, %d more requests", st, net.dials.Load()-dials)
+	}
+	version := s.Status().Version
+	stopped(t, s)
+	net.lead(nowhere(t))
+	c := config(t, net)
+	c.Dir = filepath.Dir(s.CopyPath())
+	again := open(t, c)
+	if st := again.Status(); keys(again) != "one two" || st.Version != version || st.From != remote.FromCopy {
+		t.Errorf("what came by the stream is not in the copy: %q, %+v", keys(again), st)
+	}
+}
+
+// script is a server whose streams a test writes by hand.
+type script struct {
+	mu      sync.Mutex
+	streams []http.Header // of the requests, in order
+	polls   int
+	// stream serves the n-th, from 0. It has ended when it returns.
+	stream func(n int, w http.ResponseWriter, r *http.Request)
+}
+
+func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	n := len(s.streams)
+	stream := strings.HasSuffix(r.URL.Path, "/stream")
+	switch {
+	case stream:
+		s.streams = append(s.streams, r.Header)
+	case r.Method == http.MethodGet:
+		s.polls++
+	}
+	s.mu.Unlock()
+	switch {
+	case stream:
+		s.stream(n, w, r)
+	case r.Header.Get("If-None-Match") == "":
+		w.Header().Set("ETag", `W/"polled"`)
+		_, _ = fmt.Fprint(w, definitions("polled"))
+	default:
+		w.WriteHeader(http.StatusNotModified)
+	}
+}
+
+// count is how many streams and polls there were.
+func (s *script) count() (streams, polls int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.streams), s.polls
+}
+
+func (s *script) header(n int, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[n].Get(name)
+}
+
+// say sends a piece of a stream.
+func say(w http.ResponseWriter, format string, args ...any) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprintf(w, format, args...)
+	_ = http.NewResponseController(w).Flush()
+}
+
+// follow opens a Source on a script. Streams are dead after 100 ms of silence.
+func (s *script) follow(t *testing.T, change func(*remote.Config)) *remote.Source {
+	t.Helper()
+	net := &network{}
+	net.lead(serve(t, s))
+	c := remote.Faster(config(t, net), 100, 100*time.Millisecond, time.Second)
+	if change != nil {
+		change(&c)
+	}
+	return open(t, c)
+}
+
+// A stream that is silent for two keep-alives is dead: another is asked for, from
+// where the first was.
+func TestSource_ASilentStreamIsDead(t *testing.T) {
+	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
+		switch n {
+		case 0:
+			say(w, "event: definitions\nid: v1\ndata: %s\n\n", definitions("first"))
+			for range 5 { // a keep-alive every 50 ms is in time
+				time.Sleep(50 * time.Millisecond)
+				say(w, ":\n\n")
+			}
+			<-r.Context().Done()
+		default:
+			say(w, "event: definitions\nid: v2\ndata: %s\n\n", definitions("second"))
+			<-r.Context().Done()
+		}
+	}}
+	src := s.follow(t, nil)
+	until(t, "the second stream", func() bool { return keys(src) == "second" })
+	if got := s.header(1, "Last-Event-ID"); got != "v1" {
+		t.Errorf("Last-Event-ID %q, want v1", got)
+	}
+	if st := src.Status(); st.Failures != 1 || st.LastErrorAt.IsZero() || st.Version != "v2" {
+		t.Errorf("status %+v", st)
+	}
+}
+
+// Events that say nothing new but a comment prove that what is known is current;
+// retry is kept; an event closing is no failure.
+func TestSource_ClosingAndRetry(t *testing.T) {
+	var mu sync.Mutex
+	var ends, begins []time.Time
+	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		begins = append(begins, time.Now())
+		mu.Unlock()
+		say(w, "retry: 20000\n\n:\n\n") // 200 ms here
+		if n == 0 {
+			mu.Lock()
+			ends = append(ends, time.Now())
+			mu.Unlock()
+			say(w, "event: closing\ndata: {\"code\":\"shutdown\"}\n\n")
+			return
+		}
+		<-r.Context().Done()
+	}}
+	src := s.follow(t, func(c *remote.Config) { c.Poll = time.Hour })
+	until(t, "the second stream", func() bool { streams, _ := s.count(); return streams == 2 && src.Status().Streaming })
+	mu.Lock()
+	defer mu.Unlock()
+	if wait := begins[1].Sub(ends[0]); wait < 199*time.Millisecond {
+		t.Errorf("it came back after %v", wait)
+	}
+	if st := src.Status(); st.Failures != 0 || st.LastError != nil || !st.StaleSince.IsZero() || keys(src) != "polled" {
+		t.Errorf("flags %q, status %+v", keys(src), st)
+	}
+	if got := s.header(1, "Last-Event-ID"); got != "polled" {
+		t.Errorf("Last-Event-ID %q", got)
+	}
+}
+
+// Where no stream is offered, or another kind of stream, polls go on, and a stream
+// is looked for again every ten minutes (6 s here, at a hundredth).
+func TestSource_WithoutStreams(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"404":  func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
+		"405":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
+		"page": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") },
+		"other events": func(w http.ResponseWriter, r *http.Request) {
+			say(w, "event: connected\ndata: {\"team_id\":1}\n\n")
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &script{stream: func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) }}
+			src := s.follow(t, nil)
+			until(t, "polls", func() bool { _, polls := s.count(); return polls > 5 })
+			if streams, _ := s.count(); streams != 1 {
+				t.Errorf("asked for %d streams", streams)
+			}
+			if st := src.Status(); keys(src) != "polled" || st.Failures != 0 || st.Streaming {
+				t.Errorf("flags %q, status %+v", keys(src), st)
+			}
+			until(t, "another look for a stream", func() bool { streams, _ := s.count(); return streams == 2 })
+		})
+	}
+}
+
+// A stream that a proxy holds back gives nothing: polls go on, and after three
+// tries it counts as not offered.
+func TestSource_StreamsHeldBack(t *testing.T) {
+	s := &script{stream: func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
+	src := s.follow(t, func(c *remote.Config) { c.Timeout = 50 * time.Millisecond })
+	until(t, "three streams", func() bool { streams, _ := s.count(); return streams == 3 })
+	_, before := s.count()
+	until(t, "polls", func() bool { _, polls := s.count(); return polls > before+5 })
+	if streams, _ := s.count(); streams != 3 || keys(src) != "polled" {
+		t.Errorf("%d streams, flags %q", streams, keys(src))
+	}
+}
+
+// What a stream sends and is no definitions is not taken; polls go on.
+func TestSource_ABadEventIsNotTaken(t *testing.T) {
+	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
+		say(w, "event: definitions\nid: bad\ndata: {\"flags\": {}}\n\n")
+		<-r.Context().Done()
+	}}
+	src := s.follow(t, nil)
+	until(t, "two streams and polls", func() bool { streams, polls := s.count(); return streams >= 2 && polls >= 2 })
+	if st := src.Status(); keys(src) != "polled" || st.Version != "polled" || st.Failures == 0 {
+		t.Errorf("flags %q, status %+v", keys(src), st)
+	}
+}
+
+// While the server refuses streams, polls bring the changes.
+func TestSource_RefusedStreams(t *testing.T) {
+	s := &script{stream: func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "100") // 1 s here
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}}
+	src := s.follow(t, nil)
+	until(t, "polls", func() bool { _, polls := s.count(); return polls > 10 })
+	if streams, _ := s.count(); streams != 1 || keys(src) != "polled" || !src.Status().StaleSince.IsZero() {
+		t.Errorf("%d streams, flags %q, status %+v", streams, keys(src), src.Status())
+	}
+}
+
+// A server that gives no answer is looked for every second, and asked as soon as it
+// answers: two seconds at most, if a look that has begun meets silence to its end.
+func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
+	for name, away := range map[string]func(testing.TB) string{"refusing": nowhere, "black-holed": blackHole} {
+		t.Run(name, func(t *testing.T) {
+			var p project
+			p.set(t, definitions("one"))
+			good := serve(t, p.handler(t))
+			net := &network{}
+			net.lead(away(t))
+			var longest atomic.Int64
+			c := remote.Faster(config(t, net), 100, 5*time.Second, 20*time.Millisecond)
+			c = remote.Watch(c, func(d time.Duration) { longest.Store(max(longest.Load(), int64(d))) })
+			c.Timeout = 100 * time.Millisecond
+			s := open(t, c)
+			until(t, "some looks", func() bool { return net.dials.Load() > 10 })
+			if got := s.Status().Failures; got != 1 {
+				t.Errorf("%d whole attempts with %d connections, want 1", got, net.dials.Load())
+			}
+			if got := time.Duration(longest.Load()); got > time.Second {
+				t.Errorf("a wait of %v between looks", got)
+			}
+			dials := net.dials.Load()
+			net.lead(good)
+			until(t, "the definitions", func() bool { return keys(s) == "one" })
+			// A look under way is cut off; the next one is answered; then a poll, and
+			// by now perhaps the stream.
+			if got := net.dials.Load() - dials; got > 5 {
+				t.Errorf("%d connections until the definitions were had", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package shadow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// job is a request that one side has answered and the other is to be asked.
+type job struct {
+	request  *http.Request // to be asked again; its body is in body
+	body     []byte
+	answered answer
+	by       Side
+	// events: it carries events for this server, and is not compared.
+	events bool
+	size   int64
+}
+
+// answer is what one side said.
+type answer struct {
+	status int
+	body   []byte
+	err    error // of the connection
+}
+
+// budget is how many bytes may wait.
+type budget struct{ left atomic.Int64 }
+
+func (b *budget) take(n int64) bool {
+	if b.left.Add(-n) >= 0 {
+		return true
+	}
+	b.left.Add(n)
+	return false
+}
+
+func (b *budget) give(n int64) { b.left.Add(n) }
+
+// sampler chooses requests.
+type sampler struct{ share float64 }
+
+func (s sampler) chosen() bool {
+	return s.share == 0 || s.share == 1 || rand.Float64() < s.share
+}
+
+// copying passes a body on and keeps it, as long as it is not longer than most.
+type copying struct {
+	io.ReadCloser
+	kept bytes.Buffer
+	most int
+	over bool
+}
+
+func (c *copying) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.over = c.over || c.kept.Len()+n > c.most; !c.over {
+		c.kept.Write(p[:n])
+	}
+	return n, err
+}
+
+// recorder passes an answer on and keeps it.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	kept   bytes.Buffer
+	over   bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	if r.over = r.over || r.kept.Len()+len(p) > maxAnswer; !r.over {
+		r.kept.Write(p)
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// answerSelf answers from this server, and has the upstream asked afterwards.
+func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
+	h.report.requests.Add(1)
+	if !h.sample.chosen() {
+		h.report.skip(notSampled)
+		h.config.Next.ServeHTTP(w, r)
+		return
+	}
+	asked := again(r) // before anybody changes it
+	body := &copying{ReadCloser: r.Body, most: maxBody}
+	r.Body = body
+	answered := &recorder{ResponseWriter: w}
+	h.config.Next.ServeHTTP(answered, r)
+	h.enqueue(&job{request: asked, body: body.kept.Bytes(), by: Self,
+		answered: answer{status: answered.status, body: answered.kept.Bytes()}}, body.over || answered.over)
+}
+
+// enqueue leaves a job to the workers, if there is room for it.
+func (h *Handler) enqueue(j *job, long bool) {
+	j.size = int64(len(j.body) + len(j.answered.body))
+	reason := queueFull
+	switch {
+	case long:
+		reason = tooLong
+	case h.bytes.take(j.size):
+		h.closing.RLock()
+		queued := false
+		if !h.closed {
+			select {
+			case h.queue <- j:
+				queued = true
+			default:
+			}
+		}
+		h.closing.RUnlock()
+		if queued {
+			return
+		}
+		h.bytes.give(j.size)
+	}
+	if j.events {
+		h.report.eventsLost.Add(1)
+		return
+	}
+	h.report.skip(reason)
+}
+
+// work compares until Close.
+func (h *Handler) work() {
+	for j := range h.queue {
+		if h.ctx.Err() == nil {
+			h.do(j)
+		} else if !j.events {
+			h.report.skip(queueFull)
+		}
+		h.bytes.give(j.size)
+	}
+}
+
+func (h *Handler) do(j *job) {
+	ctx, cancel := context.WithTimeout(h.ctx, h.config.Timeout)
+	defer cancel()
+	r := j.request.Clone(ctx)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(j.body)), int64(len(j.body))
+	if j.by == Self {
+		h.compare(j, j.answered, h.askUpstream(r))
+		return
+	}
+	other := &kept{header: http.Header{}}
+	h.config.Next.ServeHTTP(other, r)
+	if j.events {
+		if other.status != http.StatusOK {
+			h.report.eventsLost.Add(1)
+		}
+		return
+	}
+	h.compare(j, answer{status: other.status, body: other.body.Bytes()}, j.answered)
+}
+
+// kept is an answer that nobody waits for.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (k *kept) Header() http.Header { return k.header }
+func (k *kept) WriteHeader(status int) {
+	if k.status == 0 {
+		k.status = status
+	}
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	k.WriteHeader(http.StatusOK)
+	return k.body.Write(p)
+}
+
+// again is a request that can be sent once more, without its body.
+func again(r *http.Request) *http.Request {
+	// Whoever waits for the answer must not end the comparison by going away.
+	out := r.Clone(context.WithoutCancel(r.Context()))
+	out.Body = http.NoBody
+	return out
+}
+
+// forwarded are the headers that both sides are to see alike. The caller's address
+// is told to the upstream, so that it locates the same one.
+var forwarded = []string{
+	"Content-Type", "Content-Encoding", "User-Agent", "Authorization", "Origin", "Accept-Language", "X-Forwarded-For",
+}
+
+// askUpstream sends a request to the upstream.
+func (h *Handler) askUpstream(r *http.Request) answer {
+	out := r.Clone(r.Context())
+	h.aim(out)
+	out.RequestURI = ""
+	out.Header = http.Header{}
+	for _, name := range forwarded {
+		if values := r.Header.Values(name); len(values) > 0 {
+			out.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	if out.Header.Get("X-Forwarded-For") == "" {
+		if ip, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+			out.Header.Set("X-Forwarded-For", ip)
+		}
+	}
+	response, err := h.config.Transport.RoundTrip(out)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = errors.New("the answer is too long")
+	}
+	return answer{response.StatusCode, body, err}
+}
+
+// aim turns a request to the upstream.
+func (h *Handler) aim(r *http.Request) {
+	u := *r.URL
+	u.Scheme, u.Host = h.config.Upstream.Scheme, h.config.Upstream.Host
+	u.Path = strings.TrimSuffix(h.config.Upstream.Path, "/") + u.Path
+	u.RawPath = ""
+	r.URL, r.Host = &u, u.Host
+}
+
+// compare counts what differs between the two answers.
+func (h *Handler) compare(j *job, self, upstream answer) {
+	if upstream.err != nil {
+		h.report.skip(upstreamFailed)
+		h.report.failing(h.config.Logger, upstream.err, time.Now())
+		return
+	}
+	h.report.compare(distinctID(j.request, j.body), self, upstream)
+}

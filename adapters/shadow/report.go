@@ -1,0 +1,315 @@
+package shadow
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+)
+
+// Why a request was not compared.
+const (
+	notSampled     = "not_sampled"     // the sample left it out
+	queueFull      = "queue_full"      // too many waited
+	tooLong        = "too_long"        // its body or answer
+	upstreamFailed = "upstream_failed" // the upstream gave no answer
+	unreadable     = "unreadable"      // an answer is not one to a flag request
+)
+
+// Causes of a difference.
+const (
+	causeValue    = "value"          // another value
+	causePayload  = "payload"        // the same value with another payload
+	causeReason   = "reason"         // the same answer for another reason: no difference to a user
+	onlySelf      = "only_self"      // the upstream does not answer the flag
+	onlyUpstream  = "only_upstream"  // this server does not
+	failsSelf     = "fails_self"     // it fails here alone
+	failsUpstream = "fails_upstream" // it fails there alone
+	statusDiffers = "status"         // of the whole request: another HTTP status
+	quotaDiffers  = "quota"          // of the whole request: one side's quota is spent
+)
+
+// Bounds of what is counted apart.
+const (
+	maxFlags    = 10000 // keys; further ones are counted together, under otherFlags
+	maxPairs    = 32    // pairs of answers of a flag
+	maxExamples = 5     // people of a pair
+	otherFlags  = "(other flags)"
+	wholeAnswer = "(whole answer)"
+)
+
+// Report is what has been compared since the start.
+type Report struct {
+	Since time.Time `json:"since"`
+	// Requests came for flags; of them were Compared, and the others Skipped, by reason.
+	Requests int64            `json:"requests"`
+	Compared int64            `json:"compared"`
+	Skipped  map[string]int64 `json:"skipped"`
+	// Differing requests had a flag that differs in more than its reason; Rate is their
+	// share of the compared ones.
+	Differing int64   `json:"differing"`
+	Rate      float64 `json:"rate"`
+	// EventsLost are requests with events that did not reach this server,
+	// UpstreamErrors requests that the upstream left unanswered.
+	EventsLost     int64 `json:"events_lost"`
+	UpstreamErrors int64 `json:"upstream_errors"`
+	// Flags that differ, the highest rate first.
+	Flags []FlagReport `json:"flags"`
+}
+
+// FlagReport is what differs of one flag.
+type FlagReport struct {
+	Key string `json:"key"`
+	// Compared answers; of them Differing, reasons not counted, and their share.
+	Compared  int64   `json:"compared"`
+	Differing int64   `json:"differing"`
+	Rate      float64 `json:"rate"`
+	// Causes counts differences by cause, reasons too.
+	Causes map[string]int64 `json:"causes"`
+	// Pairs are the answers that met, the most frequent first.
+	Pairs []Pair `json:"pairs"`
+}
+
+// Pair is two answers that differ.
+type Pair struct {
+	Cause    string `json:"cause"`
+	Self     string `json:"self"`
+	Upstream string `json:"upstream"`
+	Count    int64  `json:"count"`
+	// People are some to whom it happened.
+	People []string `json:"people"`
+}
+
+// book counts.
+type book struct {
+	requests, eventsLost, upstreamErrors atomic.Int64
+
+	mu        sync.Mutex
+	since     time.Time
+	compared  int64
+	differing int64
+	skipped   map[string]int64
+	flags     map[string]*flagBook
+	said      time.Time // of the upstream's last failure in the log
+}
+
+type flagBook struct {
+	compared, differing int64
+	causes              map[string]int64
+	pairs               map[[3]string]*Pair
+}
+
+func newBook() *book {
+	return &book{since: time.Now(), skipped: map[string]int64{}, flags: map[string]*flagBook{}}
+}
+
+func (b *book) skip(reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.skipped[reason]++
+}
+
+// failing tells of an upstream that does not answer, once a minute.
+func (b *book) failing(log *slog.Logger, err error, at time.Time) {
+	b.mu.Lock()
+	tell := at.Sub(b.said) >= time.Minute
+	if tell {
+		b.said = at
+	}
+	b.mu.Unlock()
+	if tell {
+		log.Warn("the upstream does not answer, requests are not compared", "error", err)
+	}
+}
+
+// compare counts two answers to one request.
+func (b *book) compare(who string, self, upstream answer) {
+	if self.status != upstream.status || self.status != 200 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.compared++
+		f := b.flag(wholeAnswer)
+		f.compared++
+		if self.status != upstream.status {
+			b.differing++
+			f.differ(statusDiffers, fmt.Sprint(self.status), fmt.Sprint(upstream.status), who)
+		}
+		return
+	}
+	ours, limitedHere, err := readAnswer(self.body)
+	theirs, limitedThere, err2 := readAnswer(upstream.body)
+	if err != nil || err2 != nil {
+		b.skip(unreadable)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.compared++
+	if limitedHere != limitedThere {
+		b.differing++
+		b.flag(wholeAnswer).differ(quotaDiffers, fmt.Sprint(limitedHere), fmt.Sprint(limitedThere), who)
+		return
+	}
+	differs := false
+	for key := range ours {
+		if _, both := theirs[key]; !both {
+			theirs[key] = flagAnswer{value: nil}
+		}
+	}
+	for key, there := range theirs {
+		here := ours[key]
+		f := b.flag(key)
+		f.compared++
+		cause := causeOf(here, there)
+		if cause == "" {
+			continue
+		}
+		f.differ(cause, here.String(), there.String(), who)
+		differs = differs || cause != causeReason
+	}
+	if differs {
+		b.differing++
+	}
+}
+
+// causeOf says how two answers differ, empty for not at all. A flag that one side
+// does not name has the value nil.
+func causeOf(self, upstream flagAnswer) string {
+	switch {
+	case upstream.value == nil:
+		return onlySelf
+	case self.value == nil:
+		return onlyUpstream
+	case self.failed != upstream.failed && self.failed:
+		return failsSelf
+	case self.failed != upstream.failed:
+		return failsUpstream
+	case !equal(self.value, upstream.value):
+		return causeValue
+	case !equal(self.payload, upstream.payload):
+		return causePayload
+	case self.reason != upstream.reason:
+		return causeReason
+	}
+	return ""
+}
+
+// String is an answer for people.
+func (a flagAnswer) String() string {
+	switch {
+	case a.value == nil:
+		return "not answered"
+	case a.failed:
+		return "failed: " + a.reason
+	case a.reason == "":
+		return fmt.Sprint(a.value)
+	}
+	return fmt.Sprintf("%v (%s)", a.value, a.reason)
+}
+
+func (b *book) flag(key string) *flagBook {
+	if f := b.flags[key]; f != nil {
+		return f
+	}
+	if len(b.flags) >= maxFlags {
+		key = otherFlags
+	}
+	if b.flags[key] == nil {
+		b.flags[key] = &flagBook{causes: map[string]int64{}, pairs: map[[3]string]*Pair{}}
+	}
+	return b.flags[key]
+}
+
+func (f *flagBook) differ(cause, self, upstream, who string) {
+	if cause != causeReason {
+		f.differing++
+	}
+	f.causes[cause]++
+	const most = 200 // of an answer's text
+	self, upstream = self[:min(len(self), most)], upstream[:min(len(upstream), most)]
+	key := [3]string{cause, self, upstream}
+	p := f.pairs[key]
+	if p == nil {
+		if len(f.pairs) >= maxPairs {
+			return
+		}
+		p = &Pair{Cause: cause, Self: self, Upstream: upstream}
+		f.pairs[key] = p
+	}
+	p.Count++
+	if who != "" && len(p.People) < maxExamples && !slices.Contains(p.People, who) {
+		p.People = append(p.People, who)
+	}
+}
+
+func share(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+func (b *book) report() Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := Report{
+		Since: b.since, Requests: b.requests.Load(), Compared: b.compared, Skipped: maps.Clone(b.skipped),
+		Differing: b.differing, Rate: share(b.differing, b.compared),
+		EventsLost: b.eventsLost.Load(), UpstreamErrors: b.upstreamErrors.Load(), Flags: []FlagReport{},
+	}
+	for key, f := range b.flags {
+		if len(f.causes) == 0 {
+			continue
+		}
+		one := FlagReport{Key: key, Compared: f.compared, Differing: f.differing, Rate: share(f.differing, f.compared), Causes: maps.Clone(f.causes)}
+		for _, p := range f.pairs {
+			pair := *p
+			pair.People = slices.Clone(p.People)
+			one.Pairs = append(one.Pairs, pair)
+		}
+		slices.SortFunc(one.Pairs, func(a, b Pair) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Self, b.Self), cmp.Compare(a.Upstream, b.Upstream))
+		})
+		r.Flags = append(r.Flags, one)
+	}
+	slices.SortFunc(r.Flags, func(a, b FlagReport) int {
+		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(b.Differing, a.Differing), cmp.Compare(a.Key, b.Key))
+	})
+	return r
+}
+
+// Write writes a report for people: at most so many flags.
+func (r *Report) Write(w io.Writer, flags int) error {
+	_, err := fmt.Fprintf(w, "%d requests for flags, %d compared, %d of them differ (%.4f %%)\n", r.Requests, r.Compared, r.Differing, 100*r.Rate)
+	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
+		_, err = fmt.Fprintf(w, "not compared, %s: %d\n", reason, r.Skipped[reason])
+	}
+	if len(r.Flags) == 0 || err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "flag\tdiffers\tcause\tself\tupstream\tcount\tsuch as")
+	for _, f := range r.Flags[:min(len(r.Flags), flags)] {
+		for i, p := range f.Pairs {
+			key, rate := f.Key, fmt.Sprintf("%.4f %%", 100*f.Rate)
+			if i > 0 {
+				key, rate = "", ""
+			}
+			person := ""
+			if len(p.People) > 0 {
+				person = p.People[0]
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", key, rate, p.Cause, p.Self, p.Upstream, p.Count, person)
+		}
+	}
+	if more := len(r.Flags) - flags; more > 0 {
+		_, _ = fmt.Fprintf(table, "and %d more\n", more)
+	}
+	return table.Flush() // it keeps the first error
+}

@@ -1,0 +1,111 @@
+package shadow
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+)
+
+// newProxy carries requests to the upstream as they are.
+func (h *Handler) newProxy() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			h.aim(r.Out)
+			forwardedFor(r)
+			if among(flagPaths, r.In.URL.Path) {
+				r.Out.Header.Del("Accept-Encoding") // the transport then unpacks: answers are read here
+			}
+		},
+		Transport: h.config.Transport,
+		ErrorLog:  log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			h.report.upstreamErrors.Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, `{"type":"server_error","code":"upstream_unavailable","detail":"The upstream service does not answer.","attr":null}`)
+		},
+	}
+}
+
+// forwardedFor adds the caller to those that it names itself.
+func forwardedFor(r *httputil.ProxyRequest) {
+	named := r.In.Header.Values("X-Forwarded-For")
+	if ip, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
+		named = append(named[:len(named):len(named)], ip)
+	}
+	if len(named) > 0 {
+		r.Out.Header.Set("X-Forwarded-For", strings.Join(named, ", "))
+	}
+}
+
+// errUnanswered says that the upstream has no answer of its own.
+var errUnanswered = errors.New("the upstream is unavailable")
+
+// answerUpstream answers from the upstream, or from here where it is unavailable,
+// and asks this server afterwards.
+func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
+	h.report.requests.Add(1)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	whole := io.MultiReader(bytes.NewReader(body), r.Body)
+	if err != nil || len(body) > maxBody { // as it comes: nothing is kept of it
+		h.report.skip(tooLong)
+		r.Body = readCloser{whole, r.Body}
+		h.proxy.ServeHTTP(w, r)
+		return
+	}
+	asked := again(r)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	answered := &recorder{ResponseWriter: w}
+	proxy := *h.proxy
+	failed := false
+	proxy.ModifyResponse = func(response *http.Response) error {
+		switch response.StatusCode {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return errUnanswered // its body is closed by the proxy
+		}
+		return nil
+	}
+	proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) {
+		failed = true
+		h.report.failing(h.config.Logger, err, time.Now())
+	}
+	proxy.ServeHTTP(answered, r)
+	if failed {
+		h.report.upstreamErrors.Add(1)
+		h.report.skip(upstreamFailed)
+		asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		h.config.Next.ServeHTTP(w, asked.WithContext(r.Context()))
+		return
+	}
+	if !h.sample.chosen() {
+		h.report.skip(notSampled)
+		return
+	}
+	h.enqueue(&job{request: asked, body: body, by: Upstream, answered: answer{status: answered.status, body: answered.kept.Bytes()}}, answered.over)
+}
+
+// readCloser reads from one and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// eventsToBoth has the upstream answer, then gives this server the same events, so
+// that it knows the same people.
+func (h *Handler) eventsToBoth(w http.ResponseWriter, r *http.Request) {
+	asked := again(r)
+	body := &copying{ReadCloser: r.Body, most: maxEvents}
+	r.Body = body
+	answered := &recorder{ResponseWriter: w}
+	h.proxy.ServeHTTP(answered, r)
+	if answered.status < 300 {
+		h.enqueue(&job{request: asked, body: body.kept.Bytes(), by: Upstream, events: true}, body.over)
+	}
+}

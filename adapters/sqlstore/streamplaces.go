@@ -1,0 +1,56 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// StreamPlace implements capture.Places.
+func (s *Store) StreamPlace(ctx context.Context, stream string, partition int) (capture.Place, error) {
+	place := capture.Place{Stream: stream, Partition: partition}
+	var seq int64
+	var id []byte
+	err := s.read.QueryRowContext(ctx, `SELECT seq, message FROM stream_places WHERE stream = $1 AND "partition" = $2`, stream, partition).Scan(&seq, &id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return place, nil
+	case err != nil:
+		return place, fmt.Errorf("reading the place in partition %d of the stream: %w", partition, s.dialect.explain(err))
+	}
+	place.Seq = uint64(seq)
+	place.ID, err = uuidOf(id)
+	return place, err
+}
+
+// A move from the beginning makes the row, or finds that it still stands there.
+const (
+	moveFirst = `INSERT INTO stream_places (stream, "partition", seq, message) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (stream, "partition") DO UPDATE SET seq = excluded.seq, message = excluded.message WHERE stream_places.seq = 0`
+	moveOn = `UPDATE stream_places SET seq = $3, message = $4 WHERE stream = $1 AND "partition" = $2 AND seq = $5 AND message = $6`
+)
+
+// saveMoves writes how far streams are recorded. Two servers that read the same
+// partition wait for one another here, and the later one finds that it is late.
+func (t *ledgerTx) saveMoves(c *capture.Changes) error {
+	for i := range c.Moves {
+		from, to := &c.Moves[i].From, &c.Moves[i].To
+		text, args := moveFirst, []any{to.Stream, to.Partition, int64(to.Seq), to.ID[:]}
+		if from.Seq > 0 {
+			text, args = moveOn, append(args, int64(from.Seq), from.ID[:])
+		}
+		result, err := t.exec(text, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(err, capture.ErrMoved)
+		}
+	}
+	return nil
+}
+
+var _ capture.Places = (*Store)(nil)

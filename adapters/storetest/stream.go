@@ -1,0 +1,360 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// StreamBackend is what Stream asks for.
+type StreamBackend interface {
+	capture.Stream
+	Close()
+}
+
+// StreamOpener opens connections to one empty stream. small: it has room for
+// about a megabyte, else for much.
+type StreamOpener func(t testing.TB, small bool) (connect func() StreamBackend)
+
+// Stream is the contract of capture.Stream.
+func Stream(t *testing.T, open StreamOpener) {
+	t.Run("Decision_13_KeptBeforeItReturns", func(t *testing.T) { keptBefore(t, open(t, false)) })
+	t.Run("Capture_13_2_Order", func(t *testing.T) { streamOrder(t, open(t, false)) })
+	t.Run("AsAppended", func(t *testing.T) { asAppended(t, open(t, false)) })
+	t.Run("AgainBehindAPlace", func(t *testing.T) { againBehind(t, open(t, false)) })
+	t.Run("PlaceOfAnother", func(t *testing.T) { placeOfAnother(t, open(t, false)) })
+	t.Run("TwoShare", func(t *testing.T) { twoShare(t, open(t, false)) })
+	t.Run("Decision_15_FullRefuses", func(t *testing.T) { fullRefuses(t, open(t, true)) })
+	t.Run("CancelledAndClosed", func(t *testing.T) { cancelledAndClosed(t, open(t, false)) })
+}
+
+// batchOf is a batch of one event.
+func batchOf(project int64, name string) *capture.Batch {
+	at := epoch.Add(time.Microsecond)
+	return &capture.Batch{ProjectID: project, Events: []capture.Event{{
+		UUID: uuidOf(name), Name: name, DistinctID: "ann", Properties: `{"a":1}`, Timestamp: at, ReceivedAt: at,
+	}}}
+}
+
+func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
+	t.Helper()
+	if err := s.Append(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns the messages of a project's partition behind a place, until there
+// are so many events. Which partition that is the messages tell.
+func read(t testing.TB, s capture.Stream, after capture.Place, events int) (list []capture.Message) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := s.Open(ctx, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for events > 0 {
+		more, err := r.Next(ctx)
+		if err != nil {
+			t.Fatalf("with %d messages: %v", len(list), err)
+		}
+		for _, m := range more {
+			if m.Fault != nil {
+				t.Fatal(m.Fault)
+			}
+			for _, b := range m.Batches {
+				events -= len(b.Events)
+			}
+		}
+		list = append(list, more...)
+	}
+	return list
+}
+
+func names(list []capture.Message) (out []string) {
+	for _, m := range list {
+		for _, b := range m.Batches {
+			for i := range b.Events {
+				out = append(out, b.Events[i].Name)
+			}
+		}
+	}
+	return out
+}
+
+// beginning is that of the partition of a project, which sharing finds out.
+func beginning(t testing.TB, s capture.Stream, project int64) capture.Place {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	found := make(chan int, 1)
+	go func() {
+		_ = s.Share(ctx, func(ctx context.Context, n int) {
+			r, err := s.Open(ctx, capture.Place{Stream: s.ID(), Partition: n})
+			if err != nil {
+				return
+			}
+			defer r.Close()
+			if list, err := r.Next(ctx); err == nil && list[0].Batches[0].ProjectID == project {
+				found <- n
+			}
+		})
+		close(found)
+	}()
+	n, ok := <-found
+	if cancel(); !ok {
+		t.Fatal("the events are in no partition")
+	}
+	for range found { // until sharing has ended
+	}
+	return capture.Place{Stream: s.ID(), Partition: n}
+}
+
+func keptBefore(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	appendTo(t, s, batchOf(testProject, "kept"))
+	s.Close() // nothing that only this connection knew counts
+	again := connect()
+	defer again.Close()
+	if again.ID() != s.ID() {
+		t.Errorf("the stream is called %q, then %q", s.ID(), again.ID())
+	}
+	if diff := gocmp.Diff([]string{"kept"}, names(read(t, again, beginning(t, again, testProject), 1))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func streamOrder(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	defer s.Close()
+	const senders, each = 8, 25
+	var wg sync.WaitGroup
+	for i := range senders {
+		wg.Go(func() {
+			for n := range each {
+				if err := s.Append(t.Context(), batchOf(testProject, fmt.Sprintf("%d %02d", i, n))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var before [senders]int
+	list := read(t, s, beginning(t, s, testProject), senders*each)
+	for _, name := range names(list) {
+		var i, n int
+		if _, err := fmt.Sscanf(name, "%d %02d", &i, &n); err != nil || n != before[i] {
+			t.Fatalf("%q comes where number %d of its sender should", name, before[i])
+		}
+		before[i]++
+	}
+	for i := 1; i < len(list); i++ {
+		if list[i].Seq <= list[i-1].Seq {
+			t.Errorf("place %d follows %d", list[i].Seq, list[i-1].Seq)
+		}
+	}
+}
+
+func asAppended(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	defer s.Close()
+	at := epoch.Add(time.Microsecond)
+	b := batchOf(testProject, "whole")
+	b.Events[0].Set, b.Events[0].Flag = capture.Object{{Key: "é", Value: `"\u0000"`}}, &capture.FlagCall{Flag: "f", Value: "true"}
+	b.Seen = []capture.Seen{{ProjectID: testProject, Kind: capture.SeenGroupProperty, Group: 3, Name: "n", Type: "Numeric", At: at}}
+	b.Warnings = []capture.Warning{{ProjectID: testProject, Type: "w", DistinctID: "ann", EventUUID: uuidOf("w"), Detail: "d", Count: 2, At: at}}
+	b.Usage = []capture.Usage{{OrganizationID: "o", ProjectID: testProject, Resource: "events", At: at, N: 1}}
+	appendTo(t, s, b)
+	list := read(t, s, beginning(t, s, testProject), 1)
+	if diff := gocmp.Diff([]*capture.Batch{b}, list[0].Batches); diff != "" {
+		t.Error(diff)
+	}
+	if age := time.Since(list[0].At); age < 0 || age > time.Minute {
+		t.Errorf("it was taken in at %s", list[0].At)
+	}
+}
+
+func againBehind(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	defer s.Close()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		appendTo(t, s, batchOf(testProject, name))
+	}
+	all := read(t, s, beginning(t, s, testProject), 4)
+	for from, want := range [][]string{{"b", "c", "d"}, {"c", "d"}, {"d"}} {
+		// What was read and not said to be done comes again, and again.
+		if diff := gocmp.Diff(want, names(read(t, s, all[from].Place, len(want)))); diff != "" {
+			t.Error(diff)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := s.Open(ctx, all[0].Place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Done(ctx, all[2].Place); err != nil {
+		t.Error(err)
+	}
+	r.Close()
+	if diff := gocmp.Diff([]string{"d"}, names(read(t, s, all[2].Place, 1))); diff != "" {
+		t.Errorf("behind what is done: %s", diff)
+	}
+}
+
+// A place that the stream does not hold is that of a stream before it had lost its
+// end: nothing may be taken for recorded.
+func placeOfAnother(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	defer s.Close()
+	for _, name := range []string{"a", "b", "c"} {
+		appendTo(t, s, batchOf(testProject, name))
+	}
+	all := read(t, s, beginning(t, s, testProject), 3)
+	other, beyond := all[1].Place, all[2].Place
+	other.ID = uuidOf("another message")
+	beyond.Seq += 1000
+	for _, p := range []capture.Place{other, beyond} {
+		if diff := gocmp.Diff([]string{"a", "b", "c"}, names(read(t, s, p, 3))); diff != "" {
+			t.Errorf("behind %+v: %s", p, diff)
+		}
+	}
+}
+
+func twoShare(t *testing.T, connect func() StreamBackend) {
+	var mu sync.Mutex
+	held := [2]map[int]bool{{}, {}}
+	count := func() (first, second, both int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for n := range held[0] {
+			if held[1][n] {
+				both++
+			}
+		}
+		return len(held[0]), len(held[1]), both
+	}
+	share := func(i int) (leave func()) {
+		s := connect()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := s.Share(ctx, func(ctx context.Context, n int) {
+				mu.Lock()
+				held[i][n] = true
+				mu.Unlock()
+				<-ctx.Done()
+				mu.Lock()
+				delete(held[i], n)
+				mu.Unlock()
+			}); err != nil {
+				t.Error(err)
+			}
+		}()
+		return func() { cancel(); <-ended; s.Close() }
+	}
+	wait := func(what string, is func(first, second, both int) bool) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); !is(count()); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				first, second, both := count()
+				t.Fatalf("%s: %d and %d, %d of them twice", what, first, second, both)
+			}
+		}
+	}
+	leaveFirst := share(0)
+	defer func() { leaveFirst() }()
+	all := 0 // known once one has had them for a while
+	wait("one has all", func(first, _, _ int) bool { all = max(all, first); return first > 1 })
+	leaveSecond := share(1)
+	defer func() { leaveSecond() }()
+	wait("each has half", func(first, second, both int) bool {
+		all = max(all, first+second-both)
+		return first+second == all && both == 0 && first-second <= 1 && second-first <= 1
+	})
+	leaveFirst()
+	leaveFirst = func() {}
+	wait("the one that stays has all", func(first, second, _ int) bool { return first == 0 && second == all })
+}
+
+func fullRefuses(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	defer s.Close()
+	var kept []string
+	for n := 0; ; n++ {
+		b := batchOf(testProject, fmt.Sprint(n))
+		b.Events[0].Properties = incompressible(100_000, n)
+		err := s.Append(t.Context(), b)
+		if errors.Is(err, capture.ErrUnavailable) {
+			break
+		}
+		if err != nil || n > 100 {
+			t.Fatalf("batch %d: %v, want ErrUnavailable when it is full", n, err)
+		}
+		kept = append(kept, fmt.Sprint(n))
+	}
+	if len(kept) < 3 {
+		t.Fatalf("only %d batches had room", len(kept))
+	}
+	start := beginning(t, s, testProject)
+	list := read(t, s, start, len(kept))
+	if diff := gocmp.Diff(kept, names(list)); diff != "" {
+		t.Errorf("what was acknowledged: %s", diff)
+	}
+	// With what is done out of the way there is room again.
+	r, err := s.Open(t.Context(), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Done(t.Context(), list[len(list)-1].Place); err != nil {
+		t.Error(err)
+	}
+	r.Close()
+	appendTo(t, s, batchOf(testProject, "room"))
+}
+
+// incompressible is a JSON object of about so many bytes.
+func incompressible(size, seed int) string {
+	out := make([]byte, 0, size+16)
+	out = append(out, `{"x":"`...)
+	for n := uint64(seed + 1); len(out) < size; {
+		n ^= n << 13
+		n ^= n >> 7
+		n ^= n << 17
+		out = append(out, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[n%64])
+	}
+	return string(append(out, `"}`...))
+}
+
+func cancelledAndClosed(t *testing.T, connect func() StreamBackend) {
+	s := connect()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Append(ctx, batchOf(testProject, "late")); err != nil && !errors.Is(err, capture.ErrUnavailable) {
+		t.Errorf("with a cancelled context: %v", err)
+	}
+	if err := s.Share(ctx, func(context.Context, int) {}); err != nil {
+		t.Errorf("sharing with a cancelled context: %v", err)
+	}
+	r, err := s.Open(t.Context(), capture.Place{Stream: s.ID(), Partition: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := r.Next(ctx); err == nil && len(list) == 0 {
+		t.Error("reading with a cancelled context returns nothing, and no error")
+	}
+	r.Close()
+	s.Close()
+	if err := s.Append(t.Context(), batchOf(testProject, "closed")); !errors.Is(err, capture.ErrUnavailable) {
+		t.Errorf("closed: %v, want ErrUnavailable", err)
+	}
+}

@@ -1,0 +1,241 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of ProcessorConfig.
+const (
+	DefaultTries = 8
+	DefaultPause = 250 * time.Millisecond
+)
+
+// maxPause is the longest pause between two tries.
+const maxPause = 10 * time.Second
+
+// ProcessorConfig says what a Processor carries from where to where. Stream, Into
+// and Places are required.
+type ProcessorConfig struct {
+	Stream Stream
+	Into   *Recorder
+	// Places are those that Into's ledger keeps.
+	Places Places
+	// Tries is how often a message is tried that the store refuses while it takes
+	// others, until it is a dead letter. DefaultTries when zero.
+	Tries int
+	// Pause is the one before the second try, DefaultPause when zero. Each further
+	// one is twice as long, up to ten seconds.
+	Pause time.Duration
+	// OnFailure is told what goes wrong, from several goroutines. Nil: nobody is.
+	OnFailure func(error)
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+}
+
+// Processor records what a Stream holds: each partition in order, and each
+// message once. How far it has come is written in the transaction that records
+// (Recorder.Advance), so a message that comes again, after a crash or because two
+// processes read a partition for a moment, changes nothing: not events and
+// people, and not what is counted.
+//
+// A message that cannot be read, or that the store refuses while it takes others,
+// is kept as a dead letter and the next ones go on. While the store takes nothing
+// at all, the stream waits.
+type Processor struct {
+	config   ProcessorConfig
+	messages atomic.Uint64
+	buried   atomic.Uint64
+	failures atomic.Uint64
+}
+
+// NewProcessor makes a Processor. It fails without Stream, Into or Places.
+func NewProcessor(c ProcessorConfig) (*Processor, error) {
+	if c.Stream == nil || c.Into == nil || c.Places == nil {
+		return nil, errors.New("capture: a Processor needs Stream, Into and Places")
+	}
+	if c.Tries <= 0 {
+		c.Tries = DefaultTries
+	}
+	if c.Pause <= 0 {
+		c.Pause = DefaultPause
+	}
+	if c.OnFailure == nil {
+		c.OnFailure = func(error) {}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Processor{config: c}, nil
+}
+
+// Run processes until the context ends; what is being recorded then is recorded
+// to its end.
+func (p *Processor) Run(ctx context.Context) error {
+	return p.config.Stream.Share(ctx, p.partition)
+}
+
+// partition reads one partition until the context ends, from the kept place again
+// whenever something fails.
+func (p *Processor) partition(ctx context.Context, number int) {
+	wait := p.backoff()
+	for ctx.Err() == nil {
+		before := p.messages.Load()
+		err := p.follow(ctx, number)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, ErrMoved) {
+			p.failed(fmt.Errorf("partition %d of the stream: %w", number, err))
+		}
+		if p.messages.Load() != before {
+			wait = p.backoff()
+		}
+		wait(ctx)
+	}
+}
+
+func (p *Processor) failed(err error) {
+	p.failures.Add(1)
+	p.config.OnFailure(err)
+}
+
+// backoff returns a function that waits, longer each time.
+func (p *Processor) backoff() func(ctx context.Context) {
+	pause := p.config.Pause
+	return func(ctx context.Context) {
+		t := time.NewTimer(pause)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+func (p *Processor) follow(ctx context.Context, number int) error {
+	at, err := p.config.Places.StreamPlace(ctx, p.config.Stream.ID(), number)
+	if err != nil {
+		return err
+	}
+	r, err := p.config.Stream.Open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		list, err := r.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if at, err = p.take(ctx, r, at, list); err != nil {
+			return err
+		}
+		if err := r.Done(ctx, at); err != nil && ctx.Err() == nil {
+			p.failed(err) // the next one says the same again
+		}
+	}
+}
+
+// take records messages, all in one transaction where that succeeds.
+func (p *Processor) take(ctx context.Context, r StreamReader, at Place, list []Message) (Place, error) {
+	var batches []*Batch
+	whole := true
+	for i := range list {
+		whole = whole && list[i].Fault == nil
+		batches = append(batches, list[i].Batches...)
+	}
+	if to := list[len(list)-1].Place; whole {
+		err := p.config.Into.Advance(ctx, Move{at, to}, batches)
+		if err == nil {
+			p.messages.Add(uint64(len(list)))
+			return to, nil
+		}
+		if ctx.Err() != nil || errors.Is(err, ErrMoved) {
+			return at, err
+		}
+		p.failed(err)
+	}
+	for i := range list {
+		if err := p.one(ctx, r, at, &list[i]); err != nil {
+			return at, err
+		}
+		at = list[i].Place
+	}
+	return at, nil
+}
+
+// one records a message alone, or buries it.
+func (p *Processor) one(ctx context.Context, r StreamReader, at Place, m *Message) error {
+	move, wait := Move{at, m.Place}, p.backoff()
+	for refused := 0; ; {
+		err := m.Fault
+		if err == nil {
+			err = p.config.Into.Advance(ctx, move, m.Batches)
+		}
+		switch {
+		case err == nil:
+			p.messages.Add(1)
+			return nil
+		case ctx.Err() != nil || errors.Is(err, ErrMoved):
+			return err
+		case m.Fault == nil:
+			p.failed(err)
+			wait(ctx)
+		}
+		// Whose fault it is shows in whether the store takes a place and nothing else.
+		probe := p.config.Into.Advance(ctx, Move{at, at}, nil)
+		if ctx.Err() != nil || errors.Is(probe, ErrMoved) {
+			return errors.Join(ctx.Err(), probe)
+		}
+		if probe == nil {
+			refused++
+		}
+		if probe == nil && (m.Fault != nil || refused >= p.config.Tries) {
+			if err = p.bury(ctx, r, move, m, err); err == nil || ctx.Err() != nil || errors.Is(err, ErrMoved) {
+				return err
+			}
+			p.failed(err)
+		}
+		if m.Fault != nil || probe != nil {
+			wait(ctx)
+		}
+	}
+}
+
+// bury keeps a message as a dead letter, then records a warning in its place.
+func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Message, why error) error {
+	p.config.OnFailure(fmt.Errorf("a message of the stream becomes a dead letter: %w", why))
+	if err := r.Bury(ctx, m, why.Error()); err != nil {
+		return fmt.Errorf("keeping a dead letter: %w", err)
+	}
+	var told []*Batch
+	for _, b := range m.Batches {
+		w := &Batch{ProjectID: b.ProjectID}
+		w.warn(Warning{Type: WarnDeadLetter, At: p.config.Now().UTC().Truncate(time.Microsecond), Count: int64(len(b.Events)),
+			Detail: "the store refuses these events; they are kept as a dead letter"})
+		told = append(told, w)
+	}
+	if err := p.config.Into.Advance(ctx, move, told); err != nil {
+		return err
+	}
+	p.buried.Add(1)
+	return nil
+}
+
+// ProcessorStats are totals since the start.
+type ProcessorStats struct {
+	// Messages were recorded, Buried ones are dead letters.
+	Messages, Buried uint64
+	// Failures are attempts to read or record that failed.
+	Failures uint64
+}
+
+// Stats returns totals.
+func (p *Processor) Stats() ProcessorStats {
+	return ProcessorStats{Messages: p.messages.Load(), Buried: p.buried.Load(), Failures: p.failures.Load()}
+}

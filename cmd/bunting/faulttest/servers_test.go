@@ -1,0 +1,369 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	outage = flag.Duration("outage", 4*time.Second, "how long PostgreSQL is stopped under a load of flags")
+	rounds = flag.Int("rounds", 4, "how often TestServers_OneIsKilled ends one of two servers")
+)
+
+// personalKey stands in the definitions and opens everything.
+const personalKey = "phx_demo"
+
+// PostgreSQL is away for a while under a load of flags: no request for flags that
+// need nothing stored fails, also of a server that starts meanwhile, which answers
+// from the disk; events are 503 until it is back, without a restart of anything
+// (decision 29).
+func TestServers_PostgresStops(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	args := []string{"--database", db.url(), "--rate-limit", "off"}
+	folder := onSQLite(t.TempDir())
+	first := start(t, append(folder, args...)...)
+	eventually(t, 10*time.Second, "the definitions are on the disk", func() bool {
+		found, err := filepath.Glob(filepath.Join(folder[1], "last-good", "*.copy"))
+		return err == nil && len(found) == 1
+	})
+	if code := first.stop(t); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	s := start(t, args...)
+	load := askFlags(s.url, 4)
+	time.Sleep(300 * time.Millisecond)
+	db.stop(t)
+	began := time.Now()
+
+	fresh, _ := launchBare(t, nil, append([]string{"--definitions", definitions}, args...)...)
+	if code := fresh.exitCode(t, 20*time.Second); code != 1 || !strings.Contains(fresh.log.String(), "look whether PostgreSQL runs") {
+		t.Errorf("a server without copies: exit code %d, %s", code, fresh.log)
+	}
+	cold := start(t, append(folder, args...)...)
+	coldLoad := askFlags(cold.url, 2)
+	flagsWithoutDatabase(t, cold)
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		contains           string
+	}{
+		{"GET", "/_liveness", "", 200, ""},
+		{"GET", "/_readiness", "", 200, "degraded"},
+		{"POST", "/flags?v=2", `{"api_key":"phc_nobody","distinct_id":"u"}`, 503, "service_unavailable"},
+		{"GET", "/flags/definitions?token=phc_demo", "", 503, "service_unavailable"},
+		{"POST", "/batch/", `{"api_key":"phc_demo","batch":[]}`, 503, "service_unavailable"},
+		{"GET", "/api/projects/", "", 503, "service_unavailable"},
+	} {
+		status, body, retry := cold.request(t, tt.method, tt.path, tt.body)
+		if status != tt.status || !strings.Contains(body, tt.contains) || status == 503 && (retry == "" || !json.Valid([]byte(body))) {
+			t.Errorf("%s %s without the database: %d, Retry-After %q, %s", tt.method, tt.path, status, retry, body)
+		}
+	}
+	if status, body, _ := s.request(t, "GET", "/_readiness", ""); status != 200 || !strings.Contains(body, "degraded") {
+		t.Errorf("/_readiness of a server that has lost its database: %d %s", status, body)
+	}
+	time.Sleep(*outage - time.Since(began))
+	db.start(t)
+	for _, x := range []*server{s, cold} {
+		eventually(t, 30*time.Second, "events are taken and it is ready", func() bool {
+			status, _, _ := x.request(t, "POST", "/batch/", `{"api_key":"phc_demo","batch":[{"event":"a","distinct_id":"u"}]}`)
+			ready, body, _ := x.request(t, "GET", "/_readiness", "")
+			return status == 200 && ready == 200 && body == "ready\n"
+		})
+		eventually(t, 5*time.Second, "flags that need what is stored are answered", func() bool {
+			status, body := x.flags(t, "u")
+			return status == 200 && !strings.Contains(body, `"errorsWhileComputingFlags":true`)
+		})
+		x.must(t, "GET", "/api/projects/1/feature_flags/", personalKey, nil, nil)
+	}
+	load.end(t, true)
+	coldLoad.end(t, true)
+	if code := cold.stop(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func (s *server) request(t testing.TB, method, path, body string) (status int, text, retryAfter string) {
+	t.Helper()
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+personalKey)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := s.client.Do(r)
+	if err == nil {
+		retryAfter = response.Header.Get("Retry-After")
+	}
+	status, text = read(t)(response, err)
+	return status, text, retryAfter
+}
+
+// Two servers on one PostgreSQL under events, flags and changes of flags; one after
+// the other is killed and started again. What was answered 200 is there once,
+// people are what a replay makes of them, every change is seen through both within
+// a second, and the server that lives fails nothing.
+func TestServers_OneIsKilled(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	args := []string{"--database", db.url(), "--rate-limit", "off"}
+	servers := [2]*server{start(t, args...), start(t, args...)}
+	changes := newChanges(t, servers[0])
+	loads := [2]*load{newLoad(2), newLoad(2)}
+	for n := range *rounds {
+		living, dying := servers[n%2], servers[(n+1)%2]
+		asked := askFlags(living.url, 2)
+		dyingAsked := askFlags(dying.url, 2)
+		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
+		for range 3 {
+			changes.make(t, living, living, dying)
+			changes.make(t, dying, living, dying)
+		}
+		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
+		dying.kill()
+		stop[1]()
+		dyingAsked.end(t, false)
+		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
+		for range 3 {
+			changes.make(t, living, living)
+		}
+		dying = start(t, args...)
+		servers[(n+1)%2] = dying
+		changes.make(t, dying, living, dying)
+		stop[0]()
+		stop[1]()
+		asked.end(t, true)
+		if b, k := loads[0].busy.Load()-busy, loads[0].broken.Load()-broken; b+k > 0 {
+			t.Errorf("the living server has answered %d batches 503 and %d not at all", b, k)
+		}
+	}
+	for i, l := range loads {
+		l.settle(t, servers[i].url)
+		l.check(t)
+	}
+	for _, s := range servers {
+		if code := s.stop(t); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	loads[0].book.batches = append(loads[0].book.batches, loads[1].book.all()...)
+	whole := newAudit(loads[0].book)
+	whole.check(t, db.open(t), people)
+	whole.nothingElse(t)
+	t.Logf("%d events of %d persons; %d changes of a flag, each seen after %s at most", len(whole.stored), len(whole.model.persons()), changes.made, changes.slowest)
+}
+
+// changes are those of one flag, which is turned on and off.
+type changes struct {
+	id      int64
+	on      bool
+	made    int
+	slowest time.Duration
+}
+
+func newChanges(t *testing.T, s *server) *changes {
+	t.Helper()
+	var made struct{ ID int64 }
+	s.must(t, "POST", "/api/projects/1/feature_flags/", personalKey, object{
+		"key": "turned", "name": "", "active": false, "filters": object{"groups": []object{{"properties": []object{}, "rollout_percentage": 100}}},
+	}, &made)
+	return &changes{id: made.ID}
+}
+
+// make changes the flag through one server. Whoever asks any of the servers more
+// than a second after the answer must be told the new value.
+func (c *changes) make(t *testing.T, by *server, seen ...*server) {
+	t.Helper()
+	c.on = !c.on
+	by.must(t, "PATCH", fmt.Sprintf("/api/projects/1/feature_flags/%d/", c.id), personalKey, object{"active": c.on}, nil)
+	changed := time.Now()
+	c.made++
+	for _, s := range seen {
+		for {
+			began := time.Since(changed)
+			status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["turned"]}`)
+			if status != 200 {
+				t.Fatalf("/flags answers %d: %s", status, body)
+			}
+			var answer struct {
+				Flags map[string]struct{ Enabled bool }
+			}
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if answer.Flags["turned"].Enabled == c.on {
+				c.slowest = max(c.slowest, began)
+				break
+			}
+			if began > time.Second {
+				t.Fatalf("%s after a change through %s, %s says %s", began, by.url, s.url, body)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+}
+
+// Servers are replaced one after the other behind a balancer that follows
+// /_readiness: with --drain no request is refused.
+func TestServers_RollingUpgrade(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	args := []string{"--database", db.url(), "--rate-limit", "off", "--drain", "700ms"}
+	b := newBalancer(t)
+	servers := []*server{start(t, args...), start(t, args...)}
+	for _, s := range servers {
+		b.add(t, s)
+	}
+	front := b.serve(t)
+	asked := askFlags(front, 3)
+	l := newLoad(3)
+	stop := l.run(front)
+	for i := range servers {
+		next := start(t, args...)
+		b.add(t, next)
+		before := asked.ok.Load()
+		if code := servers[i].stop(t); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if asked.ok.Load() == before {
+			t.Error("nothing was answered meanwhile: that is no load")
+		}
+		servers[i] = next
+	}
+	stop()
+	asked.end(t, true)
+	l.check(t)
+	if busy, broken := l.busy.Load(), l.broken.Load(); busy+broken > 0 {
+		t.Errorf("%d batches were answered 503, %d not at all", busy, broken)
+	}
+	if n := b.failed.Load(); n > 0 {
+		t.Errorf("%d requests could not be passed on", n)
+	}
+	newAudit(l.book).check(t, db.open(t), people)
+}
+
+// balancer passes requests on to the servers that are ready, in turn.
+type balancer struct {
+	mu     sync.Mutex
+	ready  []*url.URL
+	turn   int
+	failed atomic.Int64
+	ending chan struct{}
+	polls  sync.WaitGroup
+}
+
+func newBalancer(t *testing.T) *balancer {
+	b := &balancer{ending: make(chan struct{})}
+	t.Cleanup(func() {
+		close(b.ending)
+		b.polls.Wait()
+	})
+	return b
+}
+
+// add follows a server until it is gone, and waits until it is ready.
+func (b *balancer) add(t *testing.T, s *server) {
+	t.Helper()
+	to, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(known) })
+	b.polls.Go(func() {
+		client := &http.Client{Timeout: 5 * time.Second}
+		defer client.CloseIdleConnections()
+		for {
+			r, err := client.Get(s.url + "/_readiness")
+			ready := err == nil && r.StatusCode == http.StatusOK
+			if err == nil {
+				_ = r.Body.Close()
+			}
+			b.set(to, ready)
+			if ready {
+				tell()
+			}
+			select {
+			case <-b.ending:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
+	select {
+	case <-known:
+	case <-time.After(startTime):
+		t.Fatal("the server does not become ready")
+	}
+}
+
+func (b *balancer) set(to *url.URL, ready bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kept := make([]*url.URL, 0, len(b.ready)+1)
+	for _, u := range b.ready {
+		if u != to {
+			kept = append(kept, u)
+		}
+	}
+	if ready {
+		kept = append(kept, to)
+	}
+	b.ready = kept
+}
+
+func (b *balancer) next() *url.URL {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turn++
+	return b.ready[b.turn%len(b.ready)]
+}
+
+// serve listens and returns the address.
+func (b *balancer) serve(t *testing.T) string {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(b.next()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			b.failed.Add(1)
+			t.Logf("not passed on: %v", err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	port := freePort(t)
+	srv := &http.Server{Addr: fmt.Sprintf("127.0.0.1:%d", port), Handler: proxy}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.ListenAndServe()
+	}()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-done
+		transport.CloseIdleConnections()
+	})
+	address := "http://" + srv.Addr
+	eventually(t, 5*time.Second, "the balancer listens", func() bool {
+		r, err := http.Get(address + "/_readiness")
+		if err == nil {
+			_ = r.Body.Close()
+		}
+		return err == nil
+	})
+	return address
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/convert"
+)
+
+func importFlagsHelp() string {
+	var b strings.Builder
+	b.WriteString(`
+Usage: bunting import FORMAT FILE... [OPTIONS]
+
+Converts the flag definitions of another system into a definitions file, for
+bunting serve --definitions. A flag that would not answer every user as before is
+left out, and listed with the place and the reason. FORMAT is:
+
+`)
+	for _, f := range convert.Formats {
+		fmt.Fprintf(&b, "  %-14s %s\n", f.Name, f.Summary)
+	}
+	b.WriteString(`
+  --output FILE      - (default) is the standard output
+  --rebucket         convert flags for a share of the users too: the share stays,
+                     but other people have it
+  --environment NAME choose one of several environments in a file
+  --project-key KEY  public key of the project that is made, phc_imported by
+                     default
+  --key KEY          instead of writing a file, make these the flags of a server's
+                     project, as bunting flags apply does; then also
+                     --server URL and --project ID
+
+Exit code 1 when a flag was left out.
+`)
+	return b.String()
+}
+
+// importDefinitions is bunting import with the name of a format.
+func (p *program) importDefinitions(ctx context.Context, format convert.Format, args []string) error {
+	fs := newFlags("import")
+	output := fs.String("output", "-", "")
+	server := fs.String("server", "", "")
+	key := fs.String("key", "", "")
+	project := fs.String("project", "@current", "")
+	var o convert.Options
+	fs.BoolVar(&o.Rebucket, "rebucket", false, "")
+	fs.StringVar(&o.Environment, "environment", "", "")
+	fs.StringVar(&o.ProjectKey, "project-key", "", "")
+	files, err := parseArgs(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case len(files) == 0:
+		return badUsage("import", "%s: which file? - is the standard input", format.Name)
+	case (*server == "") != (*key == ""):
+		return badUsage("import", "--server and --key go together")
+	case *server != "" && *output != "-":
+		return badUsage("import", "--output is for a file, --server for a server: choose one")
+	}
+	var inputs []convert.Input
+	for _, name := range files {
+		data, err := p.readDefinitions(name)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, convert.Input{Name: name, Data: data})
+	}
+	result, err := format.Read(inputs, o)
+	if err != nil {
+		return err
+	}
+	whole := p.tellLeft(result)
+	if *server != "" {
+		err = p.applyDefinitions(ctx, result, *server, *key, *project)
+	} else {
+		err = p.writeDefinitions(result, *output)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stderr, "%s converted, %d left out, %s\n", plural(len(result.Converted), "flag"), whole, plural(len(result.Left)-whole, "note"))
+	if err == nil && whole > 0 {
+		return errTold
+	}
+	return err
+}
+
+// readDefinitions reads a file, or the standard input for a dash.
+func (p *program) readDefinitions(name string) ([]byte, error) {
+	from := p.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, convert.MaxSize+1)) // the reader refuses what is larger
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// tellLeft lists what was not converted, or not wholly, and counts the flags that
+// are left out.
+func (p *program) tellLeft(r *convert.Result) (whole int) {
+	if len(r.Left) == 0 {
+		return 0
+	}
+	w := tabwriter.NewWriter(p.stderr, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "FLAG\tLEFT OUT\tPLACE\tREASON")
+	for _, l := range r.Left {
+		out := "no"
+		if l.Whole {
+			out = "yes"
+			whole++
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cell(l.Flag), out, cell(l.Place), cell(l.Reason))
+	}
+	_ = w.Flush()
+	return whole
+}
+
+// cell keeps what stands in a file from breaking a table.
+func cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func (p *program) writeDefinitions(r *convert.Result, output string) error {
+	text, err := r.Document()
+	if err != nil {
+		return err
+	}
+	if output == "-" {
+		return p.print(string(text))
+	}
+	return os.WriteFile(output, text, 0o644)
+}
+
+// applyDefinitions makes the flags those of a server's project, all or none.
+func (p *program) applyDefinitions(ctx context.Context, r *convert.Result, server, key, project string) error {
+	doc, err := r.Portable()
+	if err != nil {
+		return err
+	}
+	asJSON := false
+	m := &manager{program: p, command: "import", server: &server, key: &key, project: &project, asJSON: &asJSON}
+	if m.client, err = newAPIClient(server, key); err != nil {
+		return badUsage("import", "%s", err)
+	}
+	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.stderr, "%s; trying again in %s\n", why, d) }
+	defer m.client.close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	var raw json.RawMessage
+	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &raw); err != nil {
+		return err
+	}
+	var a documentAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return m.print(a.text(true))
+}

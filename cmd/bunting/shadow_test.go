@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/shadow"
+)
+
+// oneFlag writes a definitions file with the flag "f" at a rollout.
+func oneFlag(t *testing.T, rollout string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "flags.json")
+	text := `{"projects": [{"id": 1, "name": "p", "api_key": "phc_x", "flags": [{"id": 1, "key": "f", "active": true,
+		"filters": {"groups": [{"properties": [], "rollout_percentage": ` + rollout + `}]}}]}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestShadow_TellsWhatDiffers: a flag that is on here and off there, on both
+// answering sides.
+func TestShadow_TellsWhatDiffers(t *testing.T) {
+	upstream := serve(t, time.Second, "--definitions", oneFlag(t, "0"))
+	for side, want := range map[string]string{"self": `"f":true`, "upstream": `"f":false`} {
+		t.Run(side, func(t *testing.T) {
+			report := filepath.Join(t.TempDir(), "report.json")
+			s := serve(t, time.Second, "--definitions", oneFlag(t, "100"), "--upstream", upstream.url, "--shadow-answer", side, "--shadow-report", report)
+			r, err := http.NewRequest(http.MethodPost, s.url+"/decide?v=3", strings.NewReader(`{"api_key": "phc_x", "distinct_id": "ana"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, body := do(t, r); status != 200 || !strings.Contains(body, want) {
+				t.Errorf("%d %s, want %s", status, body, want)
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
+				if _, body := s.get("/metrics", ""); strings.Contains(body, "bunting_shadow_compared_total 1\n") {
+					break
+				} else if time.Now().After(end) {
+					t.Fatal("nothing was compared")
+				}
+			}
+			s.stop()
+			s.wait(0)
+			if out := s.stdout.String(); !strings.Contains(out, "1 requests for flags, 1 compared, 1 of them differ (100.0000 %)") || !strings.Contains(out, "ana") {
+				t.Errorf("printed at the end:\n%s", out)
+			}
+			text, err := os.ReadFile(report)
+			var got shadow.Report
+			if err == nil {
+				err = json.Unmarshal(text, &got)
+			}
+			if err != nil || len(got.Flags) != 1 || got.Flags[0].Key != "f" || got.Flags[0].Causes["value"] != 1 {
+				t.Errorf("%v: report %s", err, text)
+			}
+		})
+	}
+	upstream.stop()
+	upstream.wait(0)
+}
+
+func TestShadow_NeedsAnUpstream(t *testing.T) {
+	call(t, "", nil, "shadow").want(t, 2, "", "--upstream is missing")
+	call(t, "", nil, "shadow", "--upstream", "nowhere").want(t, 2, "", `want a URL such as`)
+	call(t, "", nil, "shadow", "--help").want(t, 0, "--shadow-answer SIDE", "")
+}

@@ -1,0 +1,260 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Cause is what kind of difference between two definitions changed an answer.
+type Cause string
+
+// The causes of a change.
+const (
+	CauseNew         Cause = "new"         // the flag is only in the second
+	CauseRemoved     Cause = "removed"     // the flag is only in the first
+	CauseActivated   Cause = "activated"   // it was not active
+	CauseDeactivated Cause = "deactivated" // it is not active any more
+	CauseUnanswered  Cause = "unanswered"  // on or behind a cycle of dependencies on one side
+	CauseFailed      Cause = "failed"      // failed, or not decided, on one side
+	CauseEnrollment  Cause = "enrollment"  // early access
+	CauseHoldout     Cause = "holdout"
+	CauseCondition   Cause = "condition" // a condition is new, removed or has other requirements
+	CauseOrder       Cause = "order"     // another condition comes first
+	CauseGroup       Cause = "group"     // a condition is about another group or person
+	CauseProperty    Cause = "property"  // the same requirement is compared otherwise
+	CauseCohort      Cause = "cohort"    // the same cohort has other members
+	CauseDependency  Cause = "dependency"
+	CauseRollout     Cause = "rollout"  // the share of a rollout moved
+	CauseBucket      Cause = "bucket"   // the subject has another bucket
+	CauseVariants    Cause = "variants" // variants, their shares or the forced variant
+	CausePayload     Cause = "payload"
+	CauseReason      Cause = "reason" // the same answer for another reason
+)
+
+// DiffWhy is why an answer changed.
+type DiffWhy struct {
+	Cause Cause `json:"cause"`
+	// Text names the difference; Before and After are the lines that decided.
+	Text   string `json:"text"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+func (d *Diff) why(key string, sub *Subject, at time.Time) DiffWhy {
+	was, is := d.before.Explain(key, sub, at, d.selection()), d.after.Explain(key, sub, at, d.selection())
+	w := DiffWhy{Before: was.Decided, After: is.Decided}
+	if !was.Found || !is.Found {
+		w.Cause, w.Text = d.presence(key), presenceTexts[d.presence(key)]
+		return w
+	}
+	c := &comparison{before: was.Flags[len(was.Flags)-1], after: is.Flags[len(is.Flags)-1]}
+	w.Cause, w.Text = c.find()
+	return w
+}
+
+var presenceTexts = map[Cause]string{
+	CauseNew: "the flag is new", CauseRemoved: "the flag is removed", CauseActivated: "the flag was not active",
+	CauseDeactivated: "the flag is not active any more", CauseUnanswered: "the flag is on or behind a cycle of dependencies on one side",
+}
+
+// comparison looks for the first difference between two decisions of one flag
+// for one subject, in the order of evaluation.
+type comparison struct{ before, after *FlagTrace }
+
+func (c *comparison) find() (Cause, string) {
+	was, is := &c.before.Decision, &c.after.Decision
+	switch {
+	case was.Failed || is.Failed || was.Undecided != nil || is.Undecided != nil:
+		return CauseFailed, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
+	case was.Code == MissingDependency.String() || is.Code == MissingDependency.String():
+		return CauseDependency, "a flag that it depends on is missing on one side"
+	case decides(c.before.Enrollment) != decides(c.after.Enrollment):
+		return CauseEnrollment, "early access " + movedOn(decides(c.after.Enrollment)) + " decides"
+	case decides(c.before.Enrollment):
+		return CausePayload, "the payload is another"
+	case held(c.before.Holdout) != held(c.after.Holdout):
+		return CauseHoldout, fmt.Sprintf("the holdout's share was %s and is %s", holdoutShare(c.before.Holdout), holdoutShare(c.after.Holdout))
+	case held(c.before.Holdout):
+		if was.Variant != is.Variant {
+			return CauseHoldout, "the holdout is another one"
+		}
+		return CausePayload, "the payload is another"
+	}
+	return c.conditions()
+}
+
+func decides(f *FilterTrace) bool { return f != nil && f.Type != "missing" && f.Type != "unknown" }
+
+func held(b *BucketTrace) bool { return b != nil && b.Result == "yes" }
+
+func movedOn(now bool) string {
+	if now {
+		return "now"
+	}
+	return "no longer"
+}
+
+func holdoutShare(b *BucketTrace) string {
+	if b == nil {
+		return "none"
+	}
+	return percent(b.Share)
+}
+
+// conditions compares by the conditions that decided: first what became of the
+// one that decided before, then where the one that decides now comes from.
+func (c *comparison) conditions() (Cause, string) {
+	was, is := c.before.decider(), c.after.decider()
+	if was != nil {
+		peer := c.after.peer(was, len(c.before.Conditions))
+		switch {
+		case peer == nil:
+			return CauseCondition, fmt.Sprintf("condition %d, which decided before, is removed or has other requirements: %s", was.Index+1, was.requirements())
+		case peer == is:
+			return c.answers(was, is)
+		case peer.Reached:
+			return c.condition(was, peer)
+		case is == nil:
+			return CauseOrder, fmt.Sprintf("condition %d, which decided before, is not reached: %s", was.Index+1, c.after.Decided)
+		}
+	}
+	if is == nil { // two misses, which only their reasons tell apart
+		return CauseReason, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
+	}
+	peer := c.before.peer(is, len(c.after.Conditions))
+	switch {
+	case peer == nil:
+		return CauseCondition, fmt.Sprintf("condition %d, which decides now, is new or has other requirements: %s", is.Index+1, is.requirements())
+	case peer.Reached:
+		return c.condition(peer, is)
+	}
+	return CauseOrder, fmt.Sprintf("condition %d, which decides now, was not reached before", is.Index+1)
+}
+
+// decider is the condition that matched.
+func (f *FlagTrace) decider() *ConditionTrace {
+	if f.Decision.Code != ConditionMatch.String() {
+		return nil
+	}
+	return f.Conditions[f.Decision.Condition]
+}
+
+// peer is the condition with the same requirements, the one at the same place
+// first; failing that the one at the same place that asks for the same
+// properties, when the number of conditions is the same.
+func (f *FlagTrace) peer(of *ConditionTrace, count int) *ConditionTrace {
+	same := func(c *ConditionTrace) bool { return c.requirements() == of.requirements() }
+	if of.Index < len(f.Conditions) && same(f.Conditions[of.Index]) {
+		return f.Conditions[of.Index]
+	}
+	for _, c := range f.Conditions {
+		if same(c) {
+			return c
+		}
+	}
+	if count == len(f.Conditions) && len(f.Conditions[of.Index].Filters) > 0 {
+		return f.Conditions[of.Index]
+	}
+	return nil
+}
+
+// requirements is what a condition asks for, in words.
+func (c *ConditionTrace) requirements() string {
+	parts := make([]string, len(c.Filters))
+	for i, f := range c.Filters {
+		parts[i] = f.requirement()
+	}
+	if len(parts) == 0 {
+		return "about a " + c.For + ", no requirement"
+	}
+	return "about a " + c.For + ", " + strings.Join(parts, " and ")
+}
+
+func (f *FilterTrace) requirement() string {
+	text := f.Kind
+	if f.Key != "" {
+		text += " " + quote(f.Key)
+	}
+	if f.Operator != "" {
+		text += " " + string(f.Operator)
+	}
+	if f.Operator != IsSet && f.Operator != IsNotSet {
+		text += " " + show(f.Operand.Value)
+	}
+	return text
+}
+
+// condition compares a condition that matched on one side only.
+func (c *comparison) condition(was, is *ConditionTrace) (Cause, string) {
+	name := fmt.Sprintf("condition %d", is.Index+1)
+	if was.For != is.For {
+		return CauseGroup, fmt.Sprintf("%s was about a %s and is about a %s", name, was.For, is.For)
+	}
+	if was.requirements() != is.requirements() {
+		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, was.requirements(), is.requirements())
+	}
+	for i := range was.Filters {
+		a, b := was.Filters[i], is.Filters[i]
+		if a.Result == b.Result {
+			continue
+		}
+		switch a.Kind {
+		case "cohort":
+			return CauseCohort, fmt.Sprintf("%s: membership of cohort %s was %s and is %s", name, show(b.Operand.Value), a.member(), b.member())
+		case "flag":
+			return CauseDependency, fmt.Sprintf("%s: flag %q was %s and is %s", name, b.Key, show(a.Seen.Value), show(b.Seen.Value))
+		}
+		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared otherwise", name, b.line(), a.Result)
+	}
+	return c.shares(name, was.Rollout, is.Rollout)
+}
+
+func (f *FilterTrace) member() string {
+	if f.Cohort == nil {
+		return f.Result
+	}
+	return f.Cohort.Result
+}
+
+// shares compares two rollouts with different outcomes.
+func (c *comparison) shares(name string, was, is *BucketTrace) (Cause, string) {
+	switch {
+	case was == nil || is == nil:
+		return CauseCondition, name + " is decided otherwise"
+	case was.Share != is.Share:
+		text := fmt.Sprintf("the rollout of %s was %s and is %s", name, percent(was.Share), percent(is.Share))
+		for _, b := range []*BucketTrace{is, was} {
+			if b.Hashed {
+				return CauseRollout, text + "; the bucket is " + decimal(b.Bucket)
+			}
+		}
+		return CauseRollout, text
+	}
+	return CauseBucket, fmt.Sprintf("%s has the same rollout, and the bucket was %s of %q and is %s of %q", name, was.Hash, was.Input, is.Hash, is.Input)
+}
+
+// answers compares the answers of one condition that decides on both sides.
+func (c *comparison) answers(was, is *ConditionTrace) (Cause, string) {
+	before, after := &c.before.Decision, &c.after.Decision
+	name := fmt.Sprintf("condition %d", is.Index+1)
+	switch a, b := was.Variant, is.Variant; {
+	case before.Variant == after.Variant && string(before.Payload) != string(after.Payload):
+		return CausePayload, "the payload is another"
+	case before.Variant == after.Variant:
+		return CauseReason, name + " decided as condition " + fmt.Sprint(was.Index+1) + " before"
+	case a == nil || b == nil:
+		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the one it forces, are others", name, show(before.value()), show(after.value()))
+	case a.Bucket != b.Bucket:
+		return CauseBucket, fmt.Sprintf("the variant's bucket was %s of %q and is %s of %q", a.Hash, a.Input, b.Hash, b.Input)
+	default:
+		return CauseVariants, fmt.Sprintf("the shares of the variants moved: bucket %s was in %s and is in %s", decimal(b.Bucket), a.Result, b.Result)
+	}
+}
+
+func (d *TraceDecision) value() any {
+	if d.Variant != "" {
+		return d.Variant
+	}
+	return d.Enabled
+}

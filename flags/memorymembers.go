@@ -1,0 +1,28 @@
+package flags
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// fits keeps the smallest cohorts that a limit has room for, and sorts their ids.
+func (l MembersLimit) fits(members map[int64][]string) map[int64][]string {
+	bySize := slices.SortedFunc(maps.Keys(members), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(len(members[a]), len(members[b])), cmp.Compare(a, b))
+	})
+	for i, cohort := range bySize {
+		bytes := 0
+		for _, id := range members[cohort] {
+			bytes += len(id)
+		}
+		if l.IDs, l.Bytes = l.IDs-len(members[cohort]), l.Bytes-bytes; l.IDs < 0 || l.Bytes < 0 {
+			for _, left := range bySize[i:] {
+				delete(members, left)
+			}
+			return members
+		}
+		slices.Sort(members[cohort])
+	}
+	return members
+}

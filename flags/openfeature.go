@@ -1,0 +1,126 @@
+package flags
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// This file says what a Decision is in OpenFeature's words. Both roads to it stand
+// on it, the server's OFREP and the provider of adapters/ofprovider, so that they
+// answer alike.
+
+// Kind is the kind of value that a flag is made for. OFREP asks without saying what
+// type it wants, so the flag has to say.
+type Kind uint8
+
+const (
+	// BooleanKind flags are on or off.
+	BooleanKind Kind = iota
+	// VariantKind flags have variants: their value is the key of one, and none while
+	// they are off or matched without a variant.
+	VariantKind
+	// ConfigKind flags are remote configuration (is_remote_configuration, §1.1): their
+	// value is their payload, and none while they are off or have no payload.
+	ConfigKind
+)
+
+// OpenFeature's words for a reason.
+const (
+	reasonTargetingMatch = "TARGETING_MATCH"
+	reasonSplit          = "SPLIT"
+	reasonStatic         = "STATIC"
+	reasonDefault        = "DEFAULT"
+	reasonDisabled       = "DISABLED"
+	reasonError          = "ERROR"
+)
+
+// OpenFeature's error codes that a decision can have.
+const (
+	errorParse          = "PARSE_ERROR"
+	errorInvalidContext = "INVALID_CONTEXT"
+	errorGeneral        = "GENERAL"
+)
+
+// openFeatureText is the table of OpenFeature's words for the reason codes of §3.9.
+// Of condition_match it has the word for a match by requirements alone: where a
+// bucket decided about rollout or variant it is SPLIT, and STATIC where the first
+// condition takes everybody, with nothing before it.
+var openFeatureText = [...]struct{ reason, err string }{
+	NoReason:                  {reasonError, errorGeneral},
+	ConditionMatch:            {reasonTargetingMatch, ""},
+	NoConditionMatch:          {reasonDefault, ""},
+	OutOfRolloutBound:         {reasonSplit, ""},
+	NoGroupType:               {reasonDefault, ""},
+	SuperConditionValue:       {reasonTargetingMatch, ""},
+	HoldoutConditionValue:     {reasonSplit, ""},
+	FlagDisabled:              {reasonDisabled, ""},
+	MissingDependency:         {reasonDefault, ""},
+	FlagDataParsingError:      {reasonError, errorParse},
+	CohortFiltersParsingError: {reasonError, errorParse},
+	CohortNotFound:            {reasonError, errorParse},
+	CohortCycle:               {reasonError, errorParse},
+	FlagCycle:                 {reasonError, errorParse},
+	HashKeyOverrideError:      {reasonError, errorGeneral},
+	DatabaseError:             {reasonError, errorGeneral},
+	DatabaseUnavailable:       {reasonError, errorGeneral},
+	StatementTimeout:          {reasonError, errorGeneral},
+}
+
+// OpenFeature is the decision's reason in OpenFeature's words (types, "Resolution
+// Reason"), and the error code (types, "Error Code") of one that failed or is not
+// decided, empty for every other. A fact that the caller could have given and did
+// not is INVALID_CONTEXT, one that only a store knows GENERAL.
+func (d *Decision) OpenFeature() (reason, errorCode string) {
+	if u := d.Undecided; u != nil {
+		if u.Fact == "person property" || u.Fact == "group property" {
+			return reasonError, errorInvalidContext
+		}
+		return reasonError, errorGeneral
+	}
+	if d.Reason.Code == ConditionMatch {
+		switch d.Reason.note {
+		case noteSplit:
+			return reasonSplit, ""
+		case noteStatic:
+			return reasonStatic, ""
+		}
+	}
+	if int(d.Reason.Code) < len(openFeatureText) {
+		t := &openFeatureText[d.Reason.Code]
+		return t.reason, t.err
+	}
+	return reasonError, errorGeneral
+}
+
+// PayloadJSON is the payload as the JSON that it stands for: payloads are mostly
+// stored as texts that contain JSON (§3.7), and then it is that JSON. A text that
+// contains none is itself. Nil: there is no payload.
+func (d *Decision) PayloadJSON() json.RawMessage {
+	raw := bytes.TrimSpace(d.Payload)
+	if len(raw) == 0 || raw[0] != '"' {
+		return raw
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return raw
+	}
+	if inner := bytes.TrimSpace([]byte(text)); json.Valid(inner) {
+		return inner
+	}
+	return raw
+}
+
+// Disabled reports whether a key names a flag that is inactive, and would be
+// answered for sel if it were active.
+func (s *Set) Disabled(key string, sel *Selection) bool {
+	i, ok := s.byKey[key]
+	return ok && s.flags[i].is(bitDisabled) && s.flags[i].selected(s.narrow(sel))
+}
+
+// Unanswered reports whether a key names an active flag that cannot be answered,
+// since it is on a dependency cycle or behind one, and that would be answered for
+// sel otherwise.
+func (s *Set) Unanswered(key string, sel *Selection) bool {
+	i, ok := s.byKey[key]
+	return ok && s.flags[i].is(bitActive) && !s.answered(i) && s.flags[i].selected(s.narrow(sel))
+}
