@@ -10,6 +10,9 @@ var (
 	ErrIndexing = errors.New("capture: events are stored but not indexed")
 	// ErrUnavailable says that events cannot be stored now; nothing was accepted.
 	ErrUnavailable = errors.New("capture: events cannot be stored at the moment")
+	// ErrStore says that the store fails, whatever is to be recorded: another time may
+	// be better. A Ledger's error without it may be about what was to be recorded.
+	ErrStore = errors.New("capture: the store fails")
 	// ErrMoved says that another reader has gone on with a stream's partition.
 	ErrMoved = errors.New("capture: another reader has gone on from this place")
 )

@@ -24,8 +24,9 @@ type ProcessorConfig struct {
 	Into   *Recorder
 	// Places are those that Into's ledger keeps.
 	Places Places
-	// Tries is how often a message is tried that the store refuses while it takes
-	// others, until it is a dead letter. DefaultTries when zero.
+	// Tries is how often a message is tried alone that the store refuses while it takes
+	// others, until it is a dead letter. DefaultTries when zero. What fails with
+	// ErrStore is tried for as long as it takes.
 	Tries int
 	// Pause is the one before the second try, DefaultPause when zero. Each further
 	// one is twice as long, up to ten seconds.
@@ -44,7 +45,7 @@ type ProcessorConfig struct {
 //
 // A message that cannot be read, or that the store refuses while it takes others,
 // is kept as a dead letter and the next ones go on. While the store takes nothing
-// at all, the stream waits.
+// at all, or fails for reasons of its own (ErrStore), the stream waits.
 type Processor struct {
 	config   ProcessorConfig
 	messages atomic.Uint64
@@ -192,7 +193,7 @@ func (p *Processor) one(ctx context.Context, r StreamReader, at Place, m *Messag
 		if ctx.Err() != nil || errors.Is(probe, ErrMoved) {
 			return errors.Join(ctx.Err(), probe)
 		}
-		if probe == nil {
+		if probe == nil && !errors.Is(err, ErrStore) && !errors.Is(err, errUntried) {
 			refused++
 		}
 		if probe == nil && (m.Fault != nil || refused >= p.config.Tries) {
@@ -220,11 +221,14 @@ func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Mess
 			Detail: "the store refuses these events; they are kept as a dead letter"})
 		told = append(told, w)
 	}
-	if err := p.config.Into.Advance(ctx, move, told); err != nil {
-		return err
+	err := p.config.Into.Advance(ctx, move, told)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) && !errors.Is(err, ErrStore) {
+		err = p.config.Into.Advance(ctx, move, nil) // of a project that is gone there is nothing to tell
 	}
-	p.buried.Add(1)
-	return nil
+	if err == nil {
+		p.buried.Add(1)
+	}
+	return err
 }
 
 // ProcessorStats are totals since the start.

@@ -301,17 +301,23 @@ func (r *Recorder) commit(group []*pending) {
 	const enough = 3
 	failures := 1
 	for i := range group {
-		if failures == enough {
-			answer(group[i:], err)
+		if failures >= enough {
+			answer(group[i:], fmt.Errorf("%w: %w", errUntried, err))
 			return
 		}
 		failed := r.try(group[i : i+1])
 		answer(group[i:i+1], failed)
-		if failures++; failed == nil {
+		switch {
+		case failed == nil:
 			failures = 0
+		case !errors.Is(failed, ErrMoved): // else nothing has failed
+			failures++
 		}
 	}
 }
+
+// errUntried is for batches that were not tried alone. It always has a cause.
+var errUntried = fmt.Errorf("%w: not tried", ErrUnavailable)
 
 func answer(group []*pending, err error) {
 	for _, p := range group {

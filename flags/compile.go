@@ -146,6 +146,7 @@ func (c *compiler) flags() {
 	for i := range c.d.Flags {
 		f, out := &c.d.Flags[i], &c.set.flags[i]
 		c.flag = i
+		yield(i)
 		c.set.faults = append(c.set.faults, f.warnings...)
 		if out.is(bitDisabled) {
 			c.audience(f, out)

@@ -52,7 +52,9 @@ type Undecided struct {
 }
 
 // Error makes an Undecided usable as an error.
-func (u *Undecided) Error() string { return "not decided: unknown " + u.Fact + " " + quote(u.Name) }
+func (u *Undecided) Error() string { return "not decided: " + u.unknown() }
+
+func (u *Undecided) unknown() string { return "unknown " + u.Fact + " " + quote(u.Name) }
 
 // Reason is why a flag was answered as it was (§3.8, §3.9).
 type Reason struct {

@@ -26,7 +26,8 @@ type Diff struct {
 type DiffOptions struct {
 	// Keys restricts the comparison to these flags. Nil: all of both sets.
 	Keys []string
-	// Reasons counts another reason for the same answer as a change too.
+	// Reasons counts another reason for the same answer as a change too. One that is not
+	// known on a side (Decision.ReasonOpen) is no other.
 	Reasons bool
 	// Limit is how many changes of each flag are returned and explained; those
 	// beyond it are only counted. 0: all.
@@ -45,6 +46,7 @@ type DiffAnswer struct {
 	Undecided bool `json:"undecided,omitempty"`
 
 	reason Reason
+	open   bool // the reason is not known
 }
 
 // Change is one flag that is answered otherwise for one subject.
@@ -133,7 +135,7 @@ func answersByKey(d *Decisions) map[string]DiffAnswer {
 		f := &d.List[i]
 		a := DiffAnswer{
 			Answered: true, Value: f.Value(), Payload: f.Payload,
-			Failed: f.Failed(), Undecided: f.Undecided != nil, reason: f.Reason,
+			Failed: f.Failed(), Undecided: f.Undecided != nil, reason: f.Reason, open: f.ReasonOpen != nil,
 		}
 		if a.Undecided {
 			a.Value, a.Payload = nil, nil
@@ -145,7 +147,7 @@ func answersByKey(d *Decisions) map[string]DiffAnswer {
 
 func (a *DiffAnswer) same(b *DiffAnswer, reasons bool) bool {
 	return a.Answered == b.Answered && a.Value == b.Value && a.Failed == b.Failed && a.Undecided == b.Undecided &&
-		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.reason == b.reason)
+		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.open || b.open || a.reason == b.reason)
 }
 
 // Unknown lists the keys asked for that neither side has.

@@ -80,6 +80,8 @@ func (c *comparison) find() (Cause, string) {
 			return CauseHoldout, "the holdout is another one"
 		}
 		return CausePayload, "the payload is another"
+	case was.ReasonOpen != nil || is.ReasonOpen != nil:
+		return CauseCondition, "on one side it is not known which condition decides; it was: " + c.before.Decision.text() + "; it is: " + c.after.Decision.text()
 	}
 	return c.conditions()
 }

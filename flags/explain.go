@@ -58,7 +58,7 @@ func (s *Set) absence(key string, sel *Selection) string {
 func traceDecision(d *Decision) TraceDecision {
 	return TraceDecision{
 		Enabled: d.Enabled, Variant: d.Variant, Payload: d.Payload, Code: d.Reason.Code.String(),
-		Condition: d.Reason.Condition, Description: d.Reason.Description(), Failed: d.Failed(), Undecided: d.Undecided,
+		Condition: d.Reason.Condition, Description: d.Reason.Description(), Failed: d.Failed(), Undecided: d.Undecided, ReasonOpen: d.ReasonOpen,
 	}
 }
 

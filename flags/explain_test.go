@@ -59,7 +59,7 @@ func replays(t testing.TB, set *flags.Set, key string, sub *flags.Subject, at ti
 func asTraced(d *flags.Decision) flags.TraceDecision {
 	return flags.TraceDecision{
 		Enabled: d.Enabled, Variant: d.Variant, Payload: d.Payload, Code: d.Reason.Code.String(), Condition: d.Reason.Condition,
-		Description: d.Reason.Description(), Failed: d.Failed(), Undecided: d.Undecided,
+		Description: d.Reason.Description(), Failed: d.Failed(), Undecided: d.Undecided, ReasonOpen: d.ReasonOpen,
 	}
 }
 

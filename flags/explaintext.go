@@ -15,6 +15,8 @@ func (t *tracer) decided(d *Decision) string {
 		return d.Undecided.Error()
 	case d.Failed():
 		return "failed: " + d.Reason.Description()
+	case d.ReasonOpen != nil:
+		return "certain, but not for which reason: that could change with the " + d.ReasonOpen.unknown()
 	}
 	switch d.Reason.Code {
 	case SuperConditionValue:
@@ -149,6 +151,8 @@ func (d *TraceDecision) text() string {
 		return "not decided"
 	case d.Failed:
 		return "failed (" + d.Code + ")"
+	case d.ReasonOpen != nil:
+		return value + " (reason not known: " + d.ReasonOpen.unknown() + ")"
 	}
 	return value + " (" + d.Code + ": " + d.Description + ")"
 }

@@ -220,6 +220,11 @@ func (n *node) percentage() float64 {
 // parseJSON reads one JSON document. Its error gives line and column.
 func parseJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write it first
+	if len(data) >= longDocument {
+		if v, err := readPieces(data); err == nil {
+			return v, nil
+		}
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any

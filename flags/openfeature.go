@@ -31,6 +31,7 @@ const (
 	reasonStatic         = "STATIC"
 	reasonDefault        = "DEFAULT"
 	reasonDisabled       = "DISABLED"
+	reasonUnknown        = "UNKNOWN"
 	reasonError          = "ERROR"
 )
 
@@ -44,9 +45,10 @@ const (
 // openFeatureText is the table of OpenFeature's words for the reason codes of §3.9.
 // Of condition_match it has the word for a match by requirements alone: where a
 // bucket decided about rollout or variant it is SPLIT, and STATIC where the first
-// condition takes everybody, with nothing before it.
+// condition takes everybody, with nothing before it. A decision without a reason has
+// a value all the same: its reason is open, or a server named one that is not known here.
 var openFeatureText = [...]struct{ reason, err string }{
-	NoReason:                  {reasonError, errorGeneral},
+	NoReason:                  {reasonUnknown, ""},
 	ConditionMatch:            {reasonTargetingMatch, ""},
 	NoConditionMatch:          {reasonDefault, ""},
 	OutOfRolloutBound:         {reasonSplit, ""},

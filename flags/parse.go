@@ -62,6 +62,7 @@ func parseDefinitions(n *node) Definitions {
 	}
 	for i, v := range list {
 		d.Flags[i] = parseFlag(flags.item(i, v))
+		yield(i)
 	}
 	for i := range d.Flags {
 		if f := d.Flags[i].fault; f != nil {

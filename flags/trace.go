@@ -36,6 +36,9 @@ type TraceDecision struct {
 	Description string          `json:"description"`
 	Failed      bool            `json:"failed,omitempty"`
 	Undecided   *Undecided      `json:"undecided,omitempty"`
+	// ReasonOpen is the fact that the reason alone hangs on: then Code and Description
+	// are empty.
+	ReasonOpen *Undecided `json:"reason_open,omitempty"`
 }
 
 // FlagTrace is the decision of one flag.

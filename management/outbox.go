@@ -49,7 +49,8 @@ const (
 	// mailBatch is how many mails one call of DeliverMail tries.
 	mailBatch = 100
 	// sendTime bounds one attempt. A claimed mail is left alone for leaseTime: by then
-	// the attempt has ended, or its server has.
+	// the attempt has ended, or its server has. The clocks of servers may differ by
+	// what lies between the two.
 	sendTime  = time.Minute
 	leaseTime = 2 * time.Minute
 	// The wait after a failed attempt doubles from the first to the last.

@@ -26,6 +26,8 @@ type problem struct {
 	RetryAfter int `json:"-"`
 	// body is sent instead, where a surface has a form of its own.
 	body []byte
+	// quiet: the metrics tell of it, the log need not.
+	quiet bool
 }
 
 func (p *problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail }
@@ -99,6 +101,9 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status >= 500 {
 		level := slog.LevelError
 		if errors.Is(err, capture.ErrUnavailable) || errors.Is(err, &problemBusy) { // told elsewhere: by who records events, in the metrics
+			level = slog.LevelDebug
+		}
+		if p.quiet {
 			level = slog.LevelDebug
 		}
 		if s.Partial && p == &problemUnavailable { // told once, by who waits for the rest

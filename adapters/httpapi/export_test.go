@@ -55,7 +55,23 @@ func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
 }
 
 // CountStreams counts n streams more than there are.
-func (h *Handler) CountStreams(n int64) { h.server.streams.open.Add(n) }
+func (h *Handler) CountStreams(n int64) { h.server.streams.definitions.open.Add(n) }
 
 // ComeBackForTest is a time to come back as one of so many streams.
 func (h *Handler) ComeBackForTest() time.Duration { return comeBack(h.server.streams.spread()) }
+
+// SpreadForTest is over how long so many clients are told of a change.
+func SpreadForTest(clients int) time.Duration { return spreadOf(clients) }
+
+// PublishForTest tells streams of changes of a version.
+func (h *Handler) PublishForTest(spread time.Duration, version string) {
+	h.server.streams.mu.Lock()
+	defer h.server.streams.mu.Unlock()
+	for id, hub := range h.server.streams.hubs {
+		if id.kind == changesStream {
+			state := changedState(version)
+			state.spread = spread
+			close(hub.state.Swap(state).next)
+		}
+	}
+}

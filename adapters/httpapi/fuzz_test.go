@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -38,15 +39,29 @@ func FuzzHandler(f *testing.F) {
 		r.Method, r.URL = method, u
 		r.Header.Set("Content-Type", contentType)
 		r.Header[http.CanonicalHeaderKey(header)] = []string{v, v}
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(leaving{w, leave}, r.WithContext(ctx))
 		checkAnyAnswer(t, r, w)
 	})
 }
 
+// leaving is a client who leaves when a stream begins.
+type leaving struct {
+	http.ResponseWriter
+	leave func()
+}
+
+func (w leaving) Flush() { w.leave() }
+
 func checkAnyAnswer(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	if w.Code >= 500 {
 		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if strings.Contains(w.Body.String(), `"errorCode":`) && strings.HasPrefix(r.URL.Path, "/ofrep/v1/") {
+		checkOFREP(t, w)
+		return
 	}
 	if w.Code >= 400 && r.Method != http.MethodHead {
 		checkError(t, w, w.Code)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/spaolacci/murmur3"
 
@@ -23,15 +24,18 @@ import (
 // the protocol gives one flag to servers and all flags to clients.
 
 const (
-	allowOFREP = "POST, OPTIONS"
+	ofrepBulk   = "/ofrep/v1/evaluate/flags"
+	ofrepEvents = "/ofrep/v1/events"
+	allowOFREP  = "POST, OPTIONS"
 	// maxOFREPKey is the longest flag key that is looked up, in bytes.
 	maxOFREPKey = 1024
 )
 
 // ofrepRoutes are the rows of OFREP.
 var ofrepRoutes = []route{
-	{"/ofrep/v1/evaluate/flags", methods{"POST": ofrepHandler(postOFREPFlags), missing: missingOFREP}, allowOFREP, true},
+	{ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags), missing: missingOFREP}, allowOFREP, true},
 	{"/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag), missing: missingOFREP}, allowOFREP, true},
+	{ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents), "HEAD": headJSON, missing: missingOFREP}, allowGet, true},
 	{"/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration), "HEAD": headJSON, missing: missingOFREP}, allowGet, true},
 }
 
@@ -63,7 +67,7 @@ func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
 	if err := s.decideOFREP(w, r, sc, ""); err != nil {
 		return err
 	}
-	sc.out = appendOFREPFlags(sc.out[:0], &sc.answer.Decisions)
+	sc.out = appendOFREPFlags(sc.out[:0], &sc.answer.Decisions, s.hint(r))
 	tag := ofrepTag(sc.out)
 	w.Header()["Etag"] = []string{`W/"` + tag + `"`}
 	if matches := r.Header["If-None-Match"]; len(matches) > 0 && matchesETag(matches, tag) {
@@ -151,6 +155,9 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		}
 		b.FlagKeys = append(b.FlagKeys[:0], key)
 		req.Selection.Keys = b.FlagKeys
+	}
+	if key == "" && strings.Contains(r.URL.RawQuery, heardParameter) {
+		s.catchUp(r, token)
 	}
 	if err := s.Decider.Decide(r.Context(), req, &sc.answer); err != nil {
 		if errors.Is(err, flags.ErrUnknownKey) && spentKey(token) != publicKey {

@@ -48,15 +48,40 @@ func checkOFREP(t *testing.T, w *httptest.ResponseRecorder) {
 		}
 	case isBulk:
 		for name := range body {
-			if name != "flags" && name != "metadata" {
+			if name != "flags" && name != "metadata" && name != "eventStreams" {
 				t.Errorf("a member %s", name)
 			}
 		}
+		checkEventStreams(t, w.Body.Bytes())
 		for _, entry := range list {
 			checkOFREPFlag(t, entry)
 		}
 	default:
 		checkOFREPFlag(t, body)
+	}
+}
+
+// checkEventStreams holds the member against the schemas eventStream and
+// eventStreamEndpoint.
+func checkEventStreams(t *testing.T, answer []byte) {
+	t.Helper()
+	var body struct {
+		EventStreams []struct {
+			Type     string
+			URL      *string
+			Endpoint *struct {
+				Origin     *string
+				RequestURI string `json:"requestUri"`
+			}
+			Inactivity *int `json:"inactivityDelaySec"`
+		}
+	}
+	decodeJSON(t, answer, &body)
+	for _, s := range body.EventStreams {
+		if s.Type != "sse" || (s.URL == nil) == (s.Endpoint == nil) || s.Inactivity != nil && *s.Inactivity < 1 ||
+			s.Endpoint != nil && !strings.HasPrefix(s.Endpoint.RequestURI, "/") {
+			t.Errorf("no eventStream: %s", answer)
+		}
 	}
 }
 
@@ -277,7 +302,7 @@ func TestOFREP_Cycle(t *testing.T) {
 	if got := askOFREP(t, h, ofrepBulkPath+"/a", ofrepContext); got.Code != 400 || !strings.Contains(got.Body.String(), `"errorCode":"PARSE_ERROR"`) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := askOFREP(t, h, ofrepBulkPath, ofrepContext).Body.String(); got != `{"flags":[],"metadata":{"errorsWhileComputingFlags":true}}` {
+	if got := askOFREP(t, h, ofrepBulkPath, ofrepContext).Body.String(); got != `{"flags":[],`+ofrepHint("", "phc_test")+`,"metadata":{"errorsWhileComputingFlags":true}}` {
 		t.Error(got)
 	}
 	for _, key := range []string{"gone", "paused-client"} { // deleted; inactive, and not for servers

@@ -21,7 +21,7 @@ import (
 
 // appendOFREPFlags writes the answer for all flags. A flag that failed is an entry
 // with an error code; flags that are not answered at all (§6) show in metadata.
-func appendOFREPFlags(b []byte, d *flags.Decisions) []byte {
+func appendOFREPFlags(b []byte, d *flags.Decisions, hint streamHint) []byte {
 	b = append(b, `{"flags":[`...)
 	for i := range d.List {
 		if i > 0 {
@@ -29,10 +29,11 @@ func appendOFREPFlags(b []byte, d *flags.Decisions) []byte {
 		}
 		b = appendOFREPFlag(b, &d.List[i])
 	}
+	b = hint.append(append(b, ']'))
 	if d.Errors {
-		return append(b, `],"metadata":{"errorsWhileComputingFlags":true}}`...)
+		b = append(b, `,"metadata":{"errorsWhileComputingFlags":true}`...)
 	}
-	return append(b, `]}`...)
+	return append(b, '}')
 }
 
 func appendOFREPFlag(b []byte, d *flags.Decision) []byte {

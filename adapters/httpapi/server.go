@@ -79,6 +79,10 @@ type Config struct {
 	// MaxStreams bounds the streams of definitions that are open at once, each of
 	// which holds a connection. DefaultMaxStreams when zero.
 	MaxStreams int
+	// MaxPublicStreams bounds the event streams of OFREP that are open at once, each
+	// of which holds a connection; one client address may have MaxAddressStreams of
+	// them. DefaultMaxPublicStreams when zero.
+	MaxPublicStreams int
 	// Ready says whether the server can answer. An error that is ErrDegraded: flags
 	// alone, which is told with 200. Nil: always.
 	Ready func(context.Context) error
@@ -138,6 +142,12 @@ func New(c Config) (*Handler, error) {
 	if c.MaxCaptureBody <= 0 {
 		c.MaxCaptureBody = DefaultMaxCaptureBody
 	}
+	if c.MaxStreams <= 0 {
+		c.MaxStreams = DefaultMaxStreams
+	}
+	if c.MaxPublicStreams <= 0 {
+		c.MaxPublicStreams = DefaultMaxPublicStreams
+	}
 	if c.TrustedProxies == nil {
 		c.TrustedProxies = geoip.DefaultTrusted()
 	}
@@ -151,7 +161,7 @@ func New(c Config) (*Handler, error) {
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
 	}
-	s.streams = newStreams(s, c.MaxStreams)
+	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
 	return &Handler{s.router(), s}, nil
 }
@@ -169,7 +179,8 @@ func (h *Handler) Stats() Stats {
 		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),
 		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
 		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
-		Streams: uint64(max(s.streams.open.Load(), 0)), StreamEvents: s.streams.events.Load(), StreamsDropped: s.streams.dropped.Load(),
+		Streams: uint64(max(s.streams.definitions.open.Load(), 0)), StreamEvents: s.streams.definitions.events.Load(), StreamsDropped: s.streams.dropped.Load(),
+		PublicStreams: uint64(max(s.streams.changes.open.Load(), 0)), PublicStreamEvents: s.streams.changes.events.Load(), PublicStreamsRefused: s.streams.crowd.turnedAway.Load(),
 	}
 }
 
@@ -186,8 +197,12 @@ type Stats struct {
 	// the bodies that waited for some in vain.
 	BudgetInUse, BudgetRefused uint64
 	// Streams of definitions are open now. StreamEvents are the definitions that
-	// were sent over streams, StreamsDropped the streams whose reader was too slow.
+	// were sent over streams, StreamsDropped the streams of any kind whose reader was
+	// too slow.
 	Streams, StreamEvents, StreamsDropped uint64
+	// PublicStreams, those of OFREP, are open now. PublicStreamEvents were sent over
+	// them, PublicStreamsRefused found no place.
+	PublicStreams, PublicStreamEvents, PublicStreamsRefused uint64
 }
 
 type server struct {
@@ -199,6 +214,7 @@ type server struct {
 	stats        counters
 	spent        spending
 	streams      *streams
+	renewals     renewals
 
 	describeOnce   sync.Once
 	description    []byte

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -72,32 +73,42 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	st, err := s.streams.join(&project, text, members, payload, version)
+	st, err := s.streams.join(&project, kindOf(members), payload, version, admission{key: text})
 	if err != nil {
 		return err
 	}
 	st.sdk = strings.Clone(sdkOf(r)) // a part of the request's memory
 	st.sent = r.Header.Get("Last-Event-ID")
-	if st.hub.state.Load().version != version {
-		st.hub.look() // so that the client does not get and pay two
+	if err := st.arrive(version); err != nil {
+		return err
 	}
-	st.state = st.hub.state.Load()
-	switch {
-	case st.state.end != "":
-		st.leave()
-		return flags.ErrUnknownKey
-	case st.state.version != st.sent && !st.pay(r.Context()):
+	if st.state.version != st.sent && !st.pay(r.Context()) {
 		st.leave()
 		return &problemQuota
 	}
 	return st.start(w, r)
 }
 
+// arrive takes the hub's state, which must not be older than version, so that the
+// client does not get and pay two. An error gives the place back.
+func (st *stream) arrive(version string) error {
+	if st.hub.state.Load().version != version {
+		st.hub.look()
+	}
+	if st.state = st.hub.state.Load(); st.state.end != "" {
+		st.leave()
+		return flags.ErrUnknownKey
+	}
+	return nil
+}
+
 // stream is one client.
 type stream struct {
 	streams *streams
 	hub     *hub
-	key     *streamKey
+	key     *streamKey      // nil where no secret is needed
+	ended   <-chan struct{} // when the key opens the project no more
+	address netip.Addr      // of who listens to changes only
 	sdk     string
 	out     streamWriter
 	state   *definitionsState // the one that is sent next or was sent last
@@ -149,7 +160,7 @@ func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 func (st *stream) run(head []byte) {
 	defer st.leave()
 	defer st.out.close()
-	first := keepAliveComment
+	first := st.state.greeting
 	if st.state.version != st.sent {
 		first = st.state.event
 	}
@@ -162,6 +173,13 @@ func (st *stream) run(head []byte) {
 	defer timer.Stop()
 	for {
 		state := st.hub.state.Load()
+		if state.end == "" && state.version != st.sent && state.spread > 0 {
+			if !st.delay(state.spread) { // it is told when it comes back
+				st.closing(closingShutdown)
+				return
+			}
+			state = st.hub.state.Load() // there may be a newer one by now
+		}
 		switch {
 		case state.end != "":
 			st.closing(state.end)
@@ -183,7 +201,7 @@ func (st *stream) run(head []byte) {
 				return
 			}
 			timer.Reset(keepAlive)
-		case <-st.key.ended:
+		case <-st.ended:
 			st.closing(closingUnauthorized)
 			return
 		case <-st.streams.ctx.Done():
@@ -195,9 +213,26 @@ func (st *stream) run(head []byte) {
 	}
 }
 
+// delay waits for some part of the time over which clients are told of a change;
+// false when the server ends or the client leaves meanwhile.
+func (st *stream) delay(spread time.Duration) bool {
+	timer := time.NewTimer(rand.N(spread))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-st.streams.ctx.Done():
+	case <-st.gone:
+	}
+	return false
+}
+
 // pay counts the payload of st.state as a download; false when the quota does not
 // allow it.
 func (st *stream) pay(ctx context.Context) bool {
+	if st.hub.id.kind == changesStream {
+		return true
+	}
 	s := st.streams.server
 	if !s.Decider.CountPayload(ctx, st.hub.project.Load()) {
 		return false
@@ -212,7 +247,7 @@ func (st *stream) send(event []byte) bool {
 		return false
 	}
 	if st.state.version != st.sent {
-		st.streams.events.Add(1)
+		st.streams.placesOf(st.hub.id.kind).events.Add(1)
 		st.sent = st.state.version
 	}
 	return true
@@ -239,6 +274,10 @@ func (st *stream) keepAlive() bool {
 
 // closing tells the client why the stream ends.
 func (st *stream) closing(code string) {
+	if st.hub.id.kind == changesStream { // all its events are changes
+		st.write(append(st.retry(), '\n'))
+		return
+	}
 	st.write(fmt.Appendf(st.retry(), "event: closing\ndata: {\"code\":%q}\n\n", code)) // it ends either way
 }
 

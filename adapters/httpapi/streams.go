@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +18,6 @@ import (
 // keep-alive. Their goroutines end with the last stream.
 type streams struct {
 	server *server
-	max    int
 	timing streamTiming
 	ctx    context.Context // ends with CloseStreams
 	cancel context.CancelFunc
@@ -30,14 +29,45 @@ type streams struct {
 	keys     map[keyID]*streamKey
 	looking  map[keyID]*keyLookup
 
-	running         sync.WaitGroup
-	open            atomic.Int64
-	events, dropped atomic.Uint64
+	running              sync.WaitGroup
+	definitions, changes places
+	crowd                crowd // under mu, as far as it says
+	dropped              atomic.Uint64
+}
+
+// places are those of the streams of definitions or of changes.
+type places struct {
+	max    int
+	open   atomic.Int64
+	events atomic.Uint64
+}
+
+func (t *streams) placesOf(kind streamKind) *places {
+	if kind == changesStream {
+		return &t.changes
+	}
+	return &t.definitions
+}
+
+// streamKind is what a stream tells.
+type streamKind uint8
+
+const (
+	definitionsStream streamKind = iota
+	membersStream                // definitions with the members of static cohorts
+	changesStream                // only that definitions have changed: see ofrepevents.go
+)
+
+func kindOf(members bool) streamKind {
+	if members {
+		return membersStream
+	}
+	return definitionsStream
 }
 
 type hubID struct {
-	apiKey  string
-	members bool
+	apiKey string
+	kind   streamKind
 }
 
 type keyID struct{ apiKey, text string }
@@ -58,11 +88,10 @@ type keyLookup struct {
 	err  error // once done is closed
 }
 
-func newStreams(s *server, limit int) *streams {
-	if limit <= 0 {
-		limit = DefaultMaxStreams
-	}
-	t := &streams{server: s, max: limit, timing: defaultStreamTiming, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, looking: map[keyID]*keyLookup{}}
+func newStreams(s *server) *streams {
+	t := &streams{server: s, timing: defaultStreamTiming, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, looking: map[keyID]*keyLookup{}}
+	t.definitions.max, t.changes.max = s.MaxStreams, s.MaxPublicStreams
+	t.crowd.addresses = map[netip.Addr]*streamAddress{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t
 }
@@ -104,17 +133,29 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 	return l.err
 }
 
+// admission is with what a client comes: the address for changesStream, else the
+// secret key.
+type admission struct {
+	key     string
+	address netip.Addr
+}
+
 // join takes a place for one more stream. The payload is what a hub begins with.
-func (t *streams) join(p *flags.Project, text string, members bool, payload []byte, version string) (*stream, error) {
+func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, by admission) (*stream, error) {
+	places := t.placesOf(kind)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, t.comeLater(&problemUnavailable)
 	}
-	if t.open.Load() >= int64(t.max) {
+	full := places.open.Load() >= int64(places.max)
+	switch {
+	case kind == changesStream && !t.crowd.enter(by.address, full):
+		return nil, t.comeLater(&problemOFREPTooMany)
+	case full:
 		return nil, t.comeLater(&problemTooManyStreams)
 	}
-	hid := hubID{strings.Clone(p.APIKey), members}
+	hid := hubID{strings.Clone(p.APIKey), kind}
 	h := t.hubs[hid]
 	if h == nil {
 		h = newHub(t, hid, payload, version)
@@ -123,7 +164,19 @@ func (t *streams) join(p *flags.Project, text string, members bool, payload []by
 	}
 	h.project.Store(p)
 	h.clients++
-	kid := keyID{hid.apiKey, text}
+	places.open.Add(1)
+	t.running.Add(1)
+	st := &stream{streams: t, hub: h, address: by.address}
+	if kind != changesStream {
+		st.key = t.hold(hid.apiKey, by.key, p)
+		st.ended = st.key.ended
+	}
+	return st, nil
+}
+
+// hold counts one more stream of a key. t.mu is held.
+func (t *streams) hold(apiKey, text string, p *flags.Project) *streamKey {
+	kid := keyID{apiKey, text}
 	k := t.keys[kid]
 	if k == nil {
 		kid.text = strings.Clone(text)
@@ -135,9 +188,7 @@ func (t *streams) join(p *flags.Project, text string, members bool, payload []by
 		t.checking = true
 		t.running.Go(t.check)
 	}
-	t.open.Add(1)
-	t.running.Add(1)
-	return &stream{streams: t, hub: h, key: k}, nil
+	return k
 }
 
 // comeLater is a refusal with a Retry-After of its own.
@@ -149,19 +200,23 @@ func (t *streams) comeLater(p *problem) error {
 
 // spread is over how many milliseconds, from the first second on, as many clients
 // as there are have to come back so that no second sees too many of them.
-func (t *streams) spread() int64 { return min(max(t.open.Load(), 2_000), 30_000) }
+func (t *streams) spread() int64 {
+	return min(max(t.definitions.open.Load()+t.changes.open.Load(), 2_000), 30_000)
+}
 
 // leave gives the place of a stream back.
 func (st *stream) leave() {
 	t := st.streams
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.open.Add(-1)
+	t.placesOf(st.hub.id.kind).open.Add(-1)
 	if st.hub.clients--; st.hub.clients == 0 {
 		t.forget(st.hub)
 		close(st.hub.idle)
 	}
-	if st.key.refs--; st.key.refs == 0 && t.keys[st.key.id] == st.key {
+	if st.key == nil {
+		t.crowd.leave(st.address)
+	} else if st.key.refs--; st.key.refs == 0 && t.keys[st.key.id] == st.key {
 		delete(t.keys, st.key.id)
 	}
 	t.running.Done()
@@ -247,103 +302,4 @@ func (h *Handler) CloseStreams() {
 	t.mu.Unlock()
 	t.cancel()
 	t.running.Wait()
-}
-
-// definitionsState is a version of definitions. It is shared by all streams and
-// never changed.
-type definitionsState struct {
-	version string
-	event   []byte
-	end     string        // instead of a version: why all streams end
-	next    chan struct{} // closed when there is a newer state
-}
-
-// hub publishes the states of one project's definitions.
-type hub struct {
-	streams *streams
-	id      hubID
-	project atomic.Pointer[flags.Project] // as it was read last: its quota changes without its definitions
-	state   atomic.Pointer[definitionsState]
-	looking sync.Mutex    // held while state is renewed
-	clients int           // under streams.mu
-	idle    chan struct{} // closed when the last client has left
-	nudged  chan struct{}
-}
-
-func newHub(t *streams, id hubID, payload []byte, version string) *hub {
-	h := &hub{streams: t, id: id, idle: make(chan struct{}), nudged: make(chan struct{}, 1)}
-	h.state.Store(newState(payload, version))
-	return h
-}
-
-// newState renders the event of a version. A payload is on one line.
-func newState(payload []byte, version string) *definitionsState {
-	event := slices.Concat([]byte("event: definitions\nid: "+version+"\ndata: "), payload, []byte("\n\n"))
-	return &definitionsState{version: version, event: event, next: make(chan struct{})}
-}
-
-// nudge makes the hub look now.
-func (h *hub) nudge() {
-	select {
-	case h.nudged <- struct{}{}:
-	default: // it will already
-	}
-}
-
-// run looks at the definitions until the last client has left.
-func (h *hub) run() {
-	ticker := time.NewTicker(h.streams.timing.look)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-h.streams.ctx.Done():
-			return
-		case <-h.idle:
-			return
-		case <-ticker.C:
-		case <-h.nudged:
-		}
-		if !h.look() {
-			return
-		}
-	}
-}
-
-// look publishes the definitions if they have changed. While they cannot be read
-// the last good ones stay. False when the project has gone.
-func (h *hub) look() bool {
-	h.looking.Lock()
-	defer h.looking.Unlock()
-	t := h.streams
-	old := h.state.Load()
-	if old.end != "" {
-		return false
-	}
-	decider := t.server.Decider
-	project, _, err := decider.Project(t.ctx, h.id.apiKey)
-	var payload []byte
-	var version string
-	if err == nil {
-		payload, version, err = t.server.payload(t.ctx, h.id.apiKey, h.id.members)
-	}
-	if err == nil {
-		h.project.Store(&project)
-	}
-	switch {
-	case errors.Is(err, flags.ErrUnknownKey):
-		t.mu.Lock()
-		t.forget(h)
-		t.mu.Unlock()
-		h.state.Store(&definitionsState{end: closingUnauthorized})
-	case err != nil || version == old.version:
-		return true
-	default:
-		t.mu.Lock()
-		clients := h.clients
-		t.mu.Unlock()
-		decider.ReservePayloads(t.ctx, &project, clients)
-		h.state.Store(newState(payload, version))
-	}
-	close(old.next)
-	return err == nil
 }

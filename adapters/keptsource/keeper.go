@@ -28,6 +28,9 @@ type Source interface {
 // retryAfter is how long the writer waits when the source cannot be asked.
 const retryAfter = time.Second
 
+// sayEvery is how often the log is told at most that copies cannot be written.
+const sayEvery = time.Minute
+
 // Keeper is a flags.Source that keeps copies of what it is asked for. Requests only
 // note which projects have changed; one goroutine reads and writes, each project
 // once however often it has changed meanwhile.
@@ -109,6 +112,7 @@ func (c *Copies) differs(apiKey string, t *task) bool {
 
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
+	var said time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,7 +128,10 @@ func (k *Keeper) run(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
+			if said.IsZero() || time.Since(said) >= sayEvery {
+				k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
+				said = time.Now()
+			}
 			select { // it is noted again when it is next asked for
 			case <-ctx.Done():
 			case <-time.After(retryAfter):

@@ -343,3 +343,44 @@ func TestDecision_29_AnotherKey(t *testing.T) {
 		return before != nil && now == nil && copies.Len() == 1
 	})
 }
+
+// A folder that cannot be written to is told once in a while, not each second.
+func TestDecision_29_DiskFails(t *testing.T) {
+	store := newOutage(t, demo(t))
+	folder := filepath.Join(t.TempDir(), "last-good")
+	var log lockedText
+	copies, err := keptsource.Open(folder, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(folder), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k := copies.Keep(store)
+	defer k.Close()
+	eventually(t, "it was tried three times", func() bool {
+		payload(t, k, "phc_demo")
+		return store.texts.Load() >= 3
+	})
+	if n := strings.Count(log.String(), "could not be kept"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}
+
+// lockedText is a text that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

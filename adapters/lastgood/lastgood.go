@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // ErrDamaged says that a copy is there and is not what was saved.
@@ -37,7 +39,8 @@ func Save(path string, text []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".copy-*")
+	sweep(filepath.Dir(path))
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
 	if err != nil {
 		return err
 	}
@@ -58,6 +61,25 @@ func Save(path string, text []byte) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// unfinished begins the name of a copy that is being written.
+const unfinished = ".copy-"
+
+// abandoned is how old an unfinished copy is whose writer was killed.
+const abandoned = time.Hour
+
+// sweep takes away what writers left that were killed.
+func sweep(folder string) {
+	entries, _ := os.ReadDir(folder) // where it cannot be read there is nothing to do
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(folder, e.Name()))
+		}
+	}
 }
 
 // Load returns the text of the copy at path. Its errors are fs.ErrNotExist, what

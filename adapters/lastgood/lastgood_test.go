@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/lastgood"
 )
@@ -80,5 +81,28 @@ func TestLastGood_FolderThatCannotBeWritten(t *testing.T) {
 	}
 	if err := lastgood.Save(filepath.Join(file, "copy"), []byte(text)); err == nil {
 		t.Error("a file was taken for a folder")
+	}
+}
+
+// A writer that was killed leaves a file behind; the next one takes it away, unless it
+// is so new that somebody may still be writing.
+func TestSave_SweepsWhatIsAbandoned(t *testing.T) {
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, ".copy-1"), filepath.Join(dir, ".copy-2")
+	for _, path := range []string{old, fresh} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	if err := lastgood.Save(filepath.Join(dir, "a"), []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".copy-*"))
+	if err != nil || len(left) != 1 || left[0] != fresh {
+		t.Errorf("%v %v", left, err)
 	}
 }

@@ -54,7 +54,8 @@ type HTTP struct {
 	CaptureRequests, CaptureRefused uint64
 	BudgetInUse, BudgetRefused      uint64
 
-	Streams, StreamEvents, StreamsDropped uint64
+	Streams, StreamEvents, StreamsDropped                   uint64
+	PublicStreams, PublicStreamEvents, PublicStreamsRefused uint64
 }
 
 // Shadow are the totals of comparing with an upstream.
@@ -131,7 +132,10 @@ var (
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
 		row(gauge, "definitions_streams", "Streams of definitions that are open.", func(s *HTTP) float64 { return float64(s.Streams) }),
 		row(counter, "definitions_stream_events_total", "Definitions that were sent over streams.", func(s *HTTP) float64 { return float64(s.StreamEvents) }),
-		row(counter, "definitions_streams_dropped_total", "Streams that were ended because their reader was too slow.", func(s *HTTP) float64 { return float64(s.StreamsDropped) }),
+		row(counter, "definitions_streams_dropped_total", "Streams, those of OFREP too, that were ended because their reader was too slow.", func(s *HTTP) float64 { return float64(s.StreamsDropped) }),
+		row(gauge, "ofrep_streams", "Event streams of OFREP that are open.", func(s *HTTP) float64 { return float64(s.PublicStreams) }),
+		row(counter, "ofrep_stream_events_total", "Changes that were told over event streams of OFREP.", func(s *HTTP) float64 { return float64(s.PublicStreamEvents) }),
+		row(counter, "ofrep_streams_refused_total", "Event streams of OFREP for which there was no place, here or for one client address.", func(s *HTTP) float64 { return float64(s.PublicStreamsRefused) }),
 	}
 	intakeMetrics = []metric[capture.IntakeStats]{
 		row(counter, "capture_accepted_total", "Events that were durable when their sender was answered.", func(s *capture.IntakeStats) float64 { return float64(s.Accepted) }),

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spaolacci/murmur3"
@@ -23,9 +22,6 @@ const (
 	// messageBytes is about how much one message holds, before compression. An event
 	// that is larger is a message of its own.
 	messageBytes = 256 << 10
-	// bodyVersion begins a message: what follows is compressed with s2, and is a
-	// list of encoded batches, each behind its length.
-	bodyVersion = 1
 	// overhead is what of the broker's largest payload is left to headers.
 	overhead = 1024
 )
@@ -182,21 +178,6 @@ func (l *lane) take() (group []*pending) {
 	return group
 }
 
-// body is a message with some encoded batches.
-func body(batches [][]byte) []byte {
-	size := 0
-	for _, b := range batches {
-		size += len(b) + binary.MaxVarintLen64
-	}
-	plain := make([]byte, 0, size)
-	for _, b := range batches {
-		plain = append(binary.AppendUvarint(plain, uint64(len(b))), b...)
-	}
-	out := make([]byte, 1+s2.MaxEncodedLen(len(plain)))
-	out[0] = bodyVersion
-	return out[:1+len(s2.Encode(out[1:], plain))]
-}
-
 // publish returns when the broker has a message.
 func (s *Stream) publish(partition int, batches [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Patience)
@@ -266,6 +247,14 @@ func wrongLast(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
+// inProcess reports whether the broker is still busy with the same message, sent
+// before.
+func inProcess(err error) bool {
+	var api *jetstream.APIError
+	const duplicateInProcess = 10158
+	return errors.As(err, &api) && api.ErrorCode == duplicateInProcess
+}
+
 // send publishes one message, and again while nobody answers: the broker knows it
 // by its id.
 func (s *Stream) send(ctx context.Context, msg *nats.Msg, options []jetstream.PublishOpt) (*jetstream.PubAck, error) {
@@ -274,7 +263,7 @@ func (s *Stream) send(ctx context.Context, msg *nats.Msg, options []jetstream.Pu
 		once, cancel := context.WithTimeout(ctx, request)
 		ack, err := s.js.PublishMsg(once, msg, options...)
 		cancel()
-		if err == nil || final(err) || full(err) || wrongLast(err) || errors.Is(err, nats.ErrConnectionClosed) || !s.reachable() {
+		if err == nil || final(err) && !inProcess(err) || full(err) || wrongLast(err) || errors.Is(err, nats.ErrConnectionClosed) || !s.reachable() {
 			return ack, err
 		}
 		select {

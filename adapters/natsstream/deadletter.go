@@ -16,18 +16,24 @@ import (
 
 // Bury implements capture.StreamReader.
 func (r *reader) Bury(ctx context.Context, m *capture.Message, reason string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.stream.config.Patience)
+	s := r.stream
+	ctx, cancel := context.WithTimeout(ctx, s.config.Patience)
 	defer cancel()
-	id := m.ID
-	if id.IsZero() { // it cannot be read
-		id = capture.NewUUID7(time.Now())
+	subject := fmt.Sprintf("%s.dead.%d.%s", s.config.Name, r.partition, m.ID)
+	// The same message has the same origin; a letter that was requeued and comes back
+	// has another, else the broker would take it for what it had before.
+	origin := "dead" + strconv.FormatUint(m.Seq, 10) + "-"
+	if last, err := s.dead.GetLastMsgForSubject(ctx, subject); err == nil {
+		if name, ok := parseName(last.Header.Get(nats.MsgIdHdr)); ok && name.Part+1 == name.Parts && strings.HasPrefix(name.Attempt, origin) {
+			return nil
+		}
 	}
-	err := r.stream.put(ctx, fmt.Sprintf("%s.dead.%d.%s", r.stream.config.Name, r.partition, id), id, "dead", m.Body)
+	err := s.put(ctx, subject, m.ID, origin, m.Body)
 	if full(err) {
 		return errors.New("the stream of dead letters is full: list and drop or requeue them with bunting deadletters")
 	}
 	if err == nil {
-		r.stream.config.Logger.Error("events of the stream are kept as a dead letter", "id", id.String(), "reason", reason)
+		s.config.Logger.Error("events of the stream are kept as a dead letter", "id", m.ID.String(), "reason", reason)
 	}
 	return err
 }
@@ -51,7 +57,7 @@ func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) er
 	if err != nil {
 		return err
 	}
-	var parts []byte
+	parts := map[string]*assembly{} // by subject: those of several letters may mix
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq && info.State.Msgs > 0; seq++ {
 		m, err := s.dead.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(s.config.Name+".dead.>"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -67,14 +73,16 @@ func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) er
 		if !ok {
 			continue // not ours
 		}
-		if name.Part == 0 {
-			parts = nil
+		a := parts[m.Subject]
+		if a == nil {
+			a = &assembly{}
+			parts[m.Subject] = a
 		}
-		if parts = append(parts, m.Data...); name.Part+1 < name.Parts {
+		if whole, _ := a.add(name, capture.Place{Seq: seq}, m.Data); !whole {
 			continue
 		}
-		d := &DeadLetter{ID: name.ID, At: m.Time, subject: m.Subject, body: parts, last: seq}
-		parts = nil
+		delete(parts, m.Subject)
+		d := &DeadLetter{ID: name.ID, At: m.Time, subject: m.Subject, body: a.take(), last: seq}
 		d.Batches, d.Fault = parseBody(d.body)
 		if err := do(d); err != nil {
 			return err
@@ -98,7 +106,7 @@ func (s *Stream) Requeue(ctx context.Context, d *DeadLetter) error {
 	return s.Drop(ctx, d)
 }
 
-// Drop deletes a dead letter.
+// Drop deletes a dead letter, and not what has come under its id since it was listed.
 func (s *Stream) Drop(ctx context.Context, d *DeadLetter) error {
-	return s.dead.Purge(ctx, jetstream.WithPurgeSubject(d.subject))
+	return s.dead.Purge(ctx, jetstream.WithPurgeSubject(d.subject), jetstream.WithPurgeSequence(d.last+1))
 }

@@ -35,7 +35,9 @@
 // are made anew behind that place. The last recorded message always stays in the
 // stream. Where it is not found, the broker has lost its end or the stream was
 // made anew, its numbers may come again, and the partition is read from its
-// beginning; duplicate keys then keep events from being stored twice. A message has
+// beginning; duplicate keys then keep events from being stored twice, while the use
+// that is charged may be charged twice. For the same reason nothing is removed
+// before the stream is seen to hold the last recorded message still. A message has
 // an id, by which the broker knows a second publication for two minutes; Append
 // gives up long before.
 //

@@ -2,15 +2,11 @@ package natsstream
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -26,60 +22,7 @@ const (
 	// purgeAfter after what silence.
 	purgeEvery = time.Second
 	purgeAfter = 200 * time.Millisecond
-	// maxBody bounds a body in memory: events are bounded, so a larger one is damaged.
-	maxBody = 64 << 20
 )
-
-// messageName is what stands in a message's Nats-Msg-Id.
-type messageName struct {
-	ID          capture.UUID
-	Part, Parts int
-	Attempt     string
-}
-
-func (n messageName) String() string {
-	return fmt.Sprintf("%s.%d.%d.%s", n.ID, n.Part, n.Parts, n.Attempt)
-}
-
-func parseName(text string) (n messageName, ok bool) {
-	f := strings.SplitN(text, ".", 4)
-	if len(f) != 4 {
-		return n, false
-	}
-	var err1, err2 error
-	n.ID, ok = capture.ParseUUID(f[0])
-	n.Part, err1 = strconv.Atoi(f[1])
-	n.Parts, err2 = strconv.Atoi(f[2])
-	n.Attempt = f[3]
-	return n, ok && err1 == nil && err2 == nil && n.Part >= 0 && n.Part < n.Parts
-}
-
-// parseBody reads what body made.
-func parseBody(data []byte) ([]*capture.Batch, error) {
-	if len(data) == 0 || data[0] != bodyVersion {
-		return nil, errors.New("the message has a form that this program does not know")
-	}
-	if n, err := s2.DecodedLen(data[1:]); err != nil || n > maxBody {
-		return nil, errors.New("the message is damaged")
-	}
-	plain, err := s2.Decode(nil, data[1:])
-	if err != nil {
-		return nil, fmt.Errorf("the message is damaged: %w", err)
-	}
-	var list []*capture.Batch
-	for rest := string(plain); rest != ""; {
-		n, used := binary.Uvarint([]byte(rest[:min(len(rest), binary.MaxVarintLen64)]))
-		if used <= 0 || n > uint64(len(rest)-used) {
-			return nil, errors.New("the message is damaged")
-		}
-		b, err := capture.ParseBatch(rest[used : used+int(n)])
-		if err != nil {
-			return nil, err
-		}
-		list, rest = append(list, b), rest[used+int(n):]
-	}
-	return list, nil
-}
 
 // reader implements capture.StreamReader, with a consumer of its own that the
 // broker forgets when nobody asks it any more.
@@ -94,15 +37,12 @@ type reader struct {
 	batch    jetstream.MessageBatch
 	cancelOf context.CancelFunc // of batch
 	expected uint64             // the consumer's next number: one that is missing was lost on the way
-	parts    [][]byte           // of a message that is not complete
-	partSeqs []uint64           // of these parts
-	name     messageName        // of these parts
-	orphans  []uint64           // parts that belong to nothing, to be removed
+	parts    assembly
+	strays   []capture.Place // parts that belong to nothing, to be removed
 
-	done            capture.Place // recorded, but not yet removed
-	purged          time.Time
-	pending, inHand atomic.Uint64
-	oldest          atomic.Int64
+	done   capture.Place // recorded, but not yet removed
+	purged time.Time
+	lag    *lag
 }
 
 // Open implements capture.Stream.
@@ -112,7 +52,8 @@ func (s *Stream) Open(ctx context.Context, after capture.Place) (capture.StreamR
 		FilterSubject: r.subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
 		InactiveThreshold: time.Minute, DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
-	there, err := s.holds(ctx, r.subject, after)
+	const patience = 3 // a broker that has just become the leader may need a moment to know
+	there, err := s.holds(ctx, r.subject, after, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -124,31 +65,28 @@ func (s *Stream) Open(ctx context.Context, after capture.Place) (capture.StreamR
 	if r.consumer, err = s.events.CreateConsumer(ctx, c); err != nil {
 		return nil, err
 	}
-	r.pending.Store(r.consumer.CachedInfo().NumPending)
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.mu.Lock()
-	s.readers[r] = struct{}{}
-	s.mu.Unlock()
+	s.begin(r, c.OptStartSeq)
 	return r, nil
 }
 
-// holds reports whether the stream has the message of a place. A broker that has
-// just become the leader may need a moment to know.
-func (s *Stream) holds(ctx context.Context, subject string, p capture.Place) (bool, error) {
+// holds reports whether the stream has the message of a place. What is not there is
+// looked for so many times more.
+func (s *Stream) holds(ctx context.Context, subject string, p capture.Place, again int) (bool, error) {
 	if p.Seq == 0 {
 		return false, nil
 	}
 	for try := 0; ; try++ {
 		m, err := s.events.GetMsg(ctx, p.Seq)
 		if err == nil {
-			name, ok := parseName(m.Header.Get(nats.MsgIdHdr))
-			return ok && m.Subject == subject && name.ID == p.ID, nil
+			name, _ := nameOf(m.Header, p.Seq, m.Data)
+			return m.Subject == subject && name.ID == p.ID, nil
 		}
-		if !errors.Is(err, jetstream.ErrMsgNotFound) || try == 3 {
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				err = nil
-			}
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
 			return false, err
+		}
+		if try == again {
+			return false, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -166,8 +104,8 @@ func (r *reader) Next(ctx context.Context) (list []capture.Message, err error) {
 			return nil, err
 		}
 		if msg == nil { // nothing more at the moment
-			r.inHand.Store(uint64(len(list)))
-			r.oldest.Store(list[0].At.UnixNano())
+			r.lag.inHand.Store(uint64(len(list)))
+			r.lag.oldest.Store(list[0].At.UnixNano())
 			return list, nil
 		}
 		m, err := r.complete(msg)
@@ -176,7 +114,7 @@ func (r *reader) Next(ctx context.Context) (list []capture.Message, err error) {
 		}
 		if m != nil {
 			if list = append(list, *m); len(list) == 1 {
-				r.oldest.Store(m.At.UnixNano())
+				r.lag.oldest.Store(m.At.UnixNano())
 			}
 		}
 	}
@@ -254,42 +192,24 @@ func (r *reader) complete(msg jetstream.Msg) (*capture.Message, error) {
 		return nil, fmt.Errorf("reading: message %d came where %d was expected", meta.Sequence.Consumer, r.expected)
 	}
 	r.expected++
-	r.pending.Store(meta.NumPending)
+	r.lag.received.Store(meta.Sequence.Consumer)
+	r.lag.last.Store(meta.Sequence.Stream)
+	r.lag.pending.Store(meta.NumPending)
 	r.stream.seen(r.partition, meta.Sequence.Stream)
-	m := &capture.Message{Place: capture.Place{Stream: r.stream.id, Partition: r.partition, Seq: meta.Sequence.Stream}, At: meta.Timestamp, Body: msg.Data()}
-	name, ok := parseName(msg.Headers().Get(nats.MsgIdHdr))
-	if m.ID = name.ID; !ok {
+	m := &capture.Message{Place: capture.Place{Stream: r.stream.id, Partition: r.partition, Seq: meta.Sequence.Stream}, At: meta.Timestamp}
+	name, named := nameOf(msg.Headers(), m.Seq, msg.Data())
+	m.ID = name.ID
+	whole, strays := r.parts.add(name, m.Place, msg.Data())
+	r.strays = append(r.strays, strays...)
+	if !whole {
+		return nil, nil
+	}
+	if m.Body = r.parts.take(); !named {
 		m.Fault = errors.New("the message has no readable id")
 		return m, nil
 	}
-	if name.Parts > 1 {
-		if name.Part > 0 && (len(r.parts) != name.Part || r.name.ID != name.ID || r.name.Attempt != name.Attempt) {
-			r.orphan()
-			r.orphans = append(r.orphans, m.Seq)
-			return nil, nil // the beginning of these was not acknowledged
-		}
-		if name.Part == 0 {
-			r.orphan()
-		}
-		r.parts, r.partSeqs, r.name = append(r.parts, msg.Data()), append(r.partSeqs, m.Seq), name
-		if len(r.parts) < name.Parts {
-			return nil, nil
-		}
-		m.Body = nil
-		for _, p := range r.parts {
-			m.Body = append(m.Body, p...)
-		}
-		r.parts, r.partSeqs = nil, nil
-	}
-	r.orphan()
 	m.Batches, m.Fault = parseBody(m.Body)
 	return m, nil
-}
-
-// orphan gives up the parts that are there: what comes does not continue them.
-func (r *reader) orphan() {
-	r.orphans = append(r.orphans, r.partSeqs...)
-	r.parts, r.partSeqs = nil, nil
 }
 
 // seen counts what is read again.
@@ -305,8 +225,7 @@ func (s *Stream) seen(partition int, seq uint64) {
 // Done implements capture.StreamReader. It removes what is recorded now and then.
 func (r *reader) Done(ctx context.Context, at capture.Place) error {
 	r.done = at
-	r.inHand.Store(0)
-	r.oldest.Store(0)
+	r.lag.recorded(at.Seq)
 	if time.Since(r.purged) < purgeEvery {
 		return nil
 	}
@@ -314,13 +233,22 @@ func (r *reader) Done(ctx context.Context, at capture.Place) error {
 }
 
 // purge removes what is recorded, but for the last: it says that the numbers of
-// the stream are still the same.
+// the stream are still the same. Where they are not it removes nothing, for what has
+// these numbers now may be something else.
 func (r *reader) purge(ctx context.Context) error {
-	for _, seq := range r.orphans { // else they take room until the next message is recorded
-		_ = r.stream.events.DeleteMsg(ctx, seq) // it may be gone
+	for _, stray := range r.strays { // else they take room until the next message is recorded
+		if same, err := r.stream.holds(ctx, r.subject, stray, 0); err == nil && same {
+			_ = r.stream.events.DeleteMsg(ctx, stray.Seq) // it may be gone
+		}
 	}
-	r.orphans = nil
+	r.strays = nil
 	if r.done.Seq == 0 {
+		return nil
+	}
+	if same, err := r.stream.holds(ctx, r.subject, r.done, 0); err != nil {
+		return fmt.Errorf("removing what is recorded: %w", err)
+	} else if !same { // or another server has come further
+		r.done = capture.Place{}
 		return nil
 	}
 	r.purged = time.Now()
@@ -333,9 +261,7 @@ func (r *reader) purge(ctx context.Context) error {
 
 // Close implements capture.StreamReader.
 func (r *reader) Close() {
-	r.stream.mu.Lock()
-	delete(r.stream.readers, r)
-	r.stream.mu.Unlock()
+	r.stream.leave(r)
 	ctx, cancel := context.WithTimeout(r.ctx, 2*time.Second)
 	_ = r.purge(ctx) // else the next reader does
 	_ = r.stream.events.DeleteConsumer(ctx, r.consumer.CachedInfo().Name)

@@ -20,8 +20,11 @@ type sharer struct {
 	stream *Stream
 	id     string
 	held   map[int]*held
-	read   func(ctx context.Context, partition int)
-	wg     sync.WaitGroup
+	// leaving are partitions that were let go of, of which the reading may not have
+	// ended yet.
+	leaving map[int]<-chan struct{}
+	read    func(ctx context.Context, partition int)
+	wg      sync.WaitGroup
 }
 
 // held is a partition with its lease.
@@ -34,14 +37,17 @@ type held struct {
 // Share implements capture.Stream: this process's share is the partitions divided
 // by those who share, rounded up.
 func (s *Stream) Share(ctx context.Context, read func(ctx context.Context, partition int)) error {
-	h := &sharer{stream: s, id: capture.NewUUID7(time.Now()).String(), held: map[int]*held{}, read: read}
+	h := &sharer{stream: s, id: capture.NewUUID7(time.Now()).String(), held: map[int]*held{}, leaving: map[int]<-chan struct{}{}, read: read}
 	defer h.end(context.WithoutCancel(ctx))
 	tick := time.NewTicker(s.config.Lease / 3)
 	defer tick.Stop()
+	failing := false
 	for {
-		if err := h.turn(ctx); err != nil && ctx.Err() == nil {
+		err := h.turn(ctx)
+		if err != nil && !failing && ctx.Err() == nil { // once, not while it lasts
 			s.config.Logger.Warn("the partitions of the stream cannot be shared out; those that are read go on", "error", err)
 		}
+		failing = err != nil
 		s.look(ctx)
 		select {
 		case <-ctx.Done():
@@ -78,7 +84,7 @@ func (h *sharer) turn(ctx context.Context) error {
 		case err == nil:
 			p.seq = seq
 		case wrongLast(err): // another one has it, or nobody
-			h.letGo(n)
+			h.letGo(n, false)
 		default:
 			return fmt.Errorf("renewing leases: %w", err)
 		}
@@ -94,18 +100,17 @@ func (h *sharer) turn(ctx context.Context) error {
 		}
 	}
 	share := (s.partitions + max(servers, 1) - 1) / max(servers, 1)
-	for n, p := range h.held {
+	for n := range h.held {
 		if len(h.held) <= share {
 			break
 		}
-		h.letGo(n)
-		_ = s.leases.DeleteMsg(ctx, p.seq) // else it ends by itself
+		h.letGo(n, true)
 	}
 	for n := range s.partitions {
 		if len(h.held) >= share {
 			break
 		}
-		if h.held[n] != nil || info.State.Subjects[h.subject("partition."+strconv.Itoa(n))] > 0 {
+		if h.held[n] != nil || !h.left(n) || info.State.Subjects[h.subject("partition."+strconv.Itoa(n))] > 0 {
 			continue
 		}
 		seq, err := h.lease(ctx, "partition."+strconv.Itoa(n), 0)
@@ -122,18 +127,45 @@ func (h *sharer) take(ctx context.Context, n int, seq uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &held{seq: seq, cancel: cancel, ended: make(chan struct{})}
 	h.held[n] = p
+	untold := h.stream.hold(n)
 	h.wg.Go(func() {
 		defer close(p.ended)
+		defer untold()
 		h.read(ctx, n)
 	})
 }
 
-// letGo ends the reading of a partition.
-func (h *sharer) letGo(n int) {
+// letGo ends the reading of a partition, and then its lease if that is ours. It does
+// not wait: with a database that does not answer that takes longer than leases last.
+func (h *sharer) letGo(n int, ours bool) {
 	p := h.held[n]
 	delete(h.held, n)
+	h.leaving[n] = p.ended
 	p.cancel()
-	<-p.ended
+	if !ours {
+		return
+	}
+	h.wg.Go(func() {
+		<-p.ended
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_ = h.stream.leases.DeleteMsg(ctx, p.seq) // else it ends by itself
+	})
+}
+
+// left reports whether no reading of a partition is under way.
+func (h *sharer) left(n int) bool {
+	ended, is := h.leaving[n]
+	if !is {
+		return true
+	}
+	select {
+	case <-ended:
+		delete(h.leaving, n)
+		return true
+	default:
+		return false
+	}
 }
 
 // end lets go of everything, so that others need not wait.
@@ -150,27 +182,4 @@ func (h *sharer) end(ctx context.Context) {
 		}
 	}
 	_ = h.stream.leases.Purge(ctx, jetstream.WithPurgeSubject(h.subject("server."+h.id)))
-}
-
-// look renews the figures of Stats that only the broker knows.
-func (s *Stream) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, request)
-	defer cancel()
-	if info, err := s.dead.Info(ctx); err == nil {
-		s.deadLetters.Store(info.State.NumSubjects)
-	}
-	s.mu.Lock()
-	list := make([]*reader, 0, len(s.readers))
-	for r := range s.readers {
-		list = append(list, r)
-	}
-	s.mu.Unlock()
-	for _, r := range list {
-		if r.inHand.Load() == 0 {
-			continue // it is told with each message
-		}
-		if info, err := s.events.Consumer(ctx, r.consumer.CachedInfo().Name); err == nil {
-			r.pending.Store(info.CachedInfo().NumPending)
-		}
-	}
 }

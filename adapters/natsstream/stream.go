@@ -89,7 +89,7 @@ type Stream struct {
 
 	appended, refused, redelivered, deadLetters atomic.Uint64
 	mu                                          sync.Mutex
-	readers                                     map[*reader]struct{}
+	lags                                        map[*lag]struct{}
 	highest                                     []uint64 // by partition: what has been read
 }
 
@@ -116,7 +116,7 @@ func Connect(ctx context.Context, c Config) (*Stream, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Stream{config: c, readers: map[*reader]struct{}{}}
+	s := &Stream{config: c, lags: map[*lag]struct{}{}}
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	err := s.retry(ctx, s.connect)
@@ -135,7 +135,10 @@ func Connect(ctx context.Context, c Config) (*Stream, error) {
 // retry tries while it is worth while: a broker may just be starting.
 func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) error {
 	for {
-		err := do(ctx)
+		// A request that comes while the brokers have no leader is never answered.
+		once, cancel := context.WithTimeout(ctx, request)
+		err := do(once)
+		cancel()
 		if err == nil || final(err) {
 			return err
 		}
@@ -260,6 +263,9 @@ func (s *Stream) setUp(ctx context.Context) (err error) {
 	if is.Storage != jetstream.FileStorage || is.Discard != jetstream.DiscardNew || is.Retention != jetstream.LimitsPolicy || is.MaxAge != 0 || is.MaxMsgs > 0 || is.MaxMsgsPerSubject > 0 {
 		return fmt.Errorf("%wthe stream %s was changed so that it may lose events: it needs file storage, discard new, and no limit but its bytes", errSetting, is.Name)
 	}
+	if s.config.Lease = s.leases.CachedInfo().Config.MaxAge; s.config.Lease <= 0 {
+		return fmt.Errorf("%wthe stream %s_leases was changed so that leases never end: remove it", errSetting, c.Name)
+	}
 	s.lanes, s.highest = make([]lane, s.partitions), make([]uint64, s.partitions)
 	return nil
 }
@@ -310,10 +316,10 @@ func (s *Stream) Stats() capture.StreamStats {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for r := range s.readers {
+	for l := range s.lags {
 		stats.Partitions++
-		stats.Waiting += r.pending.Load() + r.inHand.Load()
-		if at := r.oldest.Load(); at != 0 {
+		stats.Waiting += l.pending.Load() + l.inHand.Load()
+		if at := l.oldest.Load(); at != 0 {
 			stats.Oldest = max(stats.Oldest, time.Since(time.Unix(0, at)))
 		}
 	}

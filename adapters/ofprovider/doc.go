@@ -25,15 +25,24 @@
 //
 // # Reasons and errors
 //
-// As flags.Decision.OpenFeature says. A flag that is not decided, as something about
+// As flags.Decision.OpenFeature says; UNKNOWN where the value is certain and its reason
+// hangs on something that is not known here. A flag that is not decided, as something about
 // the subject is not known here, is the default with INVALID_CONTEXT where the
 // context could have said it, else with GENERAL; the message names it, and so do
 // undecided_fact and undecided_name in the metadata.
 //
+// # Exposures
+//
+// Over a client that can send exposures, as remote's can, each evaluation does, once
+// for each distinct id, flag, value and groups: experiments count who was shown what.
+// Config.NoExposures and remote's ClientConfig.NoExposures end that. A provider over a
+// Decider sends none.
+//
 // # Events
 //
-// READY when the client is. CONFIGURATION_CHANGED, STALE and READY again when
-// Config.Watch tells; a provider over a Decider notices a change with the first
+// READY when the client is. STALE when the client's definitions cannot be renewed,
+// READY and CONFIGURATION_CHANGED when they can again, CONFIGURATION_CHANGED when they
+// change (Config.Watch, or the client's Watch); a provider over a Decider notices a change with the first
 // evaluation after it. ERROR when no definitions could be had, READY when they can
 // be again.
 package ofprovider

@@ -43,15 +43,18 @@ func (e *events) changed(stale bool, message string) {
 		}
 		return
 	}
-	e.well(message)
-	e.send(openfeature.ProviderConfigChange, message, "")
-}
-
-// well notes that definitions are there, and current as far as is known.
-func (e *events) well(message string) {
 	broken, stale := e.broken.Swap(false), e.stale.Swap(false)
 	if broken || stale {
 		e.send(openfeature.ProviderReady, message, "")
+	}
+	e.send(openfeature.ProviderConfigChange, message, "")
+}
+
+// answered notes that there are definitions to answer from: whether they are current
+// an answer does not tell.
+func (e *events) answered() {
+	if e.broken.Load() && e.broken.Swap(false) { // mostly it is only read
+		e.send(openfeature.ProviderReady, "", "")
 	}
 }
 

@@ -188,3 +188,22 @@ func eventually(t *testing.T, done func() bool) {
 		}
 	}
 }
+
+// An answer from stale definitions does not make them current.
+func TestProvider_5_1_1_StaleAnswers(t *testing.T) {
+	var tell func(bool, string)
+	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { tell = f; return nil }})
+	if err := p.Init(openfeature.EvaluationContext{}); err != nil {
+		t.Fatal(err)
+	}
+	tell(true, "no connection")
+	if d := p.BooleanEvaluation(t.Context(), "pro", false, openfeature.FlattenedContext{openfeature.TargetingKey: "u", "plan": "pro"}); !d.Value {
+		t.Errorf("%+v", d)
+	}
+	if e := <-p.EventChannel(); e.EventType != openfeature.ProviderStale || e.Message != "no connection" {
+		t.Errorf("%+v", e)
+	}
+	if n := len(p.EventChannel()); n != 0 {
+		t.Errorf("%d events of an answer: %+v", n, <-p.EventChannel())
+	}
+}

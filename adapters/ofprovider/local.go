@@ -55,16 +55,25 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 	if d := m.answer.Decisions.Find(key); d != nil {
 		return *d, true, nil
 	}
+	d, found = unanswered(set, key, &m.request.Selection)
+	return d, found, nil
+}
+
+// unanswered is the decision of a flag that has no answer though it exists: it is
+// disabled, or on a cycle. False where there is no such flag.
+func unanswered(set *flags.Set, key string, sel *flags.Selection) (d flags.Decision, found bool) {
 	d = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
-	switch sel := &m.request.Selection; {
+	switch {
+	case set == nil:
+		return d, false
 	case set.Disabled(key, sel):
 		d.Reason.Code = flags.FlagDisabled
 	case set.Unanswered(key, sel):
 		d.Reason.Code = flags.FlagCycle
 	default:
-		return d, false, nil
+		return d, false
 	}
-	return d, true, nil
+	return d, true
 }
 
 // WaitForReady looks for the project.

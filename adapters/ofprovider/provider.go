@@ -16,9 +16,13 @@ import (
 //	Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
 //	WaitForReady(ctx context.Context) error
 //	Flush(ctx context.Context) error
+//	Watch(tell func(stale bool, message string)) (stop func())
+//	DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
+//	Set() *flags.Set
 //
-// for tracking, for initialization, and for what waits to be sent at the shutdown.
-// *remote.Client has them all.
+// for tracking, for initialization, for what waits to be sent at the shutdown, for
+// events, for exposures, and to tell flags that are disabled from those that do not
+// exist. *remote.Client has them all.
 type Client interface {
 	// Decide decides one flag; found is false where there is no such flag.
 	Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
@@ -34,6 +38,15 @@ type (
 	flusher interface {
 		Flush(ctx context.Context) error
 	}
+	watcher interface {
+		Watch(tell func(stale bool, message string)) (stop func())
+	}
+	exposer interface {
+		DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
+	}
+	setter interface {
+		Set() *flags.Set
+	}
 )
 
 // Config says what a Provider stands on. Only Client is required.
@@ -44,8 +57,13 @@ type Config struct {
 	// nothing.
 	Track func(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
 	// Watch calls tell after each change of the flags, or of whether they are current,
-	// until stop is called. message may be empty. Nil: nobody is told.
+	// until stop is called. message may be empty. Nil: the Client's Watch, if it has
+	// one; else nobody is told.
 	Watch func(tell func(stale bool, message string)) (stop func())
+	// NoExposures sends no exposures. False: each evaluation of a Client that has
+	// DecideAndExpose sends $feature_flag_called, once for each distinct id, flag, value
+	// and groups.
+	NoExposures bool
 	// InitTimeout bounds an initialization whose context has no deadline,
 	// DefaultInitTimeout when zero.
 	InitTimeout time.Duration
@@ -62,6 +80,7 @@ const Name = "Bunting"
 // Provider is an OpenFeature provider. It is safe for any number of goroutines.
 type Provider struct {
 	c      Config
+	decide func(ctx context.Context, key string, sub *flags.Subject) (flags.Decision, bool, error)
 	events events
 }
 
@@ -87,10 +106,19 @@ func NewRemote(c Config) *Provider {
 	if t, ok := c.Client.(tracker); ok && c.Track == nil {
 		c.Track = t.Track
 	}
+	if w, ok := c.Client.(watcher); ok && c.Watch == nil {
+		c.Watch = w.Watch
+	}
 	if c.InitTimeout <= 0 {
 		c.InitTimeout = DefaultInitTimeout
 	}
-	return &Provider{c: c, events: events{out: make(chan openfeature.Event, maxEvents)}}
+	p := &Provider{c: c, events: events{out: make(chan openfeature.Event, maxEvents)}}
+	if e, ok := c.Client.(exposer); ok && !c.NoExposures {
+		p.decide = e.DecideAndExpose
+	} else if c.Client != nil {
+		p.decide = c.Client.Decide
+	}
+	return p
 }
 
 // Metadata implements openfeature.FeatureProvider.

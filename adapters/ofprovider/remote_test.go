@@ -40,9 +40,7 @@ func TestProvider_Remote(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(context.Background()) }) // there is nowhere to send events to
-	p := ofprovider.NewRemote(ofprovider.Config{Client: c, Watch: func(tell func(bool, string)) func() {
-		return c.OnChange(func(s remote.Status) { tell(!s.Ready, "") })
-	}})
+	p := ofprovider.NewRemote(ofprovider.Config{Client: c, NoExposures: true})
 	l := listen(t)
 	if err := l.api.SetProviderAndWait(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -53,6 +51,9 @@ func TestProvider_Remote(t *testing.T) {
 	}
 	if got, d := evaluate(client, "pro", true, someone); got.Code != "INVALID_CONTEXT" || got.Value != true || d.FlagMetadata["undecided_name"] != "plan" {
 		t.Errorf("%+v %+v", got, d)
+	}
+	if got, _ := evaluate(client, "paused", true, someone); got != (outcome{true, "", "DISABLED", ""}) {
+		t.Errorf("%+v", got)
 	}
 	if got, _ := evaluate(client, "layout", "none", pro); got.Value != "two" {
 		t.Errorf("%+v", got)

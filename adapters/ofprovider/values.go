@@ -58,7 +58,10 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	if wrong != nil {
 		return fail(*wrong, nil)
 	}
-	d, found, err := p.c.Client.Decide(ctx, flag, &sub)
+	d, found, err := p.decide(ctx, flag, &sub)
+	if s, ok := p.c.Client.(setter); ok && !found && err == nil {
+		d, found = unanswered(s.Set(), flag, &flags.Selection{Runtime: "all"})
+	}
 	switch {
 	case err != nil:
 		if errors.Is(err, flags.ErrUnavailable) {
@@ -66,10 +69,10 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 		}
 		return fail(openfeature.NewGeneralResolutionError(err.Error(), err), nil)
 	case !found:
-		p.events.well("")
+		p.events.answered()
 		return fail(openfeature.NewFlagNotFoundResolutionError("there is no flag "+strconv.Quote(flag)), nil)
 	}
-	p.events.well("")
+	p.events.answered()
 	reason, code := d.OpenFeature()
 	metadata := metadataOf(&d)
 	if code != "" {
@@ -108,7 +111,10 @@ func failure(d *flags.Decision, code string) openfeature.ResolutionError {
 }
 
 func metadataOf(d *flags.Decision) openfeature.FlagMetadata {
-	m := openfeature.FlagMetadata{"id": d.ID, "version": d.Version, "reason_code": d.Reason.Code.String()}
+	m := openfeature.FlagMetadata{"id": d.ID, "version": d.Version}
+	if code := d.Reason.Code.String(); code != "" {
+		m["reason_code"] = code
+	}
 	if d.Reason.Condition >= 0 {
 		m["condition_index"] = int64(d.Reason.Condition)
 	}

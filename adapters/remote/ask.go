@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,12 +77,16 @@ type question struct {
 func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*Answer, error) {
 	q := question{
 		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
-		Groups: sub.Groups, PersonProperties: sub.Person, GroupProperties: sub.GroupProperties, Keys: keys,
+		Groups: sub.Groups, PersonProperties: exactAll(sub.Person), GroupProperties: map[string]flags.Properties{}, Keys: keys,
 		GeoIPDisable: true, Runtime: "all",
 	}
+	for groupType, properties := range sub.GroupProperties {
+		q.GroupProperties[groupType] = exactAll(properties)
+	}
 	if len(sub.Located) > 0 && !sub.LocatedByPeer { // as said, but for what the subject says itself (§8.3)
-		q.PersonProperties = maps.Clone(sub.Located)
-		for name, value := range sub.Person {
+		said := q.PersonProperties
+		q.PersonProperties = exactAll(sub.Located)
+		for name, value := range said {
 			if _, located := sub.Located[name]; value != nil || !located {
 				q.PersonProperties[name] = value
 			}
@@ -101,16 +107,66 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 		return nil, fmt.Errorf("remote: asking for flags: %w", err)
 	}
 	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
+		return nil, &StatusError{Status: res.StatusCode, Text: string(text)}
+	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
-	case res.StatusCode != http.StatusOK:
-		return nil, &StatusError{Status: res.StatusCode, Text: string(raw[:min(len(raw), 512)])}
 	case err != nil:
 		return nil, fmt.Errorf("remote: asking for flags: %w", err)
 	case len(raw) > maxAnswer:
 		return nil, fmt.Errorf("remote: the server's answer is larger than %d MiB", maxAnswer>>20)
 	}
 	return parseAnswer(raw)
+}
+
+// maxExact is how deep lists and objects are looked into. What is deeper has no text
+// on either side.
+const maxExact = 64
+
+// exactAll is properties as they are to be written, so that the server sees them as
+// they are seen here: encoding/json writes the float64 5 as 5, whose text is not
+// that of 5.0 (§4.2), and refuses what is no number, which is null here.
+func exactAll(p flags.Properties) flags.Properties {
+	out, _ := exact(map[string]any(p), maxExact).(map[string]any)
+	return out
+}
+
+func exact(v any, depth int) any {
+	if depth == 0 {
+		return v
+	}
+	switch v := v.(type) {
+	case float64:
+		return exactFloat(v, 64)
+	case float32:
+		return exactFloat(float64(v), 32)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, inner := range v {
+			out[name] = exact(inner, depth-1)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = exact(inner, depth-1)
+		}
+		return out
+	}
+	return v
+}
+
+func exactFloat(f float64, bits int) any {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	text := strconv.FormatFloat(f, 'g', -1, bits)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return json.RawMessage(text)
 }
 
 // wireAnswer is what is read of an answer of version 2 (§9.6).
@@ -162,6 +218,9 @@ func parseAnswer(raw []byte) (*Answer, error) {
 		if f.Variant != nil && d.Enabled {
 			d.Variant = *f.Variant
 		}
+		if d.Variant != "" { // the kind is not told; resolve knows it where it has the definition
+			d.Kind = flags.VariantKind
+		}
 		if p := f.Metadata.Payload; len(p) > 0 && string(p) != "null" {
 			d.Payload = p
 		}
@@ -181,41 +240,4 @@ func parseAnswer(raw []byte) (*Answer, error) {
 		a.Decisions = append(a.Decisions, d)
 	}
 	return a, nil
-}
-
-// newRequest makes a POST that may be sent again on a new connection when an old one
-// turns out to be closed: questions change nothing, and events have their uuids.
-func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", library+"/"+libraryVersion)
-	req.Header["Idempotency-Key"] = []string{} // told to net/http, not to the server
-	return req, nil
-}
-
-// requester is the client that makes requests, and whether it is of our making. It
-// follows no redirect that turns a POST into a GET: what is sent would be lost.
-func requester(theirs *http.Client) (c *http.Client, ours bool) {
-	c = &http.Client{}
-	if theirs != nil {
-		*c = *theirs
-	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		c.Transport, ours = t.Clone(), true
-	}
-	follow := c.CheckRedirect
-	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		switch {
-		case req.Method != via[0].Method:
-			return http.ErrUseLastResponse
-		case follow != nil:
-			return follow(req, via)
-		case len(via) >= 10:
-			return errors.New("stopped after 10 redirects")
-		}
-		return nil
-	}
-	return c, ours
 }

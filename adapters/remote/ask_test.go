@@ -86,7 +86,7 @@ func TestRemote_Ask(t *testing.T) {
 		t.Errorf("all are %q, want %q", keys, want)
 	}
 	color := answer.Decisions[1]
-	if color.Variant != "blue" || color.ID != 3 || color.Version != 7 || !color.HasExperiment || string(color.Payload) != `"hello"` ||
+	if color.Variant != "blue" || color.Kind != flags.VariantKind || color.ID != 3 || color.Version != 7 || !color.HasExperiment || string(color.Payload) != `"hello"` ||
 		color.Reason.Description() != "Matched condition set 1" || !answer.Decisions[0].Failed() || answer.RequestID == "" || answer.EvaluatedAt.IsZero() {
 		t.Errorf("%+v", answer)
 	}

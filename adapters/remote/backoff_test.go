@@ -25,7 +25,6 @@ func TestSource_BackoffIsFullJitter(t *testing.T) {
 
 func TestSource_RetryAfter(t *testing.T) {
 	now := time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
-	s := &Source{c: Config{Now: func() time.Time { return now }}}
 	for _, tt := range []struct {
 		after, date string
 		want        time.Duration
@@ -39,7 +38,7 @@ func TestSource_RetryAfter(t *testing.T) {
 		h := http.Header{}
 		h.Set("Retry-After", tt.after)
 		h.Set("Date", tt.date)
-		if got := s.retryAfter(h); got != tt.want {
+		if got := min(retryAfterOf(h, now), maxRetryAfter); got != tt.want {
 			t.Errorf("%q at %q: %v, want %v", tt.after, tt.date, got, tt.want)
 		}
 	}

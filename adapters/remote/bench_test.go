@@ -40,7 +40,7 @@ func benchClient(b *testing.B, change func(*Config)) *Client {
 	if change != nil {
 		change(&config)
 	}
-	c, err := newClient(config, func() *flags.Set { return set })
+	c, err := NewClientOn(config, set)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -81,7 +81,6 @@ type Client struct {
 	set       func() *flags.Set
 	config    Config
 	http      *http.Client
-	ours      bool // http is the client's own
 	log       *slog.Logger
 	scratches sync.Pool
 	exposures *exposures
@@ -97,7 +96,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(c, s.Set)
+	client, err := newClient(c, s.Set, s.client)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -106,14 +105,13 @@ func New(c Config) (*Client, error) {
 }
 
 // newClient makes a Client on the flags that set gives, and starts its sender.
-func newClient(config Config, set func() *flags.Set) (*Client, error) {
+func newClient(config Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
 	config.fill()
-	c := &Client{set: set, config: config, log: config.Logger}
+	c := &Client{set: set, config: config, http: requests, log: config.Logger}
 	c.scratches.New = func() any { return new(scratch) }
-	c.http, c.ours = requester(config.HTTPClient)
 	var err error
 	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {
 		return nil, err
@@ -169,9 +167,6 @@ func (c *Client) Close(ctx context.Context) error {
 		}
 		if c.Source != nil {
 			err = errors.Join(err, c.Source.Close())
-		}
-		if c.ours {
-			c.http.CloseIdleConnections()
 		}
 		c.closed = err
 	})

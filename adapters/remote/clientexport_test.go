@@ -1,8 +1,17 @@
 package remote
 
-import "github.com/bunting-flags/bunting/flags"
+import (
+	"context"
+
+	"github.com/bunting-flags/bunting/flags"
+)
 
 // NewClientOn is a Client on flags that do not change, without a Source.
 func NewClientOn(c Config, set *flags.Set) (*Client, error) {
-	return newClient(c, func() *flags.Set { return set })
+	requests, ours := httpClient(c.HTTPClient)
+	client, err := newClient(c, func() *flags.Set { return set }, requests)
+	if err == nil && ours {
+		context.AfterFunc(client.sender.ctx, requests.CloseIdleConnections) // as a Source does
+	}
+	return client, err
 }

@@ -106,10 +106,14 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 		r.err = err
 		return
 	}
+	before := *r
 	*r = result{from: answer}
 	for i := range answer.Decisions {
 		if answer.Decisions[i].Key == key {
 			r.d, r.found = answer.Decisions[i], true
+			if before.found {
+				r.d.Kind = before.d.Kind
+			}
 		}
 	}
 }
@@ -161,7 +165,9 @@ func (c *Client) fillIn(ctx context.Context, sub *flags.Subject, out *flags.Deci
 	out.Errors = out.Errors || answer.Errors
 	for i := range answer.Decisions {
 		if d := out.Find(answer.Decisions[i].Key); d != nil {
+			kind := d.Kind
 			*d = answer.Decisions[i]
+			d.Kind = kind
 		}
 	}
 	return nil

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"log"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
@@ -30,8 +34,10 @@ func exampleServer() (server *httptest.Server, stop func() error) {
 func ExampleNew() {
 	server, stop := exampleServer()
 	defer func() { _ = stop() }()
+	url, dir := server.URL, filepath.Join(os.TempDir(), "bunting-example")
+	defer func() { _ = os.RemoveAll(dir) }()
 
-	client, err := remote.New(remote.Config{URL: server.URL, ProjectKey: "phc_demo", Key: "phs_demo", NoCopy: true})
+	client, err := remote.New(remote.Config{URL: url, ProjectKey: "phc_demo", Key: "phs_demo", Dir: dir})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,4 +53,25 @@ func ExampleNew() {
 	// Output:
 	// true blue
 	// <nil> 3 events sent
+}
+
+// TestExample_IsTheREADMEs: what the README shows is what ExampleNew runs.
+func TestExample_IsTheREADMEs(t *testing.T) {
+	code, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(readme), "## In your Go service\n\n```go\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	lines := strings.Split(strings.TrimSpace(shown), "\n")
+	if len(lines) < 5 || len(lines) > 15 {
+		t.Errorf("the README shows %d lines, want up to fifteen", len(lines))
+	}
+	if indented := "\t" + strings.Join(lines, "\n\t"); !strings.Contains(string(code), indented) {
+		t.Errorf("the README shows what no example runs:\n%s", shown)
+	}
 }

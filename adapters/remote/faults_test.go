@@ -88,6 +88,7 @@ func (s *site) truncated() http.Handler {
 func (s *site) corrupt() http.Handler {
 	texts := [][]byte{
 		[]byte(`{}`), []byte(`{"flags": null}`), []byte(`{"flags": {}}`), []byte(`[]`), []byte(`null`), {}, []byte("<html>Sign in</html>"),
+		[]byte(`{"flags": null, "cohorts": {}, "padding": "` + strings.Repeat("x", 2<<10) + `"}`),
 		bytes.Replace(s.payload, []byte(`"key"`), []byte("\"k\x00y\""), 1), append(bytes.Clone(s.payload), s.payload...),
 	}
 	var n atomic.Int64

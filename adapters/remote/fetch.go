@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,13 +43,6 @@ func unanswered(what string, err error) *failure {
 	return &failure{err: fmt.Errorf("remote: %s: no answer: %w", what, err)}
 }
 
-func newHTTPClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	// A connection over HTTP/2 on which nothing comes any more would be used again and again.
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
-	return &http.Client{Transport: t}
-}
-
 // request is a GET below definitionsPath with the project and the key.
 func (s *Source) request(ctx context.Context, path string) (*http.Request, error) {
 	query := "?token=" + url.QueryEscape(s.c.ProjectKey) + "&send_cohorts&static_cohorts=members"
@@ -59,7 +51,7 @@ func (s *Source) request(ctx context.Context, path string) (*http.Request, error
 		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+s.c.Key)
-	r.Header.Set("User-Agent", "bunting-remote")
+	r.Header.Set("User-Agent", library+"/"+libraryVersion)
 	return r, nil
 }
 
@@ -105,10 +97,6 @@ func (s *Source) poll(ctx context.Context) *failure {
 
 // renew takes what the server sent into use, and keeps a copy where it is news.
 func (s *Source) renew(text []byte, version string, from Origin) error {
-	var list struct{ Flags json.RawMessage }
-	if len(text) < 1<<10 && json.Unmarshal(text, &list) == nil && (list.Flags == nil || string(list.Flags) == "null") {
-		return errors.New("the answer has no flags: it is no definitions")
-	}
 	before, now := s.known.Load(), s.c.Now()
 	if err := s.take(text, version, from, now); err != nil {
 		return err
@@ -122,7 +110,7 @@ func (s *Source) renew(text []byte, version string, from Origin) error {
 // refused is the failure of an answer without definitions, with the server's own
 // words where it has any.
 func (s *Source) refused(what string, resp *http.Response) *failure {
-	f := &failure{answered: true, after: s.retryAfter(resp.Header)}
+	f := &failure{answered: true, after: min(retryAfterOf(resp.Header, s.c.Now()), maxRetryAfter)}
 	var problem struct{ Detail string }
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail))
 	text := resp.Status
@@ -135,26 +123,11 @@ func (s *Source) refused(what string, resp *http.Response) *failure {
 	case http.StatusNotFound:
 		text += " (check Config.URL)"
 	}
+	if to := elsewhere(resp); to != "" {
+		text += " to " + to + " (not followed with the key: set Config.URL to where the server is)"
+	}
 	f.err = fmt.Errorf("remote: %s: the server answers %s", what, text)
 	return f
-}
-
-// retryAfter reads Retry-After, seconds or a date. A date is compared with the
-// server's own clock.
-func (s *Source) retryAfter(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		now = s.c.Now()
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
 // cleanVersion is the bare value of an ETag, empty where it could not be sent back.
@@ -168,7 +141,7 @@ func cleanVersion(etag string) string {
 
 // answers reports whether a server that gave no answer gives one now.
 func (s *Source) answers(ctx context.Context) bool {
-	if s.c.HTTPClient == nil {
+	if s.ours {
 		s.client.CloseIdleConnections() // they may lead nowhere
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.knobs.probeLimit)

@@ -79,6 +79,14 @@ func JSONDetail[T any](ctx context.Context, c *Client, key string, sub *flags.Su
 	return read(ctx, c, key, sub, fallback, pickJSON[T])
 }
 
+// DecideAndExpose is Decide for somebody who is shown the answer: it sends an exposure
+// as the reads above do. Package ofprovider calls it.
+func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
+	r := c.hooked(ctx, key, sub)
+	c.expose(key, sub, r, r.problem())
+	return r.d, r.found, r.err
+}
+
 // read decides, tells of the exposure, and picks the value.
 func read[T any](ctx context.Context, c *Client, key string, sub *flags.Subject, fallback T, pick func(flags.Decision) (T, bool)) (T, Detail) {
 	var local result

@@ -133,11 +133,15 @@ func realKnobs() *knobs {
 func (c *Config) complete() error {
 	u, err := url.Parse(c.URL)
 	switch {
-	case err != nil:
-		return fmt.Errorf("remote: Config.URL: %w", err)
+	case err != nil: // which repeats the whole text, a password too
+		var inURL *url.Error
+		if errors.As(err, &inURL) {
+			err = inURL.Err
+		}
+		return fmt.Errorf("remote: Config.URL cannot be read: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", c.URL)
-	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+	case strings.ContainsAny(c.URL, "?#") || u.User != nil:
 		return errors.New("remote: Config.URL has a query, a fragment or a user: leave them out")
 	case c.ProjectKey == "":
 		return errors.New("remote: Config.ProjectKey is empty, want the project's public key, phc_…")

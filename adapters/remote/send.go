@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -230,18 +229,6 @@ func (s *sender) pack(batch []item) []byte {
 	write([]byte(`],"sent_at":"` + s.client.config.Now().UTC().Format(time.RFC3339Nano) + `"}`))
 	_ = s.gzip.Close()
 	return body.Bytes()
-}
-
-// retryAfterOf reads Retry-After: seconds or a date.
-func retryAfterOf(h http.Header, now time.Time) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // flush waits until all that waits now is gone.

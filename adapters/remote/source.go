@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,12 +20,13 @@ import (
 type Source struct {
 	c      Config
 	client *http.Client
+	ours   bool // client's connections
 	known  atomic.Pointer[known]
 	ready  chan struct{} // closed when the first definitions are known
 
 	status   keeper
 	copies   chan saved    // what is to be written, the newest alone
-	news     chan struct{} // there was a change
+	news     chan struct{} // a change, or an attempt that ended otherwise than the one before
 	copyPath string        // empty: no copy is kept
 
 	stop context.CancelFunc
@@ -57,13 +59,11 @@ func Open(c Config) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{
-		c: c, client: c.HTTPClient, ready: make(chan struct{}),
+		c: c, ready: make(chan struct{}),
 		copies: make(chan saved, 1), news: make(chan struct{}, 1),
 	}
 	s.status.since = c.Now()
-	if s.client == nil {
-		s.client = newHTTPClient()
-	}
+	s.client, s.ours = httpClient(c.HTTPClient)
 	s.loadCopy()
 	if s.known.Load() == nil && c.Bundle != nil {
 		if err := s.take(c.Bundle, "", FromBundle, time.Time{}); err != nil {
@@ -95,6 +95,9 @@ func (s *Source) take(text []byte, version string, from Origin, at time.Time) er
 	if err != nil {
 		return err
 	}
+	if len(d.Flags) == 0 && !listsFlags(text) {
+		return errors.New("the answer has no list of flags: it is no definitions")
+	}
 	k := &known{set: flags.Compile(d), defs: d, sum: sum, version: version, from: from, at: at}
 	k.faults = len(k.set.Faults())
 	k.project = flags.Project{APIKey: s.c.ProjectKey, Revision: 1}
@@ -105,11 +108,13 @@ func (s *Source) take(text []byte, version string, from Origin, at time.Time) er
 	if old == nil {
 		close(s.ready)
 	}
-	select {
-	case s.news <- struct{}{}:
-	default: // whoever is told has yet to look
-	}
 	return nil
+}
+
+// listsFlags tells a project without flags from an answer that says nothing of flags.
+func listsFlags(text []byte) bool {
+	var list struct{ Flags, Projects json.RawMessage }
+	return json.Unmarshal(text, &list) == nil && (list.Projects != nil || list.Flags != nil && string(list.Flags) != "null")
 }
 
 // Set is the project's flags as they are known now, nil while nothing is.
@@ -171,7 +176,7 @@ func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 func (s *Source) Close() error {
 	s.stop()
 	s.done.Wait()
-	if s.c.HTTPClient == nil {
+	if s.ours {
 		s.client.CloseIdleConnections()
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestOpen_Refuses(t *testing.T) {
 	for want, change := range map[string]func(*remote.Config){
 		`Config.URL is "", want`:               func(c *remote.Config) { c.URL = "" },
 		`Config.URL is "flags.example.com"`:    func(c *remote.Config) { c.URL = "flags.example.com" },
-		"Config.URL: parse":                    func(c *remote.Config) { c.URL = "http://a b" },
+		"Config.URL cannot be read":            func(c *remote.Config) { c.URL = "http://a b" },
 		"has a query, a fragment or a user":    func(c *remote.Config) { c.URL += "?token=x" },
 		"Config.ProjectKey is empty":           func(c *remote.Config) { c.ProjectKey = "" },
 		"Config.Key is empty":                  func(c *remote.Config) { c.Key = "" },

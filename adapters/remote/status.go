@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -58,8 +57,16 @@ type keeper struct {
 	errAt     time.Time
 	failures  uint64
 
-	next  int
-	calls map[int]func(Status)
+	watchers []*watcher
+}
+
+// watcher is a function of OnChange or Watch, and what it was told last: the teller's
+// own.
+type watcher struct {
+	changed  func(Status)
+	tell     func(stale bool, message string)
+	revision int64
+	stale    bool
 }
 
 // Status says what is known and how the last attempt ended.
@@ -93,6 +100,7 @@ func (s *Source) failed(err error) {
 	st.err, st.errAt = err, s.c.Now()
 	st.failures++
 	st.mu.Unlock()
+	s.wake()
 	if !told {
 		s.c.Logger.Warn("flag definitions cannot be renewed, the last good ones stay", "url", s.c.URL, "ready", s.known.Load() != nil, "error", err)
 	}
@@ -106,6 +114,7 @@ func (s *Source) confirm(streaming bool) {
 	st.current, st.confirmed, st.streaming = true, true, streaming
 	st.since, st.err = s.c.Now(), nil
 	st.mu.Unlock()
+	s.wake()
 	if news {
 		s.c.Logger.Info("flag definitions are current", "url", s.c.URL, "streaming", streaming)
 	}
@@ -116,48 +125,4 @@ func (s *Source) ended() {
 	s.status.mu.Lock()
 	defer s.status.mu.Unlock()
 	s.status.streaming = false
-}
-
-// OnChange calls f after each change of the flags, from one goroutine of the Source.
-// Changes that come while functions run are told of together, by one call. f must
-// not call Close. OnChange returns what ends that; a call that has begun may still
-// go on.
-func (s *Source) OnChange(f func(Status)) (stop func()) {
-	st := &s.status
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	id := st.next
-	st.next++
-	if st.calls == nil {
-		st.calls = map[int]func(Status){}
-	}
-	st.calls[id] = f
-	return func() {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		delete(st.calls, id)
-	}
-}
-
-// tell calls the functions of OnChange.
-func (s *Source) tell(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.news:
-		}
-		s.status.mu.Lock()
-		calls := make([]func(Status), 0, len(s.status.calls))
-		for _, f := range s.status.calls {
-			calls = append(calls, f)
-		}
-		s.status.mu.Unlock()
-		for _, f := range calls {
-			if ctx.Err() != nil {
-				return
-			}
-			f(s.Status())
-		}
-	}
 }

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -51,32 +52,65 @@ func (s sampler) chosen() bool {
 	return s.share == 0 || s.share == 1 || rand.Float64() < s.share
 }
 
-// copying passes a body on and keeps it, as long as it is not longer than most.
+// part is a body or an answer that is kept to be compared, within the budget.
+type part struct {
+	budget *budget
+	most   int // bytes
+	text   bytes.Buffer
+	lost   string // why it is not kept, empty where it is
+}
+
+func (p *part) add(b []byte) {
+	switch {
+	case p.lost != "":
+	case p.text.Len()+len(b) > p.most:
+		p.drop(tooLong)
+	case !p.budget.take(int64(len(b))):
+		p.drop(queueFull)
+	default:
+		p.text.Write(b)
+	}
+}
+
+// drop gives back what is kept, if anything is.
+func (p *part) drop(reason string) {
+	p.budget.give(int64(p.text.Len()))
+	p.text, p.lost = bytes.Buffer{}, reason
+}
+
+// copying passes a body on and keeps it.
 type copying struct {
 	io.ReadCloser
-	kept bytes.Buffer
-	most int
-	over bool
+	kept *part
+	end  bool // it was read to its end
 }
 
 func (c *copying) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	if c.over = c.over || c.kept.Len()+n > c.most; !c.over {
-		c.kept.Write(p[:n])
-	}
+	c.kept.add(p[:n])
+	c.end = c.end || err == io.EOF
 	return n, err
+}
+
+// finish reads what nobody wanted to read, so that the other side gets it all.
+func (c *copying) finish() {
+	if !c.end && c.kept.lost == "" {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, int64(c.kept.most)+1))
+	}
+	if !c.end && c.kept.lost == "" {
+		c.kept.drop(unreadable)
+	}
 }
 
 // recorder passes an answer on and keeps it.
 type recorder struct {
 	http.ResponseWriter
 	status int
-	kept   bytes.Buffer
-	over   bool
+	kept   *part
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
+	if r.status == 0 && status >= 200 { // 1xx come before the answer
 		r.status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
@@ -86,9 +120,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	if r.over = r.over || r.kept.Len()+len(p) > maxAnswer; !r.over {
-		r.kept.Write(p)
-	}
+	r.kept.add(p)
 	return r.ResponseWriter.Write(p)
 }
 
@@ -104,37 +136,43 @@ func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := again(r) // before anybody changes it
-	body := &copying{ReadCloser: r.Body, most: maxBody}
+	body := &copying{ReadCloser: r.Body, kept: &part{budget: &h.bytes, most: maxBody}}
+	answered := &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes, most: maxAnswer}}
+	defer body.kept.drop("") // after a panic
+	defer answered.kept.drop("")
 	r.Body = body
-	answered := &recorder{ResponseWriter: w}
 	h.config.Next.ServeHTTP(answered, r)
-	h.enqueue(&job{request: asked, body: body.kept.Bytes(), by: Self,
-		answered: answer{status: answered.status, body: answered.kept.Bytes()}}, body.over || answered.over)
+	body.finish()
+	h.enqueue(&job{request: asked, by: Self, answered: answer{status: answered.status}}, body.kept, answered.kept)
 }
 
-// enqueue leaves a job to the workers, if there is room for it.
-func (h *Handler) enqueue(j *job, long bool) {
+// enqueue leaves a job to the workers, if there is room for it and its parts are
+// there.
+func (h *Handler) enqueue(j *job, body, answered *part) {
+	j.body, j.answered.body = body.text.Bytes(), answered.text.Bytes()
 	j.size = int64(len(j.body) + len(j.answered.body))
-	reason := queueFull
-	switch {
-	case long:
-		reason = tooLong
-	case h.bytes.take(j.size):
+	reason := cmp.Or(body.lost, answered.lost)
+	if reason == "" {
+		reason = queueFull
 		h.closing.RLock()
-		queued := false
 		if !h.closed {
 			select {
 			case h.queue <- j:
-				queued = true
+				reason = ""
 			default:
 			}
 		}
 		h.closing.RUnlock()
-		if queued {
-			return
-		}
-		h.bytes.give(j.size)
 	}
+	if reason == "" { // the worker gives back what they took
+		body.text, answered.text = bytes.Buffer{}, bytes.Buffer{}
+		return
+	}
+	h.unseen(j, reason)
+}
+
+// unseen counts a job that is not done.
+func (h *Handler) unseen(j *job, reason string) {
 	if j.events {
 		h.report.eventsLost.Add(1)
 		return
@@ -147,8 +185,8 @@ func (h *Handler) work() {
 	for j := range h.queue {
 		if h.ctx.Err() == nil {
 			h.do(j)
-		} else if !j.events {
-			h.report.skip(queueFull)
+		} else {
+			h.unseen(j, queueFull)
 		}
 		h.bytes.give(j.size)
 	}
@@ -201,10 +239,11 @@ func again(r *http.Request) *http.Request {
 	return out
 }
 
-// forwarded are the headers that both sides are to see alike. The caller's address
+// forwarded are the headers that both sides are to see alike. What opens this server,
+// such as Authorization, is none of them: flags need no such key. The caller's address
 // is told to the upstream, so that it locates the same one.
 var forwarded = []string{
-	"Content-Type", "Content-Encoding", "User-Agent", "Authorization", "Origin", "Accept-Language", "X-Forwarded-For",
+	"Content-Type", "Content-Encoding", "User-Agent", "Origin", "Accept-Language", "X-Forwarded-For",
 }
 
 // askUpstream sends a request to the upstream.

@@ -110,8 +110,7 @@ func distinctID(r *http.Request, body []byte) string {
 	}
 	for _, id := range []any{named.DistinctID, named.DollarID, named.DistinctID2} {
 		if id != nil {
-			text := fmt.Sprint(id)
-			return text[:min(len(text), 200)]
+			return fmt.Sprint(id)
 		}
 	}
 	return ""

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
+	"unicode"
 )
 
 // Why a request was not compared.
@@ -19,7 +21,8 @@ const (
 	queueFull      = "queue_full"      // too many waited
 	tooLong        = "too_long"        // its body or answer
 	upstreamFailed = "upstream_failed" // the upstream gave no answer
-	unreadable     = "unreadable"      // an answer is not one to a flag request
+	unreadable     = "unreadable"      // an answer is not one to a flag request, or a body broke off
+	callerGone     = "caller_gone"     // the caller did not wait for the upstream's answer
 )
 
 // Causes of a difference.
@@ -40,6 +43,7 @@ const (
 	maxFlags    = 10000 // keys; further ones are counted together, under otherFlags
 	maxPairs    = 32    // pairs of answers of a flag
 	maxExamples = 5     // people of a pair
+	maxText     = 400   // bytes of a key, an answer and a person's id
 	otherFlags  = "(other flags)"
 	wholeAnswer = "(whole answer)"
 )
@@ -151,9 +155,11 @@ func (b *book) compare(who string, self, upstream answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.compared++
+	whole := b.flag(wholeAnswer)
+	whole.compared++
 	if limitedHere != limitedThere {
 		b.differing++
-		b.flag(wholeAnswer).differ(quotaDiffers, fmt.Sprint(limitedHere), fmt.Sprint(limitedThere), who)
+		whole.differ(quotaDiffers, fmt.Sprint(limitedHere), fmt.Sprint(limitedThere), who)
 		return
 	}
 	differs := false
@@ -182,6 +188,8 @@ func (b *book) compare(who string, self, upstream answer) {
 // does not name has the value nil.
 func causeOf(self, upstream flagAnswer) string {
 	switch {
+	case self.value == nil && upstream.value == nil: // named with null on both sides
+		return ""
 	case upstream.value == nil:
 		return onlySelf
 	case self.value == nil:
@@ -217,7 +225,7 @@ func (b *book) flag(key string) *flagBook {
 	if f := b.flags[key]; f != nil {
 		return f
 	}
-	if len(b.flags) >= maxFlags {
+	if len(b.flags) >= maxFlags || len(key) > maxText {
 		key = otherFlags
 	}
 	if b.flags[key] == nil {
@@ -231,8 +239,7 @@ func (f *flagBook) differ(cause, self, upstream, who string) {
 		f.differing++
 	}
 	f.causes[cause]++
-	const most = 200 // of an answer's text
-	self, upstream = self[:min(len(self), most)], upstream[:min(len(upstream), most)]
+	self, upstream, who = short(self), short(upstream), short(who)
 	key := [3]string{cause, self, upstream}
 	p := f.pairs[key]
 	if p == nil {
@@ -246,6 +253,14 @@ func (f *flagBook) differ(cause, self, upstream, who string) {
 	if who != "" && len(p.People) < maxExamples && !slices.Contains(p.People, who) {
 		p.People = append(p.People, who)
 	}
+}
+
+// short is the beginning of a text, without what it was cut from.
+func short(s string) string {
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "")
+	}
+	return strings.Clone(s)
 }
 
 func share(part, whole int64) float64 {
@@ -305,11 +320,21 @@ func (r *Report) Write(w io.Writer, flags int) error {
 			if len(p.People) > 0 {
 				person = p.People[0]
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", key, rate, p.Cause, p.Self, p.Upstream, p.Count, person)
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", printed(key), rate, p.Cause, printed(p.Self), printed(p.Upstream), p.Count, printed(person))
 		}
 	}
 	if more := len(r.Flags) - flags; more > 0 {
 		_, _ = fmt.Fprintf(table, "and %d more\n", more)
 	}
 	return table.Flush() // it keeps the first error
+}
+
+// printed is a text for a terminal: ids and variants are anybody's.
+func printed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
 }

@@ -33,7 +33,7 @@ const (
 // Bounds of what waits to be compared.
 const (
 	// maxWaiting is how many requests wait, maxWaitingBytes how long they are together,
-	// bodies and answers.
+	// bodies and answers, with those that are being answered.
 	maxWaiting      = 1024
 	maxWaitingBytes = 32 << 20
 	// maxBody is the longest body of a flag request that is compared, maxAnswer the
@@ -58,10 +58,11 @@ type Config struct {
 	Sample float64
 	// Workers is how many comparisons run at once, 16 when zero.
 	Workers int
-	// Timeout bounds one request to the upstream, 10 seconds when zero.
+	// Timeout bounds one request for flags to the upstream, 10 seconds when zero: with
+	// Upstream, this server answers what takes longer.
 	Timeout time.Duration
-	// Transport carries requests to the upstream, one with the defaults of net/http
-	// when nil.
+	// Transport carries requests to the upstream. When nil it is one with the defaults of
+	// net/http that waits a minute for an answer to begin.
 	Transport http.RoundTripper
 	// Logger is told, once a minute, of an upstream that does not answer. Nil: nobody is
 	// told.
@@ -90,7 +91,9 @@ func New(c Config) (*Handler, error) {
 	case c.Next == nil || c.Upstream == nil:
 		return nil, errors.New("shadow: Next and Upstream are required")
 	case c.Upstream.Host == "" || c.Upstream.Scheme != "http" && c.Upstream.Scheme != "https":
-		return nil, fmt.Errorf("shadow: the upstream is a URL such as https://us.i.posthog.com, not %q", c.Upstream)
+		return nil, fmt.Errorf("shadow: the upstream is a URL such as https://us.i.posthog.com, not %q", c.Upstream.Redacted())
+	case c.Upstream.User != nil || c.Upstream.RawQuery != "":
+		return nil, errors.New("shadow: the upstream's URL has a user or a query: leave them out")
 	case c.Answer != "" && c.Answer != Self && c.Answer != Upstream:
 		return nil, fmt.Errorf("shadow: the side that answers is %s or %s, not %q", Self, Upstream, c.Answer)
 	case !(c.Sample >= 0 && c.Sample <= 1):
@@ -103,9 +106,13 @@ func New(c Config) (*Handler, error) {
 		c.Timeout = 10 * time.Second
 	}
 	if c.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 2 * c.Workers
-		c.Transport = t
+		c.Transport = http.DefaultTransport
+		if t, ok := c.Transport.(*http.Transport); ok { // else the program has put another in its place
+			t = t.Clone()
+			t.MaxIdleConnsPerHost = 2 * c.Workers
+			t.ResponseHeaderTimeout = max(c.Timeout, time.Minute) // of what is passed on
+			c.Transport = t
+		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -24,7 +25,10 @@ func (h *Handler) newProxy() *httputil.ReverseProxy {
 		},
 		Transport: h.config.Transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) {
+			if r.Context().Err() != nil { // the caller has gone
+				return
+			}
 			h.report.upstreamErrors.Add(1)
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "5")
@@ -61,10 +65,20 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := again(r)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	answered := &recorder{ResponseWriter: w}
+	ctx, cancel := context.WithTimeout(r.Context(), h.config.Timeout)
+	defer cancel()
+	out := r.WithContext(ctx)
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	kept, answered := &part{budget: &h.bytes, most: maxBody}, &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes, most: maxAnswer}}
+	defer kept.drop("") // after a panic
+	defer answered.kept.drop("")
+	if h.sample.chosen() {
+		kept.add(body)
+	} else {
+		kept.lost, answered.kept.lost = notSampled, notSampled
+	}
 	proxy := *h.proxy
-	failed := false
+	var failure error
 	proxy.ModifyResponse = func(response *http.Response) error {
 		switch response.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -72,23 +86,20 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 		}
 		return nil
 	}
-	proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) {
-		failed = true
-		h.report.failing(h.config.Logger, err, time.Now())
-	}
-	proxy.ServeHTTP(answered, r)
-	if failed {
+	proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) { failure = err }
+	proxy.ServeHTTP(answered, out)
+	switch {
+	case failure == nil:
+		h.enqueue(&job{request: asked, by: Upstream, answered: answer{status: answered.status}}, kept, answered.kept)
+	case r.Context().Err() != nil:
+		h.report.skip(callerGone)
+	default:
+		h.report.failing(h.config.Logger, failure, time.Now())
 		h.report.upstreamErrors.Add(1)
 		h.report.skip(upstreamFailed)
 		asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		h.config.Next.ServeHTTP(w, asked.WithContext(r.Context()))
-		return
 	}
-	if !h.sample.chosen() {
-		h.report.skip(notSampled)
-		return
-	}
-	h.enqueue(&job{request: asked, body: body, by: Upstream, answered: answer{status: answered.status, body: answered.kept.Bytes()}}, answered.over)
 }
 
 // readCloser reads from one and closes another.
@@ -101,11 +112,13 @@ type readCloser struct {
 // that it knows the same people.
 func (h *Handler) eventsToBoth(w http.ResponseWriter, r *http.Request) {
 	asked := again(r)
-	body := &copying{ReadCloser: r.Body, most: maxEvents}
+	body := &copying{ReadCloser: r.Body, kept: &part{budget: &h.bytes, most: maxEvents}}
+	defer body.kept.drop("") // unless it is queued
 	r.Body = body
-	answered := &recorder{ResponseWriter: w}
-	h.proxy.ServeHTTP(answered, r)
-	if answered.status < 300 {
-		h.enqueue(&job{request: asked, body: body.kept.Bytes(), by: Upstream, events: true}, body.over)
+	status := &recorder{ResponseWriter: w, kept: &part{budget: &h.bytes}}
+	h.proxy.ServeHTTP(status, r)
+	if status.status >= 200 && status.status < 300 {
+		body.finish()
+		h.enqueue(&job{request: asked, by: Upstream, events: true}, body.kept, &part{budget: &h.bytes})
 	}
 }

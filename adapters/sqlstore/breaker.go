@@ -7,60 +7,88 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// restTime is how long look-ups fail at once after one that was not answered.
+// restTime is the time between two tries of a database that does not answer.
 const restTime = time.Second
+
+// longLookUp is how long a look-up takes that says something even when its caller has
+// gone: clients that wait less than lookupTime must not keep a database that hangs
+// from being found out.
+const longLookUp = 500 * time.Millisecond
 
 // errResting is for look-ups that are not tried.
 var errResting = errors.New("the database has not answered a moment ago; it is tried again every second")
 
 // breaker keeps requests for flags from waiting, each for itself, for a database
 // that does not answer: after a look-up that was not answered the next ones fail
-// at once for restTime. Then one of them tries again, while the others go on to
-// fail, until one is answered.
+// at once. The database is then tried every restTime, behind the requests, of which
+// none waits for it; when it answers look-ups are tried again.
 type breaker struct {
-	until  atomic.Int64 // in nanoseconds; 0: the database answers
-	trying atomic.Bool
+	// try asks the database for something.
+	try     func(ctx context.Context) error
+	resting atomic.Bool
+
+	mu     sync.Mutex
+	closed bool
+	stop   context.CancelFunc
+	done   chan struct{} // of who tries; nil: nobody has yet
 }
 
-// enter asks whether a look-up may be tried; whoever may has to call leave.
-func (b *breaker) enter(now time.Time) (try bool, err error) {
-	until := b.until.Load()
-	switch {
-	case until == 0:
-		return false, nil
-	case now.UnixNano() >= until || until-now.UnixNano() > int64(restTime): // the clock may have been set back
-		if b.trying.CompareAndSwap(false, true) {
-			return true, nil
+// rest makes look-ups fail until the database answers again.
+func (b *breaker) rest() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.resting.Load() {
+		return
+	}
+	if b.done != nil {
+		<-b.done // it has answered, and ends
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b.stop, b.done = stop, make(chan struct{})
+	b.resting.Store(true)
+	go b.wait(ctx, b.done)
+}
+
+// wait tries until the database answers.
+func (b *breaker) wait(ctx context.Context, done chan<- struct{}) {
+	defer close(done)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(restTime):
+		}
+		within, cancel := context.WithTimeout(ctx, lookupTime)
+		err := b.try(within)
+		cancel()
+		if answers(err, within) {
+			b.resting.Store(false)
+			return
 		}
 	}
-	return false, errResting
 }
 
-// outcomes of a look-up.
-type outcome uint8
-
-const (
-	answered outcome = iota
-	unanswered
-	unfinished // its caller has gone: nothing is known
-)
-
-func (b *breaker) leave(try bool, o outcome, now time.Time) {
-	switch o {
-	case answered:
-		b.until.Store(0)
-	case unanswered:
-		b.until.Store(now.Add(restTime).UnixNano())
+func (b *breaker) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.done != nil {
+		b.stop()
+		<-b.done
 	}
-	if try {
-		b.trying.Store(false)
-	}
+}
+
+// answers reports whether the database has answered, if only with what it does not
+// like, before the time was up.
+func answers(err error, within context.Context) bool {
+	return err == nil || within.Err() == nil && !Unreachable(err)
 }
 
 // lookUp runs a look-up for a request, which waits at most so long.
@@ -70,21 +98,13 @@ func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx co
 	if s.dialect.alone { // a file is there, or fails soon
 		return work(within)
 	}
-	try, err := s.breaker.enter(s.now())
-	if err != nil {
-		return err
+	if s.breaker.resting.Load() {
+		return errResting
 	}
-	o := unfinished
-	defer func() { s.breaker.leave(try, o, s.now()) }()
-	err = work(within)
-	switch {
-	case err == nil:
-		o = answered
-	case ctx.Err() != nil:
-	case within.Err() != nil || Unreachable(err):
-		o = unanswered
-	default: // it has said what it does not like
-		o = answered
+	began := time.Now()
+	err := work(within)
+	if !answers(err, within) && (ctx.Err() == nil || time.Since(began) >= longLookUp) {
+		s.breaker.rest()
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -92,7 +94,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.to.Write(p)
 }
 
-// A PostgreSQL that hangs keeps one request a second waiting; all others are told
+// A PostgreSQL that hangs keeps the first requests waiting; all after them are told
 // at once. It is used again as soon as it answers (decision 29).
 func TestBreaker_HangingDatabase(t *testing.T) {
 	server := storetest.StartPostgres(t, 0, storetest.QuickPostgres)
@@ -116,9 +118,9 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	if _, err := ask("hangs"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a look-up while it hangs: %v", err)
 	}
-	// For two seconds four callers ask all the time.
+	// For five seconds, in which it is tried behind them, four callers ask all the time.
 	var tries, resting atomic.Int64
-	end := time.Now().Add(2 * time.Second)
+	end := time.Now().Add(5 * time.Second)
 	atOnce(t, 4, func(int) error {
 		for time.Now().Before(end) {
 			switch _, err := ask("again"); {
@@ -133,8 +135,11 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 		}
 		return nil
 	})
-	if tries.Load() > 2 || resting.Load() < 100 {
-		t.Errorf("in two seconds %d look-ups have waited and %d were told at once", tries.Load(), resting.Load())
+	if tries.Load() > 0 || resting.Load() < 100 {
+		t.Errorf("in five seconds %d look-ups have waited and %d were told at once", tries.Load(), resting.Load())
+	}
+	if _, err := s.Projects(context.Background()); !errors.Is(err, errResting) {
+		t.Errorf("the list of projects, which readiness wants: %v", err)
 	}
 	h.pass(true)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -173,28 +178,47 @@ func TestBreaker_WhatCounts(t *testing.T) {
 	}
 }
 
-// One look-up tries at a time, and what it meets decides.
-func TestBreaker_OneTriesAtATime(t *testing.T) {
-	var b breaker
-	now := time.Unix(1_000_000, 0)
-	enter := func(want bool, wantErr error) {
-		t.Helper()
-		if try, err := b.enter(now); try != want || !errors.Is(err, wantErr) {
-			t.Errorf("enter: %v, %v, want %v, %v", try, err, want, wantErr)
+// Callers who go before the time of a look-up is up do not each wait for a database
+// that hangs.
+func TestBreaker_ImpatientCallers(t *testing.T) {
+	s := postgresStore(t)
+	impatient, cancel := context.WithTimeout(t.Context(), longLookUp)
+	defer cancel()
+	hangs := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := s.lookUp(impatient, lookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errResting) {
+		t.Errorf("the next one: %v", err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.breaker.resting.Load(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not find out that the database answers")
 		}
 	}
-	enter(false, nil)
-	b.leave(false, unanswered, now)
-	enter(false, errResting)
-	now = now.Add(restTime)
-	enter(true, nil)
-	enter(false, errResting)
-	b.leave(true, unfinished, now) // nothing is known: the next one tries
-	enter(true, nil)
-	b.leave(true, unanswered, now)
-	enter(false, errResting)
-	now = now.Add(-time.Hour) // the clock is set back
-	enter(true, nil)
-	b.leave(true, answered, now)
-	enter(false, nil)
+}
+
+// Who rests tries in the background, once however many say so, and ends with the
+// store.
+func TestBreaker_Close(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	tries := make(chan struct{})
+	b := breaker{try: func(ctx context.Context) error {
+		tries <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	atOnce(t, 8, func(int) error { b.rest(); return nil })
+	<-tries
+	b.close()
+	b.close()
+	b.rest()
+	select {
+	case <-tries:
+		t.Error("tried after the end")
+	default:
+	}
 }

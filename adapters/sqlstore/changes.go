@@ -118,11 +118,12 @@ func (l *listener) run(ctx context.Context) {
 	defer close(l.done)
 	wait := firstListenWait
 	for ctx.Err() == nil {
-		heard, err := l.listen(ctx)
+		began := time.Now()
+		err := l.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if heard {
+		if time.Since(began) > lastListenWait { // it was not one that is always cut off
 			wait = firstListenWait
 		}
 		l.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
@@ -134,14 +135,14 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// listen hears until the connection is lost. heard: there was one.
-func (l *listener) listen(ctx context.Context) (heard bool, err error) {
+// listen hears until the connection is lost.
+func (l *listener) listen(ctx context.Context) error {
 	within := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, connectTime) }
 	begin, cancel := within()
 	defer cancel()
 	conn, err := pgx.ConnectConfig(begin, l.config)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -149,7 +150,7 @@ func (l *listener) listen(ctx context.Context) (heard bool, err error) {
 		_ = conn.Close(end)
 	}()
 	if _, err := conn.Exec(begin, "LISTEN "+changesChannel); err != nil {
-		return false, err
+		return err
 	}
 	l.store.forgetAll()
 	for {
@@ -165,10 +166,10 @@ func (l *listener) listen(ctx context.Context) (heard bool, err error) {
 			err = conn.Ping(try)
 			cancel()
 			if err != nil {
-				return true, err
+				return err
 			}
 		default:
-			return true, err
+			return err
 		}
 	}
 }

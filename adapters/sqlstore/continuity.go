@@ -36,7 +36,7 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 	}
 	var out map[string]string
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return s.inWrite(ctx, func(tx *sql.Tx) (err error) {
+		return s.inQuickWrite(ctx, func(tx *sql.Tx) (err error) {
 			out, err = s.keepOverrides(ctx, tx, projectID, distinctID, anonymousID, flagKeys)
 			return err
 		})

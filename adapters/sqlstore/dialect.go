@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,14 +81,25 @@ func lockPostgresSchema(ctx context.Context, db *sql.DB) (func(), error) {
 	}
 	return func() {
 		// Without an answer the lock ends with the connection.
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, schemaLock)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTime)
+		defer cancel()
+		_, _ = conn.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, schemaLock)
 		_ = conn.Close()
 	}, nil
 }
 
+// freshConnections closes the connections that nobody uses. They may lead to a
+// server that is gone, and each would keep somebody waiting to find that out.
+func (s *Store) freshConnections() {
+	for db, conns := range map[*sql.DB]int{s.quick: quickConns, s.write: postgresConns} {
+		db.SetMaxIdleConns(0)
+		db.SetMaxIdleConns(conns)
+	}
+}
+
 // opened is a database that can be used.
 type opened struct {
-	read, write *sql.DB
+	read, write, quick *sql.DB
 	// beside is a connection for checkpoints, nil where there are none to make.
 	beside *sql.DB
 	// listen is how to connect to hear of others, nil where there are none.
@@ -146,7 +158,7 @@ func openSQLite(_ context.Context, address string) (opened, error) {
 			return o, err
 		}
 		db.SetMaxOpenConns(1) // a second one would be a second database
-		o.read, o.write = db, db
+		o.read, o.write, o.quick = db, db, db
 		return o, nil
 	case path == "":
 		return o, fmt.Errorf("database %s: the path is missing: use sqlite:PATH, such as sqlite:data/bunting.db", address)
@@ -172,6 +184,7 @@ func openSQLite(_ context.Context, address string) (opened, error) {
 	}
 	o.read.SetMaxOpenConns(readers)
 	o.read.SetMaxIdleConns(readers)
+	o.quick = o.read
 	o.beside.SetMaxOpenConns(1)
 	return o, nil
 }
@@ -202,8 +215,16 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// postgresConns bounds the connections to PostgreSQL, beside the one that listens.
-const postgresConns = 8
+const (
+	// The connections to PostgreSQL, beside the one that listens: those for what
+	// requests look up, and all others.
+	quickConns    = 6
+	postgresConns = 6
+	// longestPause is how long a transaction may stand still before PostgreSQL ends it:
+	// the locks of a server that hangs, or is cut off, must not keep all others waiting.
+	// It is above what the longest transactions may take in all.
+	longestPause = time.Minute
+)
 
 func openPostgres(_ context.Context, address string) (opened, error) {
 	o := opened{dialect: postgres, unlock: func() error { return nil }, shown: "postgres://..."}
@@ -220,17 +241,25 @@ func openPostgres(_ context.Context, address string) (opened, error) {
 	// was made while the tables were empty must not read them whole ever after.
 	c.RuntimeParams["enable_seqscan"] = "off"
 	c.RuntimeParams["jit"] = "off"
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "bunting"
+	for name, value := range map[string]string{
+		"application_name": "bunting", "idle_in_transaction_session_timeout": strconv.FormatInt(longestPause.Milliseconds(), 10),
+	} {
+		if c.RuntimeParams[name] == "" {
+			c.RuntimeParams[name] = value
+		}
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
 	}
 	o.listen = c.Copy()
-	db := stdlib.OpenDB(*c)
-	db.SetMaxOpenConns(postgresConns)
-	db.SetMaxIdleConns(postgresConns)
-	o.read, o.write = db, db
+	open := func(conns int) *sql.DB {
+		db := stdlib.OpenDB(*c)
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		return db
+	}
+	o.quick, o.write = open(quickConns), open(postgresConns)
+	o.read = o.write
 	return o, nil
 }
 
@@ -251,6 +280,7 @@ var (
 		sqlite3.SQLITE_NOTADB:   "the file is no SQLite database: choose another name",
 	}
 	postgresHints = []struct{ state, hint string }{
+		{"08P01", "this is what a pooler such as PgBouncer says: connect to PostgreSQL itself, or through sessions of their own (see the documentation of several servers)"},
 		{"08", connectionLost},
 		{"28", "check user and password, and pg_hba.conf on the server"},
 		{"3D000", "make the database first: createdb NAME"},

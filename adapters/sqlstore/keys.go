@@ -44,12 +44,12 @@ type KeyProject struct {
 // none. The project of a secret key that has left is no longer opened, and a key
 // that opens nothing any more is unknown.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
-	ctx, cancel := soon(ctx)
-	defer cancel()
 	var k KeyRecord
 	var scopes, projects string
-	err := s.read.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-		Scan(&k.Kind, &k.Label, &scopes, &projects)
+	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, management.HashKey(key)).
+			Scan(&k.Kind, &k.Label, &scopes, &projects)
+	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return KeyRecord{}, ErrUnknownKey
@@ -82,21 +82,19 @@ type ProjectName struct {
 }
 
 // Projects lists the projects by id.
-func (s *Store) Projects(ctx context.Context) ([]ProjectName, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id, name, api_key FROM projects WHERE deleted = 0 ORDER BY id`)
+func (s *Store) Projects(ctx context.Context) (out []ProjectName, err error) {
+	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		return query(ctx, s.quick, func(rows *sql.Rows) error {
+			var p ProjectName
+			err := rows.Scan(&p.ID, &p.Name, &p.APIKey)
+			out = append(out, p)
+			return err
+		}, `SELECT id, name, api_key FROM projects WHERE deleted = 0 ORDER BY id`)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing projects: %w", s.dialect.explain(err))
 	}
-	defer func() { _ = rows.Close() }()
-	var out []ProjectName
-	for rows.Next() {
-		var p ProjectName
-		if err := rows.Scan(&p.ID, &p.Name, &p.APIKey); err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, rows.Err()
+	return out, nil
 }
 
 // CaptureKeys is the Store as capture.Keys.
@@ -134,12 +132,12 @@ func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Proje
 }
 
 func (s *Store) captureProject(ctx context.Context, text string, arg any) (capture.Project, error) {
-	ctx, cancel := soon(ctx)
-	defer cancel()
 	var p capture.Project
 	var paused string
 	var quotas sql.NullString
-	err := s.read.QueryRowContext(ctx, text, arg).Scan(&p.ID, &p.APIKey, &p.OrganizationID, &paused, &p.AnonymizeIPs, &quotas)
+	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		return s.quick.QueryRowContext(ctx, text, arg).Scan(&p.ID, &p.APIKey, &p.OrganizationID, &paused, &p.AnonymizeIPs, &quotas)
+	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return capture.Project{}, capture.ErrUnknownKey

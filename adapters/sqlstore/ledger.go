@@ -55,7 +55,8 @@ func (l *ledgerState) close() {
 // Alone implements capture.Ledger: on SQLite nobody else writes.
 func (s *Store) Alone() bool { return s.dialect.alone }
 
-// Commit implements capture.Ledger.
+// Commit implements capture.Ledger. Errors of the database itself are
+// capture.ErrStore.
 func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
 	t := &ledgerTx{store: s, ctx: ctx}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
@@ -75,6 +76,9 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		t.tellChanges()
 	}
 	t.prepareMissed()
+	if err != nil && failing(err) {
+		return failure{err}
+	}
 	return err
 }
 

@@ -53,6 +53,14 @@ func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) erro
 func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, manageTime)
 	defer cancel()
+	// Those who wait for the lock wait here first, all but one of them without a
+	// connection, of which there are few.
+	select {
+	case s.managing <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("writing for management: %w", ctx.Err())
+	}
+	defer func() { <-s.managing }()
 	t := &manageTx{store: s.Store, ctx: ctx, writes: true}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
 		t.tx, t.changed = tx, map[int64]bool{}

@@ -84,7 +84,7 @@ func (s *Store) known(ctx context.Context, projectID int64, distinctID string, w
 	before := s.people.clock.Load()
 	var k *knownPerson
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
-		k, err = readPerson(ctx, s.read, projectID, id, want)
+		k, err = readPerson(ctx, s.quick, projectID, id, want)
 		return err
 	})
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 	before := s.people.clock.Load()
 	var found []*knownGroup
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
-		found, err = readGroups(ctx, s.read, projectID, missing)
+		found, err = readGroups(ctx, s.quick, projectID, missing)
 		return err
 	})
 	if err != nil {
@@ -345,7 +345,7 @@ func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) 
 	before := s.people.clock.Load()
 	var names []string
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
-		names, err = readGroupTypes(ctx, s.read, projectID)
+		names, err = readGroupTypes(ctx, s.quick, projectID)
 		return err
 	})
 	if err != nil {

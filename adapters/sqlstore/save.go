@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -60,15 +61,15 @@ var insertGroupTypes = inserts(`INSERT INTO group_types (project_id, type_index,
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	now := micros(t.store.now())
 	var changed []int64
-	for i := range c.GroupTypes { // flags are compiled with the group types
-		project := c.GroupTypes[i].ProjectID
-		if i > 0 && project == c.GroupTypes[i-1].ProjectID {
-			continue
-		}
+	for i := range c.GroupTypes {
+		changed = append(changed, c.GroupTypes[i].ProjectID)
+	}
+	slices.Sort(changed) // as all lock projects, management too
+	changed = slices.Compact(changed)
+	for _, project := range changed { // flags are compiled with the group types
 		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
 			return err
 		}
-		changed = append(changed, project)
 	}
 	if err := t.store.tellServers(t.ctx, t.tx, changed); err != nil {
 		return err

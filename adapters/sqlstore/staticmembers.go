@@ -38,8 +38,6 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 	if len(cohorts) == 0 {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*lookupTime) // there may be many
-	defer cancel()
 	var list strings.Builder
 	for i, id := range cohorts {
 		if i > 0 {
@@ -49,7 +47,7 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 	}
 	count, bytes := 0, 0
 	enough := false
-	err := query(ctx, s.read, func(rows *sql.Rows) error {
+	each := func(rows *sql.Rows) error {
 		var n, cohort int64
 		var kind int
 		var id string
@@ -67,7 +65,10 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 		}
 		out[cohort] = append(out[cohort], id)
 		return nil
-	}, fmt.Sprintf(membersText, list.String()), projectID, limit.IDs+1, limit.IDs, limit.IDs+len(cohorts)+1)
+	}
+	err := s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
+		return query(ctx, s.quick, each, fmt.Sprintf(membersText, list.String()), projectID, limit.IDs+1, limit.IDs, limit.IDs+len(cohorts)+1)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the members of static cohorts: %w", s.dialect.explain(err))
 	}

@@ -27,6 +27,9 @@ type Config struct {
 // Store is one SQL database. It is safe for use by several goroutines.
 type Store struct {
 	read, write *sql.DB
+	// quick is for what requests look up. On PostgreSQL it has connections of its own,
+	// so that whatever takes long leaves some; on SQLite it is read.
+	quick       *sql.DB
 	dialect     dialect
 	logger      *slog.Logger
 	now         func() time.Time
@@ -35,9 +38,10 @@ type Store struct {
 	states      *states
 	checkpoints *checkpointer // nil where none are needed
 
-	name     string    // of this server, for the others
-	listener *listener // nil where there are no others
-	breaker  breaker   // of look-ups for flags
+	name     string        // of this server, for the others
+	listener *listener     // nil where there are no others
+	breaker  breaker       // of what requests look up
+	managing chan struct{} // holds a token while this server writes for management
 
 	ledger   ledgerState
 	horizons horizons
@@ -54,10 +58,6 @@ type querier interface {
 // lookupTime is how long a request waits for the database to look something up.
 // A database that hangs, as behind a broken network, must not make flags hang.
 const lookupTime = 2 * time.Second
-
-func soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, lookupTime)
-}
 
 // Open opens a database and brings its schema up to date. url is one of
 //
@@ -81,9 +81,13 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		read: o.read, write: o.write, dialect: o.dialect, unlock: o.unlock,
+		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, unlock: o.unlock,
 		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
-		name: serverName(),
+		name: serverName(), managing: make(chan struct{}, 1),
+	}
+	s.breaker.try = func(ctx context.Context) error {
+		s.freshConnections()
+		return s.quick.PingContext(ctx)
 	}
 	if o.beside != nil {
 		s.checkpoints = startCheckpointer(o.beside, o.write, c.Logger)
@@ -97,6 +101,17 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
+// Ping asks a PostgreSQL for an answer, whatever it holds. It takes a second at most.
+func Ping(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	o, err := openPostgres(ctx, url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.write.PingContext(ctx), o.write.Close(), o.quick.Close())
+}
+
 func (s *Store) start(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
@@ -107,10 +122,13 @@ func (s *Store) start(ctx context.Context) error {
 // Close closes the database. Nothing that was committed is lost without it.
 func (s *Store) Close() error {
 	s.listener.close()
+	s.breaker.close()
 	err := s.checkpoints.close()
 	s.ledger.close()
-	if s.read != s.write {
-		err = errors.Join(err, s.read.Close())
+	for _, db := range []*sql.DB{s.quick, s.read} { // closing one twice does nothing
+		if db != s.write {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	return errors.Join(err, s.write.Close(), s.unlock())
 }
@@ -119,7 +137,19 @@ func (s *Store) Close() error {
 // or the commit fails nothing has changed. On SQLite such transactions follow one
 // another; work must use tx alone there, or it waits for itself.
 func (s *Store) inWrite(ctx context.Context, work func(tx *sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	return s.inTx(ctx, s.write, work)
+}
+
+// inQuickWrite is inWrite for what a request looks up.
+func (s *Store) inQuickWrite(ctx context.Context, work func(tx *sql.Tx) error) error {
+	if s.dialect.alone {
+		return s.inTx(ctx, s.write, work)
+	}
+	return s.inTx(ctx, s.quick, work)
+}
+
+func (s *Store) inTx(ctx context.Context, db *sql.DB, work func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return s.dialect.explain(err)
 	}

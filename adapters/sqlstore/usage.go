@@ -16,7 +16,7 @@ const flagsResource = "feature_flags"
 // Spend implements flags.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, n int64) (total int64, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return s.inWrite(ctx, func(tx *sql.Tx) error {
+		return s.inQuickWrite(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
 				ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
 				organizationID, flagsResource, dayOf(at), n)
@@ -35,9 +35,11 @@ func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, 
 
 // Used implements capture.UsageReader.
 func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (int64, error) {
-	ctx, cancel := soon(ctx)
-	defer cancel()
-	n, err := usedIn(ctx, s.read, organizationID, string(r), at)
+	var n int64
+	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
+		n, err = usedIn(ctx, s.quick, organizationID, string(r), at)
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("reading what was counted: %w", s.dialect.explain(err))
 	}

@@ -51,30 +51,39 @@ func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
 }
 
 // read returns the messages of a project's partition behind a place, until there
-// are so many events. Which partition that is the messages tell.
+// are so many events; where a reader fails, as with a broker that has just gone, the
+// next one goes on behind what was read. Which partition that is the messages tell.
 func read(t testing.TB, s capture.Stream, after capture.Place, events int) (list []capture.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	r, err := s.Open(ctx, after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for events > 0 {
-		more, err := r.Next(ctx)
-		if err != nil {
+	for first := true; events > 0; first = false {
+		if !first {
+			time.Sleep(50 * time.Millisecond)
+		}
+		r, err := s.Open(ctx, after)
+		for err == nil && events > 0 {
+			var more []capture.Message
+			if more, err = r.Next(ctx); err != nil {
+				break
+			}
+			for _, m := range more {
+				if m.Fault != nil {
+					t.Fatal(m.Fault)
+				}
+				for _, b := range m.Batches {
+					events -= len(b.Events)
+				}
+				after = m.Place
+			}
+			list = append(list, more...)
+		}
+		if r != nil {
+			r.Close()
+		}
+		if ctx.Err() != nil {
 			t.Fatalf("with %d messages: %v", len(list), err)
 		}
-		for _, m := range more {
-			if m.Fault != nil {
-				t.Fatal(m.Fault)
-			}
-			for _, b := range m.Batches {
-				events -= len(b.Events)
-			}
-		}
-		list = append(list, more...)
 	}
 	return list
 }
@@ -98,13 +107,12 @@ func beginning(t testing.TB, s capture.Stream, project int64) capture.Place {
 	found := make(chan int, 1)
 	go func() {
 		_ = s.Share(ctx, func(ctx context.Context, n int) {
-			r, err := s.Open(ctx, capture.Place{Stream: s.ID(), Partition: n})
-			if err != nil {
-				return
-			}
-			defer r.Close()
-			if list, err := r.Next(ctx); err == nil && list[0].Batches[0].ProjectID == project {
-				found <- n
+			for ctx.Err() == nil { // with a broker that has just gone the first tries may fail
+				if list, err := peek(ctx, s, n); err == nil && list[0].Batches[0].ProjectID == project {
+					found <- n
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
 			}
 		})
 		close(found)
@@ -116,6 +124,16 @@ func beginning(t testing.TB, s capture.Stream, project int64) capture.Place {
 	for range found { // until sharing has ended
 	}
 	return capture.Place{Stream: s.ID(), Partition: n}
+}
+
+// peek returns the first messages of a partition.
+func peek(ctx context.Context, s capture.Stream, partition int) ([]capture.Message, error) {
+	r, err := s.Open(ctx, capture.Place{Stream: s.ID(), Partition: partition})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Next(ctx)
 }
 
 func keptBefore(t *testing.T, connect func() StreamBackend) {

@@ -29,11 +29,14 @@ type question struct {
 	// answered reads an answer: values by flag key, false, true or the variant.
 	// Absent: there is no value.
 	answered func(answer []byte) (map[string]any, error)
+	// stream is opened first where answers name it: they do so for long only where
+	// somebody has found it.
+	stream string
 }
 
 var questions = []question{
-	{"flags", "/flags?v=2", map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()}, flagsAnswered},
-	{"OFREP", "/ofrep/v1/evaluate/flags", map[string]any{"context": ofrepContext()}, ofrepAnswered},
+	{"flags", "/flags?v=2", map[string]any{"api_key": apiKey, "distinct_id": bench.Ana.ID, "person_properties": bench.Ana.Properties()}, flagsAnswered, ""},
+	{"OFREP", "/ofrep/v1/evaluate/flags", map[string]any{"context": ofrepContext()}, ofrepAnswered, "/ofrep/v1/events?token=" + apiKey},
 }
 
 func ofrepContext() map[string]any {

@@ -9,8 +9,10 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -73,6 +75,16 @@ func compare(q *question, flags, requests, rounds int) (ours, bare time.Duration
 		return 0, 0, 0, err
 	}
 	defer us.stop()
+	if q.stream != "" {
+		stream, err := http.Get(strings.TrimSuffix(us.url, q.path) + q.stream)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		defer stream.Body.Close()
+		if stream.StatusCode != http.StatusOK {
+			return 0, 0, 0, fmt.Errorf("the stream: %s", stream.Status)
+		}
+	}
 	answer, err := us.ask()
 	if err != nil {
 		return 0, 0, 0, err

@@ -18,6 +18,13 @@ func (s *server) banner(ctx context.Context, address net.Addr) string {
 	return headline(address) + "\n" + s.projectsText(ctx, address)
 }
 
+// announce is banner, of a server that serves now.
+func (s *server) announce(ctx context.Context, address net.Addr) string {
+	s.address.Store(&address)
+	s.warnOfKeys()
+	return s.banner(ctx, address)
+}
+
 func headline(address net.Addr) string {
 	return fmt.Sprintf("Bunting %s listens on http://%s\n", readBuild().version, reachable(address))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/keptsource"
+	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -20,7 +21,8 @@ import (
 // last good definitions, if it has some (decision 29). All that needs the database
 // is 503, an unknown key too: it may be known there. /_readiness is 200 and says
 // so: a server that answers flags is worth sending requests to, and clients send
-// events again. It becomes whole by itself.
+// events again. (It is 503 where the database answers and only the start takes long,
+// as while another server changes the schema.) It becomes whole by itself.
 
 // lastGoodFolder is the folder in the data folder with the last good definitions.
 const lastGoodFolder = "last-good"
@@ -64,18 +66,61 @@ func (s *server) lastGood() flags.Source {
 	return s.copies
 }
 
-// canDegrade reports whether a server can do without the database that could not
-// be opened.
-func (s *server) canDegrade(err error) bool {
-	return s.store == nil && sqlstore.Unreachable(err) && s.copies != nil && s.copies.Len() > 0
-}
+// openPatience is how long a start waits for the database where there are copies,
+// before it asks whether that answers at all, for a second at most.
+const openPatience = time.Second
 
-// degrade makes what answers flags without the database.
-func (s *server) degrade(ctx context.Context, reason error) error {
-	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(ctx)) // until close
-	if err := s.openGeo(ctx); err != nil {
+var errSlow = fmt.Errorf("the database is not ready after %s", openPatience)
+
+// openSoon opens a server that can do without the database: whole, or degraded when
+// the database cannot be reached or keeps it waiting, be it for its lock.
+func (s *server) openSoon(ctx context.Context) error {
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until close
+	s.stopWatch = stop
+	if err := s.openGeo(watching); err != nil {
 		return err
 	}
+	if err := s.openDegraded(); err != nil {
+		return err
+	}
+	s.started = make(chan struct{})
+	first := make(chan error)
+	s.background.Go(func() { s.becomeWhole(watching, first) })
+	var reason error
+	select {
+	case reason = <-first:
+		if reason == nil {
+			s.handler = nil // nobody has seen it
+			s.front.set(s.whole.handler)
+			return nil
+		}
+		if !sqlstore.Unreachable(reason) {
+			return reason
+		}
+	case <-time.After(openPatience):
+		reason = errSlow
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.degraded = true
+	if reason == errSlow {
+		s.waits.Store(sqlstore.Ping(ctx, s.config.databaseURL()) == nil)
+	}
+	s.front.set(s.handler)
+	s.log.Warn("the database cannot be reached: flags are answered from the last good definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
+	return nil
+}
+
+// opened is the server that has all parts.
+func (s *server) opened() *server {
+	if s.whole != nil {
+		return s.whole
+	}
+	return s
+}
+
+// openDegraded makes what answers flags without the database.
+func (s *server) openDegraded() (err error) {
 	c := flags.DeciderConfig{Source: gone{}, LastGood: s.copies, People: gone{}, Continuity: gone{}, Usage: gone{}}
 	if s.geo != nil {
 		c.Locator = s.geo
@@ -84,55 +129,104 @@ func (s *server) degrade(ctx context.Context, reason error) error {
 	if err != nil {
 		return err
 	}
-	h, err := httpapi.New(httpapi.Config{
+	s.handler, err = httpapi.New(httpapi.Config{
 		Decider: decider, Keys: gone{}, Partial: true, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Logger: s.log,
-		Ready: func(context.Context) error { return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errGone) },
+		Ready:   s.degradedReady,
+		Metrics: metrics.Handler(s.flagMetrics(decider)),
 	})
-	if err != nil {
-		return err
+	return err
+}
+
+// ready reports whether there is something to answer with. It waits as look-ups do: for
+// a database that has not answered a moment ago not at all.
+func (s *server) ready(ctx context.Context) error {
+	projects, err := s.store.Projects(ctx)
+	switch {
+	case err == nil:
+	case s.decider.Stats().Compilations > 0:
+		return fmt.Errorf("%w: the database does not answer, flags are answered from the last good definitions", httpapi.ErrDegraded)
+	default:
+		return errors.New("the database does not answer")
 	}
-	s.front.set(h)
-	s.reach = func() { s.becomeWhole(ctx) }
-	s.log.Warn("the database cannot be reached: flags are answered from the last good definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
+	if len(projects) == 0 {
+		return errors.New("there is no project")
+	}
 	return nil
+}
+
+// degradedReady is ready of a degraded server.
+func (s *server) degradedReady(context.Context) error {
+	if s.waits.Load() { // as during an upgrade, when other servers answer everything
+		return errors.New("the database keeps this server waiting")
+	}
+	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errGone)
 }
 
 // degradedBanner is what the start prints then.
 func (s *server) degradedBanner(address net.Addr) string {
-	return fmt.Sprintf("%s\nThe database cannot be reached. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
+	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
 		headline(address), s.copies.Len())
 }
 
-// becomeWhole tries to open everything, until it can or the context ends. A try
-// that fails leaves nothing open.
-func (s *server) becomeWhole(ctx context.Context) {
+// becomeWhole opens everything, and tries again until it can or the context ends. A
+// try that fails leaves nothing open. Who waits for the first one is told what
+// became of it; where nobody does any more the server has started degraded.
+func (s *server) becomeWhole(ctx context.Context, first chan<- error) {
+	told := false
 	said := ""
 	for wait := firstReach; ; wait = min(2*wait, lastReach) {
+		whole := &server{config: s.config, log: s.log, copies: s.copies, geo: s.geo, geoShared: true, front: s.front}
+		err := whole.open(ctx)
+		if err == nil && ctx.Err() == nil {
+			s.whole = whole
+		} else {
+			whole.close()
+			s.waits.Store(false)
+		}
+		if !told {
+			told = true
+			select {
+			case first <- err:
+				if err == nil || !sqlstore.Unreachable(err) {
+					return
+				}
+				said = err.Error()
+			case <-s.started:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if s.whole != nil {
+			s.takeOver(ctx)
+			return
+		}
+		if ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			s.log.Warn("the database cannot be used yet; it is tried again", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait/2 + rand.N(wait/2)):
 		}
-		whole := &server{config: s.config, log: s.log, copies: s.copies, geo: s.geo, geoShared: true, beside: s.beside, front: s.front}
-		err := whole.open(ctx)
-		if err == nil && ctx.Err() == nil {
-			s.whole = whole
-			address := s.listener.Addr()
-			whole.address.Store(&address)
-			whole.warnOfKeys()
-			s.front.set(whole.handler)
-			s.log.Info("the database is reached: everything is answered again")
-			if err := s.print(whole.projectsText(ctx, address)); err != nil {
-				s.log.Warn("the projects could not be printed", "error", err)
-			}
-			return
-		}
-		whole.close()
-		if ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			s.log.Warn("the database cannot be used yet; it is tried again", "error", err)
-		}
+	}
+}
+
+// takeOver makes whole serve.
+func (s *server) takeOver(ctx context.Context) {
+	select {
+	case <-s.started:
+	case <-ctx.Done():
+		return
+	}
+	address := s.listener.Addr()
+	s.whole.address.Store(&address)
+	s.whole.warnOfKeys()
+	s.front.set(s.whole.handler)
+	s.log.Info("the database is reached: everything is answered again")
+	if err := s.print(s.whole.projectsText(ctx, address)); err != nil {
+		s.log.Warn("the projects could not be printed", "error", err)
 	}
 }
 

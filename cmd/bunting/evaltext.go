@@ -71,6 +71,8 @@ func (r *evaluated) table() string {
 			value, reason = "not decided", "unknown "+d.Undecided.Fact+" "+d.Undecided.Name
 		case d.Failed():
 			value = "failed"
+		case d.ReasonOpen != nil:
+			reason = "open, unknown " + d.ReasonOpen.Fact + " " + d.ReasonOpen.Name
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Key, value, reason, payload)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/exports"
@@ -24,11 +25,19 @@ func (s *server) exportRunner() management.ExportRunner {
 	return exports.New(c)
 }
 
+// exportSilence is how long a failure of the store is not told again.
+const exportSilence = time.Minute
+
 // runExports runs batch exports until the context ends.
 func (s *server) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
+	var said atomic.Int64 // when, in nanoseconds
 	s.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
+		before, now := said.Load(), time.Now().UnixNano()
+		if now-before < int64(exportSilence) || !said.CompareAndSwap(before, now) {
+			return
+		}
 		s.log.Error("an export could not be looked after; it will be tried again", "error", err)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/shadow"
 )
 
 // front is what the listener serves: the handler of the moment, and the news that
@@ -13,6 +15,7 @@ import (
 type front struct {
 	handler  atomic.Pointer[http.Handler]
 	draining atomic.Bool
+	beside   *shadow.Handler // before it, set before the first request; nil without --upstream
 }
 
 func (f *front) set(h http.Handler) { f.handler.Store(&h) }

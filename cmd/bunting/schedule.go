@@ -9,8 +9,9 @@ import (
 const scheduleEvery = time.Second
 
 // schedule makes the changes of flags whose time has come, until the context
-// ends.
+// ends. A failure is logged once.
 func (s *server) schedule(ctx context.Context) {
+	failing := false
 	tick := time.NewTicker(scheduleEvery)
 	defer tick.Stop()
 	for {
@@ -19,8 +20,13 @@ func (s *server) schedule(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if _, err := s.manager.ScheduledChanges.RunDue(ctx); err != nil && ctx.Err() == nil {
+		_, err := s.manager.ScheduledChanges.RunDue(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failing {
 			s.log.Error("scheduled changes of flags could not be made; it will be tried again", "error", err)
 		}
+		failing = err != nil
 	}
 }

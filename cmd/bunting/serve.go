@@ -21,9 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/keptsource"
-	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/adapters/natsstream"
-	"github.com/bunting-flags/bunting/adapters/shadow"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -94,10 +92,10 @@ func (p *program) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	s.openCopies()
-	if err = s.open(ctx); err == nil {
+	if s.copies != nil && s.copies.Len() > 0 {
+		err = s.openSoon(ctx)
+	} else if err = s.open(ctx); err == nil {
 		s.front.set(s.handler)
-	} else if s.canDegrade(err) {
-		err = s.degrade(ctx, err)
 	}
 	if err != nil {
 		return err
@@ -151,14 +149,15 @@ type server struct {
 	manager    *management.Service
 	deciding   atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	handler    *httpapi.Handler
-	beside     *shadow.Handler // nil without --upstream
-	mailQueued chan struct{}   // nil where no mails are sent
-	applying   sync.Mutex      // held while files are brought into the store
+	mailQueued chan struct{} // nil where no mails are sent
+	applying   sync.Mutex    // held while files are brought into the store
 
 	front      *front
 	print      func(string) error
-	reach      func()  // nil; or the server is degraded, and this opens whole
-	whole      *server // nil until then
+	degraded   bool
+	waits      atomic.Bool   // degraded, with a database that answers and keeps it waiting
+	started    chan struct{} // closed when a degraded server has printed that it is
+	whole      *server       // what has been opened where there were copies; nil: this server itself, or nothing yet
 	listener   net.Listener
 	address    atomic.Pointer[net.Addr] // nil until it serves
 	warnOnce   sync.Once
@@ -166,19 +165,21 @@ type server struct {
 	background sync.WaitGroup
 }
 
-// open makes all parts, from the ground up.
-func (s *server) open(ctx context.Context) (err error) {
-	if err := s.openStore(ctx); err != nil {
+// open makes all parts, from the ground up. When the context ends meanwhile it
+// fails soon, whatever it waits for.
+func (s *server) open(starting context.Context) (err error) {
+	if err := s.openStore(starting); err != nil {
 		return err
 	}
-	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(ctx)) // until close
+	var ctx context.Context // until close
+	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(starting))
 	if err := s.openGeo(ctx); err != nil {
 		return err
 	}
 	if err := s.openManagement(); err != nil {
 		return err
 	}
-	if err := s.openDefinitions(ctx); err != nil {
+	if err := s.openDefinitions(starting, ctx); err != nil {
 		return err
 	}
 	if err := s.openStream(ctx); err != nil {
@@ -291,17 +292,17 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(s.listener) }()
 	address := s.listener.Addr()
-	s.address.Store(&address)
 	banner := ""
-	if s.reach == nil {
-		s.warnOfKeys()
-		banner = s.banner(ctx, address)
-	} else {
+	if s.degraded {
 		banner = s.degradedBanner(address)
-		s.background.Go(s.reach)
+	} else {
+		banner = s.opened().announce(ctx, address)
 	}
 	if err := p.print(banner); err != nil {
 		s.log.Warn("the start could not be printed", "error", err)
+	}
+	if s.degraded {
+		close(s.started)
 	}
 	select {
 	case err := <-ended: // never nil
@@ -328,57 +329,6 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	}
 	s.log.Info("stopped")
 	return nil
-}
-
-// readyTime is how long /_readiness waits for the database.
-const readyTime = 2 * time.Second
-
-// ready reports whether there is something to answer with.
-func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	projects, err := s.store.Projects(ctx)
-	switch {
-	case err == nil:
-	case s.decider.Stats().Compilations > 0:
-		return fmt.Errorf("%w: the database does not answer, flags are answered from the last good definitions", httpapi.ErrDegraded)
-	default:
-		return errors.New("the database does not answer")
-	}
-	if len(projects) == 0 {
-		return errors.New("there is no project")
-	}
-	return nil
-}
-
-func (s *server) metrics() http.Handler {
-	c := metrics.Config{Flags: s.decider.Stats, Intake: s.intake.Stats, Recorder: s.recorder.Stats, Version: readBuild().version}
-	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
-	if s.source != nil {
-		c.Files = s.fileMetrics
-	}
-	if s.config.shadow.upstream != nil {
-		c.Shadow = s.shadowMetrics
-	}
-	if s.stream != nil {
-		c.Stream, c.Processor = s.stream.Stats, s.processor.Stats
-	}
-	if s.geo != nil {
-		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
-	}
-	return metrics.Handler(c)
-}
-
-func (s *server) fileMetrics() []metrics.File {
-	status := s.source.Status()
-	out := make([]metrics.File, len(status))
-	for i, f := range status {
-		out[i] = metrics.File{
-			Path: f.Path, LoadedAt: f.LoadedAt, Stale: f.Err != nil, Projects: f.Projects, Flags: f.Flags,
-			Faults: len(f.Faults), Loads: f.Loads, Failures: f.Failures,
-		}
-	}
-	return out
 }
 
 // makeFolder makes a folder and tries whether it can be written to.

@@ -112,7 +112,7 @@ func (s *server) besideUpstream(next http.Handler) (http.Handler, func() *shadow
 	if err != nil {
 		return nil, nil, err
 	}
-	s.beside = h
+	s.front.beside = h
 	path := c.report
 	if path == "" {
 		path = filepath.Join(s.config.data, "shadow.json")
@@ -147,7 +147,7 @@ func (s *server) besideUpstream(next http.Handler) (http.Handler, func() *shadow
 
 // shadowMetrics are the totals without flags: those stand in the report.
 func (s *server) shadowMetrics() metrics.Shadow {
-	r := s.beside.Report()
+	r := s.front.beside.Report()
 	m := metrics.Shadow{Requests: r.Requests, Compared: r.Compared, Differing: r.Differing, EventsLost: r.EventsLost, UpstreamErrors: r.UpstreamErrors}
 	for _, n := range r.Skipped {
 		m.Skipped += n

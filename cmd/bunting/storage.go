@@ -47,6 +47,9 @@ func (s *server) storeFailed() func(error) {
 	var said time.Time
 	unsaid := 0
 	return func(err error) {
+		if s.config.stream.url != "" && !errors.Is(err, capture.ErrIndexing) {
+			return // nobody was told: the events wait in the stream, and streamFailed says so
+		}
 		if time.Since(said) < time.Second {
 			unsaid++
 			return
@@ -84,8 +87,8 @@ func (s *server) openIntake() (err error) {
 }
 
 // openDefinitions brings the definitions files into the store, or makes a first
-// project where there is none at all.
-func (s *server) openDefinitions(ctx context.Context) (err error) {
+// project where there is none at all. Files are watched until watching ends.
+func (s *server) openDefinitions(ctx, watching context.Context) (err error) {
 	if len(s.config.definitions) == 0 {
 		if s.first, err = s.store.Bootstrap(ctx, s.config.ownerEmail); err != nil {
 			return err
@@ -96,7 +99,7 @@ func (s *server) openDefinitions(ctx context.Context) (err error) {
 		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log,
 		OnChange: func() {
 			s.warnOfKeys()
-			if err := s.applyFiles(context.WithoutCancel(ctx)); err != nil {
+			if err := s.applyFiles(watching); err != nil && watching.Err() == nil {
 				s.log.Error("a changed definitions file is not taken into use, its last good state stays", "error", err)
 			}
 		},

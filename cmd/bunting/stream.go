@@ -77,17 +77,20 @@ func (s *server) openStream(ctx context.Context) (err error) {
 	return nil
 }
 
-// streamFailed logs what the processor meets, at most once a second: with a store
-// that fails each partition does so.
+// streamFailed logs what the processor meets, at once and then once a minute: while
+// the database is away each partition fails every few seconds.
 func (s *server) streamFailed() func(error) {
 	var mu sync.Mutex
 	var said time.Time
+	unsaid := 0
 	return func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(said) >= time.Second {
-			said = time.Now()
-			s.log.Error("events of the stream could not be recorded yet; it is tried again", "error", err)
+		if time.Since(said) < time.Minute {
+			unsaid++
+			return
 		}
+		s.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)
+		said, unsaid = time.Now(), 0
 	}
 }

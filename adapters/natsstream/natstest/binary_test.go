@@ -36,6 +36,7 @@ func (o *output) find(pattern string) string {
 // The real program takes an event over the stream and records it; with the broker
 // gone it answers 503.
 func TestBinary_Stream(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "bunting")
 	build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
 	build.Dir = "../../.."

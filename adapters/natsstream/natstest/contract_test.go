@@ -27,12 +27,14 @@ func opener(url string, replicas int) storetest.StreamOpener {
 }
 
 func TestStream_Contract(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir(), nil)
 	storetest.Stream(t, opener(s.ClientURL(), 1))
 }
 
 // One of three brokers is gone from the beginning.
 func TestStream_Contract_ClusterWithOneKilled(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	stop(c.servers[0])
 	storetest.Stream(t, opener(c.url(), 3))

@@ -20,18 +20,25 @@ type failing struct {
 	capture.Ledger
 	every atomic.Int64 // 0: never
 	n     atomic.Int64
+	// down: all commits fail
+	down atomic.Bool
 	// mended: poison is none any more
 	mended atomic.Bool
+	// mute: warnings are refused as well, as those of a project that is gone
+	mute atomic.Bool
 }
 
 var errStore = errors.New("the store fails, as the test wants it")
 
 func (f *failing) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
+	if f.down.Load() {
+		return errStore
+	}
 	n, every := f.n.Add(1), f.every.Load()
 	if every > 0 && n%every == 1 {
 		return errStore
 	}
-	err := f.Ledger.Commit(ctx, projects, func(tx capture.Tx) error { return work(failingTx{tx, f.mended.Load()}) })
+	err := f.Ledger.Commit(ctx, projects, func(tx capture.Tx) error { return work(failingTx{tx, f}) })
 	if err == nil && every > 0 && n%every == 2 {
 		return errStore // and nobody knows that it was committed
 	}
@@ -40,14 +47,17 @@ func (f *failing) Commit(ctx context.Context, projects []int64, work func(captur
 
 type failingTx struct {
 	capture.Tx
-	mended bool
+	f *failing
 }
 
 func (tx failingTx) Save(c *capture.Changes) error {
 	for i := range c.Events {
-		if c.Events[i].Name == "poison" && !tx.mended {
+		if c.Events[i].Name == "poison" && !tx.f.mended.Load() {
 			return errStore
 		}
+	}
+	if len(c.Warnings) > 0 && tx.f.mute.Load() {
+		return errStore
 	}
 	return tx.Tx.Save(c)
 }
@@ -58,6 +68,7 @@ func fails(f *failing) func(capture.Ledger) capture.Ledger {
 
 // "NATS node killed under load: nothing acknowledged is lost or doubled."
 func TestStream_NodeKilledUnderLoad(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	w := newWorld(t, nil)
 	s := connect(t, natsstream.Config{URL: c.url(), Replicas: 3, MaxBytes: 256 << 20})
@@ -82,6 +93,7 @@ func TestStream_NodeKilledUnderLoad(t *testing.T) {
 
 // The only broker is gone for a while; it keeps its files.
 func TestStream_BrokerRestarted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := start(t, dir, nil)
 	at, url := port(t, b), b.ClientURL()
@@ -101,6 +113,7 @@ func TestStream_BrokerRestarted(t *testing.T) {
 // The processor is killed at odd moments, and the store fails now and then, also
 // after it has committed: every event, every charge and every count is there once.
 func TestProcessor_KilledAndStoreFailing(t *testing.T) {
+	t.Parallel()
 	b := start(t, t.TempDir(), nil)
 	f := &failing{}
 	w := newWorld(t, fails(f))
@@ -127,6 +140,7 @@ func TestProcessor_KilledAndStoreFailing(t *testing.T) {
 // Two servers read the same partitions at once, as they may for a moment: what one
 // has recorded the other one does not record again.
 func TestProcessor_TwoReadTheSame(t *testing.T) {
+	t.Parallel()
 	b := start(t, t.TempDir(), nil)
 	w := newWorld(t, nil)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
@@ -140,6 +154,7 @@ func TestProcessor_TwoReadTheSame(t *testing.T) {
 // An event that the store refuses becomes a dead letter, with a warning; the others
 // are recorded. It can be requeued.
 func TestProcessor_DeadLetter(t *testing.T) {
+	t.Parallel()
 	b := start(t, t.TempDir(), nil)
 	f := &failing{}
 	w := newWorld(t, fails(f))
@@ -196,6 +211,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 
 // Events that are larger than the broker's largest message go in parts.
 func TestStream_LargerThanMaxPayload(t *testing.T) {
+	t.Parallel()
 	b := start(t, t.TempDir(), smallPayload)
 	w := newWorld(t, nil)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
@@ -225,6 +241,7 @@ func TestStream_LargerThanMaxPayload(t *testing.T) {
 }
 
 func TestConnect_Errors(t *testing.T) {
+	t.Parallel()
 	plain := start(t, t.TempDir(), withoutJetStream)
 	locked := start(t, t.TempDir(), withPassword)
 	full := start(t, t.TempDir(), nil)

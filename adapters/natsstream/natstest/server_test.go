@@ -81,13 +81,16 @@ func startCluster(t testing.TB) *cluster {
 	for i := range c.servers {
 		c.start(i)
 	}
-	eventually(t, "the brokers have a leader", func() bool {
+	// The leader has to know all, else what is left when one is killed is no majority.
+	eventually(t, "the brokers have a leader that knows all of them", func() bool {
+		known := 0
 		for _, s := range c.servers {
-			if s.JetStreamIsLeader() {
-				return true
+			if !s.JetStreamIsCurrent() {
+				return false
 			}
+			known = max(known, len(s.JetStreamClusterPeers()))
 		}
-		return false
+		return known == len(c.servers)
 	})
 	return c
 }

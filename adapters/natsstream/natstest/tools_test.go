@@ -2,6 +2,7 @@ package natstest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -36,14 +37,14 @@ func shareAll(ctx context.Context, read func(context.Context, int)) error {
 	return nil
 }
 
-// garbage publishes what is no message of ours into the partition that is in use.
-func garbage(t testing.TB, url string) {
+// broker is a connection to a broker beside the stream's, with the stream of events.
+func broker(t testing.TB, url string) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
 	c, err := nats.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
 	js, err := jetstream.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -52,11 +53,41 @@ func garbage(t testing.TB, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js, events
+}
+
+// used are the subjects of the partitions that hold something.
+func used(t testing.TB, events jetstream.Stream) (subjects []string) {
+	t.Helper()
 	info, err := events.Info(t.Context(), jetstream.WithSubjectFilter(">"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for subject := range info.State.Subjects {
+		subjects = append(subjects, subject)
+	}
+	return subjects
+}
+
+// partitionOf is the one partition that is in use.
+func partitionOf(t testing.TB, url string) (n int) {
+	t.Helper()
+	_, events := broker(t, url)
+	subjects := used(t, events)
+	if len(subjects) != 1 {
+		t.Fatalf("in use are %v, want one", subjects)
+	}
+	if _, err := fmt.Sscanf(subjects[0], "bunting.events.%d", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// garbage publishes what is no message of ours into the partition that is in use.
+func garbage(t testing.TB, url string) {
+	t.Helper()
+	js, events := broker(t, url)
+	for _, subject := range used(t, events) {
 		if _, err := js.Publish(t.Context(), subject, []byte("garbage")); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,10 +34,7 @@ func TestServers_PostgresStops(t *testing.T) {
 	args := []string{"--database", db.url(), "--rate-limit", "off"}
 	folder := onSQLite(t.TempDir())
 	first := start(t, append(folder, args...)...)
-	eventually(t, 10*time.Second, "the definitions are on the disk", func() bool {
-		found, err := filepath.Glob(filepath.Join(folder[1], "last-good", "*.copy"))
-		return err == nil && len(found) == 1
-	})
+	keptOnDisk(t, folder[1])
 	if code := first.stop(t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -66,6 +62,10 @@ func TestServers_PostgresStops(t *testing.T) {
 		{"GET", "/flags/definitions?token=phc_demo", "", 503, "service_unavailable"},
 		{"POST", "/batch/", `{"api_key":"phc_demo","batch":[]}`, 503, "service_unavailable"},
 		{"GET", "/api/projects/", "", 503, "service_unavailable"},
+		{"GET", "/metrics", "", 200, "bunting_flags_requests_total"},
+		{"HEAD", "/flags", "", 200, ""},
+		{"OPTIONS", "/flags", "", 204, ""},
+		{"POST", "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u"}}`, 503, "temporarily unavailable"},
 	} {
 		status, body, retry := cold.request(t, tt.method, tt.path, tt.body)
 		if status != tt.status || !strings.Contains(body, tt.contains) || status == 503 && (retry == "" || !json.Valid([]byte(body))) {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,7 +141,7 @@ func TestOFREP_Browser(t *testing.T) {
 	reports := make(chan looked, 16)
 	page := httptest.NewServer(ofrepPage(t, reports))
 	defer page.Close()
-	stop := browse(t, page.URL+"/?"+url.Values{"host": {bunting.URL}, "key": {projectKey}}.Encode())
+	stop := browse(t, page.URL+"/?"+url.Values{"host": {bunting.URL}, "key": {projectKey}, "detection": {"polling"}}.Encode())
 	defer stop()
 	for _, want := range ofrepWanted() {
 		if want.Step == "changed" {
@@ -159,6 +160,75 @@ func TestOFREP_Browser(t *testing.T) {
 		case <-time.After(60 * time.Second):
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
+	}
+}
+
+// The same, not polling: the browser's own EventSource brings a change, and after a
+// server has gone, one that was made meanwhile.
+func TestOFREP_BrowserStream(t *testing.T) {
+	source := &changing{}
+	source.set(t, ofrepDefinitions)
+	serve := func() *httpapi.Handler {
+		decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := httpapi.New(httpapi.Config{Decider: decider})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(h.CloseStreams)
+		return h
+	}
+	first, second := serve(), serve()
+	var front atomic.Pointer[httpapi.Handler]
+	front.Store(first)
+	var asked, heard atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("/below/ofrep/", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked.Add(1)
+			if r.URL.Query().Get("flagConfigEtag") != "" {
+				heard.Add(1)
+			}
+		}
+		http.StripPrefix("/below", front.Load()).ServeHTTP(w, r)
+	})
+	bunting := httptest.NewServer(mux)
+	defer bunting.Close()
+	reports := make(chan looked, 16)
+	page := httptest.NewServer(ofrepPage(t, reports))
+	defer page.Close()
+	stop := browse(t, page.URL+"/?"+url.Values{"host": {bunting.URL + "/below"}, "key": {projectKey}, "detection": {"sse"}}.Encode())
+	defer stop()
+	wanted := ofrepWanted()
+	back := looked{Step: "changed", Events: []string{"for-all"}, Details: wanted[1].Details}
+	for i, want := range append(wanted, back) {
+		switch i {
+		case 3: // to one that listens
+			for deadline := time.Now().Add(60 * time.Second); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the page opens no stream")
+				}
+			}
+			source.set(t, strings.Replace(ofrepDefinitions, `{"groups": [{"properties": []}]}`, `{"groups": [{"rollout_percentage": 0}]}`, 1))
+		case 4: // while it has no server
+			front.Store(second)
+			first.CloseStreams()
+			source.set(t, ofrepDefinitions)
+		}
+		select {
+		case got := <-reports:
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", want.Step, diff)
+			}
+		case <-time.After(60 * time.Second):
+			t.Fatalf("the page did not come to %q", want.Step)
+		}
+	}
+	// Two contexts, a key that nobody has, and the two changes.
+	if asked.Load() != 5 || heard.Load() != 2 {
+		t.Errorf("%d requests, %d of them after an event; want 5 and 2", asked.Load(), heard.Load())
 	}
 }
 

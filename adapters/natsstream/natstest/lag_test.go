@@ -1,0 +1,109 @@
+package natstest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// placeless is a stream whose processor asks a database that may be away.
+type placeless struct {
+	capture.Stream
+	capture.Places
+	away *atomic.Bool
+}
+
+func (p placeless) StreamPlace(ctx context.Context, stream string, partition int) (capture.Place, error) {
+	if p.away.Load() {
+		return capture.Place{}, errStore
+	}
+	return p.Places.StreamPlace(ctx, stream, partition)
+}
+
+// Decision 28: the lag is right while nothing comes, while the database takes
+// nothing, when the broker has forgotten the reader meanwhile, when nothing can be
+// read at all, and afterwards.
+func TestStats_Lag(t *testing.T) {
+	t.Parallel()
+	b := start(t, t.TempDir(), nil)
+	f := &failing{}
+	var away atomic.Bool
+	w := newWorld(t, fails(f))
+	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20, Lease: time.Second})
+	i := w.intake(t, s)
+	_, stopProcessing := w.process(t, placeless{s, w.store, &away})
+	is := func(what string, waiting uint64) {
+		t.Helper()
+		eventually(t, what, func() bool {
+			st := s.Stats()
+			return st.Partitions == natsstream.Partitions && st.Waiting == waiting && (st.Oldest > 0) == (waiting > 0)
+		})
+	}
+	is("idle from the start", 0)
+	w.send(t, i, "a", "b", "c")
+	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == 3 })
+	is("idle", 0)
+
+	f.down.Store(true)
+	for range 30 { // each a message
+		w.send(t, i, "d")
+	}
+	is("behind", 30)
+	if a := s.Stats().Oldest; a > within {
+		t.Errorf("the oldest message is %s old", a)
+	}
+	_, events := broker(t, b.ClientURL())
+	for _, name := range consumers(t, events) {
+		if err := events.DeleteConsumer(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.send(t, i, "e", "e")
+	is("behind, and forgotten by the broker", 32)
+
+	away.Store(true)
+	f.down.Store(false)
+	stopProcessing() // another server comes, and its database goes away
+	f.down.Store(true)
+	behind := 35 - len(w.recorded(t))
+	_, stopProcessing = w.process(t, placeless{s, w.store, &away})
+	eventually(t, "nothing can be read", func() bool {
+		st := s.Stats()
+		return st.Partitions == natsstream.Partitions && st.Waiting == uint64(behind)
+	})
+	away.Store(false)
+	f.down.Store(false)
+	eventually(t, "all is recorded", func() bool { return len(w.recorded(t)) == 35 })
+	is("idle again", 0)
+	stopProcessing()
+	if st := s.Stats(); st.Partitions != 0 || st.Waiting != 0 {
+		t.Errorf("of partitions that others read it tells %+v", st)
+	}
+
+	garbage(t, b.ClientURL())
+	w.process(t, s)
+	eventually(t, "the dead letter is counted", func() bool { return s.Stats().DeadLetters == 1 })
+	is("idle with a dead letter", 0)
+	if err := s.Drop(t.Context(), letters(t, s)[0]); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the dead letter is gone", func() bool { return s.Stats().DeadLetters == 0 })
+}
+
+func consumers(t testing.TB, events jetstream.Stream) (names []string) {
+	t.Helper()
+	list := events.ListConsumers(t.Context())
+	for c := range list.Info() {
+		names = append(names, c.Name)
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

@@ -1,0 +1,41 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// failingStates are the beginnings of the SQLSTATEs that are about the server and
+// not about what is written: also who may write, conflicts with others, resources,
+// and what an operator or the system does.
+var failingStates = []string{"08", "25006", "28", "3D", "40", "42501", "53", "55", "57", "58", "XX001", "XX002"}
+
+// failing reports whether an error says that the database fails, whatever is
+// written to it.
+func failing(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return slices.ContainsFunc(failingStates, func(state string) bool { return strings.HasPrefix(answer.Code, state) })
+	}
+	var file *sqlitedriver.Error
+	if errors.As(err, &file) {
+		code := file.Code() & 0xff
+		_, known := sqliteHints[code] // all are about the file
+		return known || code == sqlite3.SQLITE_NOMEM || code == sqlite3.SQLITE_INTERRUPT
+	}
+	return Unreachable(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone)
+}
+
+// failure is an error of the database itself; its text stays as it is.
+type failure struct{ error }
+
+func (f failure) Unwrap() []error { return []error{f.error, capture.ErrStore} }

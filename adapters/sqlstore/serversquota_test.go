@@ -1,0 +1,67 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// The bound of event quotas over several servers (spec/capture.md §13.4, capture/quota.go): a
+// limit is overrun by no more than what the other servers have taken in the ten
+// seconds before. Time is that of the requests, a second a round.
+func TestServers_EventQuotaBound(t *testing.T) {
+	address := postgresURL(t)
+	servers := []*instance{startInstance(t, address, nil), startInstance(t, address, nil), startInstance(t, address, nil)}
+	const limit, perRound, rounds, age = 300, 7, 60, 10
+	servers[0].apply(t, strings.Replace(sharedFile{}.String(), `"feature_flags":null`, fmt.Sprintf(`"events":%d`, limit), 1))
+	at := time.Now().UTC()
+	if at.Add(rounds*time.Second).Month() != at.Month() { // counts are by month
+		at = at.Add(-rounds * time.Second)
+	}
+	taken := 0
+	var lately []int // what all have taken, by round
+	for round := range rounds {
+		now := 0
+		for n, s := range servers {
+			now += s.send(t, perRound, at.Add(time.Duration(round)*time.Second), fmt.Sprintf("%d %d", round, n))
+		}
+		lately = append(lately, now)
+		taken += now
+	}
+	if taken < limit {
+		t.Errorf("%d of %d are taken: nothing may be refused before the limit", taken, limit)
+	}
+	// Of three servers that take the same, two are others.
+	if most := limit + (len(servers)-1)*perRound*(age+1); taken > most {
+		t.Errorf("%d events are taken, the limit is %d and the bound %d", taken, limit, most)
+	}
+	if last := lately[rounds-age:]; fmt.Sprint(last) != fmt.Sprint(make([]int, age)) {
+		t.Errorf("still taken at the end, by second: %v", last)
+	}
+	used, err := servers[1].Used(t.Context(), "org", capture.ResourceEvents, at)
+	if err != nil || used != int64(taken) {
+		t.Errorf("%d are counted, %d were taken, %v", used, taken, err)
+	}
+	t.Logf("%d taken, the limit is %d", taken, limit)
+}
+
+// send sends n events of ann, and returns how many were taken.
+func (i *instance) send(t *testing.T, n int, at time.Time, named string) int {
+	t.Helper()
+	items := make([]string, n)
+	for k := range items {
+		items[k] = fmt.Sprintf(`{"event":"a","distinct_id":"ann","uuid":%q}`, capture.PersonID(1, fmt.Sprint(named, k)))
+	}
+	s, err := capture.Decode(`{"api_key":"phc_a","batch":[`+strings.Join(items, ",")+`]}`, capture.DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := i.intake.Accept(t.Context(), s, capture.Origin{ReceivedAt: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt.Accepted
+}

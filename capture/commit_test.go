@@ -1,0 +1,59 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// Of several batches that the store refuses, those that were not tried alone say so:
+// their turn may yet come, and the fault is another's.
+func TestRecorder_Untried(t *testing.T) {
+	refused := errors.New("refused")
+	ledger := newHeldLedger()
+	ledger.fail = func(c *Changes) error {
+		for i := range c.Events {
+			if c.Events[i].Name == "poison" {
+				return refused
+			}
+		}
+		return nil
+	}
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	var group []*pending
+	for i, name := range []string{"poison", "poison", "poison", "good"} {
+		group = append(group, &pending{batches: []*Batch{batchOf(someEvent(name, fmt.Sprint(i)))}, done: make(chan error, 1)})
+	}
+	r.commit(group)
+	for i, untried := range []bool{false, false, true, true} {
+		if err := <-group[i].done; !errors.Is(err, refused) || !errors.Is(err, ErrUnavailable) || errors.Is(err, errUntried) != untried {
+			t.Errorf("batch %d: %v", i, err)
+		}
+	}
+}
+
+// A partition that another server has gone on with is no failure of the store: the
+// others beside it are recorded.
+func TestRecorder_MovedIsNoFailure(t *testing.T) {
+	ledger := newHeldLedger()
+	ledger.fail = func(c *Changes) error {
+		for _, m := range c.Moves {
+			if m.From.Partition < 5 {
+				return ErrMoved
+			}
+		}
+		return nil
+	}
+	r := startRecorder(t, RecorderConfig{Ledger: ledger})
+	var group []*pending
+	for i := range 6 {
+		p := Place{Stream: "s", Partition: i}
+		group = append(group, &pending{move: &Move{p, p}, batches: []*Batch{batchOf(someEvent("e", fmt.Sprint(i)))}, done: make(chan error, 1)})
+	}
+	r.commit(group)
+	for i, p := range group {
+		if err := <-p.done; errors.Is(err, ErrMoved) != (i < 5) || (err == nil) != (i == 5) {
+			t.Errorf("partition %d: %v", i, err)
+		}
+	}
+}

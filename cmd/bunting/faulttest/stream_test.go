@@ -1,0 +1,158 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// natsServer is NATS's own server, built once.
+var natsServer = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(filepath.Dir(bunting), "nats-server")
+	out, err := exec.Command("go", "build", "-C", "../../../adapters/natsstream/natstest", "-o", path, "github.com/nats-io/nats-server/v2").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("nats-server does not build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// broker is a NATS server of our own, which a test may kill and start.
+type broker struct {
+	dir  string
+	port int
+	log  *lockedBuffer
+	cmd  *exec.Cmd
+}
+
+func newBroker(t testing.TB) *broker {
+	t.Helper()
+	b := &broker{dir: t.TempDir(), port: freePort(t), log: &lockedBuffer{}}
+	b.start(t)
+	t.Cleanup(b.kill)
+	return b
+}
+
+func (b *broker) address() string { return fmt.Sprintf("127.0.0.1:%d", b.port) }
+
+func (b *broker) start(t testing.TB) {
+	t.Helper()
+	program, err := natsServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cmd = exec.Command(program, "-js", "-sd", b.dir, "-a", "127.0.0.1", "-p", strconv.Itoa(b.port))
+	b.cmd.Stdout, b.cmd.Stderr = b.log, b.log
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, startTime, "the broker listens", func() bool {
+		c, err := net.Dial("tcp", b.address())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+}
+
+func (b *broker) kill() {
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait()
+}
+
+// Two servers with a stream in front of one PostgreSQL, under events and flags: one
+// after the other is killed and started again, then the only broker. Flags go on,
+// events get 200 or, without the broker, 503; what was answered 200 is there once,
+// and people are what a replay makes of them.
+func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
+	t.Parallel()
+	db, b := newDatabase(t), newBroker(t)
+	args := []string{"--database", db.url(), "--stream", "nats://" + b.address(), "--rate-limit", "off"}
+	servers := [2]*server{start(t, args...), start(t, args...)}
+	loads := [2]*load{newLoad(2), newLoad(2)}
+	answers := func(l *load, n int64) {
+		t.Helper()
+		before := l.ok.Load()
+		eventually(t, 20*time.Second, fmt.Sprintf("%d more requests are answered 200", n), func() bool { return l.ok.Load() >= before+n })
+	}
+	for n := range *rounds {
+		living, dying := servers[n%2], servers[(n+1)%2]
+		asked := askFlags(living.url, 1)
+		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
+		answers(loads[0], 60)
+		answers(loads[1], 60)
+		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
+		dying.kill()
+		stop[1]()
+		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
+		answers(loads[1], 60)
+		servers[(n+1)%2] = start(t, args...)
+		stop[0]()
+		stop[1]()
+		asked.end(t, true)
+		if b, k := loads[0].busy.Load()-busy, loads[0].broken.Load()-broken; b+k > 0 {
+			t.Errorf("the living server has answered %d batches 503 and %d not at all", b, k)
+		}
+	}
+
+	broken := loads[0].broken.Load()
+	asked := [2]*asking{askFlags(servers[0].url, 1), askFlags(servers[1].url, 1)}
+	stop := [2]func(){loads[0].run(servers[0].url), loads[1].run(servers[1].url)}
+	answers(loads[0], 60)
+	b.kill()
+	for _, l := range loads {
+		before := l.busy.Load()
+		eventually(t, 20*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
+	}
+	b.start(t)
+	answers(loads[0], 60)
+	answers(loads[1], 60)
+	for i, l := range loads {
+		stop[i]()
+		asked[i].end(t, true)
+		l.settle(t, servers[i].url)
+		l.check(t)
+	}
+	if n := loads[0].broken.Load() - broken; n > 0 {
+		t.Errorf("%d requests got no answer while the broker was away", n)
+	}
+
+	loads[0].book.batches = append(loads[0].book.batches, loads[1].book.all()...)
+	want := 0
+	for _, batch := range loads[0].book.all() {
+		want += len(batch.events)
+	}
+	count := func() (n int) {
+		stored := db.open(t)
+		defer func() { _ = stored.Close() }()
+		if err := stored.QueryRow(`SELECT COUNT(*) FROM events`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	eventually(t, 60*time.Second, "all events are stored", func() bool { return count() >= want })
+	eventually(t, 30*time.Second, "nothing waits, and all partitions are read", func() bool {
+		sum := func(name string) float64 { return servers[0].metric(t, name) + servers[1].metric(t, name) }
+		return sum("bunting_capture_stream_waiting") == 0 && sum("bunting_capture_stream_partitions") == 16
+	})
+	if n := servers[0].metric(t, "bunting_capture_stream_dead_letters"); n != 0 {
+		t.Errorf("%v dead letters", n)
+	}
+	for _, s := range servers {
+		if code := s.stop(t); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	whole := newAudit(loads[0].book)
+	whole.check(t, db.open(t), people)
+	whole.nothingElse(t)
+	t.Logf("%d events of %d persons", len(whole.stored), len(whole.model.persons()))
+}

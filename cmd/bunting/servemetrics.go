@@ -1,0 +1,46 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// metrics is what /metrics shows of a server that has all parts.
+func (s *server) metrics() http.Handler {
+	c := s.flagMetrics(s.decider)
+	c.Intake, c.Recorder = s.intake.Stats, s.recorder.Stats
+	if s.source != nil {
+		c.Files = s.fileMetrics
+	}
+	if s.stream != nil {
+		c.Stream, c.Processor = s.stream.Stats, s.processor.Stats
+	}
+	return metrics.Handler(c)
+}
+
+// flagMetrics are those of whatever answers flags.
+func (s *server) flagMetrics(d *flags.Decider) metrics.Config {
+	c := metrics.Config{Flags: d.Stats, Version: readBuild().version}
+	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
+	if s.config.shadow.upstream != nil {
+		c.Shadow = s.shadowMetrics
+	}
+	if s.geo != nil {
+		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
+	}
+	return c
+}
+
+func (s *server) fileMetrics() []metrics.File {
+	status := s.source.Status()
+	out := make([]metrics.File, len(status))
+	for i, f := range status {
+		out[i] = metrics.File{
+			Path: f.Path, LoadedAt: f.LoadedAt, Stale: f.Err != nil, Projects: f.Projects, Flags: f.Flags,
+			Faults: len(f.Faults), Loads: f.Loads, Failures: f.Failures,
+		}
+	}
+	return out
+}
