@@ -191,7 +191,7 @@ func (s Cohorts) List(ctx context.Context, st *Standing, q CohortQuery) (List[Co
 					return false
 				}
 				return (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
-					strings.Contains(strings.ToLower(c.title()), search) && !(q.HideBehavioral && !c.Static && partsOf(d.Record).behavioral)
+					strings.Contains(strings.ToLower(c.title()), search) && (!q.HideBehavioral || c.Static || !partsOf(d.Record).behavioral)
 			}
 		}
 		page, count, err := tx.Definitions(query)

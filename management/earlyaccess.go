@@ -180,7 +180,7 @@ func (s EarlyAccess) put(tx Tx, st *Standing, f *storedFeature, before *Feature)
 
 // flagFor is the flag that is named, if it can be a feature's, or a new one.
 func (s EarlyAccess) flagFor(tx Tx, st *Standing, f *storedFeature, v Values) (*storedFlag, error) {
-	flags := FeatureFlags{s.core}
+	flags := FeatureFlags(s)
 	if v.Has("feature_flag_id") && !v.Null("feature_flag_id") {
 		flag, err := loadLinked(tx, st, flags, v.Int("feature_flag_id"), "")
 		if err != nil {
@@ -268,7 +268,7 @@ func (s EarlyAccess) saveAttached(tx Tx, st *Standing, flag *storedFlag, groups 
 		flag.Filters = encode(filters)
 	}
 	flag.Links.Features = links
-	return FeatureFlags{s.core}.saveLinked(tx, st, flag)
+	return FeatureFlags(s).saveLinked(tx, st, flag)
 }
 
 // compactOf is a JSON value in one form: its members by name, null for none.
@@ -304,7 +304,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *Standing, id string, b Body
 			return nil, err
 		}
 		f.set(v)
-		flag, err := FeatureFlags{s.core}.loadFlag(tx, st, f.Flag)
+		flag, err := FeatureFlags(s).loadFlag(tx, st, f.Flag)
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +326,7 @@ func (s EarlyAccess) Delete(ctx context.Context, st *Standing, id string) error 
 		if err != nil {
 			return err
 		}
-		flag, err := FeatureFlags{s.core}.loadFlag(tx, st, f.Flag)
+		flag, err := FeatureFlags(s).loadFlag(tx, st, f.Flag)
 		if err != nil {
 			return err
 		}

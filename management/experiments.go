@@ -172,7 +172,7 @@ func (s Experiments) Create(ctx context.Context, st *Standing, b Body) (*Experim
 		if err := e.set(tx, st, v); err != nil {
 			return nil, err
 		}
-		flags := FeatureFlags{s.core}
+		flags := FeatureFlags(s)
 		flag, err := flags.makeLinked(tx, st, FlagDraft{
 			Key: e.FlagKey, Name: "Feature Flag for Experiment " + e.Name, Active: !e.draft(), Context: "experiments", Filters: e.filters(nil),
 		})
@@ -202,7 +202,7 @@ func (s Experiments) put(tx Tx, st *Standing, e *storedExperiment, flag *storedF
 		link := FlagLink{ID: LinkID(e.ID), Name: e.Name}
 		if links := setLink(flag.Links.Experiments, link); !slices.Equal(links, flag.Links.Experiments) || flag.Active != flag.was.Active || string(flag.Filters) != string(flag.was.Filters) {
 			flag.Links.Experiments = links
-			if err := (FeatureFlags{s.core}).saveLinked(tx, st, flag); err != nil {
+			if err := FeatureFlags(s).saveLinked(tx, st, flag); err != nil {
 				return nil, err
 			}
 		}
@@ -287,7 +287,7 @@ func (s Experiments) Update(ctx context.Context, st *Standing, id string, b Body
 		if !e.draft() && v.Has("holdout_id") && !v.Null("holdout_id") {
 			return nil, Fault("", "Can't update holdout on running Experiment")
 		}
-		flag, err := flagOf(tx, st, FeatureFlags{s.core}, e.Flag)
+		flag, err := flagOf(tx, st, FeatureFlags(s), e.Flag)
 		if err != nil {
 			return nil, err
 		}
@@ -347,7 +347,7 @@ func (s Experiments) Delete(ctx context.Context, st *Standing, id string) error 
 		if err != nil {
 			return err
 		}
-		flags := FeatureFlags{s.core}
+		flags := FeatureFlags(s)
 		flag, err := flagOf(tx, st, flags, e.Flag)
 		if err != nil {
 			return err

@@ -147,7 +147,7 @@ func (s FeatureFlags) applyCohorts(tx Tx, st *Standing, wanted *wantedDocument, 
 		if err != nil {
 			return at("cohort", c.name, err)
 		}
-		cohorts := Cohorts{s.core}
+		cohorts := Cohorts(s)
 		before, err := cohorts.show(tx, st, stored)
 		if err != nil {
 			return err

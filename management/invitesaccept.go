@@ -160,7 +160,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 		switch {
 		case c == nil && proof == nil:
 			return nil, errNoInvite()
-		case proof == nil && !(c.User.EmailVerified != nil && *c.User.EmailVerified):
+		case proof == nil && (c.User.EmailVerified == nil || !*c.User.EmailVerified):
 			return nil, Coded(CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
 		case c != nil && len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, org.ID):
 			return nil, Denied("API key does not have access to the requested organization: ID %s.", org.ID)

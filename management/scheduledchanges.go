@@ -171,7 +171,7 @@ func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) er
 	if err := c.apply(f); err != nil { // on a copy that is not saved: it is tried now so that a bad one is told now
 		return err
 	}
-	if err := (FeatureFlags{s.core}).check(tx, st, f); err != nil {
+	if err := FeatureFlags(s).check(tx, st, f); err != nil {
 		return err
 	}
 	return putScheduled(tx, c)
@@ -180,7 +180,7 @@ func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) er
 // flag is the flag that a change is about.
 func (s ScheduledChanges) flag(tx Tx, st *Standing, c *storedChange) (*storedFlag, error) {
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
-	f, err := (FeatureFlags{s.core}).loadFlag(tx, st, id)
+	f, err := FeatureFlags(s).loadFlag(tx, st, id)
 	var told *Error
 	if errors.As(err, &told) && told.Kind == NotFound || err == nil && f.Deleted {
 		return nil, Fault("record_id", "Feature flag not found")
@@ -373,5 +373,5 @@ func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	return (FeatureFlags{s.core}).saveFlag(tx, st, f)
+	return FeatureFlags(s).saveFlag(tx, st, f)
 }

@@ -46,7 +46,7 @@ func (s Surveys) saveFlags(tx Tx, st *Standing, x, was *storedSurvey, v Values) 
 }
 
 func (s Surveys) makeFlag(tx Tx, st *Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
-	f, err := FeatureFlags{s.core}.makeFlag(tx, st, FlagDraft{
+	f, err := FeatureFlags(s).makeFlag(tx, st, FlagDraft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (s Surveys) makeFlag(tx Tx, st *Standing, x *storedSurvey, key string, filt
 // changeFlag switches a flag of the survey on or off, and gives it other filters
 // unless they are nil.
 func (s Surveys) changeFlag(tx Tx, st *Standing, id int64, active bool, filters json.RawMessage) error {
-	flags := FeatureFlags{s.core}
+	flags := FeatureFlags(s)
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactOf(filters)) == string(compactOf(f.Filters))) {
 		return err
@@ -72,7 +72,7 @@ func (s Surveys) changeFlag(tx Tx, st *Standing, id int64, active bool, filters 
 // link takes the survey to the flag that it is linked to. Flags of files are not
 // told of it: they cannot be changed.
 func (s Surveys) link(tx Tx, st *Standing, x, was *storedSurvey, v Values) error {
-	flags := FeatureFlags{s.core}
+	flags := FeatureFlags(s)
 	if SetNull(v, "linked_flag_id", &x.LinkedFlag); x.LinkedFlag != nil && v.Has("linked_flag_id") {
 		if _, err := loadLinked(tx, st, flags, *x.LinkedFlag, "linked_flag_id"); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s Surveys) link(tx Tx, st *Standing, x, was *storedSurvey, v Values) error
 
 // unlink takes the survey out of the flag that it is linked to.
 func (s Surveys) unlink(tx Tx, st *Standing, x *storedSurvey) error {
-	flags := FeatureFlags{s.core}
+	flags := FeatureFlags(s)
 	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlag))
 	if err != nil || f == nil || f.Origin != "" {
 		return err
@@ -118,7 +118,7 @@ func (s Surveys) target(tx Tx, st *Standing, x *storedSurvey, v Values) error {
 	}
 	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != numberOr0(x.TargetingFlag)
 	if other && !v.Null("targeting_flag_id") {
-		if _, err := loadLinked(tx, st, FeatureFlags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
+		if _, err := loadLinked(tx, st, FeatureFlags(s), v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (s Surveys) dropTargeting(tx Tx, st *Standing, x *storedSurvey) error {
 
 // dropFlag deletes a flag of the survey.
 func (s Surveys) dropFlag(tx Tx, st *Standing, id int64) error {
-	flags := FeatureFlags{s.core}
+	flags := FeatureFlags(s)
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil {
 		return err

@@ -302,9 +302,10 @@ func (r *ldReader) clause(c *node) formula {
 		}
 		isTrue, of := (trait{b: r.b, at: c, key: name}).matches(`\Atrue\z`), never
 		for _, v := range values {
-			if v.value == true {
+			switch v.value {
+			case true:
 				of = anyOf(of, isTrue)
-			} else if v.value == false {
+			case false:
 				of = anyOf(of, not(isTrue))
 			}
 		}

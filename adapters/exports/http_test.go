@@ -235,7 +235,7 @@ func TestHTTP_Silent(t *testing.T) {
 func TestHTTP_Secrets(t *testing.T) {
 	echo := newAnswering(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(400)
-		fmt.Fprint(w, `{"detail":"phc_s3cret is bad, and so is pa%20ss"}`)
+		_, _ = fmt.Fprint(w, `{"detail":"phc_s3cret is bad, and so is pa%20ss"}`)
 	})
 	config := httpConfig(strings.Replace(echo.URL, "http://", "http://ann:pa%20ss@", 1))
 	_, err := reaching().Run(t.Context(), job("HTTP", config, 1))

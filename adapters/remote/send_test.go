@@ -204,7 +204,7 @@ func TestRemote_14_3_Batches(t *testing.T) {
 		if len(w.requests()) != 2 {
 			t.Fatal("early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if len(w.requests()) != 3 || len(w.requests()[2].events) != 50 {
 			t.Fatalf("%d requests after five seconds, want 3", len(w.requests()))

@@ -116,14 +116,14 @@ func New(c Config) (*Mailer, error) {
 	if m.Timeout <= 0 {
 		m.Timeout = DefaultTimeout
 	}
-	if m.Config.TLS == nil {
-		m.Config.TLS = &tls.Config{}
+	if m.TLS == nil {
+		m.TLS = &tls.Config{}
 	}
-	m.Config.TLS = m.Config.TLS.Clone()
-	if m.Config.TLS.ServerName == "" {
-		m.Config.TLS.ServerName = host
+	m.TLS = m.TLS.Clone()
+	if m.TLS.ServerName == "" {
+		m.TLS.ServerName = host
 	}
-	m.Config.TLS.MinVersion = max(m.Config.TLS.MinVersion, tls.VersionTLS12)
+	m.TLS.MinVersion = max(m.TLS.MinVersion, tls.VersionTLS12)
 	return m, nil
 }
 
@@ -164,7 +164,7 @@ func (m *Mailer) Send(ctx context.Context, mail management.Mail) error {
 // dial connects, with TLS where that is how the server begins.
 func (m *Mailer) dial(ctx context.Context, address string) (net.Conn, error) {
 	if m.Encryption == TLS {
-		return (&tls.Dialer{Config: m.Config.TLS}).DialContext(ctx, "tcp", address)
+		return (&tls.Dialer{Config: m.TLS}).DialContext(ctx, "tcp", address)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
@@ -172,7 +172,7 @@ func (m *Mailer) dial(ctx context.Context, address string) (net.Conn, error) {
 // client is for one mail.
 func (m *Mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{
-		mail.WithPort(m.port), mail.WithTimeout(m.Timeout), mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.Config.TLS), mail.WithTLSPolicy(mail.TLSMandatory),
+		mail.WithPort(m.port), mail.WithTimeout(m.Timeout), mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.TLS), mail.WithTLSPolicy(mail.TLSMandatory),
 	}
 	switch m.Encryption {
 	case TLS:

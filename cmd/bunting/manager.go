@@ -90,7 +90,7 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
 		return badUsage(command, "%s", err)
 	}
-	m.client.told = func(why string, d time.Duration) { fmt.Fprintf(p.stderr, "%s; trying again in %s\n", why, d) }
+	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.stderr, "%s; trying again in %s\n", why, d) }
 	defer m.client.close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
