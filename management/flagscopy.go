@@ -34,7 +34,7 @@ type CopyFailed struct {
 // own (§5.1.3).
 var (
 	ErrMissingFields = errors.New("Missing required fields")
-	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")         //nolint:staticcheck // the text of the API
+	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")          //nolint:staticcheck // the text of the API
 	ErrMayNotCopy    = errors.New("You do not have permission to copy this flag.") //nolint:staticcheck // the text of the API
 )
 

@@ -120,7 +120,7 @@ func TestServe_VerifyDomain(t *testing.T) {
 	<-begun
 	defer func() {
 		_ = srv.Shutdown()
-		_ = <-ended
+		<-ended //nolint:errcheck // it ends with an error
 	}()
 	s := serve(t, time.Second, "--dns-resolver", packets.LocalAddr().String(), "--domain-challenge-host", "_prove")
 	owner := printedKey.FindString(s.stdout.String())
