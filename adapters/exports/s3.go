@@ -136,7 +136,7 @@ var errAborted = errors.New("the upload was given up")
 func (u *upload) abort() {
 	if !u.over {
 		_ = u.CloseWithError(errAborted) // never fails
-		<-u.ended //nolint:errcheck // it is given up
+		<-u.ended                        //nolint:errcheck // it is given up
 	}
 }
 
