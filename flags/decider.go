@@ -57,7 +57,7 @@ func NewDecider(c DeciderConfig) (*Decider, error) {
 	d := &Decider{config: c, quota: newQuota(c.Usage, c.Lot)}
 	d.registry = newRegistry(c.Source, c.LastGood, &d.stats)
 	if c.Members != nil {
-		d.members = newMemberRegistry(c.Members, &d.stats)
+		d.members = newMemberRegistry(c.Members, c.Now, &d.stats)
 	}
 	return d, nil
 }

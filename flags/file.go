@@ -39,7 +39,7 @@ type PersonalKey struct {
 // It fails on what is no such JSON, with the place, and on what would make the
 // file ambiguous; a bad flag fails alone.
 func ParseFile(data []byte) (File, error) {
-	v, err := parseJSON(data)
+	v, err := DecodeJSON(data)
 	if err != nil {
 		return File{}, fmt.Errorf("flags: %w", err)
 	}
@@ -67,7 +67,7 @@ func ParsePayload(data []byte, apiKey string) (File, error) {
 // IsFile reports whether a document is a definitions file rather than a bare
 // payload. What is no JSON is neither.
 func IsFile(data []byte) bool {
-	v, err := parseJSON(data)
+	v, err := DecodeJSON(data)
 	return err == nil && (&node{value: v}).has("projects")
 }
 

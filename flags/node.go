@@ -217,8 +217,9 @@ func (n *node) percentage() float64 {
 	return f
 }
 
-// parseJSON reads one JSON document. Its error gives line and column.
-func parseJSON(data []byte) (any, error) {
+// DecodeJSON reads one JSON document as definitions are read: numbers stay
+// json.Number, and an error gives line and column.
+func DecodeJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write it first
 	if len(data) >= longDocument {
 		if v, err := readPieces(data); err == nil {

@@ -14,7 +14,7 @@ import (
 // a document that cannot be read at all is an error; a bad flag or cohort is
 // kept as a fault (see [Set.Faults]) and the others are good.
 func ParseDefinitions(data []byte) (Definitions, error) {
-	v, err := parseJSON(data)
+	v, err := DecodeJSON(data)
 	if err != nil {
 		return Definitions{}, fmt.Errorf("flags: %w", err)
 	}

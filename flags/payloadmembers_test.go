@@ -208,3 +208,33 @@ func TestDecider_ChangedWhileRead(t *testing.T) {
 		t.Error("the change is missed:", got)
 	}
 }
+
+// What is long to read is read less often, so that reading takes a tenth of the time
+// at most: half a second of it is good for five.
+func TestDecider_Decision5_LongLists(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	l := &lists{members: map[int64][]string{7: {"a"}, 8: {}}}
+	d := newShop(t, staticFlags).decider(t, func(c *flags.DeciderConfig) {
+		c.Members, c.Now = slowLists{l, func() { now = now.Add(500 * time.Millisecond) }}, func() time.Time { return now }
+	})
+	for _, step := range []struct {
+		after time.Duration
+		reads int
+	}{{0, 1}, {4 * time.Second, 1}, {2 * time.Second, 2}} {
+		now = now.Add(step.after)
+		if membersPayload(t, d); l.reads != step.reads {
+			t.Errorf("%s later: read %d times, want %d", step.after, l.reads, step.reads)
+		}
+	}
+}
+
+// slowLists take their time on the test's clock.
+type slowLists struct {
+	*lists
+	take func()
+}
+
+func (s slowLists) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	s.take()
+	return s.lists.StaticMembers(ctx, projectID, cohorts, limit)
+}

@@ -251,6 +251,7 @@ const memberShare = 10
 // memberRegistry keeps payloads with members and renews them.
 type memberRegistry struct {
 	source   Members
+	now      func() time.Time
 	projects *lru.Cache[int64, *memberEntry]
 	stats    *counters
 }
@@ -270,9 +271,9 @@ type memberPayload struct {
 	sum    [sha256.Size]byte // of the members
 }
 
-func newMemberRegistry(source Members, stats *counters) *memberRegistry {
+func newMemberRegistry(source Members, now func() time.Time, stats *counters) *memberRegistry {
 	projects, _ := lru.New[int64, *memberEntry](memberProjects) // fails only for sizes below 1
-	return &memberRegistry{source: source, projects: projects, stats: stats}
+	return &memberRegistry{source: source, now: now, projects: projects, stats: stats}
 }
 
 // current reports whether a payload still says what base and members say.
@@ -319,14 +320,14 @@ func (r *memberRegistry) serve(ctx context.Context, projectID int64, base served
 // renew reads the members again. When that fails the last payload stays.
 func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (servedPayload, error) {
 	last := e.last.Load()
-	began := time.Now()
+	began := r.now()
 	cohorts := base.statics[:min(len(base.statics), maxMemberCohorts)]
 	members := map[int64][]string{}
 	var err error
 	if len(cohorts) > 0 {
 		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
 	}
-	e.fresh.Store(max(int64(revisionAge), memberShare*int64(time.Since(began))))
+	e.fresh.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
 	e.checked.Store(now.UnixNano())
 	if err != nil {
 		r.stats.storeErrors.Add(1)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // decode reads a document, JSON or YAML. The error has the line.
@@ -22,7 +24,7 @@ func decode(data []byte) (*node, error) {
 	if len(trimmed) == 0 {
 		return nil, errors.New("the document is empty")
 	}
-	v, err := decodeJSON(data)
+	v, err := flags.DecodeJSON(data)
 	if err != nil {
 		if trimmed[0] == '{' || trimmed[0] == '[' {
 			// YAML in the flow style begins so too, but is rare: JSON's error tells more.
@@ -37,33 +39,6 @@ func decode(data []byte) (*node, error) {
 		return nil, fmt.Errorf("is nested deeper than %d levels", maxDepth)
 	}
 	return &node{value: v}, nil
-}
-
-func decodeJSON(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	err := dec.Decode(&v)
-	if err == nil {
-		end := dec.InputOffset()
-		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
-		}
-		return v, nil
-	}
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s: %w", position(data, syntax.Offset), err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%s: the document ends in the middle", position(data, int64(len(data))))
-	}
-	return nil, err
-}
-
-func position(data []byte, offset int64) string {
-	before := data[:min(offset, int64(len(data)))]
-	return fmt.Sprintf("line %d column %d", bytes.Count(before, []byte{'\n'})+1, max(len(before)-bytes.LastIndexByte(before, '\n')-1, 1))
 }
 
 func decodeYAML(data []byte) (*node, error) {

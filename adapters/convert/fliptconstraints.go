@@ -74,7 +74,7 @@ func fliptValue(n *node) string {
 // fliptList is the operand as a list: it is one, or the text of one.
 func fliptList(n *node) []*node {
 	if text, isText := n.value.(string); isText {
-		v, err := decodeJSON([]byte(text))
+		v, err := flags.DecodeJSON([]byte(text))
 		if err != nil || depthOf(v) > 1 {
 			n.refuse("must be a list")
 		}

@@ -123,7 +123,7 @@ func (b *builder) goQuery(q *node) formula {
 	if text == "" {
 		return always
 	}
-	if v, err := decodeJSON([]byte(text)); err == nil {
+	if v, err := flags.DecodeJSON([]byte(text)); err == nil {
 		if _, ok := v.(map[string]any); ok {
 			if depthOf(v) > maxDepth {
 				q.refuse("is nested deeper than %d levels", maxDepth)

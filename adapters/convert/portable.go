@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // notPortable are members that belong to one project.
@@ -61,7 +63,7 @@ func (r *Result) Portable() ([]byte, error) {
 
 // plainJSON is a value as JSON has it.
 func plainJSON(v any) any {
-	out, err := decodeJSON(encode(v))
+	out, err := flags.DecodeJSON(encode(v))
 	if err != nil {
 		panic(err) // it has just been written
 	}

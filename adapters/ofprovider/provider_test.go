@@ -207,30 +207,30 @@ func TestProvider_3_1_Context(t *testing.T) {
 	}
 }
 
-// stub is a client of any kind, such as adapters/remote's.
-type stub struct {
+// anyClient is a client of any kind, such as adapters/remote's.
+type anyClient struct {
 	decide func(sub *flags.Subject) (flags.Decision, bool, error)
 	ready  error
 	sent   []any
 	flush  int
 }
 
-func (s *stub) Decide(_ context.Context, _ string, sub *flags.Subject) (flags.Decision, bool, error) {
+func (s *anyClient) Decide(_ context.Context, _ string, sub *flags.Subject) (flags.Decision, bool, error) {
 	return s.decide(sub)
 }
 
-func (s *stub) WaitForReady(context.Context) error { return s.ready }
-func (s *stub) Flush(context.Context) error        { s.flush++; return nil }
+func (s *anyClient) WaitForReady(context.Context) error { return s.ready }
+func (s *anyClient) Flush(context.Context) error        { s.flush++; return nil }
 
-func (s *stub) Track(_ context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
+func (s *anyClient) Track(_ context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
 	s.sent = append(s.sent, distinctID, event, properties, groups)
 	return errors.New("the queue is full")
 }
 
 // partial decides as a client does that does not know what is stored.
-func partial(t testing.TB) *stub {
+func partial(t testing.TB) *anyClient {
 	set := flags.Compile(parsed(t, definitions))
-	return &stub{decide: func(sub *flags.Subject) (flags.Decision, bool, error) {
+	return &anyClient{decide: func(sub *flags.Subject) (flags.Decision, bool, error) {
 		var out flags.Decisions
 		sub.Partial = true
 		d, ok := set.EvaluateFlag("pro", sub, time.Now(), &out)
@@ -254,7 +254,7 @@ func TestProvider_2_2_7_Undecided(t *testing.T) {
 
 // Requirement 2.2.7: a client that fails, or panics, is GENERAL.
 func TestProvider_2_2_7_Failures(t *testing.T) {
-	s := &stub{decide: func(*flags.Subject) (flags.Decision, bool, error) {
+	s := &anyClient{decide: func(*flags.Subject) (flags.Decision, bool, error) {
 		return flags.Decision{}, false, errors.New("not now")
 	}}
 	c := client(t, ofprovider.NewRemote(ofprovider.Config{Client: s}))
