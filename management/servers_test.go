@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +30,7 @@ func TestServers_MailOnce(t *testing.T) {
 	}
 	desks[0].pass(50 * time.Second) // what the other one has queued is due here too
 	desks[1].pass(50 * time.Second)
-	atOnce(t, 6, func(i int) error {
+	storetest.AtOnce(t, 6, func(i int) error {
 		_, err := desks[i%2].DeliverMail(context.Background())
 		return err
 	})
@@ -103,7 +102,7 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 	const total = servers * batches * perBatch
 	deadline := time.Now().Add(time.Minute)
-	atOnce(t, 3*servers, func(i int) error {
+	storetest.AtOnce(t, 3*servers, func(i int) error {
 		server := i % servers
 		if i < servers {
 			return throw(intakes[server], first.APIKey, server, batches, perBatch, kinds)
@@ -148,21 +147,4 @@ func throw(to *capture.Intake, key string, server, batches, perBatch, kinds int)
 		}
 	}
 	return nil
-}
-
-// atOnce does something n times at the same time.
-func atOnce(t *testing.T, n int, do func(i int) error) {
-	t.Helper()
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			<-start
-			if err := do(i); err != nil {
-				t.Errorf("%d: %v", i, err)
-			}
-		})
-	}
-	close(start)
-	all.Wait()
 }

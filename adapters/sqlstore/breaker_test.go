@@ -121,7 +121,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	// For five seconds, in which it is tried behind them, four callers ask all the time.
 	var tries, resting atomic.Int64
 	end := time.Now().Add(5 * time.Second)
-	atOnce(t, 4, func(int) error {
+	storetest.AtOnce(t, 4, func(int) error {
 		for time.Now().Before(end) {
 			switch _, err := ask("again"); {
 			case errors.Is(err, errResting):
@@ -211,7 +211,7 @@ func TestBreaker_Close(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	atOnce(t, 8, func(int) error { b.rest(); return nil })
+	storetest.AtOnce(t, 8, func(int) error { b.rest(); return nil })
 	<-tries
 	b.close()
 	b.close()

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -18,7 +18,7 @@ func several(t *testing.T, n int) []*Store {
 	t.Helper()
 	address := postgresURL(t)
 	stores := make([]*Store, n)
-	atOnce(t, n, func(i int) (err error) {
+	storetest.AtOnce(t, n, func(i int) (err error) {
 		stores[i], err = Open(context.Background(), address, Config{})
 		return err
 	})
@@ -28,23 +28,6 @@ func several(t *testing.T, n int) []*Store {
 		}
 	})
 	return stores
-}
-
-// atOnce does something n times at the same time.
-func atOnce(t *testing.T, n int, do func(i int) error) {
-	t.Helper()
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			<-start
-			if err := do(i); err != nil {
-				t.Errorf("%d: %v", i, err)
-			}
-		})
-	}
-	close(start)
-	all.Wait()
 }
 
 // Servers that start at once on an empty database bring the schema up once: each
@@ -84,7 +67,7 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	stores := several(t, 4)
 	made := make([]*Bootstrapped, len(stores))
-	atOnce(t, len(stores), func(i int) (err error) {
+	storetest.AtOnce(t, len(stores), func(i int) (err error) {
 		if made[i], err = stores[i].Bootstrap(context.Background(), "owner@example.com"); err != nil {
 			return err
 		}
@@ -121,7 +104,7 @@ func TestServers_SameFileOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		atOnce(t, len(stores), func(i int) error {
+		storetest.AtOnce(t, len(stores), func(i int) error {
 			return stores[i].ApplyFile(context.Background(), "a.json", f, text)
 		})
 		for table, want := range map[string]int{"projects": 1, "organizations": 1, "api_keys": 1, "flag_records": 5, "cohort_members": 1} {
@@ -145,7 +128,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	atOnce(t, 2, func(i int) error {
+	storetest.AtOnce(t, 2, func(i int) error {
 		if i == 0 {
 			return stores[0].ApplyFile(context.Background(), "a.json", f, text)
 		}
@@ -173,7 +156,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	const changes = 20
 	due := schedule(t, managers[0], b.PersonalKey, changes)
 	done := make([]int, 8)
-	atOnce(t, len(done), func(i int) (err error) {
+	storetest.AtOnce(t, len(done), func(i int) (err error) {
 		done[i], err = managers[i%2].ScheduledChanges.RunDue(context.Background())
 		return err
 	})
@@ -200,7 +183,7 @@ func TestServers_RetainTogether(t *testing.T) {
 		}
 	}
 	before := fromMicros(int64(events/2) * 1e6)
-	atOnce(t, 4, func(i int) error {
+	storetest.AtOnce(t, 4, func(i int) error {
 		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
 				return err
@@ -275,7 +258,7 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	const limit = 1234 // no whole number of lots
 	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
 	answered := make([]int, 8)
-	atOnce(t, len(answered), func(i int) error {
+	storetest.AtOnce(t, len(answered), func(i int) error {
 		var out flags.Answer
 		for range 400 {
 			err := servers[i%2].decider.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)

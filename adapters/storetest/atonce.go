@@ -1,0 +1,23 @@
+package storetest
+
+import (
+	"sync"
+	"testing"
+)
+
+// AtOnce does something n times at the same time.
+func AtOnce(t *testing.T, n int, do func(i int) error) {
+	t.Helper()
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			if err := do(i); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+}
