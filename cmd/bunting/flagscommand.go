@@ -24,13 +24,13 @@ Manages the feature flags of a server.
                                     makes the flag, or changes what is named
   bunting flags enable KEY
   bunting flags disable KEY
-  bunting flags delete KEY
+  bunting flags delete KEY [--yes]
   bunting flags export [--output FILE]
                                     all flags and cohorts as one document
   bunting flags plan FILE [--prune]
                                     what apply would do, and how many people
                                     would see another value
-  bunting flags apply FILE [--prune]
+  bunting flags apply FILE [--prune [--yes]]
                                     makes the server's flags those of the file,
                                     all or none
 
@@ -42,7 +42,7 @@ Manages the feature flags of a server.
   --prune           flags that the file does not have are deleted
   --output FILE     - (default) is the standard output
   --project ID      project, or @current (default)
-` + managerOptions + `  --json            for programs
+` + yesHelp + managerOptions + `  --json            for programs
 `
 }
 
@@ -73,12 +73,15 @@ var flagActions = []action{
 	{name: "disable", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
 		return m.patchFlag(ctx, args[0], map[string]any{"active": false})
 	}},
-	{name: "delete", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+	{name: "delete", args: []string{"KEY"}, asks: true, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+		if err := m.confirm(ctx, fmt.Sprintf("Delete the flag %q?", args[0])); err != nil {
+			return err
+		}
 		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
 	}},
 	{name: "export", options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
 	{name: "plan", args: []string{"FILE"}, options: pruneOption, run: planFlags},
-	{name: "apply", args: []string{"FILE"}, options: pruneOption, run: applyFlags},
+	{name: "apply", args: []string{"FILE"}, asks: true, options: pruneOption, run: applyFlags},
 }
 
 func (p *program) flags(ctx context.Context, args []string) error {

@@ -47,7 +47,13 @@ func planFlags(m *manager, ctx context.Context, args []string, options any) erro
 }
 
 func applyFlags(m *manager, ctx context.Context, args []string, options any) error {
-	return m.document(ctx, "apply/", args[0], *options.(*documentOptions).prune)
+	prune := *options.(*documentOptions).prune
+	if prune {
+		if err := m.confirm(ctx, "Delete the flags that the file does not have?"); err != nil {
+			return err
+		}
+	}
+	return m.document(ctx, "apply/", args[0], prune)
 }
 
 func (m *manager) document(ctx context.Context, what, file string, prune bool) error {

@@ -35,6 +35,8 @@ type program struct {
 	env            map[string]string
 	// grace is how long requests may take to end when the server stops.
 	grace time.Duration
+	// askable reports whether somebody sits before an input and can be asked.
+	askable func(io.Reader) bool
 }
 
 // command is one row of the table below.
@@ -79,7 +81,7 @@ func (e errHelp) Error() string { return "help for " + e.command }
 
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, grace: 10 * time.Second}
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, grace: 10 * time.Second, askable: func(r io.Reader) bool { return isTerminal(r) }}
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		p.env[name] = value

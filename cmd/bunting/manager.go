@@ -27,6 +27,7 @@ type manager struct {
 	key     *string
 	project *string
 	asJSON  *bool
+	yes     *bool // of actions that ask
 	client  *apiClient
 }
 
@@ -37,7 +38,9 @@ type action struct {
 	args []string
 	// options adds those of its own; nil: it has none.
 	options func(m *manager) any
-	run     func(m *manager, ctx context.Context, args []string, options any) error
+	// asks: it deletes, and has --yes (see confirm).
+	asks bool
+	run  func(m *manager, ctx context.Context, args []string, options any) error
 }
 
 const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
@@ -74,6 +77,9 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	m.key = m.fs.String("key", p.env["BUNTING_KEY"], "")
 	m.project = m.fs.String("project", "@current", "")
 	m.asJSON = m.fs.Bool("json", false, "")
+	if a.asks {
+		m.yes = m.fs.Bool("yes", false, "")
+	}
 	var options any
 	if a.options != nil {
 		options = a.options(m)

@@ -82,7 +82,7 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 		t.Errorf("exported again:\n%s\nwant\n%s", again, exported)
 	}
 	contains(run("flags", "apply", file, "--project", "2"), "0 changed, 2 stay as they are")
-	contains(run("flags", "delete", "color", "--project", "2"), "deleted")
+	contains(run("flags", "delete", "color", "--project", "2", "--yes"), "deleted")
 
 	made := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
 	reader := printedKey.FindString(made)

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // How often progress is shown: as a bar that is drawn over on a terminal, as
@@ -28,8 +25,7 @@ type progress struct {
 }
 
 func newProgress(to io.Writer) *progress {
-	f, isFile := to.(*os.File)
-	return &progress{to: to, terminal: isFile && term.IsTerminal(int(f.Fd())), now: time.Now}
+	return &progress{to: to, terminal: isTerminal(to), now: time.Now}
 }
 
 // show tells that done of total are done, 0 where the total is not known. It may

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 )
@@ -15,11 +16,11 @@ Manages the projects of a server.
   bunting projects get ID
   bunting projects create NAME [--organization ID]
   bunting projects rename ID NAME
-  bunting projects delete ID
+  bunting projects delete ID [--yes]
 
   --organization ID   whose it is to be; @current (default) is the one that you
                       work in
-` + managerOptions + `  --json            for programs
+` + yesHelp + managerOptions + `  --json            for programs
 `
 }
 
@@ -32,7 +33,7 @@ var projectActions = []action{
 		return &projectOptions{m.fs.String("organization", "@current", "")}
 	}, run: createProject},
 	{name: "rename", args: []string{"ID", "NAME"}, run: renameProject},
-	{name: "delete", args: []string{"ID"}, run: deleteProject},
+	{name: "delete", args: []string{"ID"}, asks: true, run: deleteProject},
 }
 
 func (p *program) projects(ctx context.Context, args []string) error {
@@ -98,6 +99,9 @@ func renameProject(m *manager, ctx context.Context, args []string, _ any) error 
 }
 
 func deleteProject(m *manager, ctx context.Context, args []string, _ any) error {
+	if err := m.confirm(ctx, fmt.Sprintf("Delete the project %s?", args[0])); err != nil {
+		return err
+	}
 	if err := m.send(ctx, "DELETE", "/api/projects/"+pathPart(args[0])+"/", nil, nil); err != nil {
 		return err
 	}

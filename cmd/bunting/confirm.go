@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+const yesHelp = `  --yes             do not ask; needed where nobody can be asked
+`
+
+// errRefused ends what somebody has been asked about and does not want.
+var errRefused = errors.New("nothing is changed")
+
+// isTerminal reports whether somebody may sit before a stream.
+func isTerminal(stream any) bool {
+	f, isFile := stream.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
+// confirm asks before something that is not easily undone, such as "Delete the
+// flag x?". With --yes nobody is asked; without it, and without a terminal, it is
+// refused (exit code 2), so that a script says what it means. The action has to
+// have asks set.
+func (m *manager) confirm(ctx context.Context, question string) error {
+	switch {
+	case *m.yes:
+		return nil
+	case !m.askable(m.stdin):
+		return badUsage(m.command, "%s Nobody can be asked here: --yes is missing", question)
+	}
+	_, _ = fmt.Fprintf(m.stderr, "%s [y/N] ", question)
+	said := make(chan string, 1)
+	go func() { // the wait for a line cannot be ended otherwise
+		line, _ := bufio.NewReader(io.LimitReader(m.stdin, 100)).ReadString('\n')
+		said <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case line := <-said:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return nil
+		}
+		return errRefused
+	}
+}
