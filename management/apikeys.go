@@ -30,6 +30,9 @@ func isScope(scope string) bool {
 // (§1.10).
 const maxKeys = 10
 
+// maxKeyLabel is how long the label of a key may be, in characters (§1.3).
+const maxKeyLabel = 40
+
 // APIKey is a personal key as its user sees it (§1.10).
 type APIKey struct {
 	ID            string   `json:"id"`
@@ -47,7 +50,7 @@ type APIKey struct {
 
 // APIKeyFields are the writable fields of a personal key.
 var APIKeyFields = Fields{
-	{Name: "label", Type: Text, Required: true, Max: 40},
+	{Name: "label", Type: Text, Required: true, Max: maxKeyLabel},
 	{Name: "scopes", Type: TextList, Required: true, Max: 100, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
 	{Name: "scoped_teams", Type: IntList, Required: true, Help: "the only projects that it opens; none: all of the user's"},
 	{Name: "scoped_organizations", Type: TextList, Required: true, Max: 64, Help: "the only organizations that it opens; none: all of the user's"},
@@ -139,9 +142,12 @@ func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, 
 	})
 }
 
+// NewPersonalKey makes the text of a personal key (§1.1).
+func NewPersonalKey() string { return "phx_" + RandomText(35) }
+
 // saveNew gives a key a new value and saves it.
 func (s *core) saveNew(tx Tx, k *KeyRecord) (*APIKey, error) {
-	value := "phx_" + RandomText(35)
+	value := NewPersonalKey()
 	k.Hash, k.Mask = HashKey(value), MaskKey(value)
 	out := k.view()
 	out.Value = &value
@@ -246,11 +252,18 @@ func (c *Caller) holds(k *KeyRecord) error {
 	return nil
 }
 
-// writableKey is ownKey for changes: keys of a definitions file are changed there.
+// writableKey is ownKey for changes. A key may be changed, rolled and taken away
+// with itself, or with one that opens all that it opens: a limited key that leaks
+// cannot lock its owner out. Keys of a definitions file are changed there.
 func writableKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
 	k, err := ownKey(tx, st, id)
-	if err == nil && k.Origin != "" {
-		err = errFromFile("key", k.Origin)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.Origin != "":
+		return nil, errFromFile("key", k.Origin)
+	case k.ID != st.Key.ID:
+		err = st.holds(k)
 	}
 	return k, err
 }
@@ -277,15 +290,11 @@ func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body,
 	})
 }
 
-// RollKey gives a key another value: the old one opens nothing from then on. A key
-// that opens more than the calling one cannot be rolled with it.
+// RollKey gives a key another value: the old one opens nothing from then on.
 func (s Account) RollKey(ctx context.Context, st *Standing, id string) (*APIKey, error) {
 	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
-			return nil, err
-		}
-		if err := st.holds(k); err != nil {
 			return nil, err
 		}
 		before := k.view()

@@ -77,7 +77,7 @@ func TestServers_FollowOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			if first, err = store.Bootstrap(t.Context(), "owner@example.com"); err != nil {
+			if first, err = store.Bootstrap(t.Context(), sqlstore.FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,15 +24,31 @@ type Bootstrapped struct {
 // (spec/management.md §1.3).
 const maxLabel = 40
 
+// FirstStart says how to bootstrap.
+type FirstStart struct {
+	OwnerEmail string
+	// PersonalKey is to be the owner's key; empty: one is made.
+	PersonalKey string
+	// Show brings the key to its owner before it is committed, at most once: a key
+	// that nobody could be shown is not made, and neither is anything else, so that the
+	// next start is a first one again. It is called while the store is locked. Nil: the
+	// caller shows what is returned.
+	Show func(*Bootstrapped) error
+}
+
 // Bootstrap makes what a server without definitions needs (decision 21): an
 // organization, project 1, and a personal key of its owner that opens everything.
 // Nil: there is a project already, which another server may have made just now.
-func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped, error) {
+func (s *Store) Bootstrap(ctx context.Context, first FirstStart) (*Bootstrapped, error) {
+	ownerEmail := first.OwnerEmail
 	out := &Bootstrapped{
 		OrganizationID: capture.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
-		APIKey: "phc_" + management.RandomText(32), PersonalKey: "phx_" + management.RandomText(35),
+		APIKey: "phc_" + management.RandomText(32), PersonalKey: first.PersonalKey,
 		OwnerEmail: ownerEmail,
+	}
+	if out.PersonalKey == "" {
+		out.PersonalKey = management.NewPersonalKey()
 	}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
 		if err := s.lockManagement(ctx, tx); err != nil {
@@ -60,7 +76,10 @@ func (s *Store) Bootstrap(ctx context.Context, ownerEmail string) (*Bootstrapped
 		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (hash, kind, mask, label, scopes, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
 			management.HashKey(out.PersonalKey), PersonalKey, management.MaskKey(out.PersonalKey), label, `["*"]`, now)
-		return err
+		if err != nil || first.Show == nil {
+			return err
+		}
+		return first.Show(out)
 	})
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	stores := several(t, 4)
 	made := make([]*Bootstrapped, len(stores))
 	storetest.AtOnce(t, len(stores), func(i int) (err error) {
-		if made[i], err = stores[i].Bootstrap(context.Background(), "owner@example.com"); err != nil {
+		if made[i], err = stores[i].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
 			return err
 		}
 		m, err := management.New(management.Config{Store: ManagementStore{stores[i]}})
@@ -132,7 +132,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 		if i == 0 {
 			return stores[0].ApplyFile(context.Background(), "a.json", f, text)
 		}
-		_, err := stores[1].Bootstrap(context.Background(), "owner@example.com")
+		_, err := stores[1].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"})
 		return err
 	})
 }
@@ -140,7 +140,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 // Two servers look for scheduled changes at the same time: each is made once.
 func TestServers_ScheduledChangesOnce(t *testing.T) {
 	stores := several(t, 2)
-	b, err := stores[0].Bootstrap(t.Context(), "owner@example.com")
+	b, err := stores[0].Bootstrap(t.Context(), FirstStart{OwnerEmail: "owner@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

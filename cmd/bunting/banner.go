@@ -50,8 +50,8 @@ func (s *server) projectsText(ctx context.Context, address net.Addr) string {
 		}
 	}
 	_ = table.Flush()
-	if s.first != nil {
-		fmt.Fprintf(&b, "\nThis is the first start. Your personal key, which is shown only now:\n\n  %s\n", s.first.PersonalKey)
+	if file := s.config.ownerKeyFile; s.first != nil && file != "" {
+		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
 	if len(projects) > 0 {
 		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(url, projects[0].APIKey, flag))

@@ -22,6 +22,7 @@ type config struct {
 	database         string
 	retainEvents     int
 	ownerEmail       string
+	ownerKeyFile     string
 	definitions      []string
 	apiKey           string
 	geoIP            string
@@ -87,6 +88,8 @@ var settings = slices.Concat([]setting{
 		func(c *config, v []string) error { c.database = v[0]; return nil }},
 	{"owner-email", text, "ADDRESS", []string{"owner@localhost"}, "whose the first project is, when the first start makes one",
 		func(c *config, v []string) error { c.ownerEmail = v[0]; return nil }},
+	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
+		func(c *config, v []string) error { c.ownerKeyFile = v[0]; return nil }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
 		func(c *config, v []string) (err error) {
 			if c.retainEvents, err = strconv.Atoi(v[0]); err != nil || c.retainEvents < 0 {

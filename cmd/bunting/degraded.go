@@ -176,7 +176,7 @@ func (s *server) becomeWhole(ctx context.Context, first chan<- error) {
 	told := false
 	said := ""
 	for wait := firstReach; ; wait = min(2*wait, lastReach) {
-		whole := &server{config: s.config, log: s.log, copies: s.copies, geo: s.geo, geoShared: true, front: s.front}
+		whole := &server{config: s.config, log: s.log, copies: s.copies, geo: s.geo, geoShared: true, front: s.front, print: s.print}
 		err := whole.open(ctx)
 		if err == nil && ctx.Err() == nil {
 			s.whole = whole

@@ -16,11 +16,18 @@ Manages your personal API keys on a server.
   bunting keys create --label NAME [--scopes LIST] [--projects LIST]
   bunting keys roll ID      a new text; the old one is dead at once
   bunting keys revoke ID    it opens nothing any more
+  bunting keys recover [--data DIR | --database URL] [--email ADDRESS]
+                            a new key for an owner whose keys are lost: without the
+                            server, straight into its data, while it is stopped
+                            (where that is PostgreSQL it may run)
 
   --label NAME      what the key is for, at most 40 characters
   --scopes LIST     such as feature_flag:read,person:read; * (default) is all of
                     them
   --projects LIST   numbers of the only projects that it opens; all by default
+  --data DIR        the server's data folder, as of serve (default bunting-data)
+  --database URL    the server's database, as of serve
+  --email ADDRESS   which owner; the first one by default
 ` + managerOptions + `  --json            for programs
 
 A key is shown once, when it is made or rolled: the server keeps its hash only.
@@ -36,6 +43,7 @@ var keyActions = []action{
 	}, run: createKey},
 	{name: "roll", args: []string{"ID"}, run: rollKey},
 	{name: "revoke", args: []string{"ID"}, run: revokeKey},
+	{name: "recover", offline: (*program).recoverKey},
 }
 
 func (p *program) keys(ctx context.Context, args []string) error {

@@ -41,6 +41,8 @@ type action struct {
 	// asks: it deletes, and has --yes (see confirm).
 	asks bool
 	run  func(m *manager, ctx context.Context, args []string, options any) error
+	// offline, where it is there, runs instead of all this: it needs no server.
+	offline func(p *program, ctx context.Context, args []string) error
 }
 
 const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
@@ -61,6 +63,9 @@ func (p *program) manage(ctx context.Context, command string, actions []action, 
 	}
 	for i := range actions {
 		if actions[i].name == args[0] {
+			if actions[i].offline != nil {
+				return actions[i].offline(p, ctx, args[1:])
+			}
 			return p.act(ctx, command, &actions[i], args[1:])
 		}
 	}

@@ -113,7 +113,7 @@ func TestManager_Refusals(t *testing.T) {
 		want string
 	}{
 		"no action":       {[]string{"flags"}, 2, "say what to do: list, get, set"},
-		"unknown action":  {[]string{"keys", "eat"}, 2, `there is no "eat", only list, create, roll, revoke`},
+		"unknown action":  {[]string{"keys", "eat"}, 2, `there is no "eat", only list, create, roll, revoke, recover`},
 		"no key":          {[]string{"projects", "list"}, 2, "--key is missing"},
 		"an argument":     {[]string{"flags", "get", "--key", "k"}, 2, "get wants KEY"},
 		"no server":       {[]string{"flags", "list", "--key", "k", "--server", "flags.example.com"}, 2, "want a URL"},

@@ -31,6 +31,7 @@ func TestServe_Signals(t *testing.T) {
 		s.url = s.address(s.stdout)
 		return cmd, s
 	}
+	t.Run("a kill before the first key is read", func(t *testing.T) { killedFirstStart(t, binary) })
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(sig.String(), func(t *testing.T) {
 			cmd, s := start(t)

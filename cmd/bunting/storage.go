@@ -90,7 +90,15 @@ func (s *server) openIntake() (err error) {
 // project where there is none at all. Files are watched until watching ends.
 func (s *server) openDefinitions(ctx, watching context.Context) (err error) {
 	if len(s.config.definitions) == 0 {
-		if s.first, err = s.store.Bootstrap(ctx, s.config.ownerEmail); err != nil {
+		key, err := s.ownerKey()
+		if err != nil {
+			return err
+		}
+		s.first, err = s.store.Bootstrap(ctx, sqlstore.FirstStart{
+			OwnerEmail: s.config.ownerEmail, PersonalKey: key.text,
+			Show: func(b *sqlstore.Bootstrapped) error { return key.show(b.PersonalKey) },
+		})
+		if err != nil {
 			return err
 		}
 		return s.manager.Adopt(ctx, s.config.ownerEmail)

@@ -37,7 +37,7 @@ func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture
 		t.Fatal(err)
 	}
 	w := &world{store: s}
-	if w.first, err = s.Bootstrap(context.Background(), "owner@localhost"); err != nil {
+	if w.first, err = s.Bootstrap(context.Background(), sqlstore.FirstStart{OwnerEmail: "owner@localhost"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range others {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// ownerKey is how the owner of a first start comes by its personal key: from the
+// file of --owner-key-file where that is there, else into it, else printed.
+type ownerKey struct {
+	// text is the key that the file has, empty where one has to be made.
+	text string
+	// show brings a key that was made to its owner. It is called before the key is
+	// committed; what it cannot show is not made.
+	show func(key string) error
+}
+
+// ownerKeyPattern are the keys that are taken from a file: what is guessed easily is
+// not.
+var ownerKeyPattern = regexp.MustCompile(`^phx_[0-9A-Za-z]{32,128}$`)
+
+const maxOwnerKeyFile = 4 << 10
+
+func (s *server) ownerKey() (ownerKey, error) {
+	path := s.config.ownerKeyFile
+	if path == "" {
+		return ownerKey{show: func(key string) error {
+			text := fmt.Sprintf("This is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", key)
+			if err := s.print(text); err != nil {
+				return fmt.Errorf("the owner's key could not be printed, so none was made: %w; start again where the output can be read, or with --owner-key-file", err)
+			}
+			return nil
+		}}, nil
+	}
+	key, err := readOwnerKey(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return ownerKey{show: func(key string) error {
+			if err := writeOwnerKey(path, key); err != nil {
+				return fmt.Errorf("--owner-key-file: %w; no key was made", err)
+			}
+			return nil
+		}}, nil
+	}
+	if err != nil {
+		return ownerKey{}, fmt.Errorf("--owner-key-file: %w", err)
+	}
+	return ownerKey{text: key, show: func(string) error { return nil }}, nil
+}
+
+func readOwnerKey(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxOwnerKeyFile))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(data))
+	if !ownerKeyPattern.MatchString(key) {
+		return "", fmt.Errorf("%s has no personal key in it: want phx_ and 32 to 128 letters and digits, or no file, for a key to be made", path)
+	}
+	return key, nil
+}
+
+// writeOwnerKey writes a file that is whole or not there, on the disk when it
+// returns, and readable for its owner alone.
+func writeOwnerKey(path, key string) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".bunting-key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(key + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

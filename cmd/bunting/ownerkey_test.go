@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// opens reports whether a key opens everything on a server.
+func (s *serving) opens(key string) bool {
+	s.t.Helper()
+	status, body := s.get("/api/personal_api_keys/@current/", key)
+	return status == 200 && strings.Contains(body, `"scopes":["*"]`)
+}
+
+// firstKey starts a server and wants a key printed that works.
+func firstKey(t *testing.T, dir string) {
+	t.Helper()
+	s := serve(t, time.Second, "--data", dir)
+	if key := printedKey.FindString(s.stdout.String()); key == "" || !s.opens(key) {
+		t.Errorf("the next start shows no key that works: %s", s.stdout)
+	}
+	s.stop()
+	s.wait(0)
+}
+
+// A disk that is full, or a pipe that nobody reads any more, at the moment when the
+// first key is printed.
+func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	reader, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reader.Close()
+	defer func() { _ = pipe.Close() }()
+	for name, stdout := range map[string]*os.File{"full disk": full, "closed pipe": pipe} {
+		t.Run(name, func(t *testing.T) {
+			dir, stderr := t.TempDir(), newOutput()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			code := run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, strings.NewReader(""), stdout, stderr, nil)
+			if code != exitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so none was made") {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+			firstKey(t, dir)
+		})
+	}
+}
+
+// killedFirstStart kills the real program while its first key is in a pipe that is
+// full: nobody has read it, and the next start shows one that works.
+func killedFirstStart(t *testing.T, binary string) {
+	reader, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = reader.Close(), pipe.Close() }()
+	if err := pipe.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until no byte more goes in
+		_, err = pipe.Write(make([]byte, 512))
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--data", dir)
+	cmd.Stdout = pipe
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	deadline := time.Now().Add(patience)
+	for !inPipe(cmd.Process.Pid) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is printed")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = cmd.Process.Signal(syscall.SIGKILL)
+	<-ended
+	firstKey(t, dir)
+}
+
+// inPipe reports whether a thread of a process is writing to its standard output.
+func inPipe(pid int) bool {
+	list, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+	for _, name := range list {
+		if text, _ := os.ReadFile(name); strings.HasPrefix(string(text), fmt.Sprintf("%d 0x1 ", syscall.SYS_WRITE)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestServe_OwnerKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "owner.key")
+	s := serve(t, time.Second, "--data", dir, "--owner-key-file", file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if key := strings.TrimSpace(string(text)); err != nil || info.Mode().Perm() != 0o600 || !s.opens(key) || strings.Contains(s.stdout.String(), key) || !strings.Contains(s.stdout.String(), file) {
+		t.Errorf("%v %v %q, printed: %s", err, info.Mode(), text, s.stdout)
+	}
+	s.stop()
+	s.wait(0)
+	// Another server takes the key that is there.
+	key := "phx_" + strings.Repeat("a1B2", 10)
+	given := tempFile(t, "given.key", "\n"+key+"\r\n")
+	s = serve(t, time.Second, "--owner-key-file", given)
+	if !s.opens(key) || strings.Contains(s.stdout.String(), key) {
+		t.Errorf("the key of the file opens nothing, or is printed: %s", s.stdout)
+	}
+	s.stop()
+	s.wait(0)
+	for name, tt := range map[string]struct{ path, want string }{
+		"an easy key": {tempFile(t, "easy.key", "phx_demo"), "has no personal key in it"},
+		"no key":      {tempFile(t, "empty.key", ""), "has no personal key in it"},
+		"no folder":   {filepath.Join(dir, "none", "x"), "--owner-key-file: "},
+		"a folder":    {dir, "--owner-key-file: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--owner-key-file", tt.path)
+			r.want(t, 1, "", tt.want)
+			firstKey(t, dir)
+		})
+	}
+}
+
+// Somebody has lost the only key.
+func TestKeys_Recover(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, time.Second, "--data", dir, "--owner-email", "me@example.com")
+	lost := printedKey.FindString(s.stdout.String())
+	call(t, "", nil, "keys", "recover", "--data", dir).want(t, 1, "", "is in use by another server")
+	s.stop()
+	s.wait(0)
+	call(t, "", nil, "keys", "recover", "--data", dir, "--email", "you@example.com").want(t, 1, "", `no owner has the e-mail address "you@example.com", only me@example.com`)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	stderr := newOutput()
+	if code := run(t.Context(), []string{"keys", "recover", "--data", dir}, strings.NewReader(""), full, stderr, nil); code != 1 || !strings.Contains(stderr.String(), "none was made") {
+		t.Errorf("%d %s", code, stderr)
+	}
+	r := call(t, "", []string{"BUNTING_DATA=" + dir}, "keys", "recover")
+	r.want(t, 0, "of me@example.com. Keep it", "")
+	key := printedKey.FindString(r.stdout)
+	s = serve(t, time.Second, "--data", dir)
+	if key == lost || !s.opens(key) || !s.opens(lost) {
+		t.Errorf("the recovered key opens nothing: %s", r.stdout)
+	}
+	if status, body := s.get("/api/personal_api_keys/", key); status != 200 || strings.Count(body, `"label":`) != 2 {
+		t.Errorf("a key that was not shown was made: %s", body)
+	}
+	s.stop()
+	s.wait(0)
+	none := filepath.Join(t.TempDir(), "none")
+	call(t, "", nil, "keys", "recover", "--data", none).want(t, 1, "", "name the data folder of the server")
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a folder was made")
+	}
+	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").want(t, 1, "", "nobody owns anything here yet")
+}
