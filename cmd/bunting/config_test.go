@@ -158,6 +158,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "data": {"value": "bunting-data", "source": "default"},
   "database": {"value": "", "source": "default"},
   "owner_email": {"value": "owner@localhost", "source": "default"},
+  "owner_key_file": {"value": "", "source": "default"},
   "retain_events": {"value": 0, "source": "default"},
   "geoip": {"value": "city.mmdb", "source": "environment BUNTING_GEOIP"},
   "geoip_strict": {"value": true, "source": "command line"},
