@@ -228,6 +228,16 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 	})
 }
 
+// moveTo makes an organization and a project the current ones of the caller.
+func (s *core) moveTo(tx Tx, c *Caller, organization string, project int64) error {
+	u, err := userByUUID(tx, c.User.UUID)
+	if err != nil || u == nil {
+		return err
+	}
+	u.Organization, u.Project = organization, project
+	return putUser(tx, u)
+}
+
 // sentText is a member of a body that is a text, "" for none.
 func sentText(b Body, name string) string {
 	var text string

@@ -216,7 +216,8 @@ func (s Projects) Get(ctx context.Context, st *Standing) (*Project, error) {
 }
 
 // Create makes a project in the organization of the standing, or in the caller's
-// current one, and makes it the current one.
+// current one. The caller's current project stays what it is, unlike §5.8: what is
+// written next goes where it went before.
 func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, error) {
 	if err := st.withoutProject(); err != nil {
 		return nil, err
@@ -245,9 +246,6 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 		if err != nil {
 			return nil, err
 		}
-		if err := s.moveTo(tx, st.Caller, o.ID, p.ID); err != nil {
-			return nil, err
-		}
 		out, err := s.view(tx, st.Caller, p)
 		if err != nil {
 			return nil, err
@@ -264,16 +262,6 @@ func (s *core) newProject(tx Tx, organization string, v Values) (*ProjectRecord,
 		return nil, err
 	}
 	return p, tx.PutProject(p)
-}
-
-// moveTo makes an organization and a project the current ones of the caller.
-func (s *core) moveTo(tx Tx, c *Caller, organization string, project int64) error {
-	u, err := userByUUID(tx, c.User.UUID)
-	if err != nil || u == nil {
-		return err
-	}
-	u.Organization, u.Project = organization, project
-	return putUser(tx, u)
 }
 
 // Update changes the project of the standing.

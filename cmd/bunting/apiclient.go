@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,6 +24,9 @@ const (
 	apiTries = 10
 	minPause = 500 * time.Millisecond
 	maxPause = 30 * time.Second
+	// maxSilence is how long a server is tried that gives no answer at all: it is
+	// stopped, or elsewhere.
+	maxSilence = 3 * time.Second
 	// maxRetryAfter is the longest pause that a server may ask for.
 	maxRetryAfter = 5 * time.Minute
 )
@@ -32,6 +36,11 @@ type apiClient struct {
 	server string // without a slash at the end
 	key    string // personal; empty: none is sent
 	http   *http.Client
+	// enduring: a server that has answered once is tried apiTries times when it is
+	// silent later, as it may be starting anew.
+	enduring, answered bool
+
+	now func() time.Time
 	// pause waits, or returns early with the context's error.
 	pause func(ctx context.Context, d time.Duration) error
 	// told is called before a pause.
@@ -43,13 +52,15 @@ func newAPIClient(server, key string) (*apiClient, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--server: want a URL such as http://127.0.0.1:8000, not %q", server)
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: maxSilence}).DialContext
 	client := &http.Client{
 		Timeout:   apiTimeout,
-		Transport: http.DefaultTransport.(*http.Transport).Clone(),
+		Transport: transport,
 		// The server makes no redirects, and a key is not for another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, pause: pause, told: func(string, time.Duration) {}}, nil
+	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, now: time.Now, pause: pause, told: func(string, time.Duration) {}}, nil
 }
 
 func (c *apiClient) close() { c.http.CloseIdleConnections() }
@@ -86,7 +97,7 @@ func (e *apiError) repeatable() bool {
 // do sends a request, again while that may help, and decodes the answer unless
 // into is nil. A path begins with a slash.
 func (c *apiClient) do(ctx context.Context, method, path string, body []byte, into any) error {
-	wait := minPause
+	wait, began := minPause, c.now()
 	for try := 1; ; try++ {
 		answer, after, err := c.once(ctx, method, path, body)
 		if err == nil {
@@ -102,18 +113,67 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 		if ctx.Err() != nil || errors.As(err, &told) && !told.repeatable() {
 			return err
 		}
-		if try == apiTries {
-			return fmt.Errorf("after %d tries: %w", try, err)
-		}
 		d := wait
 		if after > 0 {
 			d = min(after, maxRetryAfter)
+		}
+		if told == nil && !(c.enduring && c.answered) {
+			left := maxSilence - c.now().Sub(began)
+			if left <= 0 {
+				return c.silent(err)
+			}
+			d = min(d, left)
+		}
+		if try == apiTries {
+			return fmt.Errorf("after %d tries: %w", try, err)
 		}
 		c.told(err.Error(), d)
 		if err := c.pause(ctx, d); err != nil {
 			return err
 		}
 		wait = min(2*wait, maxPause)
+	}
+}
+
+// silent says that nobody answers.
+func (c *apiClient) silent(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err // without the path, which is not at fault
+	}
+	return fmt.Errorf("no answer from %s: %w\nis it running? --server or BUNTING_SERVER names another one", c.server, err)
+}
+
+// send sends a value as JSON and reads the answer; value and into may be nil.
+func (c *apiClient) send(ctx context.Context, method, path string, value, into any) error {
+	var body []byte
+	if value != nil {
+		var err error
+		if body, err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	return c.do(ctx, method, path, body, into)
+}
+
+// pages reads all pages of a list.
+func pages[T any](ctx context.Context, c *apiClient, path string) (out []T, err error) {
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	for {
+		var page struct {
+			Count   int
+			Results []T
+		}
+		if err := c.send(ctx, "GET", fmt.Sprintf("%s%slimit=500&offset=%d", path, separator, len(out)), nil, &page); err != nil {
+			return nil, err
+		}
+		out = append(out, page.Results...)
+		if len(page.Results) == 0 || len(out) >= page.Count {
+			return out, nil
+		}
 	}
 }
 
@@ -135,6 +195,7 @@ func (c *apiClient) once(ctx context.Context, method, path string, body []byte) 
 		return nil, 0, err
 	}
 	defer func() { _ = w.Body.Close() }()
+	c.answered = true
 	answer, err = io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
 	switch {
 	case err != nil:

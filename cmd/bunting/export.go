@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,8 +28,7 @@ as it is.
   --server URL      such as http://127.0.0.1:8000
   --key KEY         personal API key with the scopes person:read, group:read and
                     query:read; BUNTING_KEY in the environment by default
-  --project ID      project, or @current (default)
-  --what LIST       persons, groups, events, separated by commas; all by default
+` + projectOption + `  --what LIST       persons, groups, events, separated by commas; all by default
   --from TIME       only events from then on, such as 2026-01-31 or
                     2026-01-31T12:00:00Z
   --to TIME         only events before then
@@ -79,6 +79,11 @@ func (p *program) export(ctx context.Context, args []string) error {
 	defer e.client.close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	project, err := e.client.findProject(ctx, e.state.Project)
+	if err != nil {
+		return err
+	}
+	e.state.Project = strconv.FormatInt(project.ID, 10)
 	if err := e.open(p.stdout); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func (p *program) export(ctx context.Context, args []string) error {
 		}
 		return err
 	}
-	e.progress.say("exported %s", e.summary())
+	e.progress.say("exported %s of project %s", e.summary(), project)
 	return nil
 }
 
@@ -99,7 +104,7 @@ func (p *program) parseExport(args []string) (*exporter, error) {
 	fs := newFlags("export")
 	fs.StringVar(&e.state.Server, "server", "", "")
 	key := fs.String("key", p.env["BUNTING_KEY"], "")
-	fs.StringVar(&e.state.Project, "project", "@current", "")
+	fs.StringVar(&e.state.Project, "project", p.env[projectEnv], "")
 	what := fs.String("what", strings.Join(exportParts, ","), "")
 	fs.StringVar(&e.state.From, "from", "", "")
 	fs.StringVar(&e.state.To, "to", "", "")
@@ -128,6 +133,7 @@ func (p *program) parseExport(args []string) (*exporter, error) {
 	if err != nil {
 		return nil, badUsage("export", "%s", err)
 	}
+	client.enduring = true
 	client.told = func(why string, d time.Duration) { e.progress.say("%s; trying again in %s", why, d) }
 	e.client = client
 	return e, nil

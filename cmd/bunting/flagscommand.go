@@ -41,8 +41,7 @@ Manages the feature flags of a server.
   --off             a new flag begins disabled
   --prune           flags that the file does not have are deleted
   --output FILE     - (default) is the standard output
-  --project ID      project, or @current (default)
-` + yesHelp + managerOptions + `  --json            for programs
+` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
 }
 
@@ -59,29 +58,29 @@ type documentOptions struct {
 func pruneOption(m *manager) any { return &documentOptions{prune: m.fs.Bool("prune", false, "")} }
 
 var flagActions = []action{
-	{name: "list", run: listFlags},
-	{name: "get", args: []string{"KEY"}, run: getFlag},
-	{name: "set", args: []string{"KEY"}, options: func(m *manager) any {
+	{name: "list", project: reads, run: listFlags},
+	{name: "get", project: reads, args: []string{"KEY"}, run: getFlag},
+	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) any {
 		return &flagSetOptions{
 			m.fs.String("rollout", "", ""), m.fs.String("variants", "", ""), m.fs.String("payload", "", ""),
 			m.fs.String("name", "", ""), m.fs.String("filters", "", ""), m.fs.Bool("off", false, ""),
 		}
 	}, run: setFlag},
-	{name: "enable", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+	{name: "enable", project: writes, args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
 		return m.patchFlag(ctx, args[0], map[string]any{"active": true})
 	}},
-	{name: "disable", args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+	{name: "disable", project: writes, args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
 		return m.patchFlag(ctx, args[0], map[string]any{"active": false})
 	}},
-	{name: "delete", args: []string{"KEY"}, asks: true, run: func(m *manager, ctx context.Context, args []string, _ any) error {
+	{name: "delete", project: writes, args: []string{"KEY"}, asks: true, run: func(m *manager, ctx context.Context, args []string, _ any) error {
 		if err := m.confirm(ctx, fmt.Sprintf("Delete the flag %q?", args[0])); err != nil {
 			return err
 		}
 		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
 	}},
-	{name: "export", options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
-	{name: "plan", args: []string{"FILE"}, options: pruneOption, run: planFlags},
-	{name: "apply", args: []string{"FILE"}, asks: true, options: pruneOption, run: applyFlags},
+	{name: "export", project: reads, options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
+	{name: "plan", project: reads, args: []string{"FILE"}, options: pruneOption, run: planFlags},
+	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: pruneOption, run: applyFlags},
 }
 
 func (p *program) flags(ctx context.Context, args []string) error {

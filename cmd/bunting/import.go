@@ -26,7 +26,9 @@ and its lists of events. - is the standard input.
                      the environment by default
   --key KEY          personal API key with the scope person:write, for persons and
                      groups; BUNTING_KEY in the environment by default
-  --project ID       project of --key, or @current (default)
+  --project ID       project for persons and groups: its number, name or public key,
+                     BUNTING_PROJECT in the environment by default, else that of
+                     --project-key, else the only one that --key opens
 
 Events go through the batch path as a historical migration, in the order of the
 file, and keep their uuids; those without one get one made of their text. So
@@ -45,7 +47,8 @@ type importer struct {
 	client     *apiClient
 	progress   *progress
 	projectKey string
-	project    string
+	project    string      // as the command line has it
+	into       *projectRef // nil: it was not needed yet
 	server     string
 
 	state importState
@@ -79,7 +82,7 @@ func (p *program) importFiles(ctx context.Context, args []string) error {
 	fs.StringVar(&i.server, "server", "", "")
 	fs.StringVar(&i.projectKey, "project-key", p.env["BUNTING_PROJECT_KEY"], "")
 	key := fs.String("key", p.env["BUNTING_KEY"], "")
-	fs.StringVar(&i.project, "project", "@current", "")
+	fs.StringVar(&i.project, "project", p.env[projectEnv], "")
 	files, err := parseArgs(fs, args)
 	switch {
 	case err != nil:
@@ -95,6 +98,7 @@ func (p *program) importFiles(ctx context.Context, args []string) error {
 		return badUsage("import", "%s", err)
 	}
 	defer i.client.close()
+	i.client.enduring = true
 	i.client.told = func(why string, d time.Duration) { i.progress.say("%s; trying again in %s", why, d) }
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -111,7 +115,7 @@ func (p *program) importFiles(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	i.progress.say("%s", total.summary())
+	i.progress.say("%s%s", total.summary(), i.where())
 	if total.Refused+total.Skipped > 0 {
 		return errTold
 	}
@@ -124,6 +128,17 @@ func (s *importState) add(t *importState) {
 
 func (s *importState) summary() string {
 	return fmt.Sprintf("%d events sent, %d persons and groups imported, %d refused, %d left out", s.Sent, s.Imported, s.Refused, s.Skipped)
+}
+
+// where names the project that was written to.
+func (i *importer) where() string {
+	switch {
+	case i.into != nil:
+		return ", in project " + i.into.String()
+	case i.projectKey != "":
+		return ", in the project of " + i.projectKey
+	}
+	return ""
 }
 
 func stateOf(file string) string { return file + ".import" }

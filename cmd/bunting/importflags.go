@@ -37,7 +37,8 @@ left out, and listed with the place and the reason. FORMAT is:
                      default
   --key KEY          instead of writing a file, make these the flags of a server's
                      project, as bunting flags apply does; then also
-                     --server URL and --project ID
+                     --server URL and --project ID (BUNTING_PROJECT, else the
+                     only project that the key opens)
 
 Exit code 1 when a flag was left out.
 `)
@@ -50,7 +51,7 @@ func (p *program) importDefinitions(ctx context.Context, format convert.Format, 
 	output := fs.String("output", "-", "")
 	server := fs.String("server", "", "")
 	key := fs.String("key", "", "")
-	project := fs.String("project", "@current", "")
+	project := fs.String("project", p.env[projectEnv], "")
 	var o convert.Options
 	fs.BoolVar(&o.Rebucket, "rebucket", false, "")
 	fs.StringVar(&o.Environment, "environment", "", "")
@@ -164,7 +165,7 @@ func (p *program) applyDefinitions(ctx context.Context, r *convert.Result, serve
 		return err
 	}
 	asJSON := false
-	m := &manager{program: p, command: "import", server: &server, key: &key, project: &project, asJSON: &asJSON}
+	m := &manager{program: p, command: "import", server: &server, key: &key, asJSON: &asJSON}
 	if m.client, err = newAPIClient(server, key); err != nil {
 		return badUsage("import", "%s", err)
 	}
@@ -172,6 +173,9 @@ func (p *program) applyDefinitions(ctx context.Context, r *convert.Result, serve
 	defer m.client.close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	if m.project, err = m.client.findProject(ctx, project); err != nil {
+		return err
+	}
 	var raw json.RawMessage
 	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &raw); err != nil {
 		return err
@@ -180,5 +184,6 @@ func (p *program) applyDefinitions(ctx context.Context, r *convert.Result, serve
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return fmt.Errorf("the server's answer cannot be read: %w", err)
 	}
+	m.nameProject()
 	return m.print(a.text(true))
 }

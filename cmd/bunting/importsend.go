@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 )
 
@@ -98,6 +99,23 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	return i.sendEvents(ctx, items[half:])
 }
 
+// findProject finds the project of persons and groups, which is that of the events
+// as well.
+func (i *importer) findProject(ctx context.Context) error {
+	if i.into != nil {
+		return nil
+	}
+	p, err := i.client.findProject(ctx, cmp.Or(i.project, i.projectKey))
+	if err != nil {
+		return err
+	}
+	if i.projectKey != "" && p.Token != "" && p.Token != i.projectKey {
+		return badUsage("import", "--project-key is not that of project %s: events would go elsewhere than persons and groups", p)
+	}
+	i.into = p
+	return nil
+}
+
 func (i *importer) sendPeople(ctx context.Context, items []importItem) error {
 	var body []byte
 	for _, item := range items {
@@ -112,7 +130,10 @@ func (i *importer) sendPeople(ctx context.Context, items []importItem) error {
 			Detail string `json:"detail"`
 		} `json:"errors"`
 	}
-	if err := i.client.do(ctx, "POST", "/api/projects/"+url.PathEscape(i.project)+"/import/", body, &answer); err != nil {
+	if err := i.findProject(ctx); err != nil {
+		return err
+	}
+	if err := i.client.do(ctx, "POST", fmt.Sprintf("/api/projects/%d/import/", i.into.ID), body, &answer); err != nil {
 		return err
 	}
 	i.state.Imported += answer.Imported

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -25,15 +24,26 @@ type manager struct {
 	fs      *flag.FlagSet
 	server  *string
 	key     *string
-	project *string
+	named   *string     // the project as the command line has it
+	project *projectRef // nil: the action is outside of projects
 	asJSON  *bool
 	yes     *bool // of actions that ask
 	client  *apiClient
 }
 
+// touch is what an action does to a project.
+type touch uint8
+
+const (
+	nothing touch = iota // it is outside of projects
+	reads
+	writes // the project is named when it is done
+)
+
 // action is what a manager can do: a word after the command.
 type action struct {
-	name string
+	name    string
+	project touch
 	// args are the names of the arguments that it wants.
 	args []string
 	// options adds those of its own; nil: it has none.
@@ -80,7 +90,9 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	}
 	m.server = m.fs.String("server", server, "")
 	m.key = m.fs.String("key", p.env["BUNTING_KEY"], "")
-	m.project = m.fs.String("project", "@current", "")
+	if a.project != nothing {
+		m.named = m.fs.String("project", p.env[projectEnv], "")
+	}
 	m.asJSON = m.fs.Bool("json", false, "")
 	if a.asks {
 		m.yes = m.fs.Bool("yes", false, "")
@@ -105,8 +117,23 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	defer m.client.close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	return a.run(m, ctx, rest, options)
+	if a.project != nothing {
+		if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
+			return err
+		}
+	}
+	if err := a.run(m, ctx, rest, options); err != nil {
+		return err
+	}
+	if a.project == writes {
+		m.nameProject()
+	}
+	return nil
 }
+
+// nameProject says where a change was made. It does so beside the output, which
+// may be for programs.
+func (m *manager) nameProject() { _, _ = fmt.Fprintf(m.stderr, "in project %s\n", m.project) }
 
 func wanted(args []string) string {
 	if len(args) == 0 {
@@ -117,40 +144,16 @@ func wanted(args []string) string {
 
 // inProject is a path below the project.
 func (m *manager) inProject(path string) string {
-	return "/api/projects/" + url.PathEscape(*m.project) + path
+	return fmt.Sprintf("/api/projects/%d%s", m.project.ID, path)
 }
 
-// send sends a value as JSON and reads the answer; value and into may be nil.
 func (m *manager) send(ctx context.Context, method, path string, value, into any) error {
-	var body []byte
-	if value != nil {
-		var err error
-		if body, err = json.Marshal(value); err != nil {
-			return err
-		}
-	}
-	return m.client.do(ctx, method, path, body, into)
+	return m.client.send(ctx, method, path, value, into)
 }
 
 // all reads all pages of a list.
-func all[T any](ctx context.Context, m *manager, path string) (out []T, err error) {
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	for {
-		var page struct {
-			Count   int
-			Results []T
-		}
-		if err := m.send(ctx, "GET", fmt.Sprintf("%s%slimit=500&offset=%d", path, separator, len(out)), nil, &page); err != nil {
-			return nil, err
-		}
-		out = append(out, page.Results...)
-		if len(page.Results) == 0 || len(out) >= page.Count {
-			return out, nil
-		}
-	}
+func all[T any](ctx context.Context, m *manager, path string) ([]T, error) {
+	return pages[T](ctx, m.client, path)
 }
 
 // printJSON prints a value for programs.

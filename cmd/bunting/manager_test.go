@@ -87,7 +87,7 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	made := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
 	reader := printedKey.FindString(made)
 	contains(run("keys", "list"), "reader", "feature_flag:read")
-	if r := call(t, "", env, "flags", "disable", "new-checkout", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "feature_flag:write") {
+	if r := call(t, "", env, "flags", "disable", "new-checkout", "--project", "1", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "feature_flag:write") {
 		t.Errorf("a key that may only read: exit %d, %s", r.code, r.stderr)
 	}
 	var keys []keyShown
@@ -99,7 +99,7 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 			run("keys", "revoke", k.ID)
 		}
 	}
-	if r := call(t, "", env, "flags", "list", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "401") {
+	if r := call(t, "", env, "flags", "list", "--project", "1", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "401") {
 		t.Errorf("a revoked key: exit %d, %s", r.code, r.stderr)
 	}
 	s.stop()

@@ -58,19 +58,22 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"detail":"bad key"}`)
 		return
 	}
+	const project = `{"id":1,"name":"Shop","api_token":"phc_good"}`
 	switch r.URL.Path {
-	case "/api/projects/@current/persons/":
+	case "/api/projects/":
+		_, _ = io.WriteString(w, `{"count":1,"next":null,"previous":null,"results":[`+project+`]}`)
+	case "/api/projects/1/persons/":
 		s.page(w, r, 7, func(n int) string {
 			return fmt.Sprintf(`{"id":%d,"uuid":"p%d","distinct_ids":["d%d"],"properties":{"n":%d.0,"<":1},"created_at":"2025-06-01T10:00:00Z","is_identified":true}`, n, n, n, n)
 		})
-	case "/api/projects/@current/groups_types/":
+	case "/api/projects/1/groups_types/":
 		_, _ = io.WriteString(w, `[{"group_type":"company","group_type_index":0},{"group_type":"team","group_type_index":2}]`)
-	case "/api/projects/@current/groups/":
+	case "/api/projects/1/groups/":
 		index := r.URL.Query().Get("group_type_index")
 		s.page(w, r, 2, func(n int) string {
 			return fmt.Sprintf(`{"group_type_index":%s,"group_key":"g%s%d","group_properties":{},"created_at":"2025-06-01T10:00:00Z"}`, index, index, n)
 		})
-	case "/api/projects/@current/events/":
+	case "/api/projects/1/events/":
 		if r.URL.Query().Get("order") != "recorded" {
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -78,7 +81,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, 25, func(n int) string {
 			return fmt.Sprintf(`{"uuid":"e%d","event":"x","distinct_id":"d1","properties":{},"timestamp":"2025-06-01T10:00:00Z","person_id":"p1","person_mode":"full","person":{"properties":{"a":1}}}`, n)
 		})
-	case "/api/projects/@current/import/":
+	case "/api/projects/1/import/":
 		body, _ := io.ReadAll(r.Body)
 		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
 		errors, good := []string{}, 0
@@ -202,7 +205,7 @@ func TestExport_Whole(t *testing.T) {
 // Interrupted after any request, the same command goes on without gaps or
 // doubles, even when more was written than the state knows of.
 func TestExport_Resume(t *testing.T) {
-	for stop := 1; stop <= 8; stop++ {
+	for stop := 2; stop <= 9; stop++ { // the first request finds the project
 		s := newAPIServer(t)
 		file := filepath.Join(t.TempDir(), "out.jsonl")
 		s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
@@ -211,10 +214,10 @@ func TestExport_Resume(t *testing.T) {
 			}
 			return n == stop
 		}
-		if r := exportTo(s, "--output", file); stop <= 7 && r.code != exitError {
+		if r := exportTo(s, "--output", file); stop <= 8 && r.code != exitError {
 			t.Fatalf("stop %d: %+v", stop, r)
 		}
-		if stop <= 7 {
+		if stop <= 8 {
 			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -243,8 +246,8 @@ func TestExport_Refusals(t *testing.T) {
 	if text, _ := os.ReadFile(file); string(text) != "mine" {
 		t.Errorf("the file was changed: %q", text)
 	}
-	exportTo(s, "--key", "phx_bad").want(t, exitError, "", "persons: the server answers 401: bad key")
-	exportTo(s, "--project", "a/b").want(t, exitError, "", "404")
+	exportTo(s, "--key", "phx_bad").want(t, exitError, "", "the server answers 401: bad key")
+	exportTo(s, "--project", "a/b").want(t, exitUsage, "", `there is no project "a/b"`)
 	exportTo(s, "--what", "cats").want(t, exitUsage, "", `there is no "cats"`)
 	exportTo(s, "--server", "example.org").want(t, exitUsage, "", "--server: want a URL")
 	exportTo(s, "--key", "").want(t, exitUsage, "", "--key is missing")
@@ -253,7 +256,10 @@ func TestExport_Refusals(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+	s.broken = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/api/projects/" {
+			return false
+		}
 		w.WriteHeader(http.StatusForbidden)
 		return true
 	}
@@ -483,7 +489,9 @@ func TestImport_People(t *testing.T) {
 	importFrom(s, text).want(t, exitUsage, "", "which file?")
 	importFrom(s, text, "--key", "", "--project-key", "", "-").want(t, exitUsage, "", "--project-key is missing")
 	importFrom(s, text, filepath.Join(t.TempDir(), "none")).want(t, exitError, "", "no such file")
-	importFrom(s, text, "--project-key", "phc_bad", "-").want(t, exitError, "", "401: not as it should be")
+	importFrom(s, text, "--project-key", "phc_bad", "-").want(t, exitUsage, "", `there is no project "phc_bad"`)
+	importFrom(s, `{"type":"event","event":"e0","distinct_id":"d"}`, "--project-key", "phc_bad", "-").want(t, exitError, "", "401: not as it should be")
+	importFrom(s, text, "--project-key", "phc_bad", "--project", "Shop", "-").want(t, exitUsage, "", "--project-key is not that of project 1 (Shop)")
 }
 
 // An export goes back in as it is.
@@ -501,12 +509,17 @@ func testClient(t *testing.T, s *apiServer) (*apiClient, *[]time.Duration) {
 	}
 	t.Cleanup(c.close)
 	var pauses []time.Duration
-	c.pause = func(_ context.Context, d time.Duration) error { pauses = append(pauses, d); return nil }
+	now := time.Unix(0, 0)
+	c.now = func() time.Time { return now }
+	c.pause = func(_ context.Context, d time.Duration) error {
+		pauses, now = append(pauses, d), now.Add(d)
+		return nil
+	}
 	return c, &pauses
 }
 
 func TestAPIClient_Retries(t *testing.T) {
-	const list = "/api/projects/@current/groups_types/"
+	const list = "/api/projects/1/groups_types/"
 	for _, status := range []int{408, 429, 500, 502, 503, 504} {
 		s := newAPIServer(t)
 		s.broken = func(n int, w http.ResponseWriter, _ *http.Request) bool {
@@ -539,6 +552,14 @@ func TestAPIClient_Retries(t *testing.T) {
 	s := newAPIServer(t)
 	c, pauses := testClient(t, s)
 	s.Close() // nobody listens
+	if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || !strings.Contains(err.Error(), "no answer from "+s.URL) {
+		t.Errorf("a stopped server: %v", err)
+	}
+	if diff := cmp.Diff([]time.Duration{500 * time.Millisecond, time.Second, 1500 * time.Millisecond}, *pauses); diff != "" {
+		t.Errorf("a stopped server is tried for three seconds (-want +got):\n%s", diff)
+	}
+	*pauses = nil
+	c.enduring, c.answered = true, true // it has stopped meanwhile: it may come back
 	if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || len(*pauses) != apiTries-1 {
 		t.Errorf("%v after %d pauses", err, len(*pauses))
 	}

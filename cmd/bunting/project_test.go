@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The project of a command is never one that the server has chosen: the option,
+// else the variable, else the only one, else an error that lists them; each write
+// names the project that it has changed.
+func TestProject_OfTheCommandLine(t *testing.T) {
+	s := serve(t, time.Second)
+	key := printedKey.FindString(s.stdout.String())
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + key}
+	call(t, "", env, "flags", "set", "a").want(t, exitOK, "100%", "in project 1 (Default project)\n")
+	call(t, "", env, "flags", "list").want(t, exitOK, "100%", "")
+	call(t, "", env, "projects", "create", "Staging").want(t, exitOK, "Staging", "")
+
+	list := "bunting:   1  Default project\nbunting:   2  Staging\n"
+	for _, args := range [][]string{
+		{"flags", "list"}, {"flags", "set", "a", "--rollout", "5"}, {"export"}, {"import", "--key", key, "-"},
+	} {
+		in := ""
+		if args[0] == "import" || args[0] == "export" {
+			args = append(args, "--server", s.url)
+			in = `{"type": "group", "group_type": "company", "group_key": "acme"}`
+		}
+		r := call(t, in, env, args...)
+		r.want(t, exitUsage, "", "which project?")
+		if !strings.Contains(r.stderr, list) {
+			t.Errorf("%v: the projects are not listed: %s", args, r.stderr)
+		}
+	}
+	call(t, "", env, "flags", "set", "b", "--project", "2").want(t, exitOK, "b ", "in project 2 (Staging)\n")
+	env = append(env, "BUNTING_PROJECT=Staging")
+	call(t, "", env, "flags", "set", "b", "--rollout", "5", "--json").want(t, exitOK, `"version": 2`, "in project 2 (Staging)\n")
+	call(t, "", env, "flags", "disable", "a", "--project", "1").want(t, exitOK, "off", "in project 1 (Default project)\n")
+	call(t, "", env, "flags", "list", "--project", "@current").want(t, exitOK, "a ", "")
+	call(t, "", env, "flags", "list", "--project", "Stagin").want(t, exitUsage, "", `there is no project "Stagin"`)
+	call(t, "", env, "flags", "list", "--project", "3").want(t, exitUsage, "", list)
+	call(t, `{"type": "group", "group_type": "company", "group_key": "acme"}`, env, "import", "--server", s.url, "-").
+		want(t, exitOK, "", "1 persons and groups imported, 0 refused, 0 left out, in project 2 (Staging)")
+
+	var second struct {
+		Token string `json:"api_token"`
+	}
+	if err := json.Unmarshal([]byte(call(t, "", env, "projects", "get", "2", "--json").stdout), &second); err != nil {
+		t.Fatal(err)
+	}
+	call(t, "", env[:2], "flags", "enable", "b", "--project", second.Token).want(t, exitOK, "on", "in project 2 (Staging)\n")
+
+	// A name that stands twice chooses nothing.
+	call(t, "", env, "projects", "create", "Staging").want(t, exitOK, "Staging", "")
+	call(t, "", env, "flags", "list").want(t, exitUsage, "", `several projects have the name "Staging"`)
+
+	// A key of one project needs no name, one that may not list needs one.
+	one := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "one", "--projects", "2").stdout)
+	call(t, "", env[:1], "flags", "enable", "b", "--key", one).want(t, exitOK, "on", "in project 2 (Staging)\n")
+	two := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "two", "--projects", "2,3").stdout)
+	call(t, "", env[:1], "flags", "list", "--key", two).want(t, exitUsage, "", "bunting:   2  Staging\nbunting:   3  Staging\n")
+	blind := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "blind", "--scopes", "feature_flag:write").stdout)
+	call(t, "", env[:1], "flags", "list", "--key", blind).want(t, exitUsage, "", "the key may not list them")
+	call(t, "", env[:1], "flags", "enable", "b", "--key", blind, "--project", "2").want(t, exitOK, "on", "in project 2\n")
+
+	call(t, "", env, "keys", "list", "--project", "1").want(t, exitUsage, "", "-project")
+	s.stop()
+	s.wait(0)
+}
+
+// A server that is not there is given up before long: TestAPIClient_Retries has
+// the time.
+func TestProject_StoppedServer(t *testing.T) {
+	s := serve(t, time.Second)
+	key := printedKey.FindString(s.stdout.String())
+	s.stop()
+	s.wait(0)
+	for _, args := range [][]string{{"flags", "list"}} {
+		r := call(t, "", nil, append(args, "--server", s.url, "--key", key)...)
+		r.want(t, exitError, "", "no answer from "+s.url+": ")
+		if strings.Contains(r.stderr, "trying again in 4s") {
+			t.Errorf("%v waits too long: %s", args, r.stderr)
+		}
+	}
+}
