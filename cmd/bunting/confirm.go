@@ -29,6 +29,9 @@ func isTerminal(stream any) bool {
 // refused (exit code 2), so that a script says what it means. The action has to
 // have asks set.
 func (m *manager) confirm(ctx context.Context, question string) error {
+	if m.project != nil {
+		question = fmt.Sprintf("%s in project %s?", strings.TrimSuffix(question, "?"), m.project)
+	}
 	switch {
 	case *m.yes:
 		return nil

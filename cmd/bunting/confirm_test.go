@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What deletes asks on a terminal, and wants --yes elsewhere.
@@ -58,14 +59,18 @@ func TestConfirm_EndsWithItsContext(t *testing.T) {
 }
 
 func TestManager_DeletionsWantYes(t *testing.T) {
-	for _, args := range [][]string{
-		{"flags", "delete", "x"},
-		{"flags", "apply", "--prune", demo},
-		{"projects", "delete", "2"},
+	s := serve(t, time.Second)
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
+	for want, args := range map[string][]string{
+		`Delete the flag "x" in project 1 (Default project)?`: {"flags", "delete", "x"},
+		"in project 1 (Default project)?":                     {"flags", "apply", "--prune", demo},
+		"--yes is missing":                                    {"projects", "delete", "1"},
 	} {
-		r := call(t, "", nil, append(args, "--key", "phx_k", "--server", "http://127.0.0.1:1")...)
-		if r.code != exitUsage || !strings.Contains(r.stderr, "--yes is missing") {
+		r := call(t, "", env, args...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, "--yes is missing") || !strings.Contains(r.stderr, want) {
 			t.Errorf("%v: exit %d, %q", args, r.code, r.stderr)
 		}
 	}
+	s.stop()
+	s.wait(0)
 }
