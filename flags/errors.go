@@ -28,6 +28,9 @@ type DefinitionError struct {
 	Code ReasonCode
 	// Problem is what is wrong and, where it can be said, what is allowed.
 	Problem string
+	// Suggestion is the known member that a misspelt one is most likely meant to be;
+	// empty for every other fault.
+	Suggestion string
 }
 
 // Error gives place, flag and problem in one line.

@@ -74,6 +74,7 @@ func IsFile(data []byte) bool {
 func parseFile(root *node) (file File, err error) {
 	fault := read(func() {
 		root.object()
+		root.knownHere(fileShape)
 		if !root.has("projects") {
 			root.at("projects").fail("is missing: a definitions file has an organization and projects, see the README")
 		}
@@ -107,6 +108,7 @@ func parseFile(root *node) (file File, err error) {
 
 func parseOrganization(n *node) Organization {
 	n.object()
+	n.knownHere(organizationShape)
 	org := Organization{ID: n.at("id").textOr(), Name: n.at("name").textOr()}
 	if quotas := n.at("quotas"); quotas.value != nil {
 		org.Quotas = map[string]int64{}
@@ -143,6 +145,7 @@ func parseProject(n *node) FileProject {
 	for i, v := range keys.list() {
 		k := keys.item(i, v)
 		k.object()
+		k.knownHere(keyShape)
 		p.PersonalKeys = append(p.PersonalKeys, PersonalKey{k.at("key").text(), k.at("scopes").texts()})
 	}
 	p.SecretKeys = n.at("secret_api_keys").texts()
@@ -152,22 +155,13 @@ func parseProject(n *node) FileProject {
 	}
 	p.Definitions = parseDefinitions(n)
 	for _, name := range sortedKeys(n.object()) {
-		if !projectMembers[name] {
+		if _, known := projectShape.members[name]; !known && projectShape.meant(n.object(), name) == "" {
 			p.Definitions.faults = append(p.Definitions.faults, &DefinitionError{
 				Path: name, Problem: "is not a member of a project and does nothing",
 			})
 		}
 	}
 	return p
-}
-
-// projectMembers are all that a project in a file may have; others are most
-// likely misspelt.
-var projectMembers = map[string]bool{
-	"id": true, "name": true, "api_key": true, "timezone": true, "bucketing_hash": true, "property_matching_version": true,
-	"personal_api_keys": true, "secret_api_keys": true, "group_type_mapping": true, "flags": true, "cohorts": true,
-	"quota_limited": true, "minimal_flag_called_events": true, "static_cohorts": true, "static_cohort_members": true,
-	"withheld_flags": true, "failed_cohorts": true, "empty_cohorts": true, "behavioral_cohorts": true, "revision": true, "faults": true,
 }
 
 func withEmptyFlags(obj map[string]any) map[string]any {

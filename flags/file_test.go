@@ -79,7 +79,10 @@ func TestDefinitionsFile_Refused(t *testing.T) {
 		{"a cohort's id", `"12"`, `"twelve"`, `projects[0].cohorts.twelve: a cohort's id is a whole number, not "twelve"`},
 		{"the end is missing", "}]\n}", "}", "the document ends in the middle"},
 		{"text behind it", "}]\n}", "}]\n} 5", "line 11 column 3: text after the end of the JSON document"},
-		{"no projects", `"projects"`, `"project"`, "projects: is missing: a definitions file has an organization and projects, see the README"},
+		{"a misspelt member", `"projects"`, `"project"`, `project: is not a member of a definitions file, "projects" is most likely meant`},
+		{"a misspelt organization", `"quotas"`, `"qoutas"`, `organization.qoutas: is not a member of the organization, "quotas" is most likely meant`},
+		{"a misspelt scope", `"scopes"`, `"scope"`, `projects[0].personal_api_keys[0].scope: is not a member of a personal key, "scopes" is most likely meant`},
+		{"no projects", `"projects"`, `"teams"`, "projects: is missing: a definitions file has an organization and projects, see the README"},
 	}
 	for _, tt := range tests {
 		changed := strings.Replace(exampleFile, tt.old, tt.new, 1)

@@ -54,11 +54,12 @@ func (n *node) path() string {
 type fault struct {
 	at      *node
 	problem string
+	err     *DefinitionError // complete, instead of the two
 }
 
 func (n *node) fail(format string, args ...any) {
 	at := *n // so that n, which most often does not fail, need not be on the heap
-	panic(fault{&at, fmt.Sprintf(format, args...)})
+	panic(fault{at: &at, problem: fmt.Sprintf(format, args...)})
 }
 
 // read runs f and returns the fault that it stopped at, nil for none.
@@ -67,6 +68,9 @@ func read(f func()) (err *DefinitionError) {
 		switch r := recover().(type) {
 		case nil:
 		case fault:
+			if err = r.err; err != nil {
+				return
+			}
 			err = &DefinitionError{Path: r.at.path(), Problem: r.problem}
 		default:
 			panic(r)

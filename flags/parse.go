@@ -54,6 +54,9 @@ func parseDefinitions(n *node) Definitions {
 			Path: n.at("property_matching_version").path(), Problem: "must be 1 or 2, not " + strconv.Itoa(v) + ": 1 is used",
 		})
 	}
+	if err := read(func() { n.knownHere(projectShape) }); err != nil {
+		d.faults = append(d.faults, err)
+	}
 	d.GroupTypes = parseGroupTypes(n.at("group_type_mapping"))
 	flags := n.at("flags")
 	list := flags.list()
@@ -138,6 +141,7 @@ func parseFlag(n *node) Flag {
 
 func (f *Flag) parse(n *node) {
 	f.source = n.object()
+	n.known(flagShape)
 	f.Key = n.at("key").text()
 	if f.Key == "" {
 		n.at("key").fail("must not be empty")

@@ -18,6 +18,7 @@ func parseCohort(n *node) Cohort {
 
 func (c *Cohort) parse(n *node) {
 	n.object()
+	n.known(cohortOrTree(n.value))
 	if n.has("values") { // a bare tree
 		c.Tree = parseTree(n, 1)
 		return

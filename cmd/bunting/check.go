@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,9 @@ func checkHelp() string {
 
 Reads definitions files, or bare payloads as PostHog serves them, and lists:
 
-  errors     what makes a flag fail, with its place in the file
-  warnings   what is ignored or can never match
+  errors     what makes a flag fail, with its place in the file; a member with
+             a name that is all but a known one is one (rolout_percentage)
+  warnings   what is ignored or can never match; members that nothing reads
   SDKs       which flags a PostHog SDK cannot decide locally and asks the server
              for, or decides by other rules than the server, and why; this is
              for your information and no fault
@@ -105,13 +107,21 @@ func checkFile(path, apiKey string) checked {
 		out.Error = strings.TrimPrefix(err.Error(), path+": ")
 		return out
 	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	unknown := flags.UnknownKeys(flags.FilePart, text)
 	bare := len(f.Projects) == 1 && f.Projects[0].APIKey == apiKey && f.Organization.ID == ""
 	for i := range f.Projects {
 		prefix := "projects[" + strconv.Itoa(i) + "]."
 		if bare {
 			prefix = ""
 		}
-		out.Projects = append(out.Projects, checkProject(&f.Projects[i], prefix))
+		p := checkProject(&f.Projects[i], prefix)
+		p.addUnknown(unknown, prefix, i == 0)
+		out.Projects = append(out.Projects, p)
 	}
 	return out
 }
@@ -122,10 +132,7 @@ func checkProject(p *flags.FileProject, prefix string) checkedProject {
 		Faults: []checkedFault{}, Local: []checkedLocal{},
 	}
 	for _, f := range flags.Compile(p.Definitions).Faults() {
-		fault := checkedFault{Severity: severityWarning, Place: f.Path, Flag: f.Flag, Code: f.Code.String(), Problem: f.Problem}
-		if f.Code != flags.NoReason {
-			fault.Severity = severityError
-		}
+		fault := newFault(f)
 		if !strings.HasPrefix(fault.Place, "projects[") {
 			fault.Place = prefix + fault.Place
 		}
@@ -136,6 +143,26 @@ func checkProject(p *flags.FileProject, prefix string) checkedProject {
 	}
 	out.Local = slices.Compact(out.Local)
 	return out
+}
+
+func newFault(f *flags.DefinitionError) checkedFault {
+	fault := checkedFault{severityWarning, f.Path, f.Flag, f.Code.String(), f.Problem}
+	if f.Code != flags.NoReason {
+		fault.Severity = severityError
+	}
+	return fault
+}
+
+// addUnknown adds the members that nothing reads and that are not listed yet: those
+// of the project, and with the first project those that are in none.
+func (p *checkedProject) addUnknown(unknown []*flags.DefinitionError, prefix string, first bool) {
+	for _, u := range unknown {
+		ours := strings.HasPrefix(u.Path, prefix) || first && !strings.HasPrefix(u.Path, "projects[")
+		listed := func(f checkedFault) bool { return f.Place == u.Path }
+		if ours && !slices.ContainsFunc(p.Faults, listed) {
+			p.Faults = append(p.Faults, newFault(u))
+		}
+	}
 }
 
 // count counts faults; a file that cannot be used is an error.

@@ -61,6 +61,41 @@ func TestCheck_FaultsWithTheirPlaces(t *testing.T) {
 	}
 }
 
+// Members that nothing reads are listed, and a misspelt one is an error with what is
+// meant (decision 30), each once.
+func TestCheck_NamesUnknownMembers(t *testing.T) {
+	file := tempFile(t, "f.json", `{"organization": {"id": "o", "boss": "me"}, "projects": [
+		{"id": 1, "api_key": "phc_one", "owner": "x", "timezon": "Europe/Berlin"},
+		{"id": 2, "api_key": "phc_two", "flags": [
+			{"id": 1, "key": "half", "active": true, "filters": {"groups": [{"properties": [], "rolout_percentage": 50}]}},
+			{"id": 2, "key": "all", "active": true, "enabled": true, "filters": {"groups": [{"properties": [], "rollout": 50}]}}
+		], "cohorts": {"3": {"type": "AND", "values": [{"key": "k", "type": "person", "value": 1, "operater": "gt"}]}}}]}`)
+	r := call(t, "", nil, "check", file)
+	const want = `
+  project phc_one (project 1): 0 flags, 0 cohorts
+    error    projects[0].timezon: is not a member of a project, "timezone" is most likely meant
+    warning  projects[0].owner: is not a member of a project and does nothing
+    warning  organization.boss: is not a member of the organization and does nothing
+  project phc_two (project 2): 2 flags, 1 cohort
+    error    projects[1].flags[0].filters.groups[0].rolout_percentage (flag "half"): is not a member of a condition, "rollout_percentage" is most likely meant
+    error    projects[1].cohorts.3.values[0].operater: is not a member of a property, "operator" is most likely meant
+    warning  projects[1].flags[1].enabled (flag "all"): is not a member of a flag and does nothing
+    warning  projects[1].flags[1].filters.groups[0].rollout (flag "all"): is not a member of a condition and does nothing
+    Evaluated locally by an SDK, these flags may not be decided as on the server:
+      FLAG  SDK  THERE            WHY
+      half  all  asks the server  it cannot be evaluated: it is not in the payload
+
+3 errors, 4 warnings
+`
+	if got := strings.TrimPrefix(r.stdout, file); got != want || r.code != 1 {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	bare := tempFile(t, "bare.json", `{"flags": [], "cohort": {}, "notes": 1}`)
+	call(t, "", nil, "check", bare).want(t, 1, `    error    cohort: is not a member of a project, "cohorts" is most likely meant
+    warning  notes: is not a member of a project and does nothing
+`, "")
+}
+
 func TestCheck_SeveralFiles(t *testing.T) {
 	bad := tempFile(t, "bad.json", "{\n x}")
 	bare := tempFile(t, "bare.json", `{"flags": [{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"variant": "b"}]}}]}`)

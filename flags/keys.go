@@ -1,0 +1,166 @@
+package flags
+
+import "strings"
+
+// This file knows the members that definitions may have: a misspelt one would
+// be ignored, and a condition without its rollout is for everybody.
+
+// shape is the kind of an object in a definition.
+type shape struct {
+	what    string // "a condition"
+	members map[string]member
+}
+
+// member is one that an object may have.
+type member struct {
+	// at is the shape of the object there, nil for what is not looked into. With
+	// list it is that of each element, with each that of every member.
+	at         func(v any) *shape
+	list, each bool
+	// inert members decide nothing here, and nothing is taken for a misspelling of
+	// them.
+	inert bool
+	// relic members were read once: null says nothing, anything else does nothing.
+	relic bool
+}
+
+func shaped(s *shape) func(any) *shape { return func(any) *shape { return s } }
+
+// members makes a table of members that are not looked into.
+func members(live, inert string) map[string]member {
+	out := map[string]member{}
+	for _, name := range strings.Fields(live) {
+		out[name] = member{}
+	}
+	for _, name := range strings.Fields(inert) {
+		out[name] = member{inert: true}
+	}
+	return out
+}
+
+// with adds members that are looked into.
+func (s *shape) with(more map[string]member) *shape {
+	for name, m := range more {
+		s.members[name] = m
+	}
+	return s
+}
+
+// THE TABLES: flag records (§1.1, §1.11), filters (§1.2), conditions and
+// variants (§1.3), properties (§1.4), cohorts (§1.6, §5.6), the definitions
+// payload (§1.8, decision 5) and the definitions file.
+var (
+	propertyShape = &shape{"a property", members(
+		"key type operator value group_type_index negation dependency_chain", "label cohort_name group_key_names")}
+	conditionShape = (&shape{"a condition", members(
+		"variant rollout_percentage aggregation_group_type_index", "description sort_key exposure_frozen exposure_frozen_cohort users_affected")}).with(
+		map[string]member{"properties": {at: shaped(propertyShape), list: true}})
+	variantShape      = &shape{"a variant", members("key rollout_percentage", "name description")}
+	multivariateShape = (&shape{"multivariate", nil}).having(map[string]member{"variants": {at: shaped(variantShape), list: true}})
+	holdoutShape      = &shape{"a holdout", members("id exclusion_percentage", "")}
+	filtersShape      = (&shape{"a flag's filters", members(
+		"aggregation_group_type_index payloads feature_enrollment early_exit version super_groups holdout_groups", "return_type default_value rules")}).with(
+		map[string]member{
+			"groups":       {at: shaped(conditionShape), list: true},
+			"multivariate": {at: shaped(multivariateShape)},
+			"holdout":      {at: shaped(holdoutShape)},
+		})
+	flagShape = (&shape{"a flag", members(
+		`id key name active deleted archived ensure_experience_continuity x_ensure_experience_continuity bucketing_identifier
+		bucketing_hash evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode
+		has_encrypted_payloads has_experiment is_remote_configuration tags analytics_dashboards rollback_conditions
+		performed_rollback has_enriched_analytics creation_context version`,
+		`team_id created_at created_by updated_at last_modified_by last_called_at hidden usage_dashboard user_access_level
+		experiment_set experiment_set_metadata surveys features can_edit status is_simple_flag original_flag
+		is_used_in_replay_settings is_eligible_for_experiment _create_in_folder _should_create_usage_dashboard`)}).with(
+		map[string]member{
+			"filters":            {at: shaped(filtersShape)},
+			"rollout_percentage": {inert: true, relic: true}, // of a flag itself: posthog-go still has it
+		})
+)
+
+// The shapes of cohorts refer to one another.
+var (
+	treeShape        = &shape{what: "a group of a cohort"}
+	legacyGroupShape = &shape{"an older group of a cohort", members(
+		"event_id action_id days", "id label name count count_operator start_date end_date event_type time_value time_interval")}
+	cohortFiltersShape = &shape{what: "a cohort's filters"}
+	cohortShape        = &shape{"a cohort", members(
+		"id name description deleted is_static members query cohort_type",
+		`team_id count version pending_version is_calculating errors_calculating created_at created_by created_by_id
+		last_calculation last_error_at last_error_message last_backfill_person_properties_at experiment_set
+		is_used_in_replay_settings _create_in_folder _create_static_person_ids`)}
+)
+
+func init() {
+	treeShape.having(map[string]member{"type": {}, "values": {at: treeOrLeaf, list: true}})
+	legacyGroupShape.with(map[string]member{"properties": {at: legacyProperties, list: true}})
+	cohortFiltersShape.having(map[string]member{"properties": {at: treeOrLeaf}})
+	cohortShape.with(map[string]member{
+		"filters": {at: shaped(cohortFiltersShape)},
+		"groups":  {at: shaped(legacyGroupShape), list: true},
+	})
+}
+
+// Documents: files and payloads.
+var (
+	keyShape          = &shape{"a personal key", members("key scopes", "")}
+	organizationShape = &shape{"the organization", members("id name quotas", "")}
+	projectShape      = (&shape{"a project", members(
+		`id name api_key timezone bucketing_hash property_matching_version secret_api_keys group_type_mapping quota_limited
+		minimal_flag_called_events static_cohorts static_cohort_members withheld_flags failed_cohorts empty_cohorts
+		behavioral_cohorts revision faults`, "")}).with(
+		map[string]member{
+			"personal_api_keys": {at: shaped(keyShape), list: true},
+			"flags":             {at: shaped(flagShape), list: true},
+			"cohorts":           {at: cohortOrTree, each: true, list: true},
+		})
+	fileShape = (&shape{"a definitions file", nil}).having(map[string]member{
+		"organization":      {at: shaped(organizationShape)},
+		"projects":          {at: shaped(projectShape), list: true},
+		"personal_api_keys": {at: shaped(keyShape), list: true},
+	})
+)
+
+// having makes these the members.
+func (s *shape) having(all map[string]member) *shape {
+	s.members = all
+	return s
+}
+
+// cohortOrTree: a cohort is a record or a bare tree.
+func cohortOrTree(v any) *shape {
+	if isTree(v) {
+		return treeShape
+	}
+	return cohortShape
+}
+
+// treeOrLeaf: leaves about events have other members, which are not known here.
+func treeOrLeaf(v any) *shape {
+	if isTree(v) {
+		return treeShape
+	}
+	n := node{value: v}
+	switch kind, _ := n.at("type").value.(string); PropertyType(kind) {
+	case "", PersonProperty, GroupProperty, CohortProperty, FlagProperty, PersonMetadata:
+		return propertyShape
+	}
+	return nil
+}
+
+// legacyProperties: a list of leaves, a tree, or a map of values by property.
+func legacyProperties(v any) *shape {
+	if obj, ok := v.(map[string]any); ok && obj["type"] == nil && obj["values"] == nil && obj["key"] == nil {
+		return nil
+	}
+	return treeOrLeaf(v)
+}
+
+// isTree reports whether an object is a node of a cohort's tree: it has values,
+// or is one that has lost them.
+func isTree(v any) bool {
+	obj, _ := v.(map[string]any)
+	_, values := obj["values"]
+	return values || obj["type"] == "AND" || obj["type"] == "OR"
+}
