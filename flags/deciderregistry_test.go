@@ -45,6 +45,11 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	if _, answer := asked(t, d, flags.Request{}); !answer.QuotaLimited {
 		t.Error("not paused")
 	}
+	s.project.Browser = `{"autocapture_opt_out":true}`
+	s.advance(time.Second)
+	if _, answer := asked(t, d, flags.Request{}); answer.Project.Browser != s.project.Browser {
+		t.Errorf("browsers are told %q", answer.Project.Browser)
+	}
 	if s.downloads != 2 {
 		t.Errorf("%d downloads", s.downloads)
 	}

@@ -27,6 +27,10 @@ type Project struct {
 	FlagLimit *int64
 	// QuotaLimited pauses resources of this project at once.
 	QuotaLimited []string
+	// Browser is what the project's settings tell browsers, a JSON object: what
+	// they may capture, and whether a survey is shown. Nothing here reads it. Empty:
+	// nothing is chosen.
+	Browser string
 }
 
 // Paused reports whether an operator has paused a resource of the project.

@@ -237,7 +237,7 @@ func (l *live) with(p Project) *live {
 func sameProject(a, b *Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
-		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID
+		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID && a.Browser == b.Browser
 }
 
 // memberProjects is for how many projects the last payload with members is kept:

@@ -47,6 +47,8 @@ type Project struct {
 	SecretToken       *string `json:"secret_api_token"`
 	SecretTokenBackup *string `json:"secret_api_token_backup"`
 	ProjectSettings
+	// Warnings say which settings cannot do what they say.
+	Warnings []string `json:"warnings"`
 }
 
 // ProjectGroupType is a type of groups.
@@ -123,6 +125,7 @@ func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
 	if out.ProjectSettings, err = meta.settings(); err != nil {
 		return nil, err
 	}
+	out.Warnings = out.ProjectSettings.warnings()
 	types, err := tx.GroupTypes(p.ID)
 	if err != nil {
 		return nil, err
@@ -261,6 +264,9 @@ func (s *core) newProject(tx Tx, organization string, v Values) (*ProjectRecord,
 	if err := p.configure(&projectMeta{UUID: s.newID(), Updated: At(now)}, v); err != nil {
 		return nil, err
 	}
+	if _, err := s.tellBrowsers(tx, p); err != nil {
+		return nil, err
+	}
 	return p, tx.PutProject(p)
 }
 
@@ -322,6 +328,9 @@ func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *
 			return nil, err
 		}
 		p.Meta = encode(meta)
+		if _, err := s.tellBrowsers(tx, p); err != nil {
+			return nil, err
+		}
 		if err := tx.PutProject(p); err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type ProjectSettings struct {
 	ConsoleLog               *bool           `json:"capture_console_log_opt_in"`
 	Performance              *bool           `json:"capture_performance_opt_in"`
 	DeadClicks               *bool           `json:"capture_dead_clicks"`
-	Recording                bool            `json:"session_recording_opt_in"`
+	Recording                *bool           `json:"session_recording_opt_in"`
 	RecordingSampleRate      *string         `json:"session_recording_sample_rate"`
 	RecordingMinimum         *int64          `json:"session_recording_minimum_duration_milliseconds"`
 	RecordingLinkedFlag      json.RawMessage `json:"session_recording_linked_flag"`
@@ -43,6 +43,7 @@ type ProjectSettings struct {
 	Extra                    json.RawMessage `json:"extra_settings"`
 	Modifiers                json.RawMessage `json:"modifiers"`
 	FlagsPersistence         *bool           `json:"flags_persistence_default"`
+	Cookieless               *int64          `json:"cookieless_server_hash_mode"`
 }
 
 // settingFields are the fields of a project that only configure it: a key that
@@ -52,7 +53,7 @@ var settingFields = Fields{
 	{Name: "timezone", Type: Text, Max: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
 	{Name: "completed_snippet_onboarding", Type: Bool},
 	{Name: "has_completed_onboarding_for", Type: Object, Null: true},
-	{Name: "app_urls", Type: TextList, Blank: true, Max: 200},
+	{Name: "app_urls", Type: TextList, Null: true, Blank: true, Max: 200},
 	{Name: "test_account_filters", Type: Array},
 	{Name: "test_account_filters_default_checked", Type: Bool, Null: true},
 	{Name: "path_cleaning_filters", Type: Array, Null: true},
@@ -67,7 +68,7 @@ var settingFields = Fields{
 	{Name: "capture_console_log_opt_in", Type: Bool, Null: true},
 	{Name: "capture_performance_opt_in", Type: Bool, Null: true},
 	{Name: "capture_dead_clicks", Type: Bool, Null: true},
-	{Name: "session_recording_opt_in", Type: Bool},
+	{Name: "session_recording_opt_in", Type: Bool, Null: true, Help: "kept, and has no effect: recordings are not stored"},
 	{Name: "session_recording_sample_rate", Type: Text, Null: true, Max: 8, Help: "a decimal number from 0 to 1, as a text"},
 	{Name: "session_recording_minimum_duration_milliseconds", Type: Int, Null: true, Least: 0, Most: 30_000},
 	{Name: "session_recording_linked_flag", Type: Any},
@@ -85,6 +86,7 @@ var settingFields = Fields{
 	{Name: "extra_settings", Type: Any},
 	{Name: "modifiers", Type: Object, Null: true},
 	{Name: "flags_persistence_default", Type: Bool, Null: true},
+	{Name: "cookieless_server_hash_mode", Type: IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "kept, and has no effect: events without cookies are not stored"},
 }
 
 // ProjectFields are the writable fields of a project.
@@ -141,7 +143,8 @@ func (p *ProjectRecord) configure(meta *projectMeta, v Values) error {
 		if engineSettings[name] != "" {
 			into = p.Settings
 		}
-		if into[name] = encode(value); value == nil {
+		into[name] = encode(value)
+		if value == nil && engineSettings[name] != "" {
 			delete(into, name)
 		}
 	}
@@ -174,11 +177,12 @@ func (p *ProjectRecord) engine(name string) json.RawMessage {
 
 // settings are those of a project as they are shown.
 func (m *projectMeta) settings() (ProjectSettings, error) {
-	null := json.RawMessage("null")
+	// Each has a text of its own: what is read is written over it.
+	null, no := func() json.RawMessage { return json.RawMessage("null") }, false
 	out := ProjectSettings{
 		AppURLs: []string{}, DataAttributes: []string{"data-attr"}, TestAccountFilters: json.RawMessage("[]"), Correlation: json.RawMessage("{}"),
-		PathCleaning: null, AutocaptureIgnoredErrors: null, WebVitalsMetrics: null, RecordingLinkedFlag: null, RecordingNetwork: null,
-		RecordingMasking: null, Replay: null, SurveyConfig: null, Extra: null, Modifiers: null,
+		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
+		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
 	}
 	return out, json.Unmarshal(encode(m.Settings), &out)
 }

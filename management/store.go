@@ -151,6 +151,8 @@ type ProjectRecord struct {
 	Deleted            bool
 	CreatedAt          time.Time
 	Meta               json.RawMessage
+	// Browser is flags.Project.Browser.
+	Browser json.RawMessage
 }
 
 // KeyRecord is a personal or secret key as it is stored: its hash, never itself.

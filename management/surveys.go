@@ -308,6 +308,9 @@ func (s Surveys) save(tx Tx, st *Standing, x *storedSurvey, v Values, before *Su
 	case err != nil:
 		return nil, err
 	}
+	if err := s.surveysChanged(tx, st.Project.ID); err != nil {
+		return nil, err
+	}
 	after, err := s.show(tx, st, x)
 	if err != nil {
 		return nil, err
@@ -335,6 +338,9 @@ func (s Surveys) Delete(ctx context.Context, st *Standing, id string) error {
 		}
 		parent := ProjectParent(st.Project.ID)
 		if err := tx.Delete(kindSurvey, parent, x.ID); err != nil {
+			return err
+		}
+		if err := s.surveysChanged(tx, st.Project.ID); err != nil {
 			return err
 		}
 		return s.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, before, nil)

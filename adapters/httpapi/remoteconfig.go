@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // getRemoteConfig serves the value of a remote configuration flag (§1.8).
@@ -81,21 +83,14 @@ func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	return flags.Project{}, &problemForeignProject
 }
 
-// arrayConfig is what posthog-js needs to know before it loads flags. What is
-// not served here is off.
+// arrayConfig is what posthog-js needs to know before it loads flags, before what
+// the project's settings say.
 type arrayConfig struct {
 	Token                string         `json:"token"`
 	SupportedCompression []string       `json:"supportedCompression"`
 	HasFeatureFlags      bool           `json:"hasFeatureFlags"`
-	CaptureDeadClicks    bool           `json:"captureDeadClicks"`
-	CapturePerformance   bool           `json:"capturePerformance"`
-	AutocaptureOptOut    bool           `json:"autocapture_opt_out"`
-	AutocaptureErrors    bool           `json:"autocaptureExceptions"`
 	Analytics            map[string]any `json:"analytics"`
 	ElementsChain        bool           `json:"elementsChainAsString"`
-	SessionRecording     bool           `json:"sessionRecording"`
-	Heatmaps             bool           `json:"heatmaps"`
-	Surveys              bool           `json:"surveys"`
 	IdentifiedOnly       bool           `json:"defaultIdentifiedOnly"`
 	SiteApps             []any          `json:"siteApps"`
 }
@@ -105,10 +100,14 @@ func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(arrayConfig{
+	out, err := json.Marshal(arrayConfig{
 		Token: project.APIKey, SupportedCompression: []string{"gzip", "gzip-js"}, HasFeatureFlags: set.Len() > 0,
 		Analytics: map[string]any{"endpoint": "/i/v0/e/"}, ElementsChain: true, IdentifiedOnly: true, SiteApps: []any{},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return append(appendBrowser(out[:len(out)-1], cmp.Or(project.Browser, management.BrowserUnset)), '}'), nil
 }
 
 func getArrayConfig(s *server, w http.ResponseWriter, r *http.Request) error {

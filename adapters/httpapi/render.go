@@ -8,7 +8,7 @@ import (
 )
 
 // configMembers are what config=true adds, exactly the interface document's
-// fields (decision 9).
+// fields (decision 9), before what a project's settings say.
 const configMembers = `"supportedCompression":["gzip","lz64"],"config":{"enable_collect_everything":true},"toolbarParams":{},"isAuthenticated":false`
 
 // appendAnswer writes a flags answer (§9.6). empty asks for an answer without
@@ -67,8 +67,19 @@ func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty b
 	if f.config {
 		b = append(b, ',')
 		b = append(b, configMembers...)
+		b = appendBrowser(b, a.Project.Browser)
 	}
 	return append(b, '}')
+}
+
+// appendBrowser goes on in an object with what a project's settings tell browsers,
+// which is an object itself; nothing is chosen in an empty one.
+func appendBrowser(b []byte, object string) []byte {
+	if len(object) <= len("{}") {
+		return b
+	}
+	b = append(b, ',')
+	return append(b, object[1:len(object)-1]...)
 }
 
 // appendFlag writes one member of flags.

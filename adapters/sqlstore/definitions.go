@@ -20,10 +20,10 @@ func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project,
 	err := sql.ErrNoRows
 	if strings.IndexByte(apiKey, 0) < 0 { // such a key cannot be asked for
 		err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-			return s.quick.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, o.quotas
+			return s.quick.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, p.browser, o.quotas
 				FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
 				WHERE p.api_key = $1 AND p.deleted = 0`, apiKey).
-				Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &quotas)
+				Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &p.Browser, &quotas)
 		})
 	}
 	switch {

@@ -97,16 +97,19 @@ func (t *manageTx) DeleteOrganization(id string) error {
 func (t *manageTx) projects(where string, args ...any) (out []management.ProjectRecord, err error) {
 	err = t.each(func(rows *sql.Rows) error {
 		var p management.ProjectRecord
-		var settings, paused, meta string
+		var settings, paused, meta, browser string
 		var created int64
-		if err := rows.Scan(&p.ID, &p.Organization, &p.Name, &p.APIKey, &settings, &paused, &p.AnonymizeIPs, &p.Origin, &p.Deleted, &created, &meta); err != nil {
+		if err := rows.Scan(&p.ID, &p.Organization, &p.Name, &p.APIKey, &settings, &paused, &p.AnonymizeIPs, &p.Origin, &p.Deleted, &created, &meta, &browser); err != nil {
 			return err
 		}
 		p.CreatedAt, p.Meta = fromMicros(created), []byte(meta)
+		if browser != "" {
+			p.Browser = []byte(browser)
+		}
 		err := errors.Join(json.Unmarshal([]byte(settings), &p.Settings), json.Unmarshal([]byte(paused), &p.Paused))
 		out = append(out, p)
 		return err
-	}, `SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta FROM projects `+where, args...)
+	}, `SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading projects: %w", err)
 	}
@@ -150,13 +153,13 @@ func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 	if len(p.Paused) > 0 {
 		paused = jsonText(p.Paused)
 	}
-	_, err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	_, err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, api_key = excluded.api_key,
 		settings = excluded.settings, paused = excluded.paused, anonymize_ips = excluded.anonymize_ips, origin = excluded.origin,
-		deleted = excluded.deleted, meta = excluded.meta`,
+		deleted = excluded.deleted, meta = excluded.meta, browser = excluded.browser`,
 		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), settings, paused, truth(p.AnonymizeIPs),
-		p.Origin, truth(p.Deleted), micros(p.CreatedAt), jsonOr(p.Meta, "{}"))
+		p.Origin, truth(p.Deleted), micros(p.CreatedAt), jsonOr(p.Meta, "{}"), jsonOr(p.Browser, ""))
 	if err != nil {
 		return fmt.Errorf("saving a project: %w", err)
 	}

@@ -233,7 +233,7 @@ var managementTime = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 func managementPlaces(t *testing.T, s ManagementStore) {
 	limit := int64(5)
 	org := management.OrganizationRecord{ID: "org", Name: "One", Quotas: map[string]*int64{"events": &limit}, CreatedAt: managementTime, Meta: []byte(`{"a":1}`)}
-	p := management.ProjectRecord{Organization: "org", Name: "P", APIKey: "phc_p", CreatedAt: managementTime, Meta: []byte(`{}`), Paused: []string{"events"}}
+	p := management.ProjectRecord{Organization: "org", Name: "P", APIKey: "phc_p", CreatedAt: managementTime, Meta: []byte(`{}`), Paused: []string{"events"}, Browser: []byte(`{"a":true}`)}
 	managed(t, s, func(tx management.Tx) error { return errors.Join(tx.PutOrganization(&org), tx.PutProject(&p)) })
 	if p.ID <= 0 {
 		t.Fatalf("project %d", p.ID)
@@ -254,7 +254,7 @@ func managementPlaces(t *testing.T, s ManagementStore) {
 			t.Error(diff)
 		}
 		for _, x := range []*management.ProjectRecord{got, byKey} {
-			if x == nil || x.ID != p.ID || x.Name != "P" || !x.CreatedAt.Equal(managementTime) || len(x.Paused) != 1 {
+			if x == nil || x.ID != p.ID || x.Name != "P" || !x.CreatedAt.Equal(managementTime) || len(x.Paused) != 1 || string(x.Browser) != `{"a":true}` {
 				t.Errorf("%+v", x)
 			}
 		}
@@ -263,6 +263,9 @@ func managementPlaces(t *testing.T, s ManagementStore) {
 		}
 		return errors.Join(err1, err2, err3, err4, err5)
 	})
+	if told := project(t, s, "phc_p").Browser; told != `{"a":true}` {
+		t.Errorf("browsers are told %q", told)
+	}
 	before := project(t, s, "phc_p").Revision
 	p.Deleted = true
 	managed(t, s, func(tx management.Tx) error { return tx.PutProject(&p) })

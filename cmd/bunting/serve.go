@@ -182,6 +182,9 @@ func (s *server) open(starting context.Context) (err error) {
 	if err := s.openDefinitions(starting, ctx); err != nil {
 		return err
 	}
+	if err := s.manager.TellBrowsers(starting); err != nil {
+		return err
+	}
 	if err := s.openStream(ctx); err != nil {
 		return err
 	}
