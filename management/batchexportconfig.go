@@ -24,22 +24,33 @@ type destinationKey struct {
 	required, secret bool
 	// needed: a test cannot run without it.
 	needed bool
+	// where: it says where secrets are sent, and how safely. It changes only together
+	// with them, else whoever may change an export could have them sent to a host of
+	// their own.
+	where bool
 }
+
+// The values of sslmode, of a destination of type Postgres; SSLRequire by default.
+const (
+	SSLRequire = "require"
+	SSLPrefer  = "prefer"
+	SSLDisable = "disable"
+)
 
 // destinationKeys are the settings by type, §4.3.2. All take those of
 // commonDestinationKeys too. Files is a type of ours: path is a folder below the
 // data folder's exports/, prefix begins the names of the files in it.
 var destinationKeys = map[string][]destinationKey{
 	destinationS3: {
-		{name: "bucket_name", kind: "str", required: true, needed: true},
-		{name: "region", kind: "str", required: true},
+		{name: "bucket_name", kind: "str", required: true, needed: true, where: true},
+		{name: "region", kind: "str", required: true, where: true},
 		{name: "prefix", kind: "str", required: true},
 		{name: "aws_access_key_id", kind: "str", secret: true, needed: true},
 		{name: "aws_secret_access_key", kind: "str", secret: true, needed: true},
 		{name: "compression", kind: "str"},
 		{name: "encryption", kind: "str"},
 		{name: "kms_key_id", kind: "str"},
-		{name: "endpoint_url", kind: "str"},
+		{name: "endpoint_url", kind: "str", where: true},
 		{name: "file_format", kind: "str"},
 		{name: "max_file_size_mb", kind: "int"},
 		{name: "use_virtual_style_addressing", kind: "bool"},
@@ -47,15 +58,16 @@ var destinationKeys = map[string][]destinationKey{
 	destinationPostgres: {
 		{name: "user", kind: "str", required: true, secret: true, needed: true},
 		{name: "password", kind: "str", required: true, secret: true, needed: true},
-		{name: "host", kind: "str", required: true, needed: true},
+		{name: "host", kind: "str", required: true, needed: true, where: true},
 		{name: "database", kind: "str", required: true, needed: true},
 		{name: "schema", kind: "str"},
 		{name: "table_name", kind: "str"},
-		{name: "port", kind: "int"},
-		{name: "has_self_signed_cert", kind: "bool"},
+		{name: "port", kind: "int", where: true},
+		{name: "has_self_signed_cert", kind: "bool", where: true},
+		{name: "sslmode", kind: "str", where: true},
 	},
 	destinationHTTP: {
-		{name: "url", kind: "str", required: true, needed: true},
+		{name: "url", kind: "str", required: true, needed: true, where: true},
 		{name: "token", kind: "str", required: true, secret: true, needed: true},
 	},
 	destinationFiles: {
@@ -118,14 +130,51 @@ func readDestination(raw json.RawMessage, stored *ExportDestination) (*ExportDes
 	if !there && stored == nil {
 		return nil, Coded(CodeRequired, "destination__config", "This field is required.")
 	}
+	var given map[string]json.RawMessage
 	if there {
-		var given map[string]json.RawMessage
 		if kindOf(config) != "dict" || json.Unmarshal(config, &given) != nil {
 			return nil, Coded(CodeNotADict, "destination__config", "Expected a dictionary of items but got type %q.", kindOf(config))
 		}
 		maps.Copy(out.Config, given)
 	}
-	return out, out.check()
+	if err := out.check(); err != nil || stored == nil {
+		return out, err
+	}
+	return out, out.sameSecretsOnlyThere(stored, given)
+}
+
+// sameSecretsOnlyThere refuses to send stored secrets to another place: where one of
+// the settings that say where is changed, the secrets have to be given again.
+func (d *ExportDestination) sameSecretsOnlyThere(stored *ExportDestination, given map[string]json.RawMessage) error {
+	var changed, missing []string
+	for _, k := range d.keys() {
+		_, again := given[k.name]
+		switch {
+		case k.where && d.valueOf(k) != stored.valueOf(k):
+			changed = append(changed, "'"+k.name+"'")
+		case k.secret && stored.Text(k.name) != "" && !again:
+			missing = append(missing, "'"+k.name+"'")
+		}
+	}
+	if len(changed) == 0 || len(missing) == 0 {
+		return nil
+	}
+	return destinationFault("Changing %s needs %s again: what is stored is not sent to another place.", strings.Join(changed, ", "), strings.Join(missing, ", "))
+}
+
+// keyDefaults are what settings that say where mean when they are not there.
+var keyDefaults = map[string]string{"port": "5432", "has_self_signed_cert": "false", "sslmode": SSLRequire}
+
+// valueOf is a setting as it is compared: absent, null and empty are its default.
+func (d *ExportDestination) valueOf(k destinationKey) string {
+	text := string(d.Config[k.name])
+	if k.kind == "str" {
+		text = d.Text(k.name)
+	}
+	if text == "" || text == "null" && k.kind != "str" {
+		return keyDefaults[k.name]
+	}
+	return text
 }
 
 // keys are the settings of the type.
@@ -235,6 +284,9 @@ func (d *ExportDestination) checkType() error {
 	case destinationPostgres:
 		if port := d.Int("port", 5432); port < 1 || port > 65535 {
 			return destinationFault("'port' is a number from 1 to 65535.")
+		}
+		if mode := d.Text("sslmode"); mode != "" && !slices.Contains([]string{SSLRequire, SSLPrefer, SSLDisable}, mode) {
+			return destinationFault("'sslmode' %s is not supported. Supported are %s, %s, %s.", mode, SSLRequire, SSLPrefer, SSLDisable)
 		}
 	case destinationHTTP:
 		return checkAddress("url", d.Text("url"), false)

@@ -2,11 +2,14 @@ package exports
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -60,18 +63,58 @@ func redact(text string, secrets []string) string {
 }
 
 // explainNet explains errors of connections: addresses that may not be reached
-// and certificates that are not good last, the others pass.
+// and certificates that are not good last, the others pass. What it says names no
+// host: a name or an address may come from a redirect or from the DNS of the
+// server's own network, and the error may be read by whoever makes exports.
 func explainNet(err error) error {
 	var address *addressError
 	var certificate *tls.CertificateVerificationError
+	var name *net.DNSError
+	var dial *net.OpError
 	var request *url.Error
 	switch {
 	case errors.As(err, &address):
 		return refused("%s", address.Error())
 	case errors.As(err, &certificate):
-		return refused("The server's certificate is not trusted: %v", certificate.Err)
+		return refused("The server's certificate is not trusted: %s", certificateReason(certificate.Err))
+	case errors.As(err, &name) && name.IsNotFound:
+		return errors.New("the server cannot be reached: its name has no address")
+	case errors.As(err, &name):
+		return errors.New("the server cannot be reached: its name cannot be looked up")
+	case errors.As(err, &dial):
+		return unreached(dial)
 	case errors.As(err, &request):
+		if strings.Contains(request.Err.Error(), "malformed HTTP") { // which shows what it says instead
+			return errors.New("the server does not speak HTTP")
+		}
 		return request.Err // without the URL
 	}
 	return err
+}
+
+func unreached(err *net.OpError) error {
+	var code syscall.Errno
+	reason := "the connection broke"
+	switch {
+	case err.Timeout():
+		reason = "timeout"
+	case errors.As(err, &code):
+		reason = code.Error()
+	case strings.HasPrefix(err.Err.Error(), "tls: "):
+		reason = err.Err.Error()
+	}
+	return errors.New("the server cannot be reached: " + reason)
+}
+
+// certificateReason leaves out for which names a certificate is, and who signed it.
+func certificateReason(err error) string {
+	var host x509.HostnameError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &host):
+		return "it is not for this name"
+	case errors.As(err, &unknown):
+		return "it is signed by an unknown authority"
+	}
+	return err.Error()
 }

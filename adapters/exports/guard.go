@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,11 +21,12 @@ type guard struct {
 	timeout time.Duration
 }
 
-// addressError is an address that exports may not go to.
-type addressError struct{ host string }
+// addressError is an address that exports may not go to. It does not say which: it may
+// be one that a redirect or a name leads to.
+type addressError struct{}
 
-func (e *addressError) Error() string {
-	return fmt.Sprintf("The address of %s is not public, and this server does not allow it as a destination.", e.host)
+func (*addressError) Error() string {
+	return "The address of the destination, or of where it redirects to, is not public, and this server does not allow it."
 }
 
 // dial connects over TCP. The address is looked at when the name has been
@@ -35,7 +34,7 @@ func (e *addressError) Error() string {
 // change at any time.
 func (g guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, &addressError{address}
+		return nil, &addressError{}
 	}
 	d := net.Dialer{Timeout: g.timeout, Control: func(_, resolved string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(resolved)
@@ -44,13 +43,7 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 		return nil
 	}}
-	conn, err := d.DialContext(ctx, network, address)
-	var not *addressError
-	if errors.As(err, &not) {
-		host, _, _ := net.SplitHostPort(address)
-		return nil, &addressError{host} // what it resolves to is not for everybody
-	}
-	return conn, err
+	return d.DialContext(ctx, network, address)
 }
 
 // try connects and hangs up.

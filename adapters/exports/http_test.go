@@ -162,8 +162,8 @@ func TestHTTP_Redirects(t *testing.T) {
 		{"for good", "", []http.HandlerFunc{status(308, "Location", "/again"), status(308, "Location", good.URL)}},
 		{"without the body", "loses the request's body", []http.HandlerFunc{status(302, "Location", good.URL)}},
 		{"for ever", "redirects more than 3 times", []http.HandlerFunc{status(307, "Location", "/again")}},
-		{"to a private network", "The address of 10.0.0.1 is not public", []http.HandlerFunc{status(307, "Location", "http://10.0.0.1/batch/")}},
-		{"to metadata", "The address of 169.254.169.254 is not public", []http.HandlerFunc{status(307, "Location", "http://169.254.169.254/latest/")}},
+		{"to a private network", "is not public, and this server does not allow it", []http.HandlerFunc{status(307, "Location", "http://10.0.0.1/batch/")}},
+		{"to metadata", "is not public, and this server does not allow it", []http.HandlerFunc{status(307, "Location", "http://169.254.169.254/latest/")}},
 		{"to a file", "unsupported protocol scheme", []http.HandlerFunc{status(307, "Location", "file:///etc/passwd")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestHTTP_Refused(t *testing.T) {
 		text   string
 		lasts  bool
 	}{
-		"private":     {exports.New(exports.Config{}), job("HTTP", httpConfig(a.URL), 1), "The address of 127.0.0.1 is not public", true},
-		"by name":     {exports.New(exports.Config{}), job("HTTP", httpConfig(strings.Replace(a.URL, "127.0.0.1", "localhost", 1)), 1), "The address of localhost is not public", true},
+		"private":     {exports.New(exports.Config{}), job("HTTP", httpConfig(a.URL), 1), "is not public, and this server does not allow it", true},
+		"by name":     {exports.New(exports.Config{}), job("HTTP", httpConfig(strings.Replace(a.URL, "127.0.0.1", "localhost", 1)), 1), "is not public, and this server does not allow it", true},
 		"persons":     {reaching(), persons, "HTTP batch exports only support the events model", true},
 		"few columns": {reaching(), few, "need the columns", true},
 		"no url":      {reaching(), job("HTTP", map[string]any{"token": "x"}, 1), "missing required field: 'url'", true},

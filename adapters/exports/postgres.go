@@ -32,6 +32,7 @@ type database struct {
 	Schema     string `json:"schema"`
 	Table      string `json:"table_name"`
 	SelfSigned bool   `json:"has_self_signed_cert"`
+	SSLMode    string `json:"sslmode"`
 
 	guard guard
 	roots *x509.CertPool
@@ -53,8 +54,10 @@ func (r *Runner) openPostgres(d management.ExportDestination) (destination, erro
 	return b, nil
 }
 
-// connect opens a connection: with TLS where the server speaks it. Its
-// certificate has to be good unless has_self_signed_cert is set. Nothing is
+// connect opens a connection: with TLS unless sslmode says otherwise, which is
+// require by default: prefer falls back to plain text where the server speaks no
+// TLS (whoever stands in between can make it seem so), disable does not ask for it.
+// The certificate has to be good unless has_self_signed_cert is set. Nothing is
 // taken from the environment but what pgx reads and this overwrites.
 func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=user password=password dbname=database sslmode=disable")
@@ -75,13 +78,18 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 		f.SetMaxBodyLen(maxMessage)
 		return f
 	}
-	config.TLSConfig = &tls.Config{ServerName: b.Host, RootCAs: b.roots, InsecureSkipVerify: b.SelfSigned}
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil && strings.HasSuffix(err.Error(), noTLS) {
-		config.TLSConfig = nil
-		conn, err = pgx.ConnectConfig(ctx, config)
+	if b.SSLMode != management.SSLDisable {
+		config.TLSConfig = &tls.Config{ServerName: b.Host, RootCAs: b.roots, InsecureSkipVerify: b.SelfSigned}
 	}
-	return conn, err
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err == nil || config.TLSConfig == nil || !strings.HasSuffix(err.Error(), noTLS) {
+		return conn, err
+	}
+	if b.SSLMode != management.SSLPrefer {
+		return nil, refused("PostgreSQL does not speak TLS there, and without it the password and the events would be sent in plain text. To have that, set 'sslmode' to prefer or disable.")
+	}
+	config.TLSConfig = nil
+	return pgx.ConnectConfig(ctx, config)
 }
 
 // noTLS ends pgx's error about a server that does not speak TLS.
@@ -160,20 +168,14 @@ func (b *database) explain(err error) error {
 	}
 }
 
-// explainConnect leaves out what pgx says of a connection's user.
+// explainConnect leaves out what pgx says of a connection's user and host.
 func explainConnect(err error) error {
-	explained := explainNet(err)
 	var connect *pgconn.ConnectError
-	if isRefused(explained) || !errors.As(err, &connect) {
-		return explained
-	}
 	var dial *net.OpError
 	var name *net.DNSError
-	switch {
-	case errors.As(err, &name):
-		return name
-	case errors.As(err, &dial):
-		return dial
+	explained := explainNet(err)
+	if isRefused(explained) || !errors.As(err, &connect) || errors.As(err, &dial) || errors.As(err, &name) {
+		return explained
 	}
 	return errors.New("PostgreSQL cannot be reached")
 }

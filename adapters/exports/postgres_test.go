@@ -51,7 +51,7 @@ func (h *pgHost) database(t *testing.T) (map[string]any, *pgx.Conn) {
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	name := conn.Config().Database
 	h.Admin(t, "ALTER DATABASE "+name+" OWNER TO ann_s3cret")
-	return map[string]any{"host": "127.0.0.1", "port": h.port, "database": name, "user": "ann_s3cret", "password": annPassword}, conn
+	return map[string]any{"host": "127.0.0.1", "port": h.port, "database": name, "user": "ann_s3cret", "password": annPassword, "sslmode": "prefer"}, conn
 }
 
 // rowsOf are a query's rows as JSON.
@@ -291,8 +291,8 @@ func testPGErrors(t *testing.T, h *pgHost) {
 		text   string
 		lasts  bool
 	}{
-		"private":        {exports.New(exports.Config{}), config, "The address of 127.0.0.1 is not public", true},
-		"by name":        {exports.New(exports.Config{}), with("host", "localhost"), "The address of localhost is not public", true},
+		"private":        {exports.New(exports.Config{}), config, "is not public, and this server does not allow it", true},
+		"by name":        {exports.New(exports.Config{}), with("host", "localhost"), "is not public, and this server does not allow it", true},
 		"a socket":       {reaching(), with("host", h.Dir), "not the name or the address of one server", true},
 		"two servers":    {reaching(), with("host", "10.0.0.1,127.0.0.1"), "not the name or the address of one server", true},
 		"password":       {reaching(), with("password", "wr0ng-one"), "does not take the user or the password", true},
@@ -301,9 +301,11 @@ func testPGErrors(t *testing.T, h *pgHost) {
 		"schema":         {reaching(), with("schema", "missing"), `schema "missing" does not exist`, true},
 		"missing":        {reaching(), with("host", ""), "missing required field: 'host'", true},
 		"nobody listens": {reaching(), with("port", 1), "connection refused", false},
+		"plain text":     {reaching(), with("sslmode", nil), "does not speak TLS there", true},
+		"plain text 2":   {reaching(), with("sslmode", "require"), "does not speak TLS there", true},
 		"a large port":   {reaching(), with("port", 70000), "port", true},
 		"NUL":            {reaching(), with("password", "s3cret\x00"), "must not contain NUL", true},
-		"no such host":   {reaching(), with("host", "s3cret.invalid"), "lookup", false},
+		"no such host":   {reaching(), with("host", "s3cret.invalid"), "its name ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.runner.Run(t.Context(), job("Postgres", tt.config, 1))

@@ -141,7 +141,7 @@ func (x *exportTest) create(t testing.TB, s *server, db *database) {
 		destination := object{"type": "Files", "config": object{"path": e.folder, "file_format": "JSONLines", "max_file_size_mb": 1}}
 		if e.table != "" {
 			destination = object{"type": "Postgres", "config": object{
-				"user": "bunting", "password": "none is wanted", "host": "127.0.0.1", "port": db.port, "database": "postgres", "table_name": e.table,
+				"user": "bunting", "password": "none is wanted", "host": "127.0.0.1", "port": db.port, "database": "postgres", "table_name": e.table, "sslmode": "disable",
 			}}
 		}
 		var made struct {
