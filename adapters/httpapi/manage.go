@@ -64,7 +64,9 @@ type endpoint struct {
 	bare bool
 	// reads events or persons, which has limits of its own (§2.6).
 	reads bool
-	do    func(c *call) (any, error)
+	// long: without a limit of time, for what bounds itself.
+	long bool
+	do   func(c *call) (any, error)
 }
 
 // parameterDoc is a parameter of the query.
@@ -97,6 +99,7 @@ type answer struct {
 	body   any    // as JSON; nil: no body
 	raw    []byte // instead of body
 	kind   string // content type of raw
+	sent   bool   // everything is sent
 }
 
 // managed are all endpoints of the management API.
@@ -127,6 +130,7 @@ var managementTables = [][]endpoint{
 	experimentEndpoints,
 	errorTrackingEndpoints,
 	batchExportEndpoints,
+	instanceEndpoints,
 }
 
 // managementRoutes are the rows of the table of routes for the endpoints.
@@ -175,8 +179,12 @@ func (s *server) missingMethod(_ *server, _ http.ResponseWriter, r *http.Request
 // endpoint serves a row: key, scope, place, then the body, in the order of §1.5.
 func (s *server) endpoint(e endpoint) handler {
 	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), readTime)
-		defer cancel()
+		ctx := r.Context()
+		if !e.long {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, readTime)
+			defer cancel()
+		}
 		c := &call{server: s, ctx: ctx, w: w, r: r.WithContext(ctx), service: s.Management}
 		if err := c.open(&e); err != nil {
 			return managementProblem(err)
@@ -293,6 +301,8 @@ func (c *call) answer(e *endpoint, result any) error {
 	}
 	if a, ok := result.(answer); ok {
 		switch {
+		case a.sent:
+			return nil
 		case a.raw != nil:
 			c.w.Header().Set("Content-Type", a.kind)
 			c.w.WriteHeader(a.status)

@@ -24,6 +24,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -47,6 +48,8 @@ type Config struct {
 	People PeopleAdmin
 	// Management serves everything that people manage. Nil leaves these routes out.
 	Management *management.Service
+	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
+	Backup func(context.Context) (*Backup, error)
 	// ManagementLimits are off when zero.
 	ManagementLimits ManagementLimits
 	// Budget bounds the bodies of capture requests that are in memory at once, as
@@ -215,6 +218,7 @@ type server struct {
 	spent        spending
 	streams      *streams
 	renewals     renewals
+	copying      atomic.Bool // a backup is being sent
 
 	describeOnce   sync.Once
 	description    []byte

@@ -107,6 +107,7 @@ type opened struct {
 	dialect dialect
 	// shown is the database without its password, for messages.
 	shown  string
+	file   string // SQLite's, empty for none
 	unlock func() error
 }
 
@@ -172,6 +173,7 @@ func openSQLite(_ context.Context, address string) (opened, error) {
 	if o.unlock, err = prepareFile(path); err != nil {
 		return o, err
 	}
+	o.file = path
 	if o.write, err = sql.Open("sqlite", sqliteDSN(path, fmt.Sprintf("cache_size(%d)", writerCache))); err == nil {
 		o.write.SetMaxOpenConns(1)
 		o.read, err = sql.Open("sqlite", sqliteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))

@@ -43,6 +43,7 @@ type Store struct {
 	breaker  breaker       // of what requests look up
 	managing chan struct{} // holds a token while this server writes for management
 
+	file     string // SQLite's, empty for none
 	ledger   ledgerState
 	horizons horizons
 	unlock   func() error
@@ -81,7 +82,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, unlock: o.unlock,
+		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, unlock: o.unlock,
 		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
 		name: serverName(), managing: make(chan struct{}, 1),
 	}

@@ -58,6 +58,8 @@ var commands = []command{
 	{"projects", "list, make and rename projects", (*program).projects, projectsHelp},
 	{"export", "write events, persons and groups of a server to a file", (*program).export, exportHelp},
 	{"import", "send such a file to a server; convert flags of other systems", (*program).importFiles, importHelp},
+	{"backup", "copy everything that a server stores into one file, while it runs", (*program).backup, backupHelp},
+	{"restore", "make a data folder out of such a file", (*program).restore, restoreHelp},
 	{"deadletters", "list, requeue or drop events of the stream that the database refuses", (*program).deadLetters, deadLettersHelp},
 	{"version", "print version and build", (*program).version, versionHelp},
 }

@@ -94,7 +94,7 @@ func TestRun_HelpAndUsage(t *testing.T) {
 		"eval -h":             {[]string{"eval", "-h"}, 0, "Usage: bunting eval", ""},
 		"check -h":            {[]string{"check", "-h"}, 0, "Usage: bunting check", ""},
 		"version -h":          {[]string{"version", "-h"}, 0, "Usage: bunting version", ""},
-		"unknown command":     {[]string{"sreve"}, 2, "", "bunting: unknown command \"sreve\"\nbunting: there are serve, eval, shadow, check, diff, flags, keys, projects, export, import, deadletters, version and help; bunting help says more\n"},
+		"unknown command":     {[]string{"sreve"}, 2, "", "bunting: unknown command \"sreve\"\nbunting: there are serve, eval, shadow, check, diff, flags, keys, projects, export, import, backup, restore, deadletters, version and help; bunting help says more\n"},
 		"help of unknown":     {[]string{"help", "sreve"}, 2, "", "unknown command"},
 		"unknown flag":        {[]string{"serve", "--lisen", "x"}, 2, "", "bunting: serve: not defined: -lisen\nbunting: see bunting help serve\n"},
 		"flag without value":  {[]string{"serve", "--listen"}, 2, "", "flag needs an argument: -listen"},

@@ -205,7 +205,7 @@ func (s *server) open(starting context.Context) (err error) {
 	}
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, ManagementLimits: s.config.managementLimits, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, Backup: s.backups(), ManagementLimits: s.config.managementLimits, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
 	})
 	if err != nil {

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Backup is all that the server stores, as it was at one moment.
+type Backup struct {
+	// Name is that of the file to keep it in, Size how many bytes it has.
+	Name string
+	Size int64
+	// Copy writes it; Close has to be called when it is not needed any more.
+	Copy  func(ctx context.Context, w io.Writer) error
+	Close func() error
+}
+
+// THE TABLE: the endpoints that are about the whole server.
+var instanceEndpoints = []endpoint{
+	{
+		method: "POST", area: atRoot, path: "/instance/backup", scope: management.Internal, long: true,
+		summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
+		do:      func(c *call) (any, error) { return c.backup() },
+	},
+}
+
+// backupPatience is how long a client may take for a piece of a backup (1 MiB): a
+// database's log grows until the end of it.
+const backupPatience = 30 * time.Second
+
+// backup streams a copy of the database, one at a time. A copy that ends early lacks
+// bytes of its Content-Length.
+func (c *call) backup() (any, error) {
+	if err := c.service.MayCopy(c.ctx, c.standing.Caller); err != nil {
+		return nil, err
+	}
+	if c.Backup == nil {
+		return nil, management.Clash("There is no file to copy: with --database use the tools of that database, or bunting move.")
+	}
+	if !c.copying.CompareAndSwap(false, true) {
+		c.w.Header().Set("Retry-After", "60")
+		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is under way."}
+	}
+	defer c.copying.Store(false)
+	b, err := c.Backup(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = b.Close() }()
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Time{}) // that of the server would end the request
+	h := c.w.Header()
+	h.Set("Content-Type", "application/vnd.sqlite3")
+	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
+	h.Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
+	h.Set("Cache-Control", "no-store")
+	c.Logger.InfoContext(c.ctx, "a backup is sent", "user", c.standing.User.Email, "bytes", b.Size)
+	if err := b.Copy(c.ctx, &patientWriter{c.w, control}); err != nil {
+		c.Logger.ErrorContext(c.ctx, "the backup was cut off", "error", err)
+		panic(http.ErrAbortHandler) // what was sent looks like no whole file
+	}
+	return answer{sent: true}, nil
+}
+
+// patientWriter gives each piece a time of its own.
+type patientWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(backupPatience)) // where a wrapper hides it that of the server holds
+	return w.ResponseWriter.Write(p)
+}

@@ -1,0 +1,76 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// One backup is sent at a time, and one that fails on the way ends the connection,
+// so that nobody takes a part for the whole.
+func TestBackup_OneAtATime(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	joined := management.Membership{
+		ID: unknownUUID, Organization: officeOther, User: fmt.Sprintf(officeUserID, 0), Level: management.Owner,
+		Joined: management.At(officeStart), Updated: management.At(officeStart),
+	}
+	data, _ := json.Marshal(joined)
+	err := sqlstore.ManagementStore{Store: o.store}.Write(t.Context(), func(tx management.Tx) error {
+		return tx.Put(&management.Record{Kind: "member", Parent: officeOther, ID: joined.User, Other: joined.User, Sort: "1", Data: data})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	under, goOn := make(chan struct{}), make(chan error)
+	web := o.serve(t, func(c *httpapi.Config) {
+		c.Backup = func(context.Context) (*httpapi.Backup, error) {
+			return &httpapi.Backup{Name: "b.db", Size: 10, Close: func() error { return nil }, Copy: func(_ context.Context, w io.Writer) error {
+				_, _ = w.Write([]byte("12345"))
+				under <- struct{}{}
+				err := <-goOn
+				if err == nil {
+					_, err = w.Write([]byte("67890"))
+				}
+				return err
+			}}, nil
+		}
+	})
+	ask := func(url string) (status int, body string, err error) {
+		client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+		r, _ := http.NewRequest(http.MethodPost, url+"/api/instance/backup/", nil)
+		r.Header.Set("Authorization", "Bearer "+o.key(t, "owner"))
+		answer, err := client.Do(r)
+		if err != nil {
+			return 0, "", err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(text), err
+	}
+	if status, body, err := ask(o.URL); status != http.StatusConflict || err != nil { // the office's own has no file
+		t.Errorf("without a file: %d %s %v", status, body, err)
+	}
+	first := make(chan error, 1)
+	go func() { _, _, err := ask(web.URL); first <- err }()
+	<-under
+	if status, body, _ := ask(web.URL); status != http.StatusServiceUnavailable {
+		t.Errorf("a second one: %d %s, want 503", status, body)
+	}
+	goOn <- errors.New("the disk is gone")
+	if err := <-first; err == nil {
+		t.Error("a backup that failed looks like a whole one")
+	}
+	go func() { <-under; goOn <- nil }()
+	if status, body, err := ask(web.URL); status != http.StatusOK || body != "1234567890" || err != nil {
+		t.Errorf("the next one: %d %q %v", status, body, err)
+	}
+}

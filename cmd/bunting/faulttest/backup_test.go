@@ -1,0 +1,164 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tool runs the binary to its end and returns what it has printed.
+func tool(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(bunting, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("bunting %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// A backup that is taken under full load and restored elsewhere has every event that
+// was answered 200 before it began, requests as wholes, and people and groups as a
+// replay of its events makes them (issue C1; decision 13).
+func TestBackup_UnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(8)
+	stop := l.run(s.url)
+	for n := range 3 {
+		eventually(t, 60*time.Second, "more is answered", func() bool { return l.ok.Load() > int64(100*(n+1)) })
+		before := &book{}
+		for _, b := range l.book.all() {
+			before.enter(&batch{events: b.events, answered: b.isAnswered()})
+		}
+		file, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
+		busy := l.ok.Load()
+		tool(t, "backup", "--data", dir, "--output", file)
+		if l.ok.Load() == busy {
+			t.Error("nothing was answered meanwhile: that is no load")
+		}
+		tool(t, "restore", "--input", file, "--data", other)
+		// What came while the copy was made may be in it.
+		for _, b := range l.book.all()[len(before.batches):] {
+			before.enter(&batch{events: b.events})
+		}
+		whole := newAudit(before)
+		whole.check(t, openFolder(t, other), people)
+		whole.nothingElse(t)
+		intact(t, other)
+	}
+	stop()
+	l.settle(t, s.url)
+
+	// Nobody writes: the restored server answers everything as this one does. It is
+	// told nothing but its folder.
+	file, other := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
+	tool(t, "backup", "--data", dir, "--output", file)
+	tool(t, "restore", "--input", file, "--data", other)
+	twin, address := launchBare(t, nil, onSQLite(other)...)
+	twin.await(t, address)
+	compareAnswers(t, s, twin)
+	s.stop(t)
+	l.check(t)
+}
+
+// compareAnswers asks two servers the same, of everything that is stored.
+func compareAnswers(t *testing.T, one, other *server) {
+	t.Helper()
+	asked := 0
+	var same func(path string)
+	same = func(path string) {
+		t.Helper()
+		asked++
+		a, next := answerOf(t, one, path)
+		b, _ := answerOf(t, other, path)
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Fatalf("%s differs:\n%s", path, diff)
+		}
+		if next != "" && asked < 200 {
+			same(next)
+		}
+	}
+	for _, path := range []string{
+		"projects/1/", "projects/1/events/?limit=500", "projects/1/persons/?limit=500", "projects/1/groups_types/", "projects/1/groups/?group_type_index=0",
+		"projects/1/event_definitions/", "projects/1/property_definitions/", "projects/1/ingestion_warnings/", "projects/1/feature_flags/",
+		"projects/1/cohorts/", "projects/1/activity_log/", "projects/1/dashboards/", "projects/1/batch_exports/",
+	} {
+		same("/api/" + path)
+	}
+	same("/flags/definitions?token=" + apiKey)
+	var people struct {
+		Results []struct {
+			IDs []string `json:"distinct_ids"`
+		}
+	}
+	one.must(t, "GET", "/api/projects/1/persons/?limit=200", "phx_demo", nil, &people)
+	if len(people.Results) == 0 {
+		t.Fatal("there is nobody to ask flags for")
+	}
+	for _, p := range people.Results {
+		var got [2]map[string]any
+		for i, s := range []*server{one, other} {
+			status, body := s.flags(t, p.IDs[0])
+			if status != http.StatusOK || json.Unmarshal([]byte(body), &got[i]) != nil {
+				t.Fatalf("flags of %s: %d %s", p.IDs[0], status, body)
+			}
+			delete(got[i], "requestId")
+			delete(got[i], "evaluatedAt")
+		}
+		if diff := cmp.Diff(got[0], got[1]); diff != "" {
+			t.Fatalf("flags of %s differ:\n%s", p.IDs[0], diff)
+		}
+	}
+}
+
+// answerOf is what a server says, and the path of the next page. The address of the
+// server is not compared.
+func answerOf(t *testing.T, s *server, path string) (answer, next string) {
+	t.Helper()
+	var raw json.RawMessage
+	s.must(t, "GET", path, "phx_demo", nil, &raw)
+	var page struct{ Next *string }
+	_ = json.Unmarshal(raw, &page) // lists without pages have none
+	if page.Next != nil {
+		next = strings.TrimPrefix(*page.Next, s.url)
+	}
+	return strings.ReplaceAll(string(raw), s.url, ""), next
+}
+
+// A folder whose server was killed is backed up with what stands in its log, and a
+// restore overwrites nothing.
+func TestBackup_AfterAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, onSQLite(dir)...)
+	l := newLoad(2)
+	stop := l.run(s.url)
+	eventually(t, 60*time.Second, "something is stored", func() bool { return l.ok.Load() > 20 })
+	stop()
+	s.kill() // what it had in its log stays there
+	out := tool(t, "backup", "--data", dir, "--output", filepath.Join(dir, "copy.db"))
+	if !strings.Contains(out, "checked") {
+		t.Error(out)
+	}
+	info, err := os.Stat(filepath.Join(dir, "copy.db"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the backup is %v %v; it holds personal data", info.Mode(), err)
+	}
+	other := t.TempDir()
+	tool(t, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other)
+	newAudit(l.book).check(t, openFolder(t, other), people)
+	if out, err := exec.Command(bunting, "restore", "--input", filepath.Join(dir, "copy.db"), "--data", other).CombinedOutput(); err == nil || !strings.Contains(string(out), "--replace") {
+		t.Errorf("a database is overwritten: %v %s", err, out)
+	}
+	l.check(t)
+}
