@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -47,6 +48,7 @@ type endpoint struct {
 	area   area
 	path   string // below the area's prefix, with names in braces
 	scope  string
+	also   string // a second scope that the key must have, empty for none
 	// summary says in a few words what it does.
 	summary string
 	// takes are the fields that the body may have; nil: the body is not read.
@@ -123,6 +125,7 @@ var managementTables = [][]endpoint{
 	inviteEndpoints,
 	featureFlagEndpoints,
 	flagsCodeEndpoints,
+	flagExplainEndpoints,
 	scheduledChangeEndpoints,
 	cohortEndpoints,
 	earlyAccessEndpoints,
@@ -257,7 +260,7 @@ func (c *call) enter(e *endpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := caller.Require(e.scope); err != nil {
+	if err := cmp.Or(caller.Require(e.scope), caller.Require(e.also)); err != nil {
 		return err
 	}
 	switch e.area {

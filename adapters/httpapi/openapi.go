@@ -99,7 +99,11 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		op["security"] = []object{}
 	case anyKey:
 	default:
-		op["security"] = []object{{"personalKey": []string{e.scope}}}
+		scopes := []string{e.scope}
+		if e.also != "" {
+			scopes = append(scopes, e.also)
+		}
+		op["security"] = []object{{"personalKey": scopes}}
 	}
 	if e.takes != nil {
 		schema := fieldsSchema(e.takes, e.method != http.MethodPatch)

@@ -103,15 +103,18 @@ func (c *call) sharedPage(shared *management.SharedDashboard, err error) (any, e
 	return answer{status: status, raw: page.Bytes(), kind: "text/html; charset=utf-8"}, nil
 }
 
-// prefersPage reports whether the caller wants HTML at least as much as JSON and
-// asks for it by name.
-func prefersPage(r *http.Request) bool {
+// prefersPage reports whether the caller wants HTML.
+func prefersPage(r *http.Request) bool { return prefers(r, "text/html") }
+
+// prefers reports whether the caller wants a media type at least as much as JSON
+// and asks for it by name.
+func prefers(r *http.Request, wanted string) bool {
 	page, data, other := -1.0, -1.0, -1.0
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {
 			kind, rest, _ := strings.Cut(part, ";")
 			switch weight := acceptWeight(rest); strings.ToLower(strings.TrimSpace(kind)) {
-			case "text/html":
+			case wanted:
 				page = max(page, weight)
 			case "application/json":
 				data = max(data, weight)
