@@ -92,6 +92,9 @@ func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capt
 	if err != nil {
 		return err
 	}
+	if token, err := submission.Token(); err == nil {
+		exchangeOf(r.Context()).noteToken(token)
+	}
 	if err := l.takeRecording(len(text), len(submission.Items)); err != nil {
 		return err
 	}

@@ -90,6 +90,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
 	decodeErr := s.decode(r, q, sc)
+	exchangeOf(r.Context()).noteToken(sc.body.Token)
 	if s.limits.enabled {
 		key := sc.body.Token
 		if key == "" || len(key) > maxLimitedToken {
@@ -199,10 +200,13 @@ func (s *server) ask(r *http.Request, q *flagsQuery, sc *scratch) {
 }
 
 // requestID is the caller's X-REQUEST-ID when that is a UUID, in lower case,
-// else a fresh one.
+// else the one that was made for the request, else a fresh one.
 func (s *server) requestID(r *http.Request) string {
 	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
 		return strings.ToLower(id[0])
+	}
+	if x := exchangeOf(r.Context()); x != nil && isUUID(x.id) {
+		return x.id
 	}
 	return s.NewID()
 }

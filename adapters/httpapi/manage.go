@@ -278,6 +278,9 @@ func (c *call) enter(e *endpoint) error {
 	if err != nil {
 		return err
 	}
+	if c.standing.Project != nil {
+		exchangeOf(c.ctx).noteProject(c.standing.Project.ID)
+	}
 	return c.limit(caller.Key.Hash, e.reads)
 }
 

@@ -106,7 +106,11 @@ func (s *server) mount(mux *chi.Mux, rows []route) {
 // serve answers a row of the table: CORS, OPTIONS and missing methods, panics,
 // errors.
 func (s *server) serve(row *route) http.HandlerFunc {
+	measured := s.measure(row.path)
 	return func(w http.ResponseWriter, r *http.Request) {
+		if x, ok := w.(*exchange); ok {
+			x.row = measured
+		}
 		defer s.recover(w, r)
 		h := row.methods[r.Method]
 		if row.public {

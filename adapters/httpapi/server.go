@@ -30,6 +30,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
+	"golang.org/x/time/rate"
 )
 
 // DefaultMaxBody is Config.MaxBody where that is zero: 10 MiB, in bytes
@@ -96,6 +97,8 @@ type Config struct {
 	Metrics http.Handler
 	// Logger gets what goes wrong inside. Nil: nothing is logged.
 	Logger *slog.Logger
+	// LogRequests says which requests are logged, LogNoRequests when zero.
+	LogRequests RequestLog
 	// NewID makes request ids, random UUIDs when nil.
 	NewID func() string
 	// Extra adds routes: path, which begins with a slash, to handler. A path of
@@ -157,6 +160,7 @@ func New(c Config) (*Handler, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	if c.NewID == nil {
 		c.NewID = newUUID
 	}
@@ -166,7 +170,9 @@ func New(c Config) (*Handler, error) {
 	}
 	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
-	return &Handler{s.router(), s}, nil
+	s.unrouted = s.measure(unroutedName)
+	s.failureLines = rate.NewLimiter(errorLines, errorLines)
+	return &Handler{s.observe(s.router()), s}, nil
 }
 
 // Handler serves the surface. It may be mounted anywhere.
@@ -216,6 +222,11 @@ type server struct {
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
 	spent        spending
+	measured     []*measured // by route; not changed once the routes stand
+	unrouted     *measured
+	failureLines *rate.Limiter // bounds the lines of requests that fail
+	// failuresUnsaid are those that were left out since the last line.
+	failuresUnsaid atomic.Uint64
 	streams      *streams
 	renewals     renewals
 	copying      atomic.Bool // a backup is being sent

@@ -1,0 +1,279 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/go-chi/chi/v5"
+)
+
+// headerRequestID names a request in the answer and in every line of the log.
+const headerRequestID = "X-Request-Id"
+
+// maxRequestID bounds the id that a caller may give its request, in bytes; with a
+// longer one, and with characters beyond those of ids, the request gets one of ours.
+const maxRequestID = 128
+
+// exchange is one request and its answer. It is the context of the request, where
+// chi finds its own part too, so that nothing has to be copied twice; and the
+// writer of the answer, so that its status is known.
+type exchange struct {
+	context.Context
+	http.ResponseWriter
+	route  *chi.Context // nil where the handler is mounted in a router of chi's
+	row    *measured    // nil before the router has found it
+	begun  time.Time
+	id     string
+	status int
+	bytes  int64
+	// What the handlers have noted for the log.
+	project int64
+	token   [48]byte
+	length  int
+}
+
+// exchangeKey finds the exchange of a context.
+type exchangeKey struct{}
+
+// Value implements context.Context.
+func (x *exchange) Value(key any) any {
+	switch key {
+	case exchangeKey{}:
+		return x
+	case chi.RouteCtxKey:
+		if x.route != nil {
+			return x.route
+		}
+	}
+	return x.Context.Value(key)
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= http.StatusOK {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.ResponseWriter.Write(b)
+	x.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// noteToken keeps the project key of a request for the log; one that is longer
+// than any of ours is cut. The text may be changed afterwards.
+func (x *exchange) noteToken(token string) {
+	if x != nil {
+		x.length = copy(x.token[:], token)
+	}
+}
+
+// noteProject keeps the project of a request for the log.
+func (x *exchange) noteProject(id int64) {
+	if x != nil {
+		x.project = id
+	}
+}
+
+// exchangeOf is the exchange of a request, nil where the handler of a route is
+// called without the whole.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
+
+// observe names each request, measures how long its answer takes, and logs it.
+func (s *server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{Context: r.Context(), ResponseWriter: w, begun: time.Now(), id: s.nameRequest(r)}
+		w.Header()[headerRequestID] = []string{x.id}
+		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
+			x.route = chiContexts.Get().(*chi.Context)
+			x.route.Reset()
+			x.route.Routes, _ = next.(chi.Routes)
+			defer func() {
+				route := x.route
+				x.route = nil
+				chiContexts.Put(route)
+			}()
+		}
+		defer s.observed(x, r)
+		next.ServeHTTP(x, r.WithContext(x))
+	})
+}
+
+// nameRequest is the id that the caller gives its request, else a new one.
+func (s *server) nameRequest(r *http.Request) string {
+	if given := r.Header[headerRequestID]; len(given) > 0 && isRequestID(given[0]) {
+		return given[0]
+	}
+	return s.NewID()
+}
+
+func isRequestID(s string) bool {
+	if s == "" || len(s) > maxRequestID {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte("-_.:/+=@", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// observed counts an answer that is complete, and logs it where that is asked for.
+// What http.ErrAbortHandler ended counts too.
+func (s *server) observed(x *exchange, r *http.Request) {
+	took := time.Since(x.begun)
+	row := x.row
+	if row == nil {
+		row = s.unrouted
+	}
+	if x.status != 0 && !isStream(x.Header()) { // 0: the connection has been taken over by a stream
+		row.add(x.status, took)
+	}
+	if level, ok := s.logs(x.status); ok {
+		s.logRequest(r, x, row.route, took, level)
+	}
+}
+
+func isStream(h http.Header) bool {
+	kind := h["Content-Type"]
+	return len(kind) > 0 && kind[0] == "text/event-stream"
+}
+
+// RequestLog says which requests are logged. Failed authentication (401) is logged
+// with each of them, where there is a Logger.
+type RequestLog uint8
+
+const (
+	// LogNoRequests logs failed authentication alone.
+	LogNoRequests RequestLog = iota
+	// LogFailedRequests logs what is answered with 400 or above: at most
+	// errorLines a second; how many were left out is told in the next line.
+	LogFailedRequests
+	// LogAllRequests logs every request.
+	LogAllRequests
+)
+
+// errorLines bounds the lines a second that callers can cause with requests that
+// fail; as many may come at once.
+const errorLines = 100
+
+// logs reports whether a request is logged, and how loud.
+func (s *server) logs(status int) (slog.Level, bool) {
+	level := slog.LevelInfo
+	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized {
+		level = slog.LevelWarn
+	}
+	switch {
+	case s.LogRequests == LogAllRequests:
+		return level, true
+	case status == http.StatusUnauthorized, s.LogRequests == LogFailedRequests && status >= http.StatusBadRequest:
+		if s.failureLines.Allow() {
+			return level, true
+		}
+		s.failuresUnsaid.Add(1)
+	}
+	return level, false
+}
+
+// logRequest writes the line of a request: no secrets, no bodies, no query, and of
+// the path the route alone.
+func (s *server) logRequest(r *http.Request, x *exchange, route string, took time.Duration, level slog.Level) {
+	if !s.Logger.Enabled(r.Context(), level) {
+		return
+	}
+	line := []slog.Attr{
+		slog.String("method", shortened(r.Method)), slog.String("route", route), slog.Int("status", x.status),
+		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", x.bytes),
+	}
+	key := keySent(r, string(x.token[:x.length]))
+	if key != "" {
+		line = append(line, slog.String("key", management.MaskKey(key)))
+	}
+	if project := s.loggedProject(x, key); project != 0 {
+		line = append(line, slog.Int64("project", project))
+	}
+	if x.status == http.StatusUnauthorized {
+		line = append(line, slog.String("ip", s.clientIP(r).String()))
+	}
+	if unsaid := s.failuresUnsaid.Swap(0); unsaid > 0 {
+		line = append(line, slog.Uint64("unsaid", unsaid))
+	}
+	s.Logger.LogAttrs(x, level, "request", line...)
+}
+
+// loggedProject is the project of a request, 0 where it is not known.
+func (s *server) loggedProject(x *exchange, key string) int64 {
+	if x.project != 0 || x.status == http.StatusUnauthorized || !strings.HasPrefix(key, "phc_") {
+		return x.project
+	}
+	p, _, err := s.Decider.Project(context.WithoutCancel(x.Context), key)
+	if err != nil {
+		return 0
+	}
+	return p.ID
+}
+
+// keySent is the key that a request was made with, as far as it is known: what the
+// body said, else what stands in the header or the query.
+func keySent(r *http.Request, token string) string {
+	if token != "" {
+		return token
+	}
+	if _, key, ok := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " "); ok {
+		return strings.TrimSpace(key)
+	}
+	q := r.URL.Query()
+	for _, name := range []string{"token", "api_key", "personal_api_key"} {
+		if key := q.Get(name); key != "" {
+			return key
+		}
+	}
+	return ""
+}
+
+// shortened cuts what a caller wrote to what fits into a line.
+func shortened(s string) string { return s[:min(len(s), 16)] }
+
+// withRequestID adds the id of the request to each line that is logged in its
+// context.
+type withRequestID struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h withRequestID) Handle(ctx context.Context, line slog.Record) error {
+	if x := exchangeOf(ctx); x != nil {
+		line.AddAttrs(slog.String("request_id", x.id))
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs implements slog.Handler.
+func (h withRequestID) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return withRequestID{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h withRequestID) WithGroup(name string) slog.Handler {
+	return withRequestID{h.Handler.WithGroup(name)}
+}
