@@ -86,6 +86,17 @@ func (c *commit) work(tx Tx) error {
 	return tx.Save(&c.changes)
 }
 
+// mergesRefused counts the merges that were asked for and not done.
+func (c *commit) mergesRefused() (n uint64) {
+	for i := range c.changes.Warnings {
+		switch w := &c.changes.Warnings[i]; w.Type {
+		case WarnAlreadyIdentified, WarnIllegalDistinctID:
+			n += uint64(w.Count)
+		}
+	}
+	return n
+}
+
 func (c *commit) keys() []EventKey {
 	n := 0
 	for _, g := range c.groups {

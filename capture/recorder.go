@@ -346,6 +346,7 @@ func (r *Recorder) try(group []*pending) error {
 	r.stats.duplicates.Add(uint64(c.duplicates))
 	r.stats.persons.Add(uint64(c.persons))
 	r.stats.merges.Add(uint64(c.merges))
+	r.stats.mergesRefused.Add(c.mergesRefused())
 	return nil
 }
 
@@ -360,7 +361,7 @@ func (r *Recorder) alone(j *job) error {
 }
 
 type recorderCounters struct {
-	commits, failures, events, duplicates, persons, merges, refused, late atomic.Uint64
+	commits, failures, events, duplicates, persons, merges, mergesRefused, refused, late atomic.Uint64
 }
 
 // RecorderStats are totals since the start.
@@ -369,8 +370,9 @@ type RecorderStats struct {
 	Commits, Failures uint64
 	// Events were recorded; Duplicates were there already.
 	Events, Duplicates uint64
-	// Persons were made, Merges joined two of them.
-	Persons, Merges uint64
+	// Persons were made, Merges joined two of them. MergesRefused were asked for and
+	// not done; ingestion warnings name them.
+	Persons, Merges, MergesRefused uint64
 	// Refused batches found too many waiting, Late ones took too long.
 	Refused, Late uint64
 	// Waiting batches are in the queue now.
@@ -384,7 +386,7 @@ func (r *Recorder) Stats() RecorderStats {
 	s := RecorderStats{
 		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(),
 		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),
-		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(),
+		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(), MergesRefused: r.stats.mergesRefused.Load(),
 		Refused: r.stats.refused.Load(), Late: r.stats.late.Load(), Waiting: len(r.queue),
 	}
 	if r.memory != nil {

@@ -320,6 +320,7 @@ func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value 
 
 type counters struct {
 	requests, decisions, quotaLimited, compilations, sourceErrors, storeErrors atomic.Uint64
+	confirmed                                                                  atomic.Int64 // nanoseconds since 1970, 0 for never
 }
 
 // Stats are totals since the start.
@@ -335,13 +336,20 @@ type Stats struct {
 	// PatternTimeouts counts regular expressions that ran into their time limit,
 	// in this process.
 	PatternTimeouts uint64
+	// Confirmed is when the source last said what the definitions are, by the clock of
+	// the Decider. It is asked when flags are, at most once a second for each project.
+	Confirmed time.Time
 }
 
 // Stats returns the totals.
 func (d *Decider) Stats() Stats {
 	s := &d.stats
-	return Stats{
-		s.requests.Load(), s.decisions.Load(), s.quotaLimited.Load(), s.compilations.Load(),
-		s.sourceErrors.Load(), s.storeErrors.Load(), rustregexp.Timeouts(),
+	out := Stats{
+		Requests: s.requests.Load(), Decisions: s.decisions.Load(), QuotaLimited: s.quotaLimited.Load(), Compilations: s.compilations.Load(),
+		SourceErrors: s.sourceErrors.Load(), StoreErrors: s.storeErrors.Load(), PatternTimeouts: rustregexp.Timeouts(),
 	}
+	if at := s.confirmed.Load(); at != 0 {
+		out.Confirmed = time.Unix(0, at)
+	}
+	return out
 }

@@ -180,6 +180,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	if err != nil {
 		return keep(err)
 	}
+	r.stats.confirmed.Store(now.UnixNano())
 	if old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision {
 		if !sameProject(&old.project, &p) {
 			old = old.with(p)

@@ -79,7 +79,9 @@ func (s BatchExports) conclude(ctx context.Context, h *held, done ExportDone, fa
 	if err != nil {
 		return err
 	}
+	var told *JobDone
 	err = s.store.Write(ctx, func(tx Tx) error {
+		told = nil
 		t, err := s.mine(tx, h)
 		if err != nil {
 			return err
@@ -97,6 +99,10 @@ func (s BatchExports) conclude(ctx context.Context, h *held, done ExportDone, fa
 			if err := putRun(tx, r); err != nil {
 				return err
 			}
+			told = &JobDone{Job: JobBatchExport, Project: h.export.Team, ID: r.ID, Status: r.Status, Rows: done.Rows, Again: underWay(r.Status)}
+			if failure != nil && r.LatestError != nil {
+				told.Failure = *r.LatestError
+			}
 		}
 		if !underWay(r.Status) {
 			if err := s.advance(tx, h.export, t, r, place); err != nil {
@@ -108,6 +114,9 @@ func (s BatchExports) conclude(ctx context.Context, h *held, done ExportDone, fa
 	})
 	if errors.Is(err, errLeaseLost) {
 		return nil
+	}
+	if err == nil {
+		s.jobDone(told)
 	}
 	return err
 }

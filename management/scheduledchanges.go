@@ -297,38 +297,39 @@ const dueAtOnce = 50
 // why.
 func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	for done < dueAtOnce {
-		more, err := write(ctx, s.core, s.runNext)
-		if err != nil || !more {
+		made, err := write(ctx, s.core, s.runNext)
+		if err != nil || made == nil {
 			return done, err
 		}
+		s.jobDone(made)
 		done++
 	}
 	return done, nil
 }
 
-func (s ScheduledChanges) runNext(tx Tx) (bool, error) {
+func (s ScheduledChanges) runNext(tx Tx) (*JobDone, error) {
 	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: sortTime(s.now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
-		return false, err
+		return nil, err
 	}
 	c, err := decode[storedChange](&due[0])
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	now := At(s.now())
+	now, done := At(s.now()), &JobDone{Job: JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
 	err = s.make(tx, c)
 	var told *Error
 	switch {
 	case errors.As(err, &told):
 		reason := told.Error()
-		c.FailureReason, c.ExecutedAt = &reason, now
+		c.FailureReason, c.ExecutedAt, done.Failure = &reason, now, reason
 	case err != nil:
-		return false, err
+		return nil, err
 	default:
 		c.LastExecutedAt = now
 		c.advance(now)
 	}
-	return true, putScheduled(tx, c)
+	return done, putScheduled(tx, c)
 }
 
 // advance puts a recurring change off to its next time, or ends it. Times that

@@ -188,6 +188,19 @@ func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok boo
 	return g.secret, g.scopes, g.projects, true
 }
 
+// Refresh reads every file now, and takes into use what has changed. An error says
+// which files could not be: their last good state stays.
+func (s *Source) Refresh() error {
+	s.round(true)
+	var problems []error
+	for _, f := range s.Status() {
+		if f.Err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", f.Path, f.Err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
 // HasKeys reports whether the files hold personal or secret keys.
 func (s *Source) HasKeys() bool { return len(s.current.Load().grants) > 0 }
 

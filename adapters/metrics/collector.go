@@ -35,6 +35,12 @@ type Config struct {
 	Shadow func() Shadow
 	// Files is how the definitions files stand.
 	Files func() []File
+	// Latencies are how long the answers of the HTTP surface took.
+	Latencies func() []Latency
+	// Jobs are the totals of the work that nobody waits for.
+	Jobs func() []Job
+	// Storage is what the store takes on its disk.
+	Storage func() Storage
 	// Version is the program's, for bunting_build_info. Empty: left out.
 	Version string
 }
@@ -118,6 +124,8 @@ var (
 		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *flags.Stats) float64 { return float64(s.StoreErrors) }),
 		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into their time limit.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
 	}
+	definitionsConfirmed = prometheus.NewDesc("bunting_flags_definitions_confirmed_timestamp_seconds", "When the store last said what the definitions are; it is asked when flags are.", nil, nil)
+
 	geoMetrics = []metric[GeoIP]{
 		row(counter, "geoip_lookups_total", "Addresses that were looked up.", func(s *GeoIP) float64 { return float64(s.Lookups) }),
 		row(counter, "geoip_hits_total", "Look-ups answered from memory.", func(s *GeoIP) float64 { return float64(s.Hits) }),
@@ -148,6 +156,7 @@ var (
 		row(counter, "capture_duplicates_total", "Events that were stored before and came again.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),
 		row(counter, "capture_persons_total", "Persons that were made.", func(s *capture.RecorderStats) float64 { return float64(s.Persons) }),
 		row(counter, "capture_merges_total", "Pairs of persons that were joined.", func(s *capture.RecorderStats) float64 { return float64(s.Merges) }),
+		row(counter, "capture_merges_refused_total", "Merges of persons that were asked for and not done; ingestion warnings name them.", func(s *capture.RecorderStats) float64 { return float64(s.MergesRefused) }),
 		row(counter, "capture_refused_total", "Requests that found too many others waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Refused) }),
 		row(counter, "capture_late_total", "Requests whose events took too long to store.", func(s *capture.RecorderStats) float64 { return float64(s.Late) }),
 		row(gauge, "capture_waiting", "Requests that wait for a transaction.", func(s *capture.RecorderStats) float64 { return float64(s.Waiting) }),
@@ -196,6 +205,9 @@ var (
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, flagMetrics, c.config.Flags != nil)
+	if c.config.Flags != nil {
+		out <- definitionsConfirmed
+	}
 	describe(out, geoMetrics, c.config.GeoIP != nil)
 	describe(out, httpMetrics, c.config.HTTP != nil)
 	describe(out, captureHTTPMetrics, c.config.HTTP != nil && c.config.Intake != nil)
@@ -208,6 +220,7 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 	describe(out, processorMetrics, c.config.Processor != nil)
 	describe(out, shadowMetrics, c.config.Shadow != nil)
 	describe(out, fileMetrics, c.config.Files != nil)
+	c.config.describeServer(out)
 	if c.config.GeoIP != nil {
 		out <- geoBuilt
 	}
@@ -221,6 +234,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if c.config.Flags != nil {
 		s := c.config.Flags()
 		collect(out, flagMetrics, &s)
+		if !s.Confirmed.IsZero() {
+			out <- number(definitionsConfirmed, gauge, seconds(s.Confirmed))
+		}
 	}
 	if c.config.GeoIP != nil {
 		s := c.config.GeoIP()
@@ -265,6 +281,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			collect(out, fileMetrics, &files[i], files[i].Path)
 		}
 	}
+	c.config.collectServer(out)
 	if c.config.Version != "" {
 		out <- number(buildInfo, gauge, 1, c.config.Version)
 	}

@@ -31,7 +31,7 @@ var config = Config{
 		return capture.IntakeStats{Accepted: 51, Dropped: map[capture.DropReason]uint64{capture.MissingEventName: 52, capture.EventsOverQuota: 53}}
 	},
 	Recorder: func() capture.RecorderStats {
-		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70}
+		return capture.RecorderStats{Commits: 61, Failures: 62, Events: 63, Duplicates: 64, Persons: 65, Merges: 66, Refused: 67, Late: 68, Waiting: 69, Remembered: 70, MergesRefused: 94}
 	},
 	Stream: func() capture.StreamStats {
 		return capture.StreamStats{Appended: 81, Refused: 82, Partitions: 83, Waiting: 84, Oldest: 85500 * time.Millisecond, Redelivered: 86, DeadLetters: 87}
@@ -40,7 +40,7 @@ var config = Config{
 		return capture.ProcessorStats{Messages: 88, Buried: 89, Failures: 90}
 	},
 	Flags: func() flags.Stats {
-		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7}
+		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7, Confirmed: time.UnixMilli(1767225603250)}
 	},
 	Shadow: func() Shadow {
 		return Shadow{Requests: 71, Compared: 72, Differing: 73, Skipped: 74, EventsLost: 75, UpstreamErrors: 76}
@@ -54,7 +54,22 @@ var config = Config{
 			{Path: `b "quoted".json`, LoadedAt: time.Unix(1767225602, 0), Stale: true, Projects: 31, Flags: 32, Faults: 33, Loads: 34, Failures: 35},
 		}
 	},
+	Latencies: func() []Latency {
+		return []Latency{{Route: "/flags", Class: "2xx", Count: 97, Sum: 98500 * time.Millisecond, Within: map[float64]uint64{0.0005: 95, 10: 96}}}
+	},
+	Jobs: func() []Job {
+		return []Job{{Name: "exports", Done: 99, Failed: 100, LastDone: time.Unix(1767225604, 0)}, {Name: "mails", Done: 0, Failed: 101}}
+	},
+	Storage: func() Storage { return Storage{Database: 102, WAL: 103, Free: 104} },
 	Version: "v1.2.3",
+}
+
+// What is not known of the storage is left out: it is not 0.
+func TestHandler_StorageUnknown(t *testing.T) {
+	got := scrape(t, Handler(Config{Storage: func() Storage { return Storage{Database: 105, WAL: -1, Free: -1} }}))
+	if !strings.Contains(got, "\nbunting_storage_database_bytes 105\n") || strings.Contains(got, "bunting_storage_wal") || strings.Contains(got, "bunting_storage_free") {
+		t.Errorf("scrape:\n%s", got)
+	}
 }
 
 func scrape(t *testing.T, h http.Handler) string {

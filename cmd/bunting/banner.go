@@ -15,7 +15,7 @@ import (
 // banner is what the start prints: where the server is, the projects, and a
 // line to paste.
 func (s *server) banner(ctx context.Context, address net.Addr) string {
-	return headline(address) + "\n" + s.projectsText(ctx, address)
+	return s.headline(address) + "\n" + s.projectsText(ctx, address)
 }
 
 // announce is banner, of a server that serves now.
@@ -25,12 +25,12 @@ func (s *server) announce(ctx context.Context, address net.Addr) string {
 	return s.banner(ctx, address)
 }
 
-func headline(address net.Addr) string {
-	return fmt.Sprintf("Bunting %s listens on http://%s\n", readBuild().version, reachable(address))
+func (s *server) headline(address net.Addr) string {
+	return fmt.Sprintf("Bunting %s listens on %s://%s\n", readBuild().version, s.config.scheme(), reachable(address))
 }
 
 func (s *server) projectsText(ctx context.Context, address net.Addr) string {
-	url := "http://" + reachable(address)
+	url := s.config.scheme() + "://" + reachable(address)
 	var b strings.Builder
 	projects, err := s.store.Projects(ctx)
 	if err != nil {

@@ -35,6 +35,8 @@ type config struct {
 	tokenRates       map[string]httpapi.Rate
 	logLevel         slog.Level
 	logFormat        string
+	logRequests      httpapi.RequestLog
+	tls              tlsFiles
 	mail             mailConfig
 	stream           streamConfig
 	drain            time.Duration
@@ -175,6 +177,15 @@ var settings = slices.Concat([]setting{
 			c.logLevel = level
 			return nil
 		}},
+	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (at most 100 a second), or all; failed authentication always",
+		func(c *config, v []string) error {
+			which, ok := requestLogs[v[0]]
+			if !ok {
+				return fmt.Errorf("want off, errors or all, not %q", v[0])
+			}
+			c.logRequests = which
+			return nil
+		}},
 	{"log-format", text, "text|json", []string{"text"}, "form of the log, which goes to the standard error",
 		func(c *config, v []string) error {
 			if c.logFormat = v[0]; v[0] != "text" && v[0] != "json" {
@@ -182,7 +193,7 @@ var settings = slices.Concat([]setting{
 			}
 			return nil
 		}},
-}, mailSettings, streamSettings, shadowSettings)
+}, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
 var rateLimits = map[string]func() httpapi.RateLimits{
 	"off": func() httpapi.RateLimits { return httpapi.RateLimits{} },
@@ -193,6 +204,10 @@ var rateLimits = map[string]func() httpapi.RateLimits{
 
 var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+var requestLogs = map[string]httpapi.RequestLog{
+	"off": httpapi.LogNoRequests, "errors": httpapi.LogFailedRequests, "all": httpapi.LogAllRequests,
 }
 
 func defaultProxies() []string {

@@ -166,7 +166,7 @@ func (s *server) degradedReady(context.Context) error {
 // degradedBanner is what the start prints then.
 func (s *server) degradedBanner(address net.Addr) string {
 	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
-		headline(address), s.copies.Len())
+		s.headline(address), s.copies.Len())
 }
 
 // becomeWhole opens everything, and tries again until it can or the context ends. A
@@ -176,7 +176,10 @@ func (s *server) becomeWhole(ctx context.Context, first chan<- error) {
 	told := false
 	said := ""
 	for wait := firstReach; ; wait = min(2*wait, lastReach) {
-		whole := &server{config: s.config, log: s.log, copies: s.copies, geo: s.geo, geoShared: true, front: s.front, print: s.print}
+		whole := &server{
+			config: s.config, log: s.log, jobs: s.jobs, files: s.files, copies: s.copies, geo: s.geo, geoShared: true,
+			front: s.front, print: s.print,
+		}
 		err := whole.open(ctx)
 		if err == nil && ctx.Err() == nil {
 			s.whole = whole

@@ -34,6 +34,7 @@ func (s *server) runExports(ctx context.Context) {
 	defer ticker.Stop()
 	var said atomic.Int64 // when, in nanoseconds
 	s.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
+		s.jobs.count(jobExports, err)
 		before, now := said.Load(), time.Now().UnixNano()
 		if now-before < int64(exportSilence) || !said.CompareAndSwap(before, now) {
 			return

@@ -14,6 +14,9 @@ func (s *server) follow(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
 		more, err := s.manager.ErrorTracking.Follow(ctx)
+		if ctx.Err() == nil {
+			s.jobs.count(jobIssues, err)
+		}
 		switch {
 		case err == nil:
 			failing = false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -112,6 +113,7 @@ func (s *server) deliverMail(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, err := s.manager.DeliverMail(ctx)
 		if ctx.Err() == nil {
+			s.jobs.count(jobMails, err)
 			s.mailFailed(err)
 		}
 		wait := mailPoll
@@ -146,9 +148,14 @@ func (s *server) mailFailed(err error) {
 	}
 }
 
+// passwordParameter is a password among the parameters of an address, or of a
+// connection in PostgreSQL's other form ("host=db password=secret").
+var passwordParameter = regexp.MustCompile(`(?i)(password=)('(?:[^'\\]|\\.)*'|[^&\s]*)`)
+
 // withoutPassword is a setting as it may be shown: an address without the password
 // in it.
 func withoutPassword(text string) string {
+	text = passwordParameter.ReplaceAllString(text, "$1***")
 	scheme, rest, ok := strings.Cut(text, "://")
 	at := strings.LastIndexByte(rest, '@')
 	if !ok || at < 0 {

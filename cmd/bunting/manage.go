@@ -13,6 +13,7 @@ func (s *server) openManagement() (err error) {
 		Events: sqlstore.ManagementStore{Store: s.store},
 
 		ExportRows: sqlstore.ExportStore{Store: s.store}, ExportRunner: s.exportRunner(),
+		JobDone: s.jobs.managed,
 	}
 	if err := s.openMail(&c); err != nil {
 		return err

@@ -24,6 +24,9 @@ func (s *server) schedule(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err != nil {
+			s.jobs.count(jobSchedules, err)
+		}
 		if err != nil && !failing {
 			s.log.Error("scheduled changes of flags could not be made; it will be tried again", "error", err)
 		}

@@ -84,13 +84,22 @@ func (p *program) serve(ctx context.Context, args []string) error {
 	p.tuneMemory()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	s := &server{config: &r.config, log: newLogger(&r.config, p.stderr), front: &front{}, print: p.print}
+	hangups, ignore := hangups()
+	defer ignore()
+	log := newLogger(&r.config, p.stderr)
+	s := &server{config: &r.config, log: log, jobs: newJobs(log), files: new(atomic.Pointer[filesource.Source]), front: &front{}, print: p.print}
 	defer s.close()
 	// First of all: a first start whose address is taken must not make keys that
 	// nobody gets to see.
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
+	if err := s.secure(); err != nil {
+		return err
+	}
+	reloading, endReloads := context.WithCancel(context.WithoutCancel(ctx))
+	s.background.Go(func() { s.reloads(reloading, hangups) })
+	s.endReloads = endReloads
 	s.openCopies()
 	if s.copies != nil && s.copies.Len() > 0 {
 		err = s.openSoon(ctx)
@@ -134,9 +143,14 @@ func newLogger(c *config, to io.Writer) *slog.Logger {
 type server struct {
 	config     *config
 	log        *slog.Logger
+	jobs       *jobs
 	store      *sqlstore.Store
 	recorder   *capture.Recorder
 	source     *filesource.Source     // nil without --definitions
+	// files is source once it is open, for who reads it again.
+	files       *atomic.Pointer[filesource.Source]
+	certificate *certificate // nil without --tls-cert
+	endReloads  func()       // nil where nothing is read again
 	first      *sqlstore.Bootstrapped // nil but at the very first start without --definitions
 	geo        *geoip.DB              // nil without --geoip
 	geoShared  bool                   // geo is another server's to close
@@ -196,6 +210,7 @@ func (s *server) open(starting context.Context) (err error) {
 	s.background.Go(func() { s.runExports(ctx) })
 	s.background.Go(func() { s.schedule(ctx) })
 	s.background.Go(func() { s.follow(ctx) })
+	s.background.Go(func() { s.reportMerges(ctx) })
 	deciding := flags.DeciderConfig{Source: s.flagSource(), LastGood: s.lastGood(), People: s.store, Continuity: s.store, Members: s.store, Usage: s.store}
 	if s.geo != nil {
 		deciding.Locator = s.geo
@@ -205,8 +220,11 @@ func (s *server) open(starting context.Context) (err error) {
 	}
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store}, Management: s.manager, Backup: s.backups(), ManagementLimits: s.config.managementLimits, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
-		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Ready: s.ready, Metrics: s.metrics(), Logger: s.log,
+		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store},
+		Management: s.manager, ManagementLimits: s.config.managementLimits, Backup: s.backups(),
+		TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
+		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates,
+		Ready: s.ready, Metrics: s.metrics(), Logger: s.log, LogRequests: s.config.logRequests,
 	})
 	if err != nil {
 		return err
@@ -248,6 +266,9 @@ func (s *server) close() {
 	}
 	if s.stopWatch != nil {
 		s.stopWatch()
+	}
+	if s.endReloads != nil {
+		s.endReloads()
 	}
 	if s.source != nil {
 		_ = s.source.Close()

@@ -17,13 +17,25 @@ func (s *server) metrics() http.Handler {
 	if s.stream != nil {
 		c.Stream, c.Processor = s.stream.Stats, s.processor.Stats
 	}
+	c.Jobs = s.jobs.metrics
 	return metrics.Handler(c)
+}
+
+// latencies are those of the handler of the moment.
+func (s *server) latencies() []metrics.Latency {
+	list := s.handler.Latencies()
+	out := make([]metrics.Latency, len(list))
+	for i := range list {
+		out[i] = metrics.Latency(list[i])
+	}
+	return out
 }
 
 // flagMetrics are those of whatever answers flags.
 func (s *server) flagMetrics(d *flags.Decider) metrics.Config {
 	c := metrics.Config{Flags: d.Stats, Version: readBuild().version}
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
+	c.Latencies = s.latencies
 	if s.config.shadow.upstream != nil {
 		c.Shadow = s.shadowMetrics
 	}

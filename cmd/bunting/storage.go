@@ -115,6 +115,7 @@ func (s *server) openDefinitions(ctx, watching context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.files.Store(s.source)
 	return s.applyFiles(ctx)
 }
 
@@ -139,15 +140,20 @@ func (s *server) retain(ctx context.Context) {
 		return
 	}
 	const pause, piece = time.Minute, 5000
-	for {
+	for gone := int64(0); ; {
 		before := time.Now().AddDate(0, 0, -s.config.retainEvents)
 		n, err := s.store.DeleteEventsBefore(ctx, before, piece)
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("old events could not be deleted", "error", err)
-		}
+		gone += n
 		wait := pause
-		if n == piece {
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.jobs.count(jobDeletions, err)
+			s.log.Error("old events could not be deleted", "error", err)
+		case n == piece:
 			wait = 100 * time.Millisecond
+		case err == nil:
+			s.jobs.deleted(gone, before)
+			gone = 0
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,82 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Job are the totals of one kind of work that nobody waits for.
+type Job struct {
+	Name string
+	// Done and Failed count pieces of work, such as a run of an export.
+	Done, Failed uint64
+	// LastDone is when the last piece succeeded, zero for never.
+	LastDone time.Time
+}
+
+// Latency are the answers of one route with a status of one class; httpapi.Latency
+// converts to it.
+type Latency struct {
+	Route, Class string
+	Count        uint64
+	Sum          time.Duration
+	Within       map[float64]uint64
+}
+
+// Storage is what the store takes on its disk, in bytes; below zero where that is
+// not known.
+type Storage struct {
+	// Database is the size of the database, WAL that of its write-ahead log.
+	Database, WAL int64
+	// Free is what may still be written where the data folder is.
+	Free int64
+}
+
+var (
+	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "How long answers took, by route and class of status; streams are left out.", []string{"route", "status"}, nil)
+	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Pieces of work that nobody waits for, by job and result: scheduled changes of flags, runs of exports, passes of deletions, of mails and over captured exceptions.", []string{"job", "result"}, nil)
+	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When a piece of work of the job last succeeded.", []string{"job"}, nil)
+
+	storageMetrics = []metric[Storage]{
+		row(gauge, "storage_database_bytes", "Size of the database.", func(s *Storage) float64 { return float64(s.Database) }),
+		row(gauge, "storage_wal_bytes", "Size of the write-ahead log of SQLite.", func(s *Storage) float64 { return float64(s.WAL) }),
+		row(gauge, "storage_free_bytes", "What may still be written where the data folder is.", func(s *Storage) float64 { return float64(s.Free) }),
+	}
+)
+
+func (c *Config) describeServer(out chan<- *prometheus.Desc) {
+	describe(out, storageMetrics, c.Storage != nil)
+	if c.Latencies != nil {
+		out <- latency
+	}
+	if c.Jobs != nil {
+		out <- jobResults
+		out <- jobSucceeded
+	}
+}
+
+func (c *Config) collectServer(out chan<- prometheus.Metric) {
+	if c.Storage != nil {
+		s := c.Storage()
+		for i := range storageMetrics {
+			if m := &storageMetrics[i]; m.value(&s) >= 0 {
+				out <- number(m.desc, m.kind, m.value(&s))
+			}
+		}
+	}
+	if c.Latencies != nil {
+		for _, l := range c.Latencies() {
+			out <- prometheus.MustNewConstHistogram(latency, l.Count, l.Sum.Seconds(), l.Within, l.Route, l.Class)
+		}
+	}
+	if c.Jobs != nil {
+		for _, j := range c.Jobs() {
+			out <- number(jobResults, counter, float64(j.Done), j.Name, "done")
+			out <- number(jobResults, counter, float64(j.Failed), j.Name, "failed")
+			if !j.LastDone.IsZero() {
+				out <- number(jobSucceeded, gauge, seconds(j.LastDone), j.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// The jobs of a server, as its metrics and its log name them.
+const (
+	jobSchedules = "schedules" // changes of flags whose time has come
+	jobExports   = "exports"   // runs of batch exports
+	jobDeletions = "deletions" // passes over old events
+	jobMails     = "mails"
+	jobIssues    = "issues" // looks at captured exceptions
+)
+
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues}
+
+// jobs counts and logs what becomes of the work that nobody waits for. It is safe
+// for several goroutines.
+type jobs struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	done map[string]*metrics.Job
+}
+
+func newJobs(log *slog.Logger) *jobs {
+	j := &jobs{log: log, done: make(map[string]*metrics.Job, len(jobNames))}
+	for _, name := range jobNames {
+		j.done[name] = &metrics.Job{Name: name}
+	}
+	return j
+}
+
+// count counts a piece of work that is over, and how it ended.
+func (j *jobs) count(name string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil {
+		j.done[name].Failed++
+		return
+	}
+	j.done[name].Done++
+	j.done[name].LastDone = time.Now()
+}
+
+// metrics are the counts, in the order of jobNames.
+func (j *jobs) metrics() []metrics.Job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := make([]metrics.Job, len(jobNames))
+	for i, name := range jobNames {
+		out[i] = *j.done[name]
+	}
+	return out
+}
+
+// managed takes what management tells.
+func (j *jobs) managed(d management.JobDone) {
+	attrs := []any{"project", d.Project, "id", d.ID}
+	name, what := jobSchedules, "scheduled change"
+	if d.Job == management.JobBatchExport {
+		name, what = jobExports, "batch export"
+		attrs = append(attrs, "status", d.Status, "rows", d.Rows)
+	}
+	if d.Failure == "" {
+		j.count(name, nil)
+		j.log.Info(what+" done", attrs...)
+		return
+	}
+	j.count(name, errors.New(d.Failure))
+	j.log.Warn(what+" failed", append(attrs, "again", d.Again, "error", d.Failure)...)
+}
+
+// deleted takes the result of a pass over old events.
+func (j *jobs) deleted(events int64, before time.Time) {
+	j.count(jobDeletions, nil)
+	if events > 0 {
+		j.log.Info("old events deleted", "events", events, "before", before.UTC().Format(time.RFC3339))
+	}
+}
+
+// mergesTold is how often refused merges are logged.
+const mergesTold = time.Minute
+
+// reportMerges logs how many merges of people were refused, when there were any.
+func (s *server) reportMerges(ctx context.Context) {
+	tick := time.NewTicker(mergesTold)
+	defer tick.Stop()
+	for told := uint64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if now := s.recorder.Stats().MergesRefused; now > told {
+			s.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-told, "within", mergesTold)
+			told = now
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package management
+
+// The jobs that nobody waits for.
+const (
+	JobScheduledChange = "scheduled_change"
+	JobBatchExport     = "batch_export"
+)
+
+// JobDone tells what became of one piece of a job, once that is durable.
+type JobDone struct {
+	// Job is JobScheduledChange or JobBatchExport.
+	Job string
+	// Project is whose it was, ID the scheduled change or the run.
+	Project int64
+	ID      string
+	// Status is that of the run, such as Completed; empty for a change.
+	Status string
+	// Rows were exported.
+	Rows int64
+	// Failure is why it failed, empty where it did not. It has no secrets.
+	Failure string
+	// Again: it will be tried again.
+	Again bool
+}
+
+func (s *core) jobDone(d *JobDone) {
+	if d != nil && s.JobDone != nil {
+		s.JobDone(*d)
+	}
+}
