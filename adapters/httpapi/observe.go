@@ -182,7 +182,7 @@ const errorLines = 100
 // logs reports whether a request is logged, and how loud.
 func (s *server) logs(status int) (slog.Level, bool) {
 	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized {
+	if status >= http.StatusInternalServerError {
 		level = slog.LevelWarn
 	}
 	switch {

@@ -227,9 +227,9 @@ type server struct {
 	failureLines *rate.Limiter // bounds the lines of requests that fail
 	// failuresUnsaid are those that were left out since the last line.
 	failuresUnsaid atomic.Uint64
-	streams      *streams
-	renewals     renewals
-	copying      atomic.Bool // a backup is being sent
+	streams        *streams
+	renewals       renewals
+	copying        atomic.Bool // a backup is being sent
 
 	describeOnce   sync.Once
 	description    []byte

@@ -141,30 +141,30 @@ func newLogger(c *config, to io.Writer) *slog.Logger {
 
 // server is the wiring of serve.
 type server struct {
-	config     *config
-	log        *slog.Logger
-	jobs       *jobs
-	store      *sqlstore.Store
-	recorder   *capture.Recorder
-	source     *filesource.Source     // nil without --definitions
+	config   *config
+	log      *slog.Logger
+	jobs     *jobs
+	store    *sqlstore.Store
+	recorder *capture.Recorder
+	source   *filesource.Source // nil without --definitions
 	// files is source once it is open, for who reads it again.
 	files       *atomic.Pointer[filesource.Source]
-	certificate *certificate // nil without --tls-cert
-	endReloads  func()       // nil where nothing is read again
-	first      *sqlstore.Bootstrapped // nil but at the very first start without --definitions
-	geo        *geoip.DB              // nil without --geoip
-	geoShared  bool                   // geo is another server's to close
-	copies     *keptsource.Copies     // nil where no definitions are kept
-	keeper     *keptsource.Keeper     // nil without copies
-	stream     *natsstream.Stream     // nil without --stream
-	processor  *capture.Processor     // nil without --stream
-	intake     *capture.Intake
-	decider    *flags.Decider
-	manager    *management.Service
-	deciding   atomic.Pointer[flags.Decider] // decider, for those who may come before it
-	handler    *httpapi.Handler
-	mailQueued chan struct{} // nil where no mails are sent
-	applying   sync.Mutex    // held while files are brought into the store
+	certificate *certificate           // nil without --tls-cert
+	endReloads  func()                 // nil where nothing is read again
+	first       *sqlstore.Bootstrapped // nil but at the very first start without --definitions
+	geo         *geoip.DB              // nil without --geoip
+	geoShared   bool                   // geo is another server's to close
+	copies      *keptsource.Copies     // nil where no definitions are kept
+	keeper      *keptsource.Keeper     // nil without copies
+	stream      *natsstream.Stream     // nil without --stream
+	processor   *capture.Processor     // nil without --stream
+	intake      *capture.Intake
+	decider     *flags.Decider
+	manager     *management.Service
+	deciding    atomic.Pointer[flags.Decider] // decider, for those who may come before it
+	handler     *httpapi.Handler
+	mailQueued  chan struct{} // nil where no mails are sent
+	applying    sync.Mutex    // held while files are brought into the store
 
 	front      *front
 	print      func(string) error
