@@ -13,6 +13,9 @@ const (
 	// maxDecoded bounds what the items of one body take in memory beside the body,
 	// in bytes: a body of many empty events would else grow a hundredfold.
 	maxDecoded = 64 << 20
+	// maxNameless is how many items of one list may be without a name. They are
+	// dropped one by one; a list of more holds something else than events.
+	maxNameless = 1000
 	// itemSize and memberSize are about what an Item and a Member take, in bytes.
 	itemSize, memberSize = 256, 32
 	// firstReserve is how much of it is reserved at the beginning, mostReserve how
@@ -39,8 +42,8 @@ type DecodeOptions struct {
 // distinct id. The Submission keeps the body alive.
 //
 // The error is a *Refusal: bodies that are no JSON, with the place in bytes, or
-// of no known shape; that hold no event, or nothing but items that are no
-// objects; or whose items take more than 64 MiB in memory.
+// of no known shape; that hold no event; whose list has an element that is no
+// object, at the first of them, or more than 1,000 without a name; or whose items take more than 64 MiB in memory.
 func Decode(body string, o DecodeOptions) (*Submission, error) {
 	d := decoder{sub: &Submission{SentAt: o.SentAt}, reserve: o.Reserve}
 	if err := d.open(body); err != nil {
@@ -77,8 +80,8 @@ type decoder struct {
 	// reserved of it has been asked for.
 	reserve  func(n int64) error
 	reserved int
-	// objects counts the items that are objects.
-	objects int
+	// nameless counts the items without a name.
+	nameless int
 	// outer: the batch's own token has been read, so that those of its items do not
 	// matter.
 	outer bool
@@ -138,15 +141,18 @@ func (d *decoder) readList() error {
 	return d.checkItems()
 }
 
-// checkItems wants one item at least that is an object.
+// checkItems wants one item at least.
 func (d *decoder) checkItems() error {
-	switch {
-	case len(d.sub.Items) == 0:
+	if len(d.sub.Items) == 0 {
 		return noEvent()
-	case d.objects == 0:
-		return unreadable("none of the items is an object", "")
 	}
 	return nil
+}
+
+// notAnObject refuses a list for its element number n. There is no event in such a
+// list that its sender meant, and the list may be long.
+func notAnObject(n int) error {
+	return unreadable(fmt.Sprintf("item %d is not an object", n), "")
 }
 
 // readObject reads the other shapes of §3.1: a batch, which has a list of that
@@ -177,7 +183,7 @@ func (d *decoder) envelope(f *fields, key string) (ok bool) {
 	switch key {
 	case "batch":
 		f.batch, f.noBatch = false, true
-		d.sub.Items, d.sub.Tokens, d.objects, d.outer = d.sub.Items[:0], nil, 0, false
+		d.sub.Items, d.sub.Tokens, d.outer, d.nameless = d.sub.Items[:0], nil, false, 0
 		if d.peek() == '[' {
 			f.batch, f.noBatch = true, false
 			d.outer = present(f.apiKey, f.token, f.dollarToken) != ""
@@ -215,19 +221,23 @@ func (d *decoder) finishBatch(f *fields) error {
 func (d *decoder) element() bool {
 	start := d.pos
 	if d.peek() != '{' {
-		if _, ok := d.value(); !ok {
-			return false
+		if d.pos == len(d.src) || strings.IndexByte(`"[-0123456789tfn`, d.peek()) < 0 {
+			return d.fail("expected a value")
 		}
-		it := d.newItem(start)
-		it.Fault, it.Size = NotAnObject, d.pos-start
-		return d.account(0)
+		d.refusal = notAnObject(len(d.sub.Items))
+		return false
 	}
 	var f fields
 	d.bound(start)
 	if !d.object(func(key string) bool { return d.member(&f, key) }) {
 		return false
 	}
-	d.objects++
+	if absent(f.event) {
+		if d.nameless++; d.nameless > maxNameless {
+			d.refusal = unreadable(fmt.Sprintf("more than %d items have no event name", maxNameless), "")
+			return false
+		}
+	}
 	it := d.newItem(start)
 	d.finish(it, &f, d.pos-start)
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))

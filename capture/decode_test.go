@@ -226,13 +226,21 @@ func TestCapture_3_ManyMembers(t *testing.T) {
 // TestCapture_4_6_Bounds: what a body makes grow in memory stays below the
 // stated bound, and whose an event is is known of events that are too large.
 func TestCapture_4_6_Bounds(t *testing.T) {
-	many := "[" + strings.Repeat("{},", maxDecoded/itemSize) + "{}]"
+	const one = `{"event":"e"}`
+	many := "[" + strings.Repeat(one+",", maxDecoded/itemSize) + one + "]"
 	_, err := Decode(many, DecodeOptions{})
 	if r := refused(t, err); r == nil || r.Kind != "too_large" || r.Code != "payload_too_large" {
 		t.Errorf("%d items: %+v, want a refusal for size", maxDecoded/itemSize+1, r)
 	}
-	if _, err := Decode(strings.Replace(many, "{},", "", 1), DecodeOptions{}); err != nil {
+	if _, err := Decode(strings.Replace(many, one+",", "", 1), DecodeOptions{}); err != nil {
 		t.Errorf("%d items: %v", maxDecoded/itemSize, err)
+	}
+	nameless := "[" + strings.Repeat("{},", maxNameless) + "{}]"
+	if r := refused(t, errOf(Decode(nameless, DecodeOptions{}))); r == nil || r.Kind != "invalid" {
+		t.Errorf("%d items without a name: %+v, want a refusal", maxNameless+1, r)
+	}
+	if _, err := Decode(strings.Replace(nameless, "{},", "", 1), DecodeOptions{}); err != nil {
+		t.Errorf("%d items without a name: %v", maxNameless, err)
 	}
 	large := `{"event":"e","properties":{"a":"` + strings.Repeat("a", MaxEvent) + `","b":1,"token":"phc_x","distinct_id":"u"}}`
 	s, err := Decode(large, DecodeOptions{})
@@ -293,3 +301,5 @@ func BenchmarkDecode_100Events(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/event")
 }
+
+func errOf(_ *Submission, err error) error { return err }

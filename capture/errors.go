@@ -48,7 +48,6 @@ type DropReason string
 // The reasons. Those of protocol v1 (§6.3) have its names.
 const (
 	None                  DropReason = ""
-	NotAnObject           DropReason = "not_an_object"
 	MissingEventName      DropReason = "missing_event_name"
 	EventNameTooLong      DropReason = "event_name_too_long"
 	MissingDistinctID     DropReason = "missing_distinct_id"

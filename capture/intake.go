@@ -13,10 +13,15 @@ import (
 // MaxEvent is the longest JSON text of one event, in bytes (§4.6).
 const MaxEvent = 1_000_000
 
-// PieceEvents is how many events of a submission are recorded at a time. A larger
-// submission is recorded piece by piece, in order; when one of them fails its
-// sender is told to send all again, and those with a uuid are not stored twice.
-const PieceEvents = 2000
+// PieceEvents is how many events of a submission are recorded at a time, PieceBytes
+// how long the text of them is about, in bytes: a piece ends with the event that
+// reaches it. A larger submission is recorded piece by piece, in order; when one of
+// them fails its sender is told to send all again, and those with a uuid are not
+// stored twice.
+const (
+	PieceEvents = 2000
+	PieceBytes  = 4 << 20
+)
 
 // IntakeConfig says what an Intake stands on. Keys and Into are required.
 type IntakeConfig struct {
@@ -81,15 +86,26 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 		return Receipt{}, err
 	}
 	receipt := Receipt{Results: make([]DropReason, len(s.Items))}
-	for first := 0; first < len(s.Items); first += PieceEvents {
-		last := min(first+PieceEvents, len(s.Items))
+	for first := 0; first < len(s.Items); {
+		last := pieceEnd(s.Items, first)
 		err := i.record(ctx, s, first, last, &receipt, &project, from, now)
 		if err != nil {
 			return Receipt{}, err
 		}
+		first = last
 	}
 	i.stats.count(&receipt)
 	return receipt, nil
+}
+
+// pieceEnd is where the piece ends that begins with an item.
+func pieceEnd(items []Item, first int) int {
+	end, size := first, 0
+	for end < len(items) && end-first < PieceEvents && size < PieceBytes {
+		size += min(items[end].Size, MaxEvent)
+		end++
+	}
+	return end
 }
 
 // record has one piece of a submission recorded.

@@ -95,7 +95,7 @@ func (d *recordingDecoder) item() bool {
 		if _, ok := d.value(); !ok {
 			return false
 		}
-		d.refusal = unreadable(fmt.Sprintf("item %d is not an object", d.items), "")
+		d.refusal = notAnObject(d.items)
 		return false
 	}
 	var f fields

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // reasons are all there are, for counting.
 var reasons = []DropReason{
-	NotAnObject, MissingEventName, EventNameTooLong, MissingDistinctID, DistinctIDTooLarge, InvalidUUID, InvalidTimestamp,
+	MissingEventName, EventNameTooLong, MissingDistinctID, DistinctIDTooLarge, InvalidUUID, InvalidTimestamp,
 	MalformedProperties, InvalidOptions, EventTooLarge, PerformanceEvent, CookielessOff, SnapshotElsewhere, ClientWarning,
 	HeatmapNotKept, RecordingNotKept, PersonProfileNeeded, InvalidAnonDistinctID, InvalidAlias, GroupKeyTooLong,
 	EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota, Duplicate,

@@ -213,7 +213,7 @@ func (rd *reader) caller(r *http.Request) (Key, error) {
 	key, err := rd.Keys.Key(r.Context(), text)
 	switch {
 	case errors.Is(err, ErrUnknownKey), err == nil && key.Secret:
-		return Key{}, wrong
+		return Key{}, rd.failed(r, wrong)
 	case err != nil:
 		return Key{}, errors.Join(flags.ErrUnavailable, err)
 	}

@@ -6,27 +6,48 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
 )
 
-// All that is reserved never exceeds the budget, and comes back.
+// come is a lease of a body that arrives from an address, gone is one that is all
+// there.
+func (b *budget) come(t *testing.T, address string) *lease {
+	return &lease{ctx: t.Context(), budget: b, address: netip.MustParseAddr(address)}
+}
+
+func (b *budget) gone(t *testing.T) *lease {
+	return &lease{ctx: t.Context(), budget: b, arrived: true}
+}
+
+const oneAddress, otherAddress = "192.0.2.1", "192.0.2.2"
+
+// All that is reserved never exceeds the budget, nobody waits for ever, and all
+// comes back.
 func TestBudget_NeverOver(t *testing.T) {
-	b := newBudget(100)
+	const total = 64 << 20
+	b := newBudget(total, 0)
 	var all sync.WaitGroup
-	for worker := range uint64(8) {
+	for worker := range uint64(16) {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(1, worker))
-			for range 500 {
-				l := b.lease(t.Context())
-				for range random.IntN(3) { // twice at most, so that none waits in vain
-					if err := l.take(random.Int64N(21)); err != nil {
+			for range 300 {
+				l := b.come(t, []string{oneAddress, otherAddress}[random.IntN(2)])
+				for range random.IntN(4) {
+					if err := l.take(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &problemBusy {
 						t.Error(err)
 					}
-					if used := b.inUse(); used > 100 {
-						t.Errorf("%d of 100 are in use", used)
+					if random.IntN(3) == 0 {
+						l.hasArrived()
+					}
+					if l.held > 0 && random.IntN(4) == 0 {
+						l.give(random.Int64N(l.held))
+					}
+					if used := b.inUse(); used > total {
+						t.Errorf("%d of %d are in use", used, total)
 					}
 				}
 				l.release()
@@ -34,8 +55,18 @@ func TestBudget_NeverOver(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if used := b.inUse(); used != 0 {
-		t.Errorf("%d were not given back", used)
+	b.empty(t)
+}
+
+// empty checks that all was given back.
+func (b *budget) empty(t *testing.T) {
+	t.Helper()
+	waiting := 0
+	for i := range b.lines {
+		waiting += b.lines[i].Len()
+	}
+	if b.common != 0 || b.large != 0 || b.elders.Len() != 0 || len(b.addresses) != 0 || waiting != 0 {
+		t.Errorf("left over: %d, %d of them large, %d elders, %d addresses, %d waiting", b.common, b.large, b.elders.Len(), len(b.addresses), waiting)
 	}
 }
 
@@ -55,75 +86,188 @@ func (b *budget) wait(t *testing.T, line, n int) {
 	}
 }
 
-// Those who wait are served in their order; who gives up makes room for those
-// behind.
-func TestBudget_Order(t *testing.T) {
-	b := newBudget(100)
-	if !b.acquire(t.Context(), 60, fresh) {
-		t.Fatal("no room in an empty budget")
-	}
-	ctx, giveUp := context.WithCancel(t.Context())
-	large, small := make(chan bool, 1), make(chan bool, 1)
-	go func() { large <- b.acquire(ctx, 90, fresh) }()
-	b.wait(t, fresh, 1)
-	go func() { small <- b.acquire(t.Context(), 10, fresh) }()
-	b.wait(t, fresh, 2) // there would be room for 10, but it is not their turn
-	giveUp()
-	if <-large {
-		t.Error("90 beside 60 in 100")
-	}
-	if !<-small {
-		t.Error("no room for 10 beside 60 in 100")
-	}
-	if b.inUse() != 70 || b.refused.Load() != 1 {
-		t.Errorf("%d in use, %d refused", b.inUse(), b.refused.Load())
+// take must succeed at once.
+func mustTake(t *testing.T, l *lease, n int64) {
+	t.Helper()
+	if err := l.take(n); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// Bodies that have begun go before new ones, and into the last quarter.
-func TestBudget_BegunFirst(t *testing.T) {
-	b := newBudget(100)
-	one, two := b.lease(t.Context()), b.lease(t.Context())
-	if one.take(40) != nil || two.take(35) != nil {
-		t.Fatal("no room for 75 in 100")
+// taking is take by another goroutine.
+func taking(l *lease, n int64) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- l.take(n) }()
+	return done
+}
+
+// The numbers below are of a budget of 6,400: a quarter is 1,600, bodies up to 100
+// are small.
+const tinyBudget = 6400
+
+// Large bodies get two quarters at most, so that small ones always find room; small
+// ones get three, as the last is the eldest's.
+func TestBudget_LaneForSmallBodies(t *testing.T) {
+	b := newBudget(tinyBudget, 0)
+	one, two, three := b.come(t, oneAddress), b.come(t, otherAddress), b.come(t, "192.0.2.3")
+	mustTake(t, one, 1600)
+	mustTake(t, two, 1600)
+	more := taking(three, 101)
+	b.wait(t, arriveLine, 1)
+	var small []*lease
+	for range 16 {
+		l := b.come(t, oneAddress)
+		mustTake(t, l, 100)
+		small = append(small, l)
 	}
-	fresher := make(chan error, 1)
-	go func() { fresher <- b.lease(t.Context()).take(10) }()
-	b.wait(t, fresh, 1)
-	if err := one.take(25); err != nil || b.inUse() != 100 {
-		t.Fatal(err, b.inUse())
+	last := b.come(t, oneAddress)
+	lastly := taking(last, 1)
+	b.wait(t, smallLine, 1)
+	one.release() // for the small one, then for the large one
+	if err := errors.Join(<-lastly, <-more); err != nil {
+		t.Fatal(err)
 	}
-	more := make(chan error, 1)
-	go func() { more <- two.take(30) }()
-	b.wait(t, begun, 1)
-	one.give(30) // for the one that has begun, though the new one came before it
-	if err := <-more; err != nil || b.inUse() != 100 {
-		t.Fatal(err, b.inUse())
+	for _, l := range append(small, two, three, last) {
+		l.release()
+	}
+	b.empty(t)
+}
+
+// Two half-read bodies that want the rest do not wait for one another: the elder
+// has a quarter of its own.
+func TestBudget_EldestGetsOn(t *testing.T) {
+	b := newBudget(tinyBudget, 0)
+	var all []*lease
+	b.atOnce = 4
+	for range 4 { // the first is in its quarter, the others fill two
+		l := b.gone(t)
+		mustTake(t, l, 1000)
+		all = append(all, l)
+	}
+	b.wait(t, arrivedLine, 0)
+	second := taking(all[1], 500)
+	third := taking(all[2], 600)
+	b.wait(t, arrivedLine, 2)
+	mustTake(t, all[0], 600)
+	all[0].release() // the second is the eldest now, and has left the others its room
+	if err := errors.Join(<-second, <-third); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all[1:] {
+		l.release()
+	}
+	b.empty(t)
+}
+
+// Of the bodies that have arrived only the eldest few are served at a time.
+func TestBudget_FewAtOnce(t *testing.T) {
+	b := newBudget(tinyBudget, 0)
+	b.atOnce = 2
+	one, two, three := b.gone(t), b.gone(t), b.gone(t)
+	mustTake(t, one, 200)
+	mustTake(t, two, 200)
+	third := taking(three, 200)
+	b.wait(t, arrivedLine, 1)
+	mustTake(t, b.gone(t), 100) // a small one
+	two.release()
+	if err := <-third; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who would hold more than a quarter gets what is free, and never waits; what could
+// never be had is too large.
+func TestBudget_NobodyWaitsWithMore(t *testing.T) {
+	b := newBudget(tinyBudget, 0)
+	one, two := b.gone(t), b.come(t, oneAddress)
+	mustTake(t, one, 1600)
+	mustTake(t, one, 1600)
+	mustTake(t, two, 1500)
+	start := time.Now()
+	if err := two.take(200); err != &problemBusy {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > budgetPatience/2 {
+		t.Errorf("it waited for %v", took)
+	}
+	one.release()
+	mustTake(t, two, 200)
+	var p *problem
+	if err := two.take(1501); !errors.As(err, &p) || p.Status != 413 {
+		t.Error(err)
 	}
 	two.release()
-	if err := <-fresher; err != nil || b.inUse() != 45 {
-		t.Fatal(err, b.inUse())
+	b.empty(t)
+}
+
+// The bodies that arrive from one address share a quarter, but for the first of
+// them; others do not wait for them, and what has arrived counts no more.
+func TestBudget_ShareOfAddress(t *testing.T) {
+	const total = 64 << 20 // a first chunk of 16 KiB counts for nobody
+	b := newBudget(total, 0)
+	one, two, three := b.come(t, oneAddress), b.come(t, oneAddress), b.come(t, oneAddress)
+	mustTake(t, one, 10<<20)
+	mustTake(t, two, 5<<20)
+	third := taking(three, 2<<20)
+	b.wait(t, asideLine, 1)
+	small := b.come(t, oneAddress)
+	mustTake(t, small, firstChunk)
+	other := b.come(t, otherAddress)
+	mustTake(t, other, 2<<20)
+	mustTake(t, one, 4<<20) // the first may
+	one.hasArrived()
+	if err := <-third; err != nil {
+		t.Fatal(err)
+	}
+	fourth := taking(b.come(t, oneAddress), 10<<20)
+	if err := <-fourth; err != &problemBusy {
+		t.Error(err)
+	}
+	for _, l := range []*lease{one, two, three, small, other} {
+		l.release()
+	}
+	b.empty(t)
+}
+
+// Those who wait are served in their order; who gives up makes room for those
+// behind.
+func TestBudget_Order(t *testing.T) {
+	b := newBudget(tinyBudget, 0)
+	held := b.gone(t)
+	mustTake(t, held, 1600)
+	arriving := b.come(t, oneAddress)
+	mustTake(t, arriving, 1600)
+	mustTake(t, b.come(t, otherAddress), 1000)
+	ctx, giveUp := context.WithCancel(t.Context())
+	first := b.come(t, "192.0.2.3")
+	first.ctx = ctx
+	large := taking(first, 1500)
+	b.wait(t, arriveLine, 1)
+	behind := taking(b.come(t, "192.0.2.4"), 500)
+	b.wait(t, arriveLine, 2) // there would be room for 500, but it is not their turn
+	giveUp()
+	if err := <-large; err != &problemBusy {
+		t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
+	}
+	if err := <-behind; err != nil {
+		t.Errorf("%v for 500 beside 2,600 of 3,200", err)
+	}
+	if b.inUse() != 4700 || b.refused.Load() != 1 {
+		t.Errorf("%d in use, %d refused", b.inUse(), b.refused.Load())
 	}
 }
 
 // A reservation that is not to be had ends after a while.
 func TestBudget_Patience(t *testing.T) {
-	b := newBudget(100)
-	l := b.lease(t.Context())
-	if err := l.take(80); err != nil {
-		t.Fatal(err)
-	}
-	other := b.lease(t.Context())
+	b := newBudget(tinyBudget, 0)
+	mustTake(t, b.come(t, oneAddress), 1600)
+	mustTake(t, b.come(t, otherAddress), 1600)
 	start := time.Now()
-	if err := other.take(30); err != &problemBusy {
+	if err := b.come(t, "192.0.2.3").take(200); err != &problemBusy {
 		t.Error(err)
 	}
-	if took := time.Since(start); took < budgetPatience || took > budgetPatience+5*time.Second {
+	if took := time.Since(start); took < budgetPatience {
 		t.Errorf("it took %v", took)
-	}
-	var p *problem
-	if err := l.take(21); !errors.As(err, &p) || p.Status != 413 { // nobody's leaving would help
-		t.Error(err)
 	}
 }
 
@@ -136,41 +280,59 @@ func TestBudget_Read(t *testing.T) {
 			want[i] = byte(i * 31)
 		}
 		for _, first := range []int64{1, 16, size, size + 1, 1000} {
-			for _, expected := range []int64{size, 400} {
+			for _, expected := range []int64{0, size, 400} {
 				for name, src := range map[string]io.Reader{
 					"whole": bytes.NewReader(want), "bytes": iotest.OneByteReader(bytes.NewReader(want)), "with the end": iotest.DataErrReader(bytes.NewReader(want)),
 				} {
-					l := newBudget(2000).lease(t.Context())
+					l := newBudget(2000, 0).gone(t)
 					got, err := l.read(nil, src, first, expected, 400)
-					if err != nil || !bytes.Equal(got, want) || l.held != int64(cap(got)) || l.budget.used != l.held {
+					if err != nil || !bytes.Equal(got, want) || l.held != int64(cap(got)) || l.budget.inUse() != uint64(l.held) {
 						t.Fatalf("%d bytes, %d first, %s: %d of %v, %d held", size, first, name, len(got), err, l.held)
 					}
 				}
 			}
 		}
-		l := newBudget(2000).lease(t.Context())
+		l := newBudget(2000, 0).gone(t)
 		_, err := l.read(nil, bytes.NewReader(want), 16, size, size-1)
 		var p *problem
 		if size > 0 && (!errors.As(err, &p) || p.Status != 413) {
 			t.Errorf("%d bytes, one too many: %v", size, err)
 		}
-		if l.release(); l.budget.used != 0 {
-			t.Errorf("%d were not given back", l.budget.used)
-		}
+		l.release()
+		l.budget.empty(t)
 	}
 }
 
 // A buffer takes what the budget has, when it cannot have twice as much.
 func TestBudget_ReadToTheBrim(t *testing.T) {
-	l := newBudget(1000).lease(t.Context())
-	// 100, 200, 400, then the 600 that are left beside the 400.
-	if got, err := l.read(nil, bytes.NewReader(make([]byte, 590)), 100, 10_000, 10_000); err != nil || len(got) != 590 || l.held != 600 {
+	l := newBudget(1000, 0).gone(t)
+	// 150, 300, then the 450 that are left of three quarters beside the 300.
+	if got, err := l.read(nil, bytes.NewReader(make([]byte, 440)), 150, 0, 10_000); err != nil || len(got) != 440 || l.held != 450 {
 		t.Errorf("%d bytes, %v, %d held", len(got), err, l.held)
 	}
 	l.release()
 	var p *problem
-	if _, err := l.read(nil, bytes.NewReader(make([]byte, 700)), 100, 10_000, 10_000); !errors.As(err, &p) || p.Status != 413 {
+	if _, err := l.read(nil, bytes.NewReader(make([]byte, 460)), 150, 0, 10_000); !errors.As(err, &p) || p.Status != 413 {
 		t.Error(err)
+	}
+}
+
+// A first look is taken once, at a body of more than the first chunk, before there
+// is memory for the rest.
+func TestBudget_Look(t *testing.T) {
+	for size, want := range map[int]int{firstChunk - 1: 0, 5 * firstChunk: 1} {
+		l := newBudget(64<<20, 0).gone(t)
+		looks := 0
+		l.look = func(text []byte) error {
+			looks++
+			if len(text) != firstChunk || l.held != firstChunk {
+				t.Errorf("a look at %d bytes, with %d held", len(text), l.held)
+			}
+			return nil
+		}
+		if got, err := l.unpackInto(nil, bytes.NewReader(make([]byte, size)), int64(size), 1<<20); err != nil || len(got) != size || looks != want {
+			t.Errorf("%d of %d bytes, %v, %d looks", len(got), size, err, looks)
+		}
 	}
 }
 

@@ -60,11 +60,12 @@ func blackHole(s *server, w http.ResponseWriter, _ *http.Request) error {
 func intake(h func(*server, http.ResponseWriter, *http.Request, *lease) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		s.stats.captureRequests.Add(1)
-		l := s.budget.lease(r.Context())
+		l := s.budget.lease(s, w, r)
 		defer l.release()
 		err := h(s, w, r, l)
 		if err != nil {
 			s.stats.captureRefused.Add(1)
+			l.dismiss()
 			err = captureProblem(err)
 		}
 		return err

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // Bounds of bodies, in bytes (§4.6).
@@ -45,16 +47,40 @@ func (s *server) readRaw(w http.ResponseWriter, r *http.Request, l *lease, limit
 		drain(w, r, r.Header.Get("Expect") == "")
 		return nil, payloadTooLarge(limit)
 	}
-	expected := r.ContentLength
-	if expected < 0 {
-		expected = limit
+	first := int64(firstChunk)
+	if r.ContentLength >= 0 {
+		first = min(first, r.ContentLength+1)
 	}
-	raw, err := l.read(nil, r.Body, firstChunk, expected, limit)
+	raw, err := l.read(nil, &l.body, first, max(r.ContentLength, 0), limit)
 	if err != nil {
 		err = readProblem(err)
 		drain(w, r, drainable(err))
+		return nil, err
 	}
-	return raw, err
+	l.body.done()
+	l.hasArrived()
+	return raw, nil
+}
+
+// lookEarly lets a long body be refused for what its first bytes say: no events, or
+// the key of nobody. Packed texts are shown when they are unpacked.
+func (s *server) lookEarly(l *lease) {
+	l.look = func(text []byte) error {
+		if !startsJSON(text) {
+			if !l.arrived { // it may be packed
+				s.lookEarly(l)
+			}
+			return nil
+		}
+		token, err := capture.Early(asText(text))
+		if err == nil && token != "" {
+			err = s.Intake.Knows(l.ctx, token)
+		}
+		if err != nil {
+			return captureProblem(err)
+		}
+		return nil
+	}
 }
 
 // drain throws the rest of a body away, if wanted.
@@ -71,10 +97,12 @@ func drain(w http.ResponseWriter, r *http.Request, wanted bool) {
 // rid of all encodings in the order of §2.1 to §2.5. The text is part of the
 // lease.
 func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQuery, l *lease, limit int64) (string, error) {
+	s.lookEarly(l)
 	payload := []byte(nil)
 	form := false
 	switch {
 	case q.data != "":
+		l.hasArrived()
 		if err := l.take(int64(len(q.data))); err != nil {
 			return "", err
 		}
@@ -170,7 +198,7 @@ func (l *lease) gunzip(packed []byte, limit int64) ([]byte, error) {
 		err := z.gz.Reset(&z.src)
 		if err == nil {
 			z.gz.Multistream(false)
-			if out, err = l.read(out, &z.gz, expected, limit, limit); err == nil {
+			if out, err = l.unpackInto(out, &z.gz, expected, limit); err == nil {
 				if isGzip(packed[len(packed)-z.src.Len():]) {
 					continue
 				}
@@ -181,12 +209,12 @@ func (l *lease) gunzip(packed []byte, limit int64) ([]byte, error) {
 	}
 }
 
-// unpackedLength is what a gzip stream says of its own length, with room to see
-// the end, where that is likely, else a guess.
+// unpackedLength is what a gzip stream says of its own length where that is likely,
+// else a guess.
 func unpackedLength(packed []byte) int64 {
 	guess := unpackedGuess * int64(len(packed))
 	if len(packed) >= 4 {
-		told := int64(binary.LittleEndian.Uint32(packed[len(packed)-4:])) + 1
+		told := int64(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
 		if told >= int64(len(packed))/2 && told <= 5*guess {
 			return told
 		}

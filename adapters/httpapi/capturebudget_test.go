@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +76,7 @@ func TestCapture_18_1_Bombs(t *testing.T) {
 // what is under way is not hurt, and one body that is larger than all of it is
 // told so (decision 14).
 func TestCapture_Decision14_Budget(t *testing.T) {
-	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 700 << 10 })
+	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1200 << 10 })
 	s := httptest.NewServer(h)
 	defer s.Close()
 	post := func(blanks int) (*http.Response, error) {
@@ -99,7 +100,11 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 	release := sync.OnceFunc(func() { close(into.block) })
 	defer release()
 	var slow sync.WaitGroup
-	for i := range 3 { // these hold 230 KB each until the store has them: the body, what is stored, the items
+	// These hold 230 KB each until the store has them: the body, what is stored, the
+	// items; one in a quarter of its own, two in two others. With few processors only
+	// two get as far.
+	busy := min(3, max(2, runtime.GOMAXPROCS(0)/2))
+	for i := range busy {
 		slow.Go(func() {
 			if res, err := post(100 << 10); err != nil || res.StatusCode != 200 {
 				t.Error(res, err)
@@ -136,7 +141,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 		t.Errorf("who waited got %d", got)
 	}
 	slow.Wait()
-	if got := len(into.take()); got != 4 {
+	if got := len(into.take()); got != busy+1 {
 		t.Errorf("%d events", got)
 	}
 }
@@ -144,7 +149,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 // Bodies of many small members count for what they take once they are decoded.
 func TestCapture_Decision14_DecodedMemory(t *testing.T) {
 	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1 << 20 })
-	text := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{},`, 10_000) + `{}]}` // 30 KB, 10,000 items
+	text := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{"event":""},`, 10_000) + `{"event":""}]}` // 130 KB, 10,000 items
 	checkError(t, ask(h, "POST", "/batch/", text), 413)
 	if inUse := h.Stats().BudgetInUse; inUse != 0 {
 		t.Errorf("%d bytes of the budget were not given back", inUse)

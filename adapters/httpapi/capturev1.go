@@ -41,6 +41,12 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 		drain(w, r, r.Header.Get("Expect") == "")
 		return err
 	}
+	if r.ContentLength < 0 || r.ContentLength > firstChunk {
+		if err := s.Intake.Knows(r.Context(), q.token); err != nil {
+			drain(w, r, r.Header.Get("Expect") == "")
+			return err
+		}
+	}
 	raw, err := s.readRaw(w, r, l, maxV1)
 	if err != nil {
 		return err
@@ -169,7 +175,7 @@ func (l *lease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit i
 }
 
 func (l *lease) unpack(src io.Reader, packed []byte, limit int64) ([]byte, error) {
-	out, err := l.read(nil, src, unpackedGuess*int64(len(packed)), limit, limit)
+	out, err := l.unpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
 	if err != nil {
 		err = unpackProblem(err, &problemBadPacking)
 	}

@@ -19,7 +19,7 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := s.authorize(r.Context(), bearer(r), &project); err != nil {
-		return err
+		return s.refusedKey(r, err)
 	}
 	return s.serveDefinitions(w, r, &project)
 }
@@ -108,6 +108,14 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 	return managementProblem(err)
 }
 
+// refusedKey counts a key that nobody has.
+func (s *server) refusedKey(r *http.Request, err error) error {
+	if errors.Is(err, &problemBadPersonalKey) || errors.Is(err, &problemBadSecretKey) {
+		return s.failed(r, err)
+	}
+	return err
+}
+
 // standing looks what the user of a personal key may do in a project: in the one
 // of a public key, or in that of the path when it is empty. A key may be
 // unrestricted and its user still be nobody there (management §1.5).
@@ -125,7 +133,13 @@ func (s *server) standing(r *http.Request, apiKey string) (st *management.Standi
 }
 
 // key looks the caller's key up and checks its scopes.
-func (s *server) key(r *http.Request) (Key, error) { return s.keyOf(r.Context(), bearer(r)) }
+func (s *server) key(r *http.Request) (Key, error) {
+	key, err := s.keyOf(r.Context(), bearer(r))
+	if err != nil {
+		err = s.refusedKey(r, err)
+	}
+	return key, err
+}
 
 func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	if text == "" {

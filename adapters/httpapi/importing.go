@@ -57,7 +57,7 @@ func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 	if rd.people == nil {
 		return &problemReadOnly
 	}
-	l := rd.budget.lease(r.Context())
+	l := rd.budget.lease(rd.server, w, r)
 	defer l.release()
 	raw, err := rd.readRaw(w, r, l, maxImport)
 	if err == nil && isGzip(raw) {
@@ -66,10 +66,7 @@ func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 	if err != nil {
 		return err
 	}
-	text := string(raw)
-	if err := l.take(int64(len(text))); err != nil {
-		return err
-	}
+	text := asText(raw)
 	if lines := strings.Count(text, "\n"); lines > maxImportLines {
 		return invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
 	}
@@ -168,7 +165,7 @@ func (rd *reader) readJSON(w http.ResponseWriter, r *http.Request, into any) err
 			return p.say("Unsupported media type %q in request.", shorten(kind))
 		}
 	}
-	l := rd.budget.lease(r.Context())
+	l := rd.budget.lease(rd.server, w, r)
 	defer l.release()
 	raw, err := rd.readRaw(w, r, l, maxSmallBody)
 	if err != nil {

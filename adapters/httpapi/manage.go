@@ -241,15 +241,10 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 	if key == "" {
 		return nil, managementProblem(management.NotAuthenticated())
 	}
-	// Whoever has failed too often waits, so that keys cannot be guessed.
-	address, now := s.clientIP(r).String(), s.manageLimits.now()
-	if wait := s.manageLimits.failures.full(address, now); wait > 0 {
-		return nil, s.throttled(wait)
-	}
 	c, err := s.Management.Authenticate(r.Context(), key, place)
 	var told *management.Error
 	if errors.As(err, &told) && told.Kind == management.Unauthenticated {
-		s.manageLimits.failures.take(address, now)
+		return nil, s.failed(r, managementProblem(err))
 	}
 	return c, managementProblem(err)
 }

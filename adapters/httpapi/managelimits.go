@@ -6,6 +6,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/bunting-flags/bunting/geoip"
 )
 
 // Windows are how many requests a key may send. Zero means no limit.
@@ -17,11 +19,17 @@ type ManagementLimits struct {
 	// Default is for each key on all endpoints but those of Reads, which read events
 	// and persons.
 	Default, Reads Windows
-	// Failures is for requests without a valid key, by client address.
+	// Failures is for requests without a valid key, by client address; by the peer
+	// that speaks for it, where that is another, there may be PeerFailures times as
+	// many. Valid keys are not held up by them.
 	Failures Windows
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
 }
+
+// PeerFailures is how many times ManagementLimits.Failures one trusted proxy may
+// bring in all, whatever addresses it names.
+const PeerFailures = 10
 
 // DefaultManagementLimits are those of §2.6 (decision 25), and sixty failed
 // authentications a minute.
@@ -34,15 +42,16 @@ func DefaultManagementLimits() ManagementLimits {
 
 // managementLimiters count the requests to the management API.
 type managementLimiters struct {
-	now                        func() time.Time
-	byDefault, reads, failures *windowLimiter
+	now                                      func() time.Time
+	byDefault, reads, failures, peerFailures *windowLimiter
 }
 
 func newManagementLimiters(c ManagementLimits) *managementLimiters {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &managementLimiters{c.Now, newWindowLimiter(c.Default), newWindowLimiter(c.Reads), newWindowLimiter(c.Failures)}
+	peers := Windows{c.Failures.PerMinute * PeerFailures, c.Failures.PerHour * PeerFailures}
+	return &managementLimiters{c.Now, newWindowLimiter(c.Default), newWindowLimiter(c.Reads), newWindowLimiter(c.Failures), newWindowLimiter(peers)}
 }
 
 // windowLimiter counts by key in stretches of time that begin with a request.
@@ -108,6 +117,21 @@ func (l *windowLimiter) look(key string, now time.Time, n int) (wait time.Durati
 		}
 	}
 	return wait
+}
+
+// failed counts a request whose key nobody has. Over the limit the answer is that its
+// sender has to wait, else err. It comes after the key has been looked up, so that
+// whoever has a valid one is served, also behind one address with those who guess.
+func (s *server) failed(r *http.Request, err error) error {
+	address, peer, now := s.clientIP(r), geoip.ParseRemote(r.RemoteAddr), s.manageLimits.now()
+	wait := s.manageLimits.failures.take(address.String(), now)
+	if peer != address {
+		wait = max(wait, s.manageLimits.peerFailures.take(peer.String(), now))
+	}
+	if wait > 0 {
+		return s.throttled(wait)
+	}
+	return err
 }
 
 // throttled is the refusal of a key that has to wait.

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -57,8 +58,47 @@ func TestManagement_RateLimits(t *testing.T) {
 	if status, headers, _ := o.sendTo(t, s.URL, &bad); status != http.StatusTooManyRequests || headers.Get("Retry-After") == "" {
 		t.Errorf("guess 61: %d, want 429", status)
 	}
+	if status, _ := ask("member", domains); status != http.StatusOK {
+		t.Errorf("a valid key behind the address of the guesses: %d", status)
+	}
+	for i := range 60 * httpapi.PeerFailures { // a trusted proxy names another client each time
+		bad.Headers["X-Forwarded-For"] = fmt.Sprintf("198.51.100.%d", i%250)
+		if i >= 250 {
+			bad.Headers["X-Forwarded-For"] = fmt.Sprintf("2001:db8:%x::1", i)
+		}
+		if status, _, _ := o.sendTo(t, s.URL, &bad); status != http.StatusUnauthorized {
+			t.Fatalf("guess %d of many addresses: %d", i+1, status)
+		}
+	}
+	if status, _, _ := o.sendTo(t, s.URL, &bad); status != http.StatusTooManyRequests {
+		t.Errorf("one guess too many behind a proxy: %d, want 429", status)
+	}
+	delete(bad.Headers, "X-Forwarded-For")
+	if status, _ := ask("member", domains); status != http.StatusOK {
+		t.Errorf("a valid key behind the proxy of the guesses: %d", status)
+	}
 	o.clock.Add(time.Minute.Microseconds())
 	if status, _, _ := o.sendTo(t, s.URL, &bad); status != http.StatusUnauthorized {
 		t.Errorf("a minute later: %d, want 401", status)
+	}
+}
+
+// Keys that nobody has are throttled at definitions and remote configuration too,
+// and hold no valid key up there.
+func TestFlags_1_8_FailedKeys(t *testing.T) {
+	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.ManagementLimits.Failures = httpapi.Windows{PerMinute: 3} })
+	paths := []string{"/flags/definitions?token=phc_test", "/api/projects/1/feature_flags/settings/remote_config", "/flags/definitions/stream?token=phc_test"}
+	for _, path := range paths {
+		checkError(t, ask(h, "GET", path, "", "Authorization", "Bearer phx_guess"), 401)
+	}
+	for _, path := range paths {
+		if w := ask(h, "GET", path, "", "Authorization", "Bearer phx_guess"); w.Code != 429 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s with a wrong key once too often: %d", path, w.Code)
+		}
+	}
+	for _, path := range paths[:2] {
+		if w := ask(h, "GET", path, "", "Authorization", "Bearer phx_read"); w.Code != 200 {
+			t.Errorf("%s with a valid key: %d", path, w.Code)
+		}
 	}
 }

@@ -165,7 +165,7 @@ func New(c Config) (*Handler, error) {
 		c.NewID = newUUID
 	}
 	s := &server{
-		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget),
+		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
 	}
 	s.streams = newStreams(s)

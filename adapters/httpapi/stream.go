@@ -63,7 +63,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	}
 	text := bearer(r)
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
-		return err
+		return s.refusedKey(r, err)
 	}
 	if !s.limits.definitions.allow(s, w, project.APIKey) {
 		return &problemRateLimited

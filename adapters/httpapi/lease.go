@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"container/list"
+	"context"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// lease is what one request holds of a budget. All but held belongs to the budget.
+type lease struct {
+	ctx    context.Context
+	budget *budget
+	held   int64
+	// look is shown the first firstChunk bytes of a body's text when there are more.
+	// Its error ends the reading.
+	look func(text []byte) error
+	body pacedBody
+	// refused is how long the sender of a body that is refused has to wait for the
+	// answer.
+	refused time.Duration
+
+	server  *server       // with body.r it finds the address
+	address netip.Addr    // set when it counts
+	arrived bool          // all of the body is there
+	large   bool          // it has held more than budget.small
+	own     int64         // what of held lies in the quarter of the eldest
+	counted int64         // what of held counts for its address
+	place   *list.Element // among the elders
+}
+
+// lease begins with nothing. The request is one whose body arrives.
+func (b *budget) lease(s *server, w http.ResponseWriter, r *http.Request) *lease {
+	return &lease{ctx: r.Context(), budget: b, server: s, body: pacedBody{w: w, r: r}}
+}
+
+// whose finds the address, by the strict reading: only trusted proxies speak for
+// others.
+func (l *lease) whose() netip.Addr {
+	if !l.address.IsValid() && l.server != nil {
+		l.address = streamAddressOf(l.server.clientIP(l.body.r))
+	}
+	return l.address
+}
+
+// most is what the body could have were it alone.
+func (l *lease) most() int64 {
+	if l.arrived {
+		return 3 * l.budget.share
+	}
+	return 2 * l.budget.share
+}
+
+// take reserves n bytes more.
+func (l *lease) take(n int64) error {
+	if l.held+n > l.most() {
+		return l.tooLarge()
+	}
+	if !l.budget.acquire(l, n) {
+		return &problemBusy
+	}
+	return nil
+}
+
+func (l *lease) give(n int64) {
+	if n > 0 {
+		l.budget.release(l, n)
+	}
+}
+
+func (l *lease) release() { l.give(l.held) }
+
+// tooLarge is for bodies that would not fit were they alone.
+func (l *lease) tooLarge() error { return payloadTooLarge(l.most()) }
+
+// hasArrived: what follows is not for its sender to delay.
+func (l *lease) hasArrived() {
+	if l.counted > 0 || l.large {
+		l.budget.arrive(l)
+		return
+	}
+	l.arrived = true
+}
+
+// Who sends a long body that is refused hears of it this much later, so that those
+// who send nothing else cost others little: one that is refused for its beginning,
+// and one that was large.
+const (
+	earlyDelay = 100 * time.Millisecond
+	largeDelay = 2 * time.Second
+)
+
+// dismiss gives all back and keeps the sender of a body that is refused waiting.
+func (l *lease) dismiss() {
+	if l.large {
+		l.refused = largeDelay
+	}
+	l.release()
+	if l.refused == 0 || l.ctx.Value(http.ServerContextKey) == nil { // nobody waits without a network
+		return
+	}
+	timer := time.NewTimer(l.refused)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ctx.Done():
+	}
+}
+
+// eventMemory is about what an event takes on its way into the store beside its
+// text, in bytes.
+const eventMemory = 600
+
+// takeRecording reserves what the events of a body take while they are stored,
+// beside the body and its items: the texts that are stored, and the events
+// themselves, a piece of the submission at a time.
+func (l *lease) takeRecording(text, items int) error {
+	pieceText := int64(min(text, capture.PieceBytes+capture.MaxEvent))
+	pieceItems := int64(min(items, capture.PieceEvents))
+	if items > capture.PieceEvents {
+		pieceText = min(pieceText, int64(text)/int64(items)*capture.PieceEvents)
+	}
+	return l.take(pieceText + pieceText/8 + eventMemory*pieceItems)
+}
+
+// grow moves buf into a new buffer of size bytes, of less where the budget has
+// less at all. Both count while they are in memory.
+func (l *lease) grow(buf []byte, size int64) ([]byte, error) {
+	size = min(size, l.most()-l.held)
+	old := int64(cap(buf))
+	if size <= old {
+		return nil, l.tooLarge()
+	}
+	if err := l.take(size); err != nil {
+		return nil, err
+	}
+	buf = append(make([]byte, 0, size), buf...)
+	l.give(old)
+	return buf, nil
+}
+
+// read appends all of src to buf, whose capacity is part of the lease, until it
+// has more than limit bytes, which is an error. first is how many bytes a new
+// buffer gets, expected how many are expected in all, 0 when that is not known: the
+// buffer doubles until it has a part of them, an eighth of what arrives and the first
+// chunk of what has arrived, then gets them all, and doubles beyond if it has to.
+// What has arrived gets all that there may be once doubling would take as much.
+func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([]byte, error) {
+	enough := expected / 8
+	if l.arrived {
+		enough = min(enough, firstChunk)
+	}
+	for {
+		if len(buf) == cap(buf) {
+			had := int64(cap(buf))
+			if had >= firstChunk && l.look != nil {
+				look := l.look
+				l.look = nil
+				if err := look(buf); err != nil {
+					l.refused = earlyDelay
+					return nil, err
+				}
+			}
+			size := max(2*had, first, 1)
+			if expected > 0 && had <= expected && (had >= max(enough, 1) || size > expected) {
+				size = expected + 1 // one more, to see the end
+			}
+			if l.arrived && 4*had > min(limit, l.most()) && had > expected {
+				size = limit + 1
+			}
+			var err error
+			if buf, err = l.grow(buf, min(size, limit+1)); err != nil {
+				return nil, err
+			}
+		}
+		n, err := src.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return nil, payloadTooLarge(limit)
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// unpackInto is read for what comes out of a packed body: it begins with the first
+// chunk, so that a look at it comes before the memory for the rest.
+func (l *lease) unpackInto(buf []byte, src io.Reader, expected, limit int64) ([]byte, error) {
+	first := expected + 1
+	if l.look != nil {
+		first = min(first, firstChunk)
+	}
+	return l.read(buf, src, first, expected, limit)
+}

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+)
+
+const (
+	// LeastRate is how fast a body has to arrive, in bytes a second, once it has had
+	// paceSpan: whoever brings less than LeastRate times paceSpan in that long is cut
+	// off. So slow senders cannot hold memory for long.
+	LeastRate = 16 << 10
+	paceSpan  = 5 * time.Second
+	// inOnePacket is the declared length, in bytes, up to which the first read of a
+	// body is not timed, as it is there with the headers. Such a body holds no more
+	// than that.
+	inOnePacket = 4 << 10
+)
+
+// pacedBody reads a request's body, and fails when it comes too slowly: with
+// os.ErrDeadlineExceeded.
+type pacedBody struct {
+	w http.ResponseWriter
+	r *http.Request
+
+	reads bool      // something has been read
+	since time.Time // when the present span began; zero: no deadline is set
+	ends  time.Time // the server's own deadline, zero for none
+	n     int64     // bytes of the present span
+}
+
+// Read implements io.Reader.
+func (p *pacedBody) Read(buf []byte) (int, error) {
+	if p.reads || p.r.ContentLength < 0 || p.r.ContentLength > inOnePacket {
+		p.pace()
+	}
+	p.reads = true
+	n, err := p.r.Body.Read(buf)
+	p.n += int64(n)
+	return n, err
+}
+
+// pace begins a new span when the present one has brought enough.
+func (p *pacedBody) pace() {
+	now := time.Now()
+	switch {
+	case p.since.IsZero():
+		if s, _ := p.r.Context().Value(http.ServerContextKey).(*http.Server); s != nil && s.ReadTimeout > 0 {
+			p.ends = now.Add(s.ReadTimeout)
+		}
+	case p.n < LeastRate*int64(paceSpan/time.Second), now.Sub(p.since) < time.Second:
+		return
+	}
+	p.since, p.n = now, 0
+	until := now.Add(paceSpan)
+	if !p.ends.IsZero() && p.ends.Before(until) {
+		until = p.ends
+	}
+	p.deadline(until)
+}
+
+// done ends the timing of a body that is all there: a deadline that passes later
+// would end the request.
+func (p *pacedBody) done() {
+	if !p.since.IsZero() {
+		p.deadline(time.Time{})
+	}
+}
+
+func (p *pacedBody) deadline(at time.Time) {
+	// A writer that has no deadlines has no network either.
+	_ = http.NewResponseController(p.w).SetReadDeadline(at)
+}

@@ -1,0 +1,75 @@
+package capture
+
+import (
+	"context"
+	"strings"
+)
+
+// Early reads the beginning of a body, as [Decode] does the whole, for what it tells
+// so soon: the token that the body is sent with, empty when that is not certain yet.
+// The error is a *Refusal, for a list of events that begins with something else.
+// What is wrong beside that is for Decode to find.
+func Early(text string) (token string, err error) {
+	d := decoder{sub: &Submission{}}
+	d.src = strings.TrimPrefix(text, "\ufeff")
+	d.space()
+	var f fields
+	switch d.peek() {
+	case '[':
+		err = d.earlyList(&f)
+		if token := present(f.apiKey, f.token, f.dollarToken); token != "" {
+			return tokenText(token), err
+		}
+		if len(d.sub.Tokens) > 0 {
+			return d.sub.Tokens[0], err
+		}
+	case '{':
+		d.object(func(key string) bool {
+			if key == "batch" && d.peek() == '[' {
+				var first fields
+				err = d.earlyList(&first)
+				return false
+			}
+			var v string
+			v, ok := d.value()
+			if ok {
+				f.whose(key, v)
+			}
+			return ok
+		})
+		// Only this name wins over those that may follow.
+		if present(f.apiKey) != "" {
+			return tokenText(f.apiKey), err
+		}
+	}
+	return "", err
+}
+
+// earlyList reads the first element of a list.
+func (d *decoder) earlyList(f *fields) error {
+	d.pos++ // the bracket
+	d.space()
+	switch d.peek() {
+	case 0, ']':
+		return nil
+	case '{':
+	default:
+		return notAnObject(0)
+	}
+	var it Item
+	if d.object(func(key string) bool { return d.member(f, key) }) {
+		d.finish(&it, f, 0)
+	}
+	return nil
+}
+
+// Knows looks for the project of a token before its events are there. The errors are
+// those of [Intake.Accept].
+func (i *Intake) Knows(ctx context.Context, token string) error {
+	token, err := CheckToken(token)
+	if err != nil {
+		return err
+	}
+	_, err = i.projects.get(ctx, token, i.now(Origin{}))
+	return err
+}
