@@ -10,8 +10,9 @@
 //
 // Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
 // JSON, the memory of all capture bodies together (Config.Budget), the number of
-// rate-limited tokens and addresses that are remembered. How long a body may
-// take is the server's to bound (http.Server.ReadTimeout).
+// rate-limited tokens and addresses that are remembered, how slowly a body may
+// arrive (LeastRate). How long it may take in all is the server's to bound
+// (http.Server.ReadTimeout).
 package httpapi
 
 import (
@@ -55,8 +56,10 @@ type Config struct {
 	ManagementLimits ManagementLimits
 	// Budget bounds the bodies of capture requests that are in memory at once, as
 	// sent, unpacked and decoded, in bytes. Over it a body waits for up to 2 seconds, then it
-	// is refused with 503; one that is larger than all of it is 413. DefaultBudget
-	// when zero.
+	// is refused with 503. A quarter is for small bodies, of at most a 64th of it; a
+	// body that holds more than a quarter gets what is free at once, or 503, and one that
+	// is larger than three quarters is 413. What arrives from one address holds at most
+	// a quarter, but for one body. DefaultBudget when zero.
 	Budget int64
 	// MaxCaptureBody bounds one body of events as it is sent, in bytes; unpacked it
 	// may have five times as many. Session recordings and protocol v1 have limits

@@ -165,8 +165,9 @@ func TestAttack_PackedBodies(t *testing.T) {
 	if busy, broken := l.busy.Load(), l.broken.Load(); busy+broken > 0 {
 		t.Errorf("%d honest requests were answered 503, %d not at all", busy, broken)
 	}
-	if peak := s.memory(t, "VmHWM"); peak > mostMemory {
-		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory>>20)
+	// All of the budget in few pieces, and as much again until they are collected.
+	if peak := s.memory(t, "VmHWM"); peak > mostMemory*5/4 {
+		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory*5/4>>20)
 	}
 	l.check(t)
 }
