@@ -99,6 +99,9 @@ const (
 	WarnHistoricalTooYoung   WarningType = "historical_event_too_young"
 	WarnTimestamp            WarningType = "invalid_timestamp"
 	WarnUUIDTime             WarningType = "event_uuid_time_differs"
+	// WarnExceptionList is about exceptions whose list cannot be read: one of it has
+	// no type (spec/clients.md §17).
+	WarnExceptionList WarningType = "invalid_exception_list"
 	// WarnDeadLetter is about events that were accepted and that the store refuses.
 	WarnDeadLetter WarningType = "kept_as_dead_letter"
 )

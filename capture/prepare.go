@@ -122,6 +122,9 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
 	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && ImpersonalV1(e.DistinctID)
 	p.warn(e, it, understood, out)
+	if rule.kind == Untouching {
+		p.exception(e, out)
+	}
 	p.fill(e, it)
 	p.seeEvent(e, out)
 	return None

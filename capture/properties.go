@@ -161,6 +161,30 @@ func (p *properties) drop(s slot) {
 	}
 }
 
+// named is the JSON text of a property that has no slot, empty when it is absent.
+func (p *properties) named(name string) string {
+	if i := find(p.members, 0, nil, name); i >= 0 {
+		return p.members[i].Value
+	}
+	return ""
+}
+
+// name sets a property that has no slot.
+func (p *properties) name(name, value string) {
+	if i := find(p.members, 0, nil, name); i >= 0 {
+		p.members[i].Value = value
+		return
+	}
+	p.members = append(p.members, Member{name, value})
+}
+
+// forget drops a property that has no slot.
+func (p *properties) forget(name string) {
+	if i := find(p.members, 0, nil, name); i >= 0 {
+		p.members[i].Value = ""
+	}
+}
+
 // itemProperty is the value of an item's property, empty for absent.
 func itemProperty(it *Item, key string) string {
 	if i := find(it.Overrides, 0, nil, key); i >= 0 {
