@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,51 +37,61 @@ var issueKeys = []string{"status", "name", "description"}
 // errPayload refuses what is no property group at all (§4.2).
 func errPayload() error { return Fault("filters", "Invalid filters payload.") }
 
-// ruleKey is the flag whose condition holds the filters of a rule: operators mean
-// the same here as in flags.
-const ruleKey = "rule"
-
-// ruleFilters are the filters of a rule, made ready. They are for one goroutine.
+// ruleFilters are the filters of a rule, made ready: a flag for each filter, named
+// by its number, so that operators mean the same here as in flags. They are for
+// one goroutine.
 type ruleFilters struct {
-	set *flags.Set
-	// keys are the properties that are compared, each behind its place.
-	keys map[string]bool
-	out  flags.Decisions
+	set    *flags.Set
+	root   ruleNode
+	leaves []flags.Property // their keys are behind their places
+	out    flags.Decisions
 }
+
+// ruleNode is a filter, by its number, or a group of nodes.
+type ruleNode struct {
+	leaf     int // -1: a group
+	any      bool
+	children []ruleNode
+}
+
+// ruleKey is the flag of a filter.
+func ruleKey(leaf int) string { return strconv.Itoa(leaf) }
 
 // compileRule reads a property group: {"type": "AND" or "OR", "values": [groups
 // and filters]}. A group without values holds for every issue. Its errors are
 // told to whoever has written it.
 func compileRule(raw json.RawMessage) (*ruleFilters, error) {
-	r := &ruleReader{keys: map[string]bool{}}
+	r := &ruleReader{}
 	root, err := r.group(raw, 1)
 	if err != nil {
 		return nil, err
 	}
 	// A condition tells what is wrong with its requirements, a cohort does not.
 	checked := flags.Compile(flags.Definitions{Flags: []flags.Flag{{
-		ID: 1, Key: ruleKey, Active: true, Conditions: []flags.Condition{{Properties: r.leaves}},
+		ID: 1, Key: "rule", Active: true, Conditions: []flags.Condition{{Properties: r.leaves}},
 	}}})
 	if faults := checked.Faults(); len(faults) > 0 {
 		return nil, r.fault(faults[0])
 	}
-	set := flags.Compile(flags.Definitions{
-		Flags: []flags.Flag{{ID: 1, Key: ruleKey, Active: true, Conditions: []flags.Condition{{
-			Properties: []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: int64(1), HasValue: true}},
-		}}}},
-		Cohorts: map[int64]flags.Cohort{1: {Tree: root}},
-	})
+	d := flags.Definitions{Cohorts: map[int64]flags.Cohort{}}
+	for i := range r.leaves {
+		id := int64(i + 1)
+		d.Cohorts[id] = flags.Cohort{Tree: &flags.CohortNode{Children: []flags.CohortNode{{Leaf: &r.leaves[i]}}}}
+		d.Flags = append(d.Flags, flags.Flag{ID: id, Key: ruleKey(i), Active: true, Conditions: []flags.Condition{{
+			Properties: []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true}},
+		}}})
+	}
+	set := flags.Compile(d)
 	if faults := set.Faults(); len(faults) > 0 {
 		return nil, Fault("filters", "The filters cannot be evaluated: %s.", faults[0].Problem)
 	}
-	return &ruleFilters{set: set, keys: r.keys}, nil
+	return &ruleFilters{set: set, root: *root, leaves: r.leaves}, nil
 }
 
 // ruleReader reads the filters of a rule.
 type ruleReader struct {
 	leaves []flags.Property
 	values int
-	keys   map[string]bool
 }
 
 // fault names the filter that a fault is about.
@@ -94,7 +105,7 @@ func (r *ruleReader) fault(f *flags.DefinitionError) error {
 	return Fault("filters", "The filters cannot be evaluated: %s.", f.Problem)
 }
 
-func (r *ruleReader) group(raw json.RawMessage, depth int) (*flags.CohortNode, error) {
+func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
 	if depth > MaxRuleDepth {
 		return nil, Fault("filters", "Filters cannot be nested more than %d deep.", MaxRuleDepth)
 	}
@@ -105,7 +116,7 @@ func (r *ruleReader) group(raw json.RawMessage, depth int) (*flags.CohortNode, e
 	if json.Unmarshal(raw, &g) != nil || g.Type == nil || g.Values == nil || *g.Type != "AND" && *g.Type != "OR" {
 		return nil, errPayload()
 	}
-	out := &flags.CohortNode{Any: *g.Type == "OR" && len(*g.Values) > 0}
+	out := &ruleNode{leaf: -1, any: *g.Type == "OR" && len(*g.Values) > 0}
 	for _, value := range *g.Values {
 		if r.values++; r.values > MaxRuleValues {
 			return nil, Fault("filters", "Filters cannot contain more than %d values.", MaxRuleValues)
@@ -114,13 +125,13 @@ func (r *ruleReader) group(raw json.RawMessage, depth int) (*flags.CohortNode, e
 		if err != nil {
 			return nil, err
 		}
-		out.Children = append(out.Children, *child)
+		out.children = append(out.children, *child)
 	}
 	return out, nil
 }
 
 // value reads a group, or a filter.
-func (r *ruleReader) value(raw json.RawMessage, depth int) (*flags.CohortNode, error) {
+func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	var f map[string]json.RawMessage
 	if kindOf(raw) != "dict" || json.Unmarshal(raw, &f) != nil {
 		return nil, errPayload()
@@ -155,8 +166,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*flags.CohortNode, e
 		}
 	}
 	r.leaves = append(r.leaves, p)
-	r.keys[p.Key] = true
-	return &flags.CohortNode{Leaf: &p}, nil
+	return &ruleNode{leaf: len(r.leaves) - 1}, nil
 }
 
 // ruleOperator is the operator of flags for one of rules: here lists may also be
@@ -188,25 +198,70 @@ type ruleFacts struct {
 }
 
 // match tries the filters on an issue and the event that it was made of.
-func (r *ruleFilters) match(f *ruleFacts) (bool, error) {
-	properties := make(flags.Properties, len(r.keys))
-	for key := range r.keys {
-		place, name, _ := strings.Cut(key, ":")
-		from := f.event
-		switch place {
-		case "issue":
-			properties[key] = map[string]string{"status": f.issue.Status, "name": f.issue.Name, "description": f.issue.Description}[name]
-			continue
-		case "person":
-			from = f.person
-		}
-		if raw, ok := from[name]; ok {
-			properties[key] = ruleValue(raw)
+func (r *ruleFilters) match(f *ruleFacts) (bool, error) { return r.node(&r.root, f) }
+
+func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) (bool, error) {
+	if n.leaf >= 0 {
+		return r.leaf(n.leaf, f)
+	}
+	for i := range n.children {
+		if matches, err := r.node(&n.children[i], f); err != nil || matches == n.any {
+			return matches, err
 		}
 	}
-	decision, ok := r.set.EvaluateFlag(ruleKey, &flags.Subject{Person: properties}, f.at, &r.out)
+	return !n.any, nil
+}
+
+// negativeOperators hold of a list when they hold of each of its elements, the
+// others when they hold of one.
+var negativeOperators = map[flags.Operator]bool{
+	flags.IsNot: true, flags.NotIContains: true, flags.NotIContainsMulti: true, flags.NotStartsWith: true, flags.NotEndsWith: true,
+	flags.NotRegex: true, flags.NotBetween: true, flags.IsNotSet: true, flags.SemverNotEqual: true,
+}
+
+// maxRuleElements is how many elements of a list are compared, the first ones.
+const maxRuleElements = 1000
+
+// leaf tries one filter (spec/clients.md §17).
+func (r *ruleFilters) leaf(n int, f *ruleFacts) (bool, error) {
+	p := &r.leaves[n]
+	value, there := f.property(p.Key)
+	list, isList := value.([]any)
+	if !isList {
+		return r.try(n, f, value, there)
+	}
+	negative := negativeOperators[p.Operator]
+	for _, element := range list[:min(len(list), maxRuleElements)] {
+		if holds, err := r.try(n, f, element, true); err != nil || holds != negative {
+			return holds, err
+		}
+	}
+	return negative, nil
+}
+
+// try tries one filter on one value.
+func (r *ruleFilters) try(n int, f *ruleFacts, value any, there bool) (bool, error) {
+	properties := flags.Properties{}
+	if there {
+		properties[r.leaves[n].Key] = value
+	}
+	decision, ok := r.set.EvaluateFlag(ruleKey(n), &flags.Subject{Person: properties}, f.at, &r.out)
 	if !ok || decision.Failed() {
 		return false, fmt.Errorf("the filters cannot be evaluated: %s", decision.Reason.Description())
 	}
 	return decision.Enabled, nil
+}
+
+// property is what a filter compares, by its key behind its place.
+func (f *ruleFacts) property(key string) (value any, there bool) {
+	place, name, _ := strings.Cut(key, ":")
+	from := f.event
+	switch place {
+	case "issue":
+		return map[string]string{"status": f.issue.Status, "name": f.issue.Name, "description": f.issue.Description}[name], true
+	case "person":
+		from = f.person
+	}
+	raw, there := from[name]
+	return ruleValue(raw), there
 }

@@ -12,8 +12,8 @@ import (
 // §4.2, and what operators mean: spec/flags.md §4.
 func TestManagement_4_2_Matching(t *testing.T) {
 	facts := &ruleFacts{
-		event:  loggedObject(`{"level":"error","n":5,"s":"Hello World","nil":null,"$feature/x":"test","when":"2026-01-02T00:00:00Z"}`),
-		person: loggedObject(`{"plan":"pro"}`),
+		event:  loggedObject(`{"level":"error","n":5,"s":"Hello World","nil":null,"$feature/x":"test","when":"2026-01-02T00:00:00Z","list":["TypeError","RangeError"],"empty":[],"numbers":[1,9]}`),
+		person: loggedObject(`{"plan":"pro","teams":["red","blue"]}`),
 		issue:  &Issue{Status: IssueActive, Name: "TypeError", Description: "x is not a function"},
 		at:     time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
 	}
@@ -49,6 +49,30 @@ func TestManagement_4_2_Matching(t *testing.T) {
 		`{"type":"OR","values":[]}`:                                                                         true,
 		`{"type":"OR","values":[{"type":"event","key":"none","operator":"is_set"},{"type":"AND","values":[{"type":"event","key":"n","value":5},{"type":"event","key":"nil","operator":"is_set"}]}]}`: true,
 		`{"type":"AND","values":[{"type":"event","key":"none","operator":"is_set"},{"type":"event","key":"n","value":5}]}`:                                                                           false,
+		// spec/clients.md §17: a positive operator wants one element, a negative one none.
+		`{"type":"event","key":"list","operator":"exact","value":["TypeError"]}`:                                                true,
+		`{"type":"event","key":"list","operator":"exact","value":["Error"]}`:                                                    false,
+		`{"type":"event","key":"list","value":"RangeError"}`:                                                                    true,
+		`{"type":"event","key":"list","operator":"is_not","value":["TypeError"]}`:                                               false,
+		`{"type":"event","key":"list","operator":"is_not","value":["Error"]}`:                                                   true,
+		`{"type":"event","key":"list","operator":"not_in","value":["RangeError"]}`:                                              false,
+		`{"type":"event","key":"list","operator":"icontains","value":"range"}`:                                                  true,
+		`{"type":"event","key":"list","operator":"not_icontains","value":"range"}`:                                              false,
+		`{"type":"event","key":"list","operator":"icontains","value":"Error\",\"Range"}`:                                        false,
+		`{"type":"event","key":"list","operator":"regex","value":"^Range"}`:                                                     true,
+		`{"type":"event","key":"list","operator":"not_regex","value":"^Syntax"}`:                                                true,
+		`{"type":"event","key":"list","operator":"is_set"}`:                                                                     true,
+		`{"type":"event","key":"list","operator":"is_not_set"}`:                                                                 false,
+		`{"type":"event","key":"empty","operator":"is_set"}`:                                                                    false,
+		`{"type":"event","key":"empty","operator":"is_not_set"}`:                                                                true,
+		`{"type":"event","key":"empty","operator":"exact","value":"[]"}`:                                                        false,
+		`{"type":"event","key":"empty","operator":"is_not","value":"x"}`:                                                        true,
+		`{"type":"event","key":"numbers","operator":"gt","value":8}`:                                                            true,
+		`{"type":"event","key":"numbers","operator":"gt","value":9}`:                                                            false,
+		`{"type":"event","key":"numbers","operator":"between","value":[4,6]}`:                                                   false,
+		`{"type":"event","key":"numbers","operator":"not_between","value":[4,6]}`:                                               true,
+		`{"type":"OR","values":[{"type":"event","key":"list","value":"x"},{"type":"event","key":"empty","operator":"is_set"}]}`: false,
+		`{"type":"person","key":"teams","operator":"exact","value":"blue"}`:                                                     true,
 	} {
 		r, err := compileRule(json.RawMessage(`{"type":"AND","values":[` + filter + `]}`))
 		if err != nil {
