@@ -96,6 +96,9 @@ type Config struct {
 	// Partial: what is not served here is served later, when the rest of the server
 	// has been opened: it is answered 503, not 404.
 	Partial bool
+	// PosthogJS serves the scripts of posthog-js. Nil: they answer that they are not
+	// there, and what to do.
+	PosthogJS *PosthogJS
 	// Metrics serves /metrics. Nil leaves the route out.
 	Metrics http.Handler
 	// Logger gets what goes wrong inside. Nil: nothing is logged.

@@ -26,6 +26,7 @@ type config struct {
 	definitions      []string
 	apiKey           string
 	geoIP            string
+	posthogJS        string
 	geoIPStrict      bool
 	trustedProxies   []netip.Prefix
 	exportNetworks   []netip.Prefix
@@ -99,6 +100,8 @@ var settings = slices.Concat([]setting{
 			}
 			return nil
 		}},
+	{"posthog-js", text, "DIR", []string{""}, "copy of npm's posthog-js/dist that the HTML snippet and posthog-js load scripts from (npm pack posthog-js, tar xzf posthog-js-*.tgz: package/dist)",
+		func(c *config, v []string) error { c.posthogJS = v[0]; return nil }},
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
 		func(c *config, v []string) error { c.geoIP = v[0]; return nil }},
 	{"geoip-strict", boolean, "", []string{"false"}, "locate only addresses that a trusted proxy vouches for, not those that any caller names",

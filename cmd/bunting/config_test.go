@@ -160,6 +160,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "owner_email": {"value": "owner@localhost", "source": "default"},
   "owner_key_file": {"value": "", "source": "default"},
   "retain_events": {"value": 0, "source": "default"},
+  "posthog_js": {"value": "", "source": "default"},
   "geoip": {"value": "city.mmdb", "source": "environment BUNTING_GEOIP"},
   "geoip_strict": {"value": true, "source": "command line"},
   "trusted_proxies": {"value": ["127.0.0.0/8","::1/128","10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","fc00::/7"], "source": "default"},

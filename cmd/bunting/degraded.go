@@ -129,9 +129,12 @@ func (s *server) openDegraded() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.openScripts(); err != nil {
+		return err
+	}
 	s.handler, err = httpapi.New(httpapi.Config{
 		Decider: decider, Keys: gone{}, Partial: true, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
-		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Logger: s.log,
+		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Logger: s.log, PosthogJS: s.scripts,
 		Ready:   s.degradedReady,
 		Metrics: metrics.Handler(s.flagMetrics(decider)),
 	})

@@ -153,6 +153,7 @@ type server struct {
 	endReloads  func()                 // nil where nothing is read again
 	first       *sqlstore.Bootstrapped // nil but at the very first start without --definitions
 	geo         *geoip.DB              // nil without --geoip
+	scripts     *httpapi.PosthogJS     // nil without --posthog-js
 	geoShared   bool                   // geo is another server's to close
 	copies      *keptsource.Copies     // nil where no definitions are kept
 	keeper      *keptsource.Keeper     // nil without copies
@@ -190,6 +191,9 @@ func (s *server) open(starting context.Context) (err error) {
 	if err := s.openGeo(ctx); err != nil {
 		return err
 	}
+	if err := s.openScripts(); err != nil {
+		return err
+	}
 	if err := s.openManagement(); err != nil {
 		return err
 	}
@@ -225,6 +229,7 @@ func (s *server) open(starting context.Context) (err error) {
 		TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
 		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates,
 		Ready: s.ready, Metrics: s.metrics(), Logger: s.log, LogRequests: s.config.logRequests,
+		PosthogJS: s.scripts,
 	})
 	if err != nil {
 		return err
@@ -246,6 +251,17 @@ func (s *server) openGeo(ctx context.Context) (err error) {
 			s.log.Warn("location database is not taken into use, the last good one stays", "error", err)
 		})
 	})
+	return nil
+}
+
+// openScripts takes the copy of posthog-js that there is.
+func (s *server) openScripts() (err error) {
+	if s.config.posthogJS == "" || s.scripts != nil {
+		return nil
+	}
+	if s.scripts, err = httpapi.OpenPosthogJS(s.config.posthogJS); err != nil {
+		return fmt.Errorf("--posthog-js: %w", err)
+	}
 	return nil
 }
 
@@ -293,6 +309,9 @@ func (s *server) close() {
 	}
 	if s.geo != nil && !s.geoShared {
 		_ = s.geo.Close()
+	}
+	if s.scripts != nil {
+		_ = s.scripts.Close()
 	}
 }
 

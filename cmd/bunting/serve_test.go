@@ -344,6 +344,8 @@ func TestServe_Errors(t *testing.T) {
 		}()}, `both have the project with the api_key "phc_demo"`},
 		"missing database": {[]string{"--definitions", demo, "--geoip", "none.mmdb"}, "bunting: --geoip: "},
 		"flat database":    {[]string{"--definitions", demo, "--geoip", "../../testdata/geoip/flat.mmdb"}, "DB-IP"},
+		"no posthog-js":    {[]string{"--definitions", demo, "--posthog-js", "none"}, "bunting: --posthog-js: "},
+		"another folder":   {[]string{"--definitions", demo, "--posthog-js", t.TempDir()}, "has no array.js: give the folder package/dist that npm pack posthog-js"},
 		"data is a file":   {[]string{"--definitions", demo, "--data", notAFolder}, "bunting: --data: "},
 	}
 	for name, tt := range tests {

@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// PosthogJS serves a copy of npm's posthog-js/dist that somebody has: the library
+// of the HTML snippet, and the scripts that it loads when it needs them. Only files
+// that lie in the folder itself are served, scripts and their maps, each of at most
+// 8 MiB. They are read anew for each request, so that the copy may be replaced
+// while the server runs.
+type PosthogJS struct {
+	folder *os.Root
+	mu     sync.Mutex
+	tags   map[string]scriptTag // of at most maxScriptTags files
+}
+
+// scriptTag is the ETag of a file as it was then.
+type scriptTag struct {
+	size    int64
+	changed time.Time
+	tag     string
+}
+
+const (
+	maxScript     = 8 << 20
+	maxScriptTags = 1000
+	// mainScript is the script that the snippet loads.
+	mainScript = "array.js"
+	// exactAge and looseAge are how long a browser keeps a script that its address
+	// names with an exact version, and one of an address without, in seconds.
+	exactAge, looseAge = 31_536_000, 300
+)
+
+// noPosthogJS is what the addresses of scripts answer without a copy: it says so
+// once a page.
+const noPosthogJS = `(function(w){if(w.__bunting_no_posthog_js)return;w.__bunting_no_posthog_js=true;w.console&&w.console.error("` +
+	`Bunting has no copy of posthog-js, so the HTML snippet, and scripts that posthog-js loads when it needs them, do nothing. ` +
+	`Either start the server with --posthog-js package/dist, after: npm pack posthog-js && tar xzf posthog-js-*.tgz. ` +
+	`Or install posthog-js from npm and import posthog-js/dist/module.full.no-external.js, which needs nothing from the server.` +
+	`")})(window);` + "\n"
+
+// OpenPosthogJS takes a folder, package/dist of what npm pack posthog-js brings.
+// It fails where there is no such folder, or no array.js in it.
+func OpenPosthogJS(path string) (*PosthogJS, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &PosthogJS{folder: root, tags: map[string]scriptTag{}}
+	f, _, err := p.open(mainScript)
+	if err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("%s has no %s: give the folder package/dist that npm pack posthog-js && tar xzf posthog-js-*.tgz makes", path, mainScript)
+	}
+	return p, f.Close()
+}
+
+// Close gives the folder back.
+func (p *PosthogJS) Close() error { return p.folder.Close() }
+
+// scriptName is what files that are served are called: no folder, no hidden file.
+var scriptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.js(\.map)?$`)
+
+// exactVersion is a version that names one release; anyVersion also a range of
+// them, such as 1.
+var (
+	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]{1,40})?$`)
+	anyVersion   = regexp.MustCompile(`^[0-9][0-9A-Za-z.-]{0,63}$`)
+)
+
+// open opens a file of the folder: fs.ErrNotExist for whatever is not served. A
+// link that leads out of the folder is not followed.
+func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
+	if !scriptName.MatchString(name) {
+		return nil, nil, fs.ErrNotExist
+	}
+	// Whatever it is must not block: a pipe would.
+	info, err := p.folder.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
+		return nil, nil, fs.ErrNotExist
+	}
+	f, err := p.folder.Open(name)
+	if err != nil {
+		return nil, nil, fs.ErrNotExist
+	}
+	if info, err = f.Stat(); err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// tag is the ETag of an open file, which is read where it is not known.
+func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, error) {
+	p.mu.Lock()
+	known, ok := p.tags[name]
+	p.mu.Unlock()
+	if ok && known.size == info.Size() && known.changed.Equal(info.ModTime()) {
+		return known.tag, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, maxScript)); err != nil {
+		return "", err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	known = scriptTag{info.Size(), info.ModTime(), `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.tags) < maxScriptTags || ok {
+		p.tags[name] = known
+	}
+	return known.tag, nil
+}
+
+// getScript serves /static/:file, and /static/:version/:file.
+func getScript(s *server, w http.ResponseWriter, r *http.Request) error {
+	version, exact := parameter(r, "version"), false
+	switch {
+	case version != "" && !anyVersion.MatchString(version):
+		return &problemNotFound
+	case version == "": // as older clients ask
+		exact = exactVersion.MatchString(r.URL.Query().Get("v"))
+	default:
+		exact = exactVersion.MatchString(version)
+	}
+	return s.script(w, r, parameter(r, "file"), exact)
+}
+
+// getArrayScript serves /array/:token/array.js, which is the same for all.
+func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
+	if !isConfigToken(parameter(r, "token")) {
+		return &problemNotFound
+	}
+	return s.script(w, r, mainScript, false)
+}
+
+// script serves a file of the copy. exact: its address names one release, so that
+// it never changes.
+func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
+	h := w.Header()
+	if s.PosthogJS == nil {
+		if !scriptName.MatchString(name) {
+			return &problemNotFound
+		}
+		s.noScript(w, r)
+		return nil
+	}
+	f, info, err := s.PosthogJS.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return problemNotFound.with("The copy of posthog-js that this server was given has no such file.", "")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	tag, err := s.PosthogJS.tag(name, f, info)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", "application/javascript; charset=utf-8")
+	if strings.HasSuffix(name, ".map") {
+		h.Set("Content-Type", "application/json")
+	}
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(looseAge))
+	if exact {
+		h.Set("Cache-Control", "public, max-age="+strconv.Itoa(exactAge)+", immutable")
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return nil
+}
+
+// noScript answers for a copy that is not there. Nothing keeps the answer: it is
+// another one when the server has been given a copy.
+func (s *server) noScript(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/javascript; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("Content-Length", strconv.Itoa(len(noPosthogJS)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, noPosthogJS)
+	}
+}
