@@ -5,6 +5,7 @@ import (
 	"crypto/pbkdf2"
 	"crypto/sha512"
 	"crypto/subtle"
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,17 +27,8 @@ var SharePasswordFields = Fields{
 	{Name: "note", Type: Text, Null: true, Blank: true, Max: maxNote},
 }
 
-// deriving bounds how many derivations run at a time: anybody may ask for one.
-var deriving = make(chan struct{}, 1)
-
 // derive is a password as it is kept.
-func derive(ctx context.Context, password string, salt []byte) ([]byte, error) {
-	select {
-	case deriving <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-deriving }()
+func derive(password string, salt []byte) ([]byte, error) {
 	return pbkdf2.Key(sha512.New, password, salt, passwordRounds, passwordBytes)
 }
 
@@ -63,7 +55,7 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *Standing, dashboar
 	if !c.PasswordRequired {
 		return nil, Fault("", "Password protection must be enabled before a password can be added.")
 	}
-	hash, err := derive(ctx, password, c.Salt)
+	hash, err := derive(password, c.Salt)
 	if err != nil {
 		return nil, err
 	}
@@ -95,28 +87,34 @@ const (
 
 // Shared opens a link by its token. Where a password is required, one of those of
 // the link has to be given: else the error is Unauthenticated. A link that is
-// unknown, disabled or expired is NotFound.
-func (s Dashboards) Shared(ctx context.Context, token, password string) (*SharedDashboard, error) {
+// unknown, disabled or expired is NotFound, which costs one look-up whatever is
+// given. A wrong password costs that and one derivation; may is asked before it, with
+// the error that ends the guess, nil for none. A password that has been right before
+// costs none, and is not asked for.
+func (s Dashboards) Shared(ctx context.Context, token, password string, may func() error) (*SharedDashboard, error) {
 	if len(token) > maxShareToken {
 		return nil, errNotFound()
 	}
-	var c *sharingRecord
-	out, err := read(ctx, s.core, func(tx Tx) (out *SharedDashboard, err error) {
-		out, c, err = s.open(tx, token)
-		return out, err
-	})
+	password = strings.TrimSpace(password)
+	l, err := read(ctx, s.core, func(tx Tx) (*shareLink, error) { return s.link(tx, token) })
 	if err != nil {
 		return nil, err
 	}
-	if c.PasswordRequired {
-		if err := c.checkPassword(ctx, strings.TrimSpace(password)); err != nil {
+	if l.sharing.PasswordRequired {
+		if err := s.checkPassword(ctx, token, l.sharing, password, may); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return read(ctx, s.core, func(tx Tx) (*SharedDashboard, error) {
+		l, err := s.link(tx, token)
+		if err != nil {
+			return nil, err
+		}
+		return s.open(tx, l)
+	})
 }
 
-func (c *sharingRecord) checkPassword(ctx context.Context, password string) error {
+func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, may func() error) error {
 	if password == "" {
 		return &Error{Kind: Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard asks for a password."}
 	}
@@ -124,7 +122,21 @@ func (c *sharingRecord) checkPassword(ctx context.Context, password string) erro
 	if len(c.Passwords) == 0 || utf8.RuneCountInString(password) > maxPassword {
 		return wrong
 	}
-	hash, err := derive(ctx, password, c.Salt)
+	right := s.guesses.name(c, password)
+	if s.guesses.known(right) {
+		return nil
+	}
+	if may != nil {
+		if err := may(); err != nil {
+			return err
+		}
+	}
+	done, err := s.guesses.begin(ctx, token)
+	if err != nil {
+		return err
+	}
+	defer done()
+	hash, err := derive(password, c.Salt)
 	if err != nil {
 		return err
 	}
@@ -135,52 +147,78 @@ func (c *sharingRecord) checkPassword(ctx context.Context, password string) erro
 	if same == 0 {
 		return wrong
 	}
+	s.guesses.remember(right)
 	return nil
 }
 
-// open finds what a token opens.
-func (s Dashboards) open(tx Tx, token string) (*SharedDashboard, *sharingRecord, error) {
+// shareLink is what a token is of.
+type shareLink struct {
+	dashboard *dashboardRecord
+	sharing   *sharingRecord
+	project   *ProjectRecord
+}
+
+// link finds what a token is of, as far as it may be seen.
+func (s Dashboards) link(tx Tx, token string) (*shareLink, error) {
 	r, err := tx.Find(kindShareToken, token)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t, err := decode[shareToken](r)
 	if err == nil && (t == nil || !t.Until.IsZero() && !s.now().Before(t.Until.Time)) {
 		err = errNotFound()
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, err := dashboardOf(tx, t.Project, t.Dashboard)
+	l := &shareLink{}
+	if l.dashboard, err = dashboardOf(tx, t.Project, t.Dashboard); err != nil {
+		return nil, err
+	}
+	if l.sharing, err = sharingOf(tx, t.Dashboard); err != nil {
+		return nil, err
+	}
+	if l.project, err = tx.Project(t.Project); err != nil {
+		return nil, err
+	}
+	if l.dashboard == nil || l.sharing == nil || !l.sharing.Enabled || l.project == nil {
+		return nil, errNotFound()
+	}
+	organization, err := tx.Organization(l.project.Organization)
 	if err != nil {
-		return nil, nil, err
-	}
-	c, err := sharingOf(tx, t.Dashboard)
-	if err != nil {
-		return nil, nil, err
-	}
-	project, err := tx.Project(t.Project)
-	if err != nil {
-		return nil, nil, err
-	}
-	if d == nil || c == nil || !c.Enabled || project == nil {
-		return nil, nil, errNotFound()
-	}
-	organization, err := tx.Organization(project.Organization)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	meta, err := organizationMeta(organization)
 	if err == nil && meta.NoPublicSharing {
 		err = errNotFound()
 	}
+	return l, err
+}
+
+// open is what a link shows: without what its settings hide, whether it is shown as a
+// page or not.
+func (s Dashboards) open(tx Tx, l *shareLink) (*SharedDashboard, error) {
+	shown, err := l.dashboard.show(tx, nil, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	shown, err := d.show(tx, nil, nil)
-	if err != nil {
-		return nil, nil, err
+	shown.Tiles, err = l.dashboard.showTiles(tx, l.project.ID, nil)
+	settings := l.sharing.Settings
+	for i := range shown.Tiles {
+		insight := shown.Tiles[i].Insight
+		if insight == nil {
+			continue
+		}
+		if !settings["showInspector"] {
+			shown.Tiles[i].Overrides = json.RawMessage("null")
+			insight.Query, insight.Filters = json.RawMessage("null"), json.RawMessage("null")
+		}
+		if settings["hideExtraDetails"] {
+			insight.Description = ""
+		}
 	}
-	shown.Tiles, err = d.showTiles(tx, project.ID, nil)
-	return &SharedDashboard{shown, c.Settings}, c, err
+	if settings["noHeader"] {
+		shown.Description = ""
+	}
+	return &SharedDashboard{shown, settings}, err
 }

@@ -31,7 +31,7 @@ func (a *Assignee) UnmarshalText(text []byte) error {
 var assigneeType = Field{Name: "assignee__type", Type: Choice, Choices: []string{assigneeUser, assigneeRole}}
 
 // readAssignee reads an assignee as an object, or in the form of the answers. nil
-// is nobody. A user has to be a member of the organization.
+// is nobody. A user has to be a member of the organization, a role one of its own.
 func readAssignee(tx Tx, st *Standing, raw json.RawMessage) (*Assignee, error) {
 	kind := kindOf(raw)
 	parts := map[string]json.RawMessage{}
@@ -85,7 +85,11 @@ func readAssigneeID(tx Tx, st *Standing, of string, raw json.RawMessage) (*Assig
 	case of == assigneeUser:
 		return nil, Fault(field, "User assignee IDs must be integers.")
 	}
-	return &Assignee{assigneeRole, uuid}, nil
+	r, err := tx.Get(kindRole, st.Organization.ID, uuid)
+	if err == nil && r == nil {
+		err = Coded(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
+	}
+	return &Assignee{assigneeRole, uuid}, err
 }
 
 func userAssignee(tx Tx, st *Standing, number int64) (*Assignee, error) {

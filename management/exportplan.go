@@ -39,7 +39,7 @@ func (s BatchExports) planRun(ctx context.Context, h *held) (*plannedRun, error)
 	p := &plannedRun{}
 	var repeated *exportRun
 	err = s.store.Read(ctx, func(tx Tx) (err error) {
-		if p.backfill, err = backfillOf(tx, h.export.ID, h.task.Backfills[0]); err != nil || p.backfill == nil || p.backfill.Repeats == "" {
+		if p.backfill, _, err = s.nextBackfill(tx, h.export, h.task); err != nil || p.backfill == nil || p.backfill.Repeats == "" {
 			return err
 		}
 		repeated, err = runOf(tx, h.export.ID, p.backfill.Repeats)

@@ -89,22 +89,35 @@ func (s BatchExports) due(tx Tx, e *exportRecord, t *exportTask) (at time.Time, 
 	if _, to, ok := e.interval(t); ok {
 		at, some = to.Add(settle), true
 	}
-	if len(t.Backfills) > 0 {
-		b, err := backfillOf(tx, e.ID, t.Backfills[0])
+	_, begin, err := s.nextBackfill(tx, e, t)
+	if err == nil && !begin.IsZero() && (!some || begin.Before(at)) {
+		at, some = begin, true
+	}
+	return at, some, err
+}
+
+// nextBackfill is the first backfill whose next interval is over, else the one whose
+// is over first: one that ends in the future keeps no other waiting. begin is when it
+// can go on, long ago for at once, zero for no backfill. b is nil for one that is gone.
+func (s BatchExports) nextBackfill(tx Tx, e *exportRecord, t *exportTask) (b *exportBackfill, begin time.Time, err error) {
+	now := s.now()
+	for _, id := range t.Backfills {
+		one, err := backfillOf(tx, e.ID, id)
 		if err != nil {
-			return at, some, err
+			return nil, begin, err
 		}
-		begin := time.Unix(0, 0)
-		if b != nil {
-			if _, to := b.interval(e); to.After(s.now()) {
-				begin = to.Add(settle)
-			}
+		if one == nil {
+			return nil, time.Unix(0, 0), nil
 		}
-		if !some || begin.Before(at) {
-			at, some = begin, true
+		_, to := one.interval(e)
+		if !to.Add(settle).After(now) || !to.After(now) {
+			return one, time.Unix(0, 0), nil
+		}
+		if at := to.Add(settle); begin.IsZero() || at.Before(begin) {
+			b, begin = one, at
 		}
 	}
-	return at, some, nil
+	return b, begin, nil
 }
 
 func latest(a, b time.Time) time.Time {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -58,7 +59,12 @@ func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return out, nil
 }
 
+// normalEmail is an address with its domain in lower case. Characters that cannot be
+// seen, and those of full width, are refused: with them two addresses look the same.
 func normalEmail(text string) (string, bool) {
+	if strings.ContainsFunc(text, misleading) {
+		return "", false
+	}
 	at := strings.LastIndexByte(text, '@')
 	if at < 1 || at > 64 || strings.ContainsAny(text, " \t\r\n\"(),:;<>[]\\") {
 		return "", false
@@ -71,6 +77,19 @@ func normalEmail(text string) (string, bool) {
 		return "", false
 	}
 	return text[:at+1] + domain, true
+}
+
+// misleading are runes that nobody sees, or takes for others: what is not printed,
+// fillers and joiners that are, marks that change the one before, and full and half
+// width forms of letters and signs.
+func misleading(r rune) bool {
+	switch {
+	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800, r == 0x034f: // letters and signs without an image
+		return true
+	case 0xff00 <= r && r <= 0xffef, 0xfe00 <= r && r <= 0xfe0f, 0xfe50 <= r && r <= 0xfe6f, r == 0x3002: // widths, variants, other dots
+		return true
+	}
+	return !unicode.IsPrint(r) || r > unicode.MaxLatin1 && unicode.IsSpace(r)
 }
 
 func readURL(f *Field, raw json.RawMessage, kind string) (any, error) {

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -194,12 +195,12 @@ func (s *Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 		return false, nil
 	}
 	if m.Invite != "" {
-		return composeInvite(tx, m, to)
+		return s.composeInvite(tx, m, to)
 	}
-	return composeJoined(tx, m, to)
+	return s.composeJoined(tx, m, to)
 }
 
-func composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s *Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	in, err := inviteByID(tx, m.Invite)
 	if err != nil || in == nil {
 		return false, err
@@ -212,7 +213,7 @@ func composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	link := inviteLink(m.Site, in.ID, in.newSecret(true))
+	link := inviteLink(cmp.Or(s.SiteURL, m.Site), in.ID, in.newSecret(true))
 	if err := in.put(tx); err != nil {
 		return false, err
 	}
@@ -234,7 +235,7 @@ func composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	return true, nil
 }
 
-func composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s *Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	org, err := tx.Organization(m.Organization)
 	if err != nil || org == nil {
 		return false, err
@@ -244,7 +245,7 @@ func composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 		return false, err
 	}
 	*to = Mail{ID: m.ID, To: m.To, Subject: u.called() + " has joined " + oneLine(org.Name)}
-	to.write([]string{u.called() + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", m.Site+"/", "")
+	to.write([]string{u.called() + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", cmp.Or(s.SiteURL, m.Site)+"/", "")
 	return true, nil
 }
 

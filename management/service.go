@@ -17,7 +17,8 @@ type Config struct {
 	// NewID makes ids, random UUIDs when nil.
 	NewID func() string
 	// SiteURL is where people reach the server, for links in e-mails, such as
-	// https://flags.example.com; without a slash at its end.
+	// https://flags.example.com; without a slash at its end. It is required with a
+	// Mailer: what a request says of the server must not come into mails.
 	SiteURL string
 	// Resolver asks the DNS for domains. Nil: no domain can be verified.
 	Resolver Resolver
@@ -49,7 +50,8 @@ type Config struct {
 // core is what all resources share.
 type core struct {
 	Config
-	store Store
+	store   Store
+	guesses *guesses // of passwords of links
 }
 
 // Service has a field for each resource.
@@ -78,6 +80,9 @@ func New(c Config) (*Service, error) {
 	if c.Store == nil {
 		return nil, errors.New("management: Config.Store is required")
 	}
+	if c.Mailer != nil && c.SiteURL == "" {
+		return nil, errors.New("management: Config.SiteURL is required with a Mailer")
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -87,7 +92,7 @@ func New(c Config) (*Service, error) {
 	if c.ChallengeHost == "" {
 		c.ChallengeHost = DefaultChallengeHost
 	}
-	s := &core{Config: c, store: c.Store}
+	s := &core{Config: c, store: c.Store, guesses: newGuesses()}
 	return &Service{
 		core: s, Domains: Domains{s},
 		Dashboards:       Dashboards{s},

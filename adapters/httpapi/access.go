@@ -304,11 +304,20 @@ type stamp time.Time
 
 // MarshalJSON implements json.Marshaler. A zero time is null.
 func (t stamp) MarshalJSON() ([]byte, error) {
-	at := time.Time(t).UTC()
-	switch {
-	case at.IsZero():
+	if time.Time(t).IsZero() {
 		return []byte("null"), nil
-	case at.Nanosecond() < 1000:
+	}
+	return instant(t).MarshalJSON()
+}
+
+// instant is a time that is always there: the zero time is the first moment of the
+// year 1, which an event may have.
+type instant time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (t instant) MarshalJSON() ([]byte, error) {
+	at := time.Time(t).UTC()
+	if at.Nanosecond() < 1000 {
 		return []byte(at.Format(`"2006-01-02T15:04:05Z"`)), nil
 	}
 	return []byte(at.Format(`"2006-01-02T15:04:05.000000Z"`)), nil

@@ -36,6 +36,28 @@ func TestBatchExport_Backfill(t *testing.T) {
 	differ(t, "runs of a time", "", o.compare(`{"next": null, "previous": null, "results": [{"...": 1, "data_interval_start": "2026-01-01T08:00:00Z", "backfill": "`+id+`"}]}`, page))
 }
 
+// A backfill whose end is still to come does not keep those behind it waiting.
+func TestBatchExport_BackfillIntoTheFuture(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	export := o.export(t, "a", "events", "hour", "")
+	o.capture(t, noon, event("e", "u", noon.Add(-2*time.Hour), ""))
+	status := func(id string) string {
+		s, _ := dig(o.do(t, "GET "+export+"/backfills/"+id+"/", "", 200), "status")
+		return s
+	}
+	future, _ := dig(o.do(t, "POST "+export+"/backfills/", `{"start_at":"2026-01-01T12:00:00Z","end_at":"2026-01-01T12:50:00Z"}`, 200), "backfill_id")
+	past, _ := dig(o.do(t, "POST "+export+"/backfills/", `{"start_at":"2026-01-01T09:00:00Z","end_at":"2026-01-01T11:00:00Z"}`, 200), "backfill_id")
+	o.work(t)
+	if got := status(past) + ", " + status(future); got != "Completed, Starting" {
+		t.Errorf("the one of the past, the one of the future: %s", got)
+	}
+	o.clock.Add(time.Hour.Microseconds())
+	o.work(t)
+	if got := status(future); got != "Completed" {
+		t.Errorf("when its time has come: %s", got)
+	}
+}
+
 // The persons of a run are those changed in its interval, however (decision 23).
 func TestBatchExport_Persons(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")

@@ -155,13 +155,14 @@ func TestShared_Accept(t *testing.T) {
 	}
 }
 
-// Wrong passwords count like wrong keys (decision 25).
+// Who has guessed too often waits, as with wrong keys (decision 25).
 func TestShared_Guesses(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
 	o.do(t, "PATCH "+path+"sharing/", `{"password_required":true}`, 200)
+	o.do(t, "POST "+path+"sharing/passwords/", `{}`, 201)
 	s := o.serve(t, func(c *httpapi.Config) {
-		c.ManagementLimits = httpapi.ManagementLimits{Failures: httpapi.Windows{PerMinute: 2}, Now: o.now}
+		c.ManagementLimits = httpapi.ManagementLimits{Guesses: httpapi.Windows{PerMinute: 2}, Now: o.now}
 	})
 	guess := manageStep{As: "none", Request: "POST /shared/" + token, Body: json.RawMessage(`{"password":"a guess"}`)}
 	for i, want := range []int{401, 401, 429} {

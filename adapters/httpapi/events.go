@@ -18,7 +18,7 @@ type event struct {
 	Event         string          `json:"event"`
 	DistinctID    string          `json:"distinct_id"`
 	Properties    json.RawMessage `json:"properties"`
-	Timestamp     stamp           `json:"timestamp"`
+	Timestamp     instant         `json:"timestamp"`
 	CreatedAt     stamp           `json:"created_at"`
 	ElementsChain string          `json:"elements_chain"`
 	PersonID      capture.UUID    `json:"person_id"`
@@ -40,7 +40,7 @@ type eventPerson struct {
 func showEvent(r *capture.Record) event {
 	e := event{
 		ID: r.UUID, UUID: r.UUID, Event: r.Name, DistinctID: r.DistinctID, Properties: rawObject(r.Properties),
-		Timestamp: stamp(r.Timestamp), CreatedAt: stamp(r.CreatedAt), ElementsChain: r.ElementsChain,
+		Timestamp: instant(r.Timestamp), CreatedAt: stamp(r.CreatedAt), ElementsChain: r.ElementsChain,
 		PersonID: r.PersonID, PersonMode: r.PersonMode.String(), Historical: r.Historical,
 	}
 	if r.PersonMode != capture.Propertyless {

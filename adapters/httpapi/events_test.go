@@ -30,6 +30,16 @@ func (s *shownEvents) numbers(t testing.TB) (out []int) {
 	return out
 }
 
+// An event of the first moment of the year 1 has a time as any other.
+func TestEvents_YearOne(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[{"event":"old","distinct_id":"u","timestamp":"0001-01-01T00:00:00Z"}]}`, 200)
+	body := o.do(t, "GET /api/projects/1/events/", "", 200)
+	if got, _ := dig(body, "results.0.timestamp"); got != "0001-01-01T00:00:00Z" {
+		t.Errorf("timestamp %q in %s", got, body)
+	}
+}
+
 // The order of EventQuery: newest first by time, then by place in the ledger;
 // events 1 and 4 have one time.
 func TestEvents_List(t *testing.T) {

@@ -23,6 +23,9 @@ type ManagementLimits struct {
 	// that speaks for it, where that is another, there may be PeerFailures times as
 	// many. Valid keys are not held up by them.
 	Failures Windows
+	// Guesses are passwords of shared dashboards that have not been right before, by
+	// client address, Links the same by link.
+	Guesses, Links Windows
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
 }
@@ -31,12 +34,12 @@ type ManagementLimits struct {
 // bring in all, whatever addresses it names.
 const PeerFailures = 10
 
-// DefaultManagementLimits are those of §2.6 (decision 25), and sixty failed
-// authentications a minute.
+// DefaultManagementLimits are those of §2.6 (decision 25), sixty failed
+// authentications a minute, and twenty guesses of passwords an address, thirty a link.
 func DefaultManagementLimits() ManagementLimits {
 	return ManagementLimits{
 		Default: Windows{PerMinute: 480, PerHour: 4800}, Reads: Windows{PerMinute: 240, PerHour: 1200},
-		Failures: Windows{PerMinute: 60},
+		Failures: Windows{PerMinute: 60}, Guesses: Windows{PerMinute: 20, PerHour: 200}, Links: Windows{PerMinute: 30, PerHour: 300},
 	}
 }
 
@@ -44,6 +47,7 @@ func DefaultManagementLimits() ManagementLimits {
 type managementLimiters struct {
 	now                                      func() time.Time
 	byDefault, reads, failures, peerFailures *windowLimiter
+	guesses, links                           *windowLimiter
 }
 
 func newManagementLimiters(c ManagementLimits) *managementLimiters {
@@ -51,7 +55,10 @@ func newManagementLimiters(c ManagementLimits) *managementLimiters {
 		c.Now = time.Now
 	}
 	peers := Windows{c.Failures.PerMinute * PeerFailures, c.Failures.PerHour * PeerFailures}
-	return &managementLimiters{c.Now, newWindowLimiter(c.Default), newWindowLimiter(c.Reads), newWindowLimiter(c.Failures), newWindowLimiter(peers)}
+	return &managementLimiters{
+		now: c.Now, byDefault: newWindowLimiter(c.Default), reads: newWindowLimiter(c.Reads), failures: newWindowLimiter(c.Failures), peerFailures: newWindowLimiter(peers),
+		guesses: newWindowLimiter(c.Guesses), links: newWindowLimiter(c.Links),
+	}
 }
 
 // windowLimiter counts by key in stretches of time that begin with a request.

@@ -45,22 +45,20 @@ func openShared(c *call) (any, error) {
 	return c.sharedPage(shared, err)
 }
 
-// guessShared opens a link. Wrong passwords count like wrong keys do: whoever has
-// failed too often waits.
+// guessShared opens a link. Passwords that have not been right before are counted by
+// address and by link: over the limit of either they are not looked at.
 func (c *call) guessShared(token, password string) (*management.SharedDashboard, error) {
-	if password == "" {
-		return c.service.Dashboards.Shared(c.ctx, token, "")
-	}
-	address, now := c.clientIP(c.r).String(), c.manageLimits.now()
-	if wait := c.manageLimits.failures.full(address, now); wait > 0 {
-		return nil, c.throttled(wait)
-	}
-	shared, err := c.service.Dashboards.Shared(c.ctx, token, password)
-	var told *management.Error
-	if errors.As(err, &told) && told.Kind == management.Unauthenticated {
-		c.manageLimits.failures.take(address, now)
-	}
-	return shared, err
+	return c.service.Dashboards.Shared(c.ctx, token, password, func() error {
+		l, now := c.manageLimits, c.manageLimits.now()
+		address, link := c.clientIP(c.r).String(), management.HashKey(token)
+		if wait := max(l.guesses.full(address, now), l.links.full(link, now)); wait > 0 {
+			return c.throttled(wait)
+		}
+		if wait := max(l.guesses.take(address, now), l.links.take(link, now)); wait > 0 { // others came first
+			return c.throttled(wait)
+		}
+		return nil
+	})
 }
 
 // sharedView is what the page shows.

@@ -28,7 +28,7 @@ type mailConfig struct {
 
 // mailSettings are rows of the table of settings.
 var mailSettings = []setting{
-	{"site-url", text, "URL", []string{""}, "where people reach this server, for links in mails; without it links are made from the address of the request",
+	{"site-url", text, "URL", []string{""}, "where people reach this server, for links; needed with --smtp-url: what a request says of the address is not put into mails",
 		func(c *config, v []string) error {
 			c.mail.siteURL = strings.TrimRight(v[0], "/")
 			u, err := url.Parse(v[0])
@@ -74,6 +74,9 @@ func (s *server) openMail(c *management.Config) error {
 	}
 	if mail.smtp == nil {
 		return nil
+	}
+	if mail.siteURL == "" {
+		return errors.New("--site-url is needed with --smtp-url: links in mails are made of it, because a request may name any host; give the address at which people reach this server, such as https://flags.example.com")
 	}
 	smtp := *mail.smtp
 	if mail.passwordFile != "" {

@@ -16,7 +16,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
 )
 
-var mailedLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/signup/[0-9a-f-]{36}\?secret=[0-9A-Za-z_-]{43}`)
+// site is where people reach the servers of these tests, as they are told.
+const site = "https://flags.example.com/base"
+
+var mailedLink = regexp.MustCompile(`https://flags\.example\.com/base/signup/[0-9a-f-]{36}\?secret=[0-9A-Za-z_-]{43}`)
 
 // post sends JSON, or a form where the body is none.
 func (s *serving) post(address, key, body string) (int, string) {
@@ -35,14 +38,28 @@ func (s *serving) post(address, key, body string) (int, string) {
 	return do(s.t, r)
 }
 
+// postAs is post to a server that the request calls host.
+func (s *serving) postAs(host, path, key, body string) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Host = host
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Forwarded-Host", host)
+	r.Header.Set("Authorization", "Bearer "+key)
+	return do(s.t, r)
+}
+
 // Somebody is invited, reads the mail, follows the link and works with the key
 // that the page shows.
 func TestServe_InvitationByMail(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "hushhush", Plain: true})
 	file := tempFile(t, "password", "hushhush\n")
-	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>")
+	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>", "--site-url", site)
 	owner := printedKey.FindString(s.stdout.String())
-	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated || !strings.Contains(body, `"emailing_attempt_made":true`) || strings.Contains(body, "accept_url") {
+	if status, body := s.postAs("evil.example.com", "/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated || !strings.Contains(body, `"emailing_attempt_made":true`) || strings.Contains(body, "accept_url") {
 		t.Fatal(status, body)
 	}
 	text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(mails.Next(t).Text)))
@@ -50,14 +67,14 @@ func TestServe_InvitationByMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := mailedLink.FindString(string(text))
-	if !strings.HasPrefix(link, s.url+"/signup/") {
-		t.Fatalf("no link in %s", text)
+	if link == "" || strings.Contains(string(text), "evil") {
+		t.Fatalf("no link to %s in %s", site, text)
 	}
 	at, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, page := s.post(s.url+at.Path, "", url.Values{"first_name": {"Nina"}, "secret": {at.Query().Get("secret")}}.Encode())
+	status, page := s.post(s.url+strings.TrimPrefix(at.Path, "/base"), "", url.Values{"first_name": {"Nina"}, "secret": {at.Query().Get("secret")}}.Encode())
 	key := printedKey.FindString(page)
 	if status != http.StatusCreated || key == "" {
 		t.Fatal(status, page)
@@ -79,7 +96,7 @@ func TestServe_InvitationByMail(t *testing.T) {
 // mail waits.
 func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "another", Plain: true})
-	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--log-level", "debug")
+	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site, "--log-level", "debug")
 	owner := printedKey.FindString(s.stdout.String())
 	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
@@ -177,9 +194,10 @@ func TestConfig_Mail(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no sender":    {[]string{"--smtp-url", "smtp://mail.example.com"}, "--mail-from is needed with --smtp-url"},
-		"bad sender":   {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "me"}, "--mail-from"},
-		"no file":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org", "--smtp-password-file", "none"}, "--smtp-password-file: open none"},
+		"no site":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org"}, "--site-url is needed with --smtp-url: links in mails are made of it"},
+		"no sender":    {[]string{"--smtp-url", "smtp://mail.example.com", "--site-url", site}, "--mail-from is needed with --smtp-url"},
+		"bad sender":   {[]string{"--smtp-url", "smtp://mail.example.com", "--site-url", site, "--mail-from", "me"}, "--mail-from"},
+		"no file":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org", "--site-url", site, "--smtp-password-file", "none"}, "--smtp-password-file: open none"},
 		"bad site":     {[]string{"--site-url", "flags.example.com"}, "--site-url: want an address such as https://flags.example.com"},
 		"bad resolver": {[]string{"--dns-resolver", "192.0.2.1"}, "--dns-resolver: dnstxt: want HOST:PORT"},
 		"bad mail URL": {[]string{"--smtp-url", "mail.example.com:25"}, "--smtp-url: want smtp://USER@HOST:PORT"},

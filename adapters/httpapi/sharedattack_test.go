@@ -1,0 +1,96 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+)
+
+// shareWithPassword makes a dashboard that is shared with a password, and returns the
+// token of its link.
+func (o *office) shareWithPassword(t *testing.T, password string) string {
+	t.Helper()
+	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{"name":"Secret"}`, 201), "id")
+	path := "/api/projects/1/dashboards/" + id + "/sharing/"
+	token, _ := dig(o.do(t, "PATCH "+path, `{"enabled":true,"password_required":true}`, 200), "access_token")
+	o.do(t, "POST "+path+"passwords/", `{"raw_password":"`+password+`"}`, 201)
+	return token
+}
+
+// guess posts a password from an address and returns the status.
+func guess(t *testing.T, url, token, password, from string) int {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url+"/shared/"+token, strings.NewReader(`{"password":"`+password+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Forwarded-For", from)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// Many addresses guess the password of a link at once. Few guesses are looked at, and
+// neither the visitors of other links nor those who have been let in wait for them.
+func TestShared_GuessesFromManyAddresses(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	s := o.serve(t, func(c *httpapi.Config) { c.ManagementLimits = httpapi.DefaultManagementLimits() })
+	attacked, other := o.shareWithPassword(t, "correct horse"), o.shareWithPassword(t, "battery staple")
+	if got := guess(t, s.URL, attacked, "correct horse", "198.51.100.1"); got != http.StatusOK {
+		t.Fatal("the right password:", got)
+	}
+	const attackers = 150
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var group sync.WaitGroup
+	for n := range attackers {
+		group.Go(func() {
+			got := guess(t, s.URL, attacked, fmt.Sprint("wrong horse ", n), fmt.Sprint("203.0.113.", n))
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[got]++
+		})
+	}
+	if got := guess(t, s.URL, other, "battery staple", "198.51.100.2"); got != http.StatusOK {
+		t.Error("a visitor of another link meanwhile:", got)
+	}
+	if got := guess(t, s.URL, attacked, "correct horse", "198.51.100.3"); got != http.StatusOK {
+		t.Error("a visitor with the right password meanwhile:", got)
+	}
+	group.Wait()
+	// 30 a minute and link (DefaultManagementLimits), one of which was the owner's own.
+	if statuses[http.StatusUnauthorized] > 29 || statuses[http.StatusUnauthorized] == 0 {
+		t.Errorf("%d guesses were looked at: %v", statuses[http.StatusUnauthorized], statuses)
+	}
+	if n := statuses[http.StatusUnauthorized] + statuses[http.StatusTooManyRequests] + statuses[http.StatusServiceUnavailable]; n != attackers {
+		t.Errorf("answers %v", statuses)
+	}
+	if got := guess(t, s.URL, attacked, "correct horses", "198.51.100.4"); got != http.StatusTooManyRequests {
+		t.Error("another wrong guess:", got)
+	}
+	if got := guess(t, s.URL, "nothing", "correct horse", "203.0.113.1"); got != http.StatusNotFound {
+		t.Error("no such link:", got)
+	}
+}
+
+// One address that guesses at many links waits as well.
+func TestShared_GuessesFromOneAddress(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	limits := httpapi.DefaultManagementLimits()
+	limits.Guesses.PerMinute = 3
+	s := o.serve(t, func(c *httpapi.Config) { c.ManagementLimits = limits })
+	var got []int
+	for range 4 {
+		got = append(got, guess(t, s.URL, o.shareWithPassword(t, "correct horse"), "wrong horse", "203.0.113.1"))
+	}
+	if want := []int{401, 401, 401, 429}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
