@@ -10,9 +10,10 @@ import (
 )
 
 // ParseDefinitions reads the definitions of one project: PostHog's definitions
-// payload as served (§1.8), or a definitions file that holds one project. Only
-// a document that cannot be read at all is an error; a bad flag or cohort is
-// kept as a fault (see [Set.Faults]) and the others are good.
+// payload as served (§1.8), a definitions file that holds one project, or a
+// document of flags as code (see [IsDocument]). Only what cannot be read at all is
+// an error; a bad flag or cohort is kept as a fault (see [Set.Faults]) and the
+// others are good.
 func ParseDefinitions(data []byte) (Definitions, error) {
 	v, err := DecodeJSON(data)
 	if err != nil {
@@ -28,6 +29,9 @@ func ParseDefinitions(data []byte) (Definitions, error) {
 			return Definitions{}, fmt.Errorf("flags: the file has %d projects, use ParseFile to choose one", len(file.Projects))
 		}
 		return file.Projects[0].Definitions, nil
+	}
+	if isDocument(v) {
+		numberDocument(v.(map[string]any))
 	}
 	var d Definitions
 	if err := read(func() { d = parseDefinitions(root) }); err != nil {

@@ -221,18 +221,41 @@ func (g cohortGraph) containing(id int64) map[int64]bool {
 	return outer.reach(id)
 }
 
+// cohortsAround are the cohorts of a project and the flags that name them, each read
+// once, when it is first asked for.
+type cohortsAround struct {
+	tx    Tx
+	st    *Standing
+	graph cohortGraph
+	uses  map[int64][]string // keys of active flags by the cohorts that they name
+}
+
+func (a *cohortsAround) cohorts() (_ cohortGraph, err error) {
+	if a.graph == nil {
+		a.graph, err = graphOfCohorts(a.tx, a.st)
+	}
+	return a.graph, err
+}
+
 // flagsUsing are the keys of the active flags that name one of some cohorts, in order.
-func flagsUsing(tx Tx, st *Standing, cohorts map[int64]bool) (keys []string, err error) {
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Match: func(d *Definition) bool {
-		record := jsonObject(d.Record)
-		return string(record["active"]) == "true" &&
-			slices.ContainsFunc(partsOf(record["filters"]).cohorts, func(id int64) bool { return cohorts[id] })
-	}})
-	for i := range list {
-		keys = append(keys, list[i].Key)
+func (a *cohortsAround) flagsUsing(cohorts map[int64]bool) (keys []string, err error) {
+	if a.uses == nil {
+		a.uses = map[int64][]string{}
+		_, _, err = a.tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: a.st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+			record := jsonObject(d.Record)
+			if string(record["active"]) == "true" {
+				for _, id := range partsOf(record["filters"]).cohorts {
+					a.uses[id] = append(a.uses[id], d.Key)
+				}
+			}
+			return false
+		}})
+	}
+	for id := range cohorts {
+		keys = append(keys, a.uses[id]...)
 	}
 	slices.Sort(keys)
-	return keys, err
+	return slices.Compact(keys), err
 }
 
 // maxNamedFlags is how many flags an error names.
@@ -240,12 +263,12 @@ const maxNamedFlags = 50
 
 // check looks whether a cohort may be stored. v says what has been written of it,
 // was what it was before.
-func (s Cohorts) check(tx Tx, st *Standing, c, was *storedCohort, v Values) error {
+func (c *storedCohort) check(around *cohortsAround, was *storedCohort, v Values) error {
 	if err := checkQuery(c); err != nil {
 		return err
 	}
 	if c.Deleted && !was.Deleted && c.ID != 0 {
-		return s.checkDelete(tx, st, c)
+		return c.checkDelete(around)
 	}
 	if c.Static || !v.Has("filters") && !v.Has("groups") && c.Static == was.Static {
 		return nil
@@ -255,7 +278,7 @@ func (s Cohorts) check(tx Tx, st *Standing, c, was *storedCohort, v Values) erro
 			return err
 		}
 	}
-	graph, err := graphOfCohorts(tx, st)
+	graph, err := around.cohorts()
 	if err != nil {
 		return err
 	}
@@ -279,7 +302,7 @@ func (s Cohorts) check(tx Tx, st *Standing, c, was *storedCohort, v Values) erro
 	if !behavioral || c.ID == 0 {
 		return nil
 	}
-	keys, err := flagsUsing(tx, st, graph.containing(c.ID))
+	keys, err := around.flagsUsing(graph.containing(c.ID))
 	if err == nil && len(keys) > 0 {
 		err = Coded("behavioral_cohort_found", "filters", "Behavioral filters cannot be added to cohorts used in feature flags.")
 	}
@@ -301,12 +324,12 @@ func checkQuery(c *storedCohort) error {
 	return nil
 }
 
-func (s Cohorts) checkDelete(tx Tx, st *Standing, c *storedCohort) error {
-	graph, err := graphOfCohorts(tx, st)
+func (c *storedCohort) checkDelete(around *cohortsAround) error {
+	graph, err := around.cohorts()
 	if err != nil {
 		return err
 	}
-	keys, err := flagsUsing(tx, st, graph.containing(c.ID))
+	keys, err := around.flagsUsing(graph.containing(c.ID))
 	if err != nil || len(keys) == 0 {
 		return err
 	}

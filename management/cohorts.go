@@ -95,6 +95,7 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
 		}
 	}
+	c.Static = c.Static || c.Type != nil && *c.Type == "static"
 	if bare := jsonObject(d.Record); bare["values"] != nil {
 		c.Filters = encode(map[string]json.RawMessage{"properties": d.Record})
 	}
@@ -124,6 +125,8 @@ func (c *storedCohort) kind() *string {
 		kind = "analytical"
 	case c.Static:
 		kind = "static"
+	case c.Type != nil && *c.Type == realtime:
+		kind = realtime
 	case partsOf(c.Filters).behavioral || partsOf(c.Groups).behavioral:
 		kind = "behavioral"
 	case !present(c.Filters) && empty(c.Groups):
@@ -153,11 +156,18 @@ func (s Cohorts) show(tx Tx, st *Standing, c *storedCohort) (*Cohort, error) {
 	if err != nil {
 		return nil, err
 	}
+	out := c.plain()
+	out.CreatedBy, out.Experiments = by, experiments
+	return out, nil
+}
+
+// plain is a cohort as it is shown, without what other records say of it.
+func (c *storedCohort) plain() *Cohort {
 	return &Cohort{
 		ID: c.ID, Name: c.Name, Description: c.Description, Groups: rawOr(c.Groups, "[]"), Deleted: c.Deleted,
-		Filters: rawOr(c.Filters, "null"), Query: rawOr(c.Query, "null"), CreatedBy: by, CreatedAt: c.CreatedAt,
-		LastCalculation: c.LastCalculation, Errors: c.Errors, Count: c.Count, Static: c.Static, Type: c.Type, Experiments: experiments,
-	}, nil
+		Filters: rawOr(c.Filters, "null"), Query: rawOr(c.Query, "null"), CreatedAt: c.CreatedAt,
+		LastCalculation: c.LastCalculation, Errors: c.Errors, Count: c.Count, Static: c.Static, Type: c.Type,
+	}
 }
 
 // rawOr is a JSON value, or another one in the place of none.
@@ -309,16 +319,8 @@ func errNotStaticFile() error {
 // save lays values over a cohort, checks and stores it. before is nil for a new one.
 func (s Cohorts) save(tx Tx, st *Standing, c *storedCohort, v Values, ids []string, before *Cohort) error {
 	was := *c
-	SetNull(v, "name", &c.Name)
-	Set(v, "description", &c.Description)
-	Set(v, "deleted", &c.Deleted)
-	Set(v, "is_static", &c.Static)
-	for name, to := range map[string]*json.RawMessage{"filters": &c.Filters, "groups": &c.Groups, "query": &c.Query} {
-		if v.Has(name) {
-			*to = v.Raw(name)
-		}
-	}
-	if err := s.check(tx, st, c, &was, v); err != nil {
+	c.assign(v)
+	if err := c.check(&cohortsAround{tx: tx, st: st}, &was, v); err != nil {
 		return err
 	}
 	if err := c.put(tx, st); err != nil {
@@ -338,6 +340,29 @@ func (s Cohorts) save(tx Tx, st *Standing, c *storedCohort, v Values, ids []stri
 		old = before
 	}
 	return s.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
+}
+
+// assign lays values over a cohort. The oldest form of filters becomes the one of
+// today; filters of today go before it.
+func (c *storedCohort) assign(v Values) {
+	SetNull(v, "name", &c.Name)
+	Set(v, "description", &c.Description)
+	Set(v, "deleted", &c.Deleted)
+	Set(v, "is_static", &c.Static)
+	for name, to := range map[string]*json.RawMessage{"filters": &c.Filters, "query": &c.Query} {
+		if v.Has(name) {
+			*to = v.Raw(name)
+		}
+	}
+	if v.Has("filters") || v.Has("groups") {
+		c.Type = nil // follows from them
+	}
+	if groups := anyList(decodeAny(v.Raw("groups"))); len(groups) > 0 && !present(v.Raw("filters")) && !c.Static {
+		c.Filters = encodeAny(map[string]any{"properties": legacyTree(groups)})
+	}
+	if v.Has("groups") || present(c.Filters) {
+		c.Groups = nil
+	}
 }
 
 // finish stores a cohort, counts its persons outside of the transaction and

@@ -72,9 +72,13 @@ func (s FeatureFlags) checkKey(tx Tx, st *Standing, f *storedFlag) error {
 	}
 	other, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, f.Key)
 	if err == nil && other != nil && other.ID != f.ID {
-		err = Coded(CodeUnique, "key", "There is already a feature flag with this key.")
+		err = errKeyTaken()
 	}
 	return err
+}
+
+func errKeyTaken() error {
+	return Coded(CodeUnique, "key", "There is already a feature flag with this key.")
 }
 
 // checkSettings looks at everything but key and filters.

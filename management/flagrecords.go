@@ -259,9 +259,7 @@ func (s FeatureFlags) makeFlag(tx Tx, st *Standing, d FlagDraft) (*storedFlag, e
 
 // addFlag stores a flag that is new.
 func (s FeatureFlags) addFlag(tx Tx, st *Standing, f *storedFlag) error {
-	f.Project, f.Version = st.Project.ID, 1
-	f.CreatedAt, f.UpdatedAt = At(s.now()), At(s.now())
-	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
+	f.begin(s.core, st)
 	if f.Filters == nil {
 		f.Filters = json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":null}]}`)
 	}
@@ -276,6 +274,22 @@ func (s FeatureFlags) addFlag(tx Tx, st *Standing, f *storedFlag) error {
 		return err
 	}
 	f.ID = d.ID
+	return s.putFlag(tx, st, f)
+}
+
+// begin makes a flag a new one.
+func (f *storedFlag) begin(s *core, st *Standing) {
+	f.Project, f.Version = st.Project.ID, 1
+	f.CreatedAt, f.UpdatedAt = At(s.now()), At(s.now())
+	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
+}
+
+// saveNew stores a flag that is new and has its id.
+func (s FeatureFlags) saveNew(tx Tx, st *Standing, f *storedFlag) error {
+	f.begin(s.core, st)
+	if err := s.check(tx, st, f); err != nil {
+		return err
+	}
 	return s.putFlag(tx, st, f)
 }
 

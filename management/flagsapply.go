@@ -23,13 +23,18 @@ func (s FeatureFlags) Apply(ctx context.Context, st *Standing, b Body, prune boo
 }
 
 // wantedDocument is a document as it was sent.
-type wantedDocument struct{ cohorts, flags []named }
+type wantedDocument struct {
+	cohorts, flags []named
+	warnings       []string
+}
 
 type named struct {
 	name  string
 	entry entry
 }
 
+// readDocument reads a document and brings its flags and cohorts into the form in
+// which document has them.
 func readDocument(b Body) (*wantedDocument, error) {
 	v, err := DocumentFields.Create(b)
 	if err != nil {
@@ -37,9 +42,13 @@ func readDocument(b Body) (*wantedDocument, error) {
 	}
 	out := &wantedDocument{}
 	for _, list := range []struct {
-		field, name string
-		to          *[]named
-	}{{"cohorts", "name", &out.cohorts}, {"flags", "key", &out.flags}} {
+		field, name, kind string
+		to                *[]named
+		canonical         func(entry) (entry, error)
+	}{
+		{"cohorts", "name", "cohort", &out.cohorts, func(o entry) (entry, error) { canonicalCohort(o); return o, nil }},
+		{"flags", "key", "flag", &out.flags, canonicalFlag},
+	} {
 		seen := map[string]bool{}
 		for i, raw := range v.Objects(list.field) {
 			o, _ := decodeAny(raw).(entry)
@@ -48,6 +57,9 @@ func readDocument(b Body) (*wantedDocument, error) {
 				return nil, Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
 			}
 			seen[name] = true
+			if o, err = list.canonical(o); err != nil {
+				return nil, at(list.kind, name, err)
+			}
 			for _, own := range notInDocuments {
 				delete(o, own)
 			}
@@ -57,56 +69,51 @@ func readDocument(b Body) (*wantedDocument, error) {
 	return out, nil
 }
 
-// applyDocument works in three rounds: new cohorts and flags are made empty first,
-// so that whatever refers to them finds them.
+// application is one document on its way into a project. Everything is put into
+// drafts first and judged then, in the state that it leads to: the order of a
+// document means nothing.
+type application struct {
+	FeatureFlags
+	tx      *drafts
+	st      *Standing
+	wanted  *wantedDocument
+	has     *document
+	out     *DocumentResult
+	cohorts []*cohortDraft // what has changed
+	flags   []*storedFlag
+}
+
+// cohortDraft is a cohort that a document makes or changes.
+type cohortDraft struct {
+	*storedCohort
+	was    storedCohort
+	values Values
+	before *Cohort // nil for a new one
+}
+
 func (s FeatureFlags) applyDocument(tx Tx, st *Standing, wanted *wantedDocument, prune bool) (*DocumentResult, error) {
-	has, err := s.document(tx, st)
+	in, err := newDrafts(tx, st.Project.ID)
 	if err != nil {
 		return nil, err
 	}
-	out := &DocumentResult{Changes: []DocumentChange{}}
-	for _, round := range []func(Tx, *Standing, *wantedDocument, *document, *DocumentResult) error{
-		s.makeMissing, s.applyCohorts, s.applyFlags,
-	} {
-		if err := round(tx, st, wanted, has, out); err != nil {
-			return nil, err
-		}
+	has, err := s.document(in, st)
+	if err != nil {
+		return nil, err
 	}
+	a := &application{FeatureFlags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []DocumentChange{}, Warnings: wanted.warnings}}
+	steps := []func() error{a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
 	if prune {
-		if err := s.prune(tx, st, wanted, has, out); err != nil {
+		steps = slices.Insert(steps, 3, a.draftPruned)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(out.Changes, func(a, b DocumentChange) int {
+	slices.SortStableFunc(a.out.Changes, func(a, b DocumentChange) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	return out, nil
-}
-
-func (s FeatureFlags) makeMissing(tx Tx, st *Standing, wanted *wantedDocument, has *document, _ *DocumentResult) error {
-	for _, c := range wanted.cohorts {
-		if has.storedCohorts[c.name] != nil {
-			continue
-		}
-		static, _ := c.entry["is_static"].(bool)
-		made := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.now()), CreatedBy: st.User.ID}}
-		made.Name, made.Static = &c.name, static
-		if err := made.put(tx, st); err != nil {
-			return err
-		}
-		has.cohortIDs[c.name], has.storedCohorts[c.name] = made.ID, made
-	}
-	for _, f := range wanted.flags {
-		if has.storedFlags[f.name] != nil {
-			continue
-		}
-		made, err := s.makeFlag(tx, st, FlagDraft{Key: f.name, Filters: json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`)})
-		if err != nil {
-			return at("flag", f.name, err)
-		}
-		has.flagIDs[f.name], has.storedFlags[f.name] = made.ID, made
-	}
-	return nil
+	return a.out, nil
 }
 
 // at says in an error which flag or cohort it is about.
@@ -119,129 +126,227 @@ func at(kind, name string, err error) error {
 	return err
 }
 
-func (s FeatureFlags) applyCohorts(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
-	for _, c := range wanted.cohorts {
-		is := has.cohorts[c.name]
-		list, err := changes(cohortScope, nilIfNone(is), c.entry)
+// numberNew gives ids to what is not there yet, so that whatever refers to it finds
+// it.
+func (a *application) numberNew() error {
+	var newCohorts, newFlags []string
+	for _, c := range a.wanted.cohorts {
+		if a.has.storedCohorts[c.name] == nil {
+			newCohorts = append(newCohorts, c.name)
+		}
+	}
+	for _, f := range a.wanted.flags {
+		switch {
+		case a.has.storedFlags[f.name] != nil:
+		case a.has.flagIDs[f.name] != 0: // one that is not shown
+			return at("flag", f.name, errKeyTaken())
+		default:
+			newFlags = append(newFlags, f.name)
+		}
+	}
+	for _, list := range []struct {
+		kind  DefinitionKind
+		names []string
+		ids   map[string]int64
+	}{{CohortDefinition, newCohorts, a.has.cohortIDs}, {FlagDefinition, newFlags, a.has.flagIDs}} {
+		if len(list.names) == 0 {
+			continue
+		}
+		first, err := a.tx.NumberDefinitions(list.kind, len(list.names))
 		if err != nil {
 			return err
 		}
-		if is != nil && len(list) == 0 {
-			out.Unchanged++
-			continue
+		for i, name := range list.names {
+			list.ids[name] = first + int64(i)
 		}
-		out.add("cohort", c.name, is != nil, list)
-		stored := has.storedCohorts[c.name]
-		if stored.origin != "" {
-			return Clash("The cohort %q stands in the file %s and can only be changed there.", c.name, stored.origin)
-		}
-		entry := c.entry
-		if err := eachReference(entry["filters"], has.byID("cohorts", c.name)); err != nil {
+	}
+	return nil
+}
+
+// changed notes what a document changes of a flag or cohort, and reports whether
+// that is anything.
+func (a *application) changed(kind, scope string, w *named, is entry) (bool, error) {
+	var before any // a map of no type would be taken for a thing that is there
+	action := "create"
+	if is != nil {
+		before, action = is, "update"
+	}
+	list, err := changes(scope, before, w.entry)
+	if err != nil {
+		return false, err
+	}
+	if is != nil && len(list) == 0 {
+		a.out.Unchanged++
+		return false, nil
+	}
+	a.out.Changes = append(a.out.Changes, DocumentChange{Kind: kind, Name: w.name, Action: action, Changes: list})
+	return true, nil
+}
+
+func (a *application) draftCohorts() error {
+	for i := range a.wanted.cohorts {
+		w := a.wanted.cohorts[i]
+		is := a.has.cohorts[w.name]
+		if err := a.sameMembers(&w, is); err != nil {
 			return err
 		}
-		body := Body{Members: map[string]json.RawMessage{}}
-		for name, value := range entry {
+		if changed, err := a.changed("cohort", cohortScope, &w, is); err != nil || !changed {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		c, err := a.draftCohort(&w)
+		if err != nil {
+			return at("cohort", w.name, err)
+		}
+		a.cohorts = append(a.cohorts, c)
+	}
+	return nil
+}
+
+func (a *application) draftCohort(w *named) (*cohortDraft, error) {
+	stored := a.has.storedCohorts[w.name]
+	c := &cohortDraft{storedCohort: stored}
+	switch {
+	case stored == nil:
+		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(a.now()), CreatedBy: a.st.User.ID}}
+		c.ID = a.has.cohortIDs[w.name]
+	case stored.origin != "":
+		return nil, Clash("It stands in the file %s and can only be changed there.", stored.origin)
+	default:
+		c.before = stored.plain()
+	}
+	c.was = *c.storedCohort
+	filters, err := a.has.resolved(w.entry["filters"])
+	if err != nil {
+		return nil, err
+	}
+	body := Body{Members: map[string]json.RawMessage{"filters": encode(filters)}}
+	for name, value := range w.entry {
+		if name != "filters" {
 			body.Members[name] = encode(value)
 		}
-		v, err := CohortFields.Change(body)
-		if err != nil {
-			return at("cohort", c.name, err)
-		}
-		cohorts := Cohorts(s)
-		before, err := cohorts.show(tx, st, stored)
-		if err != nil {
-			return err
-		}
-		if err := cohorts.save(tx, st, stored, v, nil, before); err != nil {
-			return at("cohort", c.name, err)
-		}
 	}
-	return nil
+	if c.values, err = CohortFields.Change(body); err != nil {
+		return nil, err
+	}
+	c.assign(c.values)
+	if w.entry["cohort_type"] == realtime {
+		kind := realtime
+		c.Type = &kind
+	}
+	if err := c.draftMembers(a, w); err != nil {
+		return nil, err
+	}
+	return c, c.put(a.tx, a.st)
 }
 
-// nilIfNone keeps a map of no type from being taken for a thing that is there.
-func nilIfNone(o entry) any {
-	if o == nil {
-		return nil
-	}
-	return o
-}
-
-func (r *DocumentResult) add(kind, name string, there bool, list []Change) {
-	action := "create"
-	if there {
-		action = "update"
-	}
-	r.Changes = append(r.Changes, DocumentChange{Kind: kind, Name: name, Action: action, Changes: list})
-}
-
-func (s FeatureFlags) applyFlags(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
-	for _, w := range wanted.flags {
-		is := has.flags[w.name]
-		list, err := changes(flagScope, nilIfNone(is), w.entry)
-		if err != nil {
-			return err
-		}
-		if is != nil && len(list) == 0 {
-			out.Unchanged++
+func (a *application) draftFlags() error {
+	for i := range a.wanted.flags {
+		w := &a.wanted.flags[i]
+		if changed, err := a.changed("flag", flagScope, w, a.has.flags[w.name]); err != nil || !changed {
+			if err != nil {
+				return err
+			}
 			continue
 		}
-		out.add("flag", w.name, is != nil, list)
-		if err := s.applyFlag(tx, st, w, has); err != nil {
+		f, err := a.draftFlag(w)
+		if err != nil {
 			return at("flag", w.name, err)
 		}
+		a.flags = append(a.flags, f)
 	}
 	return nil
 }
 
-// applyFlag saves a flag as a document has it. What the document does not name
-// becomes what it is by default.
-func (s FeatureFlags) applyFlag(tx Tx, st *Standing, w named, has *document) error {
-	f, err := s.loadFlag(tx, st, has.storedFlags[w.name].ID)
-	if err != nil {
-		return err
-	}
-	if err := eachReference(w.entry["filters"], has.byID("flags", w.name)); err != nil {
-		return err
-	}
-	var tags []string
-	if raw, ok := w.entry["tags"]; ok {
-		if err := json.Unmarshal(encode(raw), &tags); err != nil {
-			return Fault("tags", "Expected a list of texts.")
+// draftFlag is a flag as a document has it. What the document does not name is what
+// it is by default.
+func (a *application) draftFlag(w *named) (*storedFlag, error) {
+	f := &storedFlag{ID: a.has.flagIDs[w.name], Key: w.name}
+	if a.has.storedFlags[w.name] != nil {
+		var err error
+		if f, err = a.loadFlag(a.tx, a.st, f.ID); err != nil {
+			return nil, err
 		}
+	} else if err := a.purge(a.tx, a.st, w.name); err != nil {
+		return nil, err
 	}
 	record := maps.Clone(w.entry)
 	delete(record, "tags")
-	if _, ok := record["filters"].(entry); !ok {
-		return Coded(CodeRequired, "filters", "This field is required.")
+	var err error
+	if record["filters"], err = a.has.resolved(w.entry["filters"]); err != nil {
+		return nil, err
 	}
-	next, err := decodeFlag(st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: encode(record), Meta: encode(f.flagMeta), Origin: f.Origin})
+	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: encodeAny(record), Meta: encode(f.flagMeta), Origin: f.Origin})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	next.Version, next.was, next.Tags = f.Version, f.was, tags
-	return s.saveFlag(tx, st, next)
+	next.Version, next.was, next.Tags = f.Version, f.was, nil
+	for _, tag := range anyList(w.entry["tags"]) {
+		text, _ := tag.(string)
+		next.Tags = append(next.Tags, text)
+	}
+	return next, a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, next.definition())
 }
 
-// prune deletes the flags that a document does not have. Those of files stay.
-func (s FeatureFlags) prune(tx Tx, st *Standing, wanted *wantedDocument, has *document, out *DocumentResult) error {
+// draftPruned deletes the flags that a document does not have. Those of files stay.
+func (a *application) draftPruned() error {
 	keep := map[string]bool{}
-	for _, f := range wanted.flags {
+	for _, f := range a.wanted.flags {
 		keep[f.name] = true
 	}
-	for _, key := range slices.Sorted(maps.Keys(has.flags)) {
-		if keep[key] || has.storedFlags[key].Origin != "" {
+	for _, key := range slices.Sorted(maps.Keys(a.has.flags)) {
+		if keep[key] || a.has.storedFlags[key].Origin != "" {
 			continue
 		}
-		f, err := s.loadFlag(tx, st, has.storedFlags[key].ID)
+		f, err := a.loadFlag(a.tx, a.st, a.has.storedFlags[key].ID)
 		if err != nil {
 			return err
 		}
 		f.Deleted = true
-		if err := s.saveFlag(tx, st, f); err != nil {
-			return at("flag", key, err)
+		if err := a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, f.definition()); err != nil {
+			return err
 		}
-		out.Changes = append(out.Changes, DocumentChange{Kind: "flag", Name: key, Action: "delete", Changes: []Change{}})
+		a.flags = append(a.flags, f)
+		a.out.Changes = append(a.out.Changes, DocumentChange{Kind: "flag", Name: key, Action: "delete", Changes: []Change{}})
+	}
+	return nil
+}
+
+// saveCohorts judges the cohorts among all others as they are to be.
+func (a *application) saveCohorts() error {
+	if len(a.cohorts) == 0 {
+		return nil
+	}
+	around := &cohortsAround{tx: a.tx, st: a.st}
+	cohorts := Cohorts(a.FeatureFlags)
+	for _, c := range a.cohorts {
+		if err := c.check(around, &c.was, c.values); err != nil {
+			return at("cohort", c.title(), err)
+		}
+		var before any
+		if c.before != nil {
+			before = c.before
+		}
+		if err := cohorts.note(a.tx, a.st.Caller, ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveFlags judges the flags in the same way. A flag that was not there begins with
+// version 1.
+func (a *application) saveFlags() error {
+	for _, f := range a.flags {
+		save := a.saveFlag
+		if f.was == nil {
+			save = a.saveNew
+		}
+		if err := save(a.tx, a.st, f); err != nil {
+			return at("flag", f.Key, err)
+		}
 	}
 	return nil
 }

@@ -2,12 +2,15 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Flags as code (decision 27): a document of a project's flags and cohorts, by
@@ -46,17 +49,26 @@ type PeopleChanged struct {
 type DocumentResult struct {
 	Changes   []DocumentChange `json:"changes"`
 	Unchanged int              `json:"unchanged"`
+	// Warnings name what had no effect.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Export returns the project's document: JSON with sorted members, indented.
-func (s FeatureFlags) Export(ctx context.Context, st *Standing) (json.RawMessage, error) {
+// maxDocumentMembers bounds the members of static cohorts in a document, as definitions for
+// SDKs are bounded: distinct ids, and bytes of them.
+var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
+
+// Export returns the project's document: JSON with sorted members, indented, and
+// what is not in it. Static cohorts list all distinct ids of their members; those
+// that are too large are exported without them, the smallest go first.
+func (s FeatureFlags) Export(ctx context.Context, st *Standing) (text json.RawMessage, warnings []string, err error) {
 	doc, err := read(ctx, s.core, func(tx Tx) (*document, error) { return s.document(tx, st) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var out bytes.Buffer
-	err = json.Indent(&out, encode(map[string]any{"cohorts": doc.listCohorts(), "flags": doc.listFlags()}), "", "  ")
-	return out.Bytes(), err
+	err = json.Indent(&out, encodeAny(map[string]any{"cohorts": inOrder(doc.cohorts), "flags": inOrder(doc.flags)}), "", "  ")
+	out.WriteByte('\n')
+	return out.Bytes(), doc.warnings, err
 }
 
 // document is what a project has, by name.
@@ -68,12 +80,11 @@ type document struct {
 	cohortNames    map[int64]string
 	flagKeys       map[int64]string
 	flagIDs        map[string]int64
+	members        map[int64][]string // of static cohorts, absent: too many
+	warnings       []string
 }
 
 type entry = map[string]any
-
-func (d *document) listCohorts() []entry { return inOrder(d.cohorts) }
-func (d *document) listFlags() []entry   { return inOrder(d.flags) }
 
 func inOrder(all map[string]entry) []entry {
 	out := []entry{}
@@ -83,31 +94,18 @@ func inOrder(all map[string]entry) []entry {
 	return out
 }
 
-// document reads what a project has. Cohorts without a name, or with one that is
-// another's too, are there only while no flag needs them.
+// document reads what a project has.
 func (s FeatureFlags) document(tx Tx, st *Standing) (*document, error) {
 	d := &document{
 		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
 		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
 	}
-	cohorts, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
-	if err != nil {
+	if err := d.readCohorts(tx, st); err != nil {
 		return nil, err
 	}
 	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 	if err != nil {
 		return nil, err
-	}
-	for i := range cohorts {
-		c, err := decodeCohort(&cohorts[i])
-		if err != nil {
-			return nil, err
-		}
-		name := c.title()
-		if _, twice := d.cohortIDs[name]; name == "" || twice {
-			return nil, Fault("", "The cohort %d has no name of its own (%q): a document knows cohorts by their names.", c.ID, name)
-		}
-		d.cohortIDs[name], d.cohortNames[c.ID], d.storedCohorts[name] = c.ID, name, c
 	}
 	for i := range list {
 		f, err := decodeFlag(st.Project.ID, &list[i])
@@ -120,40 +118,133 @@ func (s FeatureFlags) document(tx Tx, st *Standing) (*document, error) {
 		}
 	}
 	for name, c := range d.storedCohorts {
-		if d.cohorts[name], err = d.cohortObject(c); err != nil {
-			return nil, err
-		}
+		d.cohorts[name] = d.cohortObject(name, c)
 	}
 	for key, f := range d.storedFlags {
-		if d.flags[key], err = d.flagObject(f); err != nil {
-			return nil, err
-		}
+		d.flags[key] = d.flagObject(f)
 	}
 	return d, nil
 }
 
-func (d *document) flagObject(f *storedFlag) (entry, error) {
+// readCohorts reads the cohorts and gives each a name of its own.
+func (d *document) readCohorts(tx Tx, st *Standing) error {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
+	if err != nil {
+		return err
+	}
+	var named, unnamed []*storedCohort
+	var static []int64
+	for i := range slices.Backward(list) { // the oldest keeps its name
+		c, err := decodeCohort(&list[i])
+		if err != nil {
+			return err
+		}
+		if c.title() == "" {
+			unnamed = append(unnamed, c)
+		} else {
+			named = append(named, c)
+		}
+		if c.Static {
+			static = append(static, c.ID)
+		}
+	}
+	for _, c := range slices.Concat(named, unnamed) {
+		name := cmp.Or(c.title(), fmt.Sprintf("Cohort %d", c.ID))
+		for d.cohortIDs[name] != 0 {
+			name += fmt.Sprintf(" (%d)", c.ID)
+		}
+		d.cohortIDs[name], d.cohortNames[c.ID], d.storedCohorts[name] = c.ID, name, c
+	}
+	d.members, err = tx.MembersOf(st.Project.ID, static, maxDocumentMembers)
+	for _, id := range static {
+		if d.members[id] == nil {
+			d.warnings = append(d.warnings, fmt.Sprintf("cohort %q: its members are too many for a document and are left out", d.cohortNames[id]))
+		}
+	}
+	return err
+}
+
+// flagObject is a flag as a document has it. What stands in a file and could not be
+// written by the API stays as it is.
+func (d *document) flagObject(f *storedFlag) entry {
+	filters := anyObject(decodeAny(f.Filters))
+	eachReference(filters, d.byName)
+	named := *f
+	named.Filters = encodeAny(filters)
+	if out, err := canonicalFlag(named.object()); err == nil {
+		return out
+	}
+	return named.object()
+}
+
+// object is a flag without what belongs to one project.
+func (f *storedFlag) object() entry {
 	out, _ := decodeAny(f.record()).(entry)
 	for _, name := range notInDocuments {
 		delete(out, name)
 	}
-	out["tags"] = texts(f.Tags)
-	return out, eachReference(out["filters"], d.byName)
+	out["tags"] = anyTexts(f.Tags)
+	return out
 }
 
-func (d *document) cohortObject(c *storedCohort) (entry, error) {
+// anyTexts is a list of texts as decoded JSON has it.
+func anyTexts(list []string) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}
+
+// canonicalFlag is a flag of a document with all its members, in the form in which
+// it is kept: so that two that mean the same are the same. It fails on what may not
+// be written, whoever it refers to.
+func canonicalFlag(o entry) (entry, error) {
+	filters := anyObject(o["filters"])
+	if filters == nil {
+		return nil, Coded(CodeRequired, "filters", "This field is required.")
+	}
+	var tags []string
+	if raw, ok := o["tags"]; ok {
+		if err := json.Unmarshal(encodeAny(raw), &tags); err != nil {
+			return nil, Fault("tags", "Expected a list of texts.")
+		}
+	}
+	slices.Sort(tags)
+	canonicalConditions(filters)
+	key, _ := o["key"].(string)
+	f, err := decodeFlag(0, &Definition{Key: key, Record: encodeAny(o)})
+	if err != nil {
+		return nil, err
+	}
+	delete(f.Extra, "tags")
+	f.Tags = slices.Compact(tags)
+	if err := f.checkFilters(); err != nil {
+		return nil, err
+	}
+	return f.object(), nil
+}
+
+func (d *document) cohortObject(name string, c *storedCohort) entry {
 	out, _ := decodeAny(encode(c.cohortRecord)).(entry)
+	out["name"] = name
+	canonicalCohort(out)
 	for _, name := range notInDocuments {
 		delete(out, name)
 	}
-	return out, eachReference(out["filters"], d.byName)
+	if ids, ok := d.members[c.ID]; ok && c.Static {
+		out["members"] = anyTexts(ids)
+	}
+	eachReference(out["filters"], d.byName)
+	return out
 }
 
-// byName turns the id in a property into a name.
-func (d *document) byName(property entry) error {
+// byName turns the id in a property into a name. One that is not there any more gets
+// a name that nothing has.
+func (d *document) byName(property entry) {
 	id, ok := referenced(property)
 	if !ok {
-		return nil
+		return
 	}
 	names := d.cohortNames
 	if property["type"] == "flag" {
@@ -161,7 +252,7 @@ func (d *document) byName(property entry) error {
 	}
 	name, ok := names[id]
 	if !ok {
-		return Fault("", "A condition refers to the %s %d, which is not there.", property["type"], id)
+		name = fmt.Sprintf("%d (deleted)", id)
 	}
 	if property["type"] == "flag" {
 		property["key"] = name
@@ -169,7 +260,6 @@ func (d *document) byName(property entry) error {
 		property["key"], property["value"] = "name", name
 		delete(property, "cohort_name")
 	}
-	return nil
 }
 
 // referenced is the id of the cohort or flag that a property is about.
@@ -187,51 +277,49 @@ func referenced(property entry) (int64, bool) {
 }
 
 // eachReference visits all properties in filters of a flag or a cohort.
-func eachReference(v any, visit func(entry) error) error {
+func eachReference(v any, visit func(entry)) {
 	switch x := v.(type) {
 	case entry:
 		if _, is := x["type"].(string); is && x["key"] != nil {
-			if err := visit(x); err != nil {
-				return err
-			}
+			visit(x)
 		}
-		for _, name := range slices.Sorted(maps.Keys(x)) {
-			if err := eachReference(x[name], visit); err != nil {
-				return err
+		for _, name := range sortedNames(x) {
+			if name != "value" { // data of a property
+				eachReference(x[name], visit)
 			}
 		}
 	case []any:
 		for i := range x {
-			if err := eachReference(x[i], visit); err != nil {
-				return err
-			}
+			eachReference(x[i], visit)
 		}
 	}
-	return nil
 }
 
-// byID turns the names in properties of a document into ids; wanted is what they
-// are about.
-func (d *document) byID(kind, name string) func(entry) error {
-	return func(property entry) error {
-		switch property["type"] {
-		case "cohort":
-			if property["key"] != "name" {
-				return nil
-			}
-			id, ok := d.cohortIDs[fmt.Sprint(property["value"])]
-			if !ok {
-				return Fault(kind, "%s: there is no cohort %q.", name, property["value"])
-			}
-			property["key"], property["value"] = "id", id
-		case "flag":
-			key := fmt.Sprint(property["key"])
-			id, ok := d.flagIDs[key]
-			if !ok {
-				return Fault(kind, "%s: there is no flag %q.", name, key)
-			}
-			property["key"] = strconv.FormatInt(id, 10)
+// resolved is a copy of a flag's or cohort's filters with ids in the place of
+// names.
+func (d *document) resolved(filters any) (any, error) {
+	filters = decodeAny(encodeAny(filters))
+	var missing error
+	eachReference(filters, func(property entry) {
+		to := property["key"]
+		var ids map[string]int64
+		switch {
+		case property["type"] == "cohort" && property["key"] == "name":
+			to, ids = property["value"], d.cohortIDs
+		case property["type"] == "flag":
+			ids = d.flagIDs
+		default:
+			return
 		}
-		return nil
-	}
+		id, found := ids[fmt.Sprint(to)]
+		if !found && missing == nil {
+			missing = Fault("filters", "There is no %s %q.", property["type"], fmt.Sprint(to))
+		}
+		if property["type"] == "flag" {
+			property["key"] = strconv.FormatInt(id, 10)
+		} else {
+			property["key"], property["value"] = "id", id
+		}
+	})
+	return filters, missing
 }

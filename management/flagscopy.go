@@ -105,24 +105,22 @@ func (s FeatureFlags) oneDocument(tx Tx, st *Standing, key string, withSchedule 
 		return nil, nil, ErrNoFlagToCopy
 	}
 	needed := map[string]bool{}
-	var need func(v any) error
-	need = func(v any) error {
-		return eachReference(v, func(property entry) error {
+	var need func(v any)
+	need = func(v any) {
+		eachReference(v, func(property entry) {
 			name, _ := property["value"].(string)
 			if property["type"] != "cohort" || needed[name] || all.cohorts[name] == nil {
-				return nil
+				return
 			}
 			needed[name] = true
-			return need(all.cohorts[name]["filters"])
+			need(all.cohorts[name]["filters"])
 		})
 	}
-	if err := need(all.flags[key]["filters"]); err != nil {
-		return nil, nil, err
-	}
+	need(all.flags[key]["filters"])
 	cohorts := []entry{}
-	for _, c := range all.listCohorts() {
+	for _, c := range inOrder(all.cohorts) {
 		if name, _ := c["name"].(string); needed[name] {
-			cohorts = append(cohorts, c)
+			cohorts = append(cohorts, without(c, "members")) // who is in it is each project's own
 		}
 	}
 	if withSchedule {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Store keeps everything. Its errors are faults of the store, but for what work
@@ -72,6 +74,10 @@ type Tx interface {
 	// Next returns the next number of a name, from 1 on. Numbers are not given twice,
 	// but some may be left out.
 	Next(name string) (int64, error)
+	// NextMany gives n numbers in a row and returns the first of them.
+	NextMany(name string, n int64) (first int64, err error)
+	// AddRecords makes records that are not there yet and have no Unique text.
+	AddRecords(list []*Record) error
 
 	Organization(id string) (*OrganizationRecord, error) // nil: none
 	Organizations() ([]OrganizationRecord, error)        // by id
@@ -104,6 +110,11 @@ type Tx interface {
 	// PutDefinition makes a definition or replaces it; an ID of 0 is given the next
 	// one. The project's revision grows.
 	PutDefinition(kind DefinitionKind, projectID int64, d *Definition) error
+	// NumberDefinitions gives n ids in a row, for new definitions, and returns the
+	// first of them.
+	NumberDefinitions(kind DefinitionKind, n int) (first int64, err error)
+	// PutDefinitions is PutDefinition for many that have ids.
+	PutDefinitions(kind DefinitionKind, projectID int64, list []*Definition) error
 	// DropDefinition takes a definition away for good.
 	DropDefinition(kind DefinitionKind, projectID, id int64) error
 
@@ -112,6 +123,12 @@ type Tx interface {
 	RemoveMembers(projectID, cohort int64, distinctIDs []string) error
 	// Members are the distinct ids of a static cohort after one, in order.
 	Members(projectID, cohort int64, after string, limit int) ([]string, error)
+	// MembersOf are, by static cohort, all distinct ids of all its members, in order,
+	// as flags.Members has them.
+	MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error)
+	// SamePersons are all distinct ids of the persons who have one of some, and those
+	// of nobody, in order.
+	SamePersons(projectID int64, distinctIDs []string) ([]string, error)
 	// MembersAmong are those of some distinct ids that are members, in order.
 	MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error)
 	// CountMembers counts the persons of a static cohort; ids without a person count

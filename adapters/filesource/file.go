@@ -41,20 +41,23 @@ type file struct {
 	loads, failures uint64
 }
 
-// Load reads one file, once. apiKey is that of a bare payload. The error names
+// Load reads one file, once, documents of flags as code too. apiKey is that of a
+// bare payload. The error names
 // the file.
 func Load(path, apiKey string) (flags.File, error) {
 	data, err := read(path)
 	if err != nil {
 		return flags.File{}, describe(path, err)
 	}
-	return parse(path, data, apiKey)
+	return parse(path, data, apiKey, true)
 }
 
-func parse(path string, data []byte, apiKey string) (f flags.File, err error) {
+func parse(path string, data []byte, apiKey string, documents bool) (f flags.File, err error) {
 	switch {
 	case flags.IsFile(data):
 		f, err = flags.ParseFile(data)
+	case !documents && flags.IsDocument(data):
+		err = errors.New("is a document of bunting flags export, which has no ids: bunting flags apply puts it into a project of a server")
 	case apiKey != "":
 		f, err = flags.ParsePayload(data, apiKey)
 	default:
@@ -123,7 +126,7 @@ func (f *file) look(s *Source, force bool) (news bool) {
 		return false
 	}
 	f.sum, f.hasSum = sum, true
-	parsed, err := parse(f.path, data, s.config.APIKey)
+	parsed, err := parse(f.path, data, s.config.APIKey, s.config.Documents)
 	if err != nil {
 		f.next = nil
 		return f.refuse(s, err)

@@ -47,6 +47,9 @@ type Config struct {
 	// APIKey is the project key of a bare payload. Empty: such a file is an
 	// error.
 	APIKey string
+	// Documents: documents of flags as code are read, too. Their ids hold only for
+	// one reading, so nothing may be kept by them.
+	Documents bool
 	// Debounce is the quiet time after a change before the file is read,
 	// DefaultDebounce when zero.
 	Debounce time.Duration

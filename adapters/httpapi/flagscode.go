@@ -16,7 +16,8 @@ var flagsCodeEndpoints = []endpoint{
 		method: "GET", area: inProject, path: "/feature_flags/export", scope: "feature_flag:read", summary: "Export flags and cohorts as one document",
 		gives: object{},
 		do: func(c *call) (any, error) {
-			text, err := c.service.FeatureFlags.Export(c.ctx, c.standing)
+			text, warnings, err := c.service.FeatureFlags.Export(c.ctx, c.standing)
+			c.warnAll(warnings)
 			return answer{status: http.StatusOK, raw: text, kind: "application/json"}, err
 		},
 	},
@@ -24,14 +25,14 @@ var flagsCodeEndpoints = []endpoint{
 		method: "POST", area: inProject, path: "/feature_flags/plan", scope: "feature_flag:read", summary: "Say what applying a document would change",
 		takes: management.DocumentFields, query: pruneParameter, gives: management.DocumentResult{},
 		do: func(c *call) (any, error) {
-			return c.service.FeatureFlags.Plan(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune"))
+			return c.warned(c.service.FeatureFlags.Plan(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
 		},
 	},
 	{
 		method: "POST", area: inProject, path: "/feature_flags/apply", scope: "feature_flag:write", summary: "Make flags and cohorts those of a document",
 		takes: management.DocumentFields, query: pruneParameter, gives: management.DocumentResult{},
 		do: func(c *call) (any, error) {
-			return c.service.FeatureFlags.Apply(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune"))
+			return c.warned(c.service.FeatureFlags.Apply(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
 		},
 	},
 	{
@@ -52,6 +53,21 @@ var flagsCodeEndpoints = []endpoint{
 		gives: []management.FlagPlace{},
 		do:    func(c *call) (any, error) { return c.service.FeatureFlags.Places(c.ctx, c.standing, c.part("key")) },
 	},
+}
+
+// warned puts the warnings of a document into the header, too.
+func (c *call) warned(result *management.DocumentResult, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	c.warnAll(result.Warnings)
+	return result, nil
+}
+
+func (c *call) warnAll(lines []string) {
+	for _, line := range lines {
+		warn(c.w, line)
+	}
 }
 
 // copyErrors have bodies of their own (§2.3).

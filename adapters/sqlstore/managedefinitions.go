@@ -124,11 +124,11 @@ func (t *manageTx) DropDefinition(kind management.DefinitionKind, projectID, id 
 
 // AddMembers implements management.Tx.
 func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
-	for _, id := range distinctIDs {
-		if _, err := t.exec(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-			projectID, cleanText(id), cohort); err != nil {
-			return fmt.Errorf("adding members: %w", err)
-		}
+	err := t.bulk(&insertMembers, len(distinctIDs), func(args []any, i int) []any {
+		return append(args, projectID, cleanText(distinctIDs[i]), cohort)
+	})
+	if err != nil {
+		return fmt.Errorf("adding members: %w", err)
 	}
 	t.definitionsChanged(projectID)
 	return nil
@@ -136,11 +136,16 @@ func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) err
 
 // RemoveMembers implements management.Tx.
 func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
-	for _, id := range distinctIDs {
-		if _, err := t.exec(`DELETE FROM cohort_members WHERE project_id = $1 AND distinct_id = $2 AND cohort_id = $3`,
-			projectID, cleanText(id), cohort); err != nil {
-			return fmt.Errorf("removing members: %w", err)
+	err := deleteMembers.chunks(&t.store.dialect, len(distinctIDs), func(text string, from, n int) error {
+		args := []any{projectID, cohort}
+		for _, id := range distinctIDs[from : from+n] {
+			args = append(args, cleanText(id))
 		}
+		_, err := t.exec(text, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("removing members: %w", err)
 	}
 	t.definitionsChanged(projectID)
 	return nil

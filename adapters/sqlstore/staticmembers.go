@@ -31,13 +31,20 @@ const membersText = `WITH c(id) AS (VALUES %s),
 		AND NOT EXISTS (SELECT 1 FROM distinct_ids d WHERE d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL)
 	ORDER BY 1, 2, 3, 4 LIMIT $4`
 
-// StaticMembers implements flags.Members. The size of a cohort is the number of
-// its members that are listed.
-func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
-	out := map[int64][]string{}
-	if len(cohorts) == 0 {
-		return out, nil
-	}
+// membersReader reads the rows of membersText.
+type membersReader struct {
+	limit        flags.MembersLimit
+	out          map[int64][]string
+	count, bytes int
+	enough       bool
+}
+
+func newMembersReader(limit flags.MembersLimit) *membersReader {
+	return &membersReader{limit: limit, out: map[int64][]string{}}
+}
+
+// query is membersText for at least one cohort, and its arguments.
+func (m *membersReader) query(projectID int64, cohorts []int64) (string, []any) {
 	var list strings.Builder
 	for i, id := range cohorts {
 		if i > 0 {
@@ -45,34 +52,44 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 		}
 		list.WriteString("(" + strconv.FormatInt(id, 10) + ")")
 	}
-	count, bytes := 0, 0
-	enough := false
-	each := func(rows *sql.Rows) error {
-		var n, cohort int64
-		var kind int
-		var id string
-		if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || enough {
-			return err
-		}
-		if kind == 0 {
-			out[cohort] = []string{}
-			return nil
-		}
-		count, bytes = count+1, bytes+len(id)
-		if enough = count > limit.IDs || bytes > limit.Bytes; enough {
-			delete(out, cohort)
-			return nil
-		}
-		out[cohort] = append(out[cohort], id)
+	return fmt.Sprintf(membersText, list.String()), []any{projectID, m.limit.IDs + 1, m.limit.IDs, m.limit.IDs + len(cohorts) + 1}
+}
+
+func (m *membersReader) scan(rows *sql.Rows) error {
+	var n, cohort int64
+	var kind int
+	var id string
+	if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || m.enough {
+		return err
+	}
+	if kind == 0 {
+		m.out[cohort] = []string{}
 		return nil
 	}
+	m.count, m.bytes = m.count+1, m.bytes+len(id)
+	if m.enough = m.count > m.limit.IDs || m.bytes > m.limit.Bytes; m.enough {
+		delete(m.out, cohort)
+		return nil
+	}
+	m.out[cohort] = append(m.out[cohort], id)
+	return nil
+}
+
+// StaticMembers implements flags.Members. The size of a cohort is the number of
+// its members that are listed.
+func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	m := newMembersReader(limit)
+	if len(cohorts) == 0 {
+		return m.out, nil
+	}
+	text, args := m.query(projectID, cohorts)
 	err := s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
-		return query(ctx, s.quick, each, fmt.Sprintf(membersText, list.String()), projectID, limit.IDs+1, limit.IDs, limit.IDs+len(cohorts)+1)
+		return query(ctx, s.quick, m.scan, text, args...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the members of static cohorts: %w", s.dialect.explain(err))
 	}
-	return out, nil
+	return m.out, nil
 }
 
 var _ flags.Members = (*Store)(nil)

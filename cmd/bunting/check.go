@@ -17,7 +17,8 @@ import (
 func checkHelp() string {
 	return `Usage: bunting check [--json] FILE...
 
-Reads definitions files, or bare payloads as PostHog serves them, and lists:
+Reads definitions files, bare payloads as PostHog serves them, or documents of
+bunting flags export, and lists:
 
   errors     what makes a flag fail, with its place in the file; a member with
              a name that is all but a known one is one (rolout_percentage)

@@ -24,8 +24,8 @@ func evalHelp() string {
 Decides the flags of one user from a definitions file, without a server.
 
 What to decide by:
-  --definitions FILE   definitions file, or a bare payload as PostHog serves it;
-                       may be repeated
+  --definitions FILE   definitions file, bare payload as PostHog serves it, or
+                       document of bunting flags export; may be repeated
   --project KEY        project key, where the files have several projects
   --geoip FILE         City or Country database (.mmdb) that locates "ip"
   --at TIME            decide as if it were then, such as 2026-01-31T12:00:00Z
@@ -218,7 +218,7 @@ func (e *evaluation) watchFiles(ctx context.Context, p *program) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	changed := make(chan struct{}, 1)
-	s, err := filesource.Open(filesource.Config{Files: e.definitions, APIKey: e.apiKey, OnChange: func() {
+	s, err := filesource.Open(filesource.Config{Files: e.definitions, APIKey: e.apiKey, Documents: true, OnChange: func() {
 		select {
 		case changed <- struct{}{}:
 		default: // a change is waiting already

@@ -36,6 +36,7 @@ func exportFlags(m *manager, ctx context.Context, _ []string, options any) error
 	if err := m.send(ctx, "GET", m.flagsPath("export/"), nil, &text); err != nil {
 		return err
 	}
+	text = append(text, '\n')
 	if output := *options.(*documentOptions).output; output != "-" {
 		return os.WriteFile(output, text, 0o644)
 	}

@@ -1,0 +1,93 @@
+package flags
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// A document of flags as code has flags and cohorts without ids: they refer to each
+// other by keys and names. It is read as definitions by numbering both in their
+// order, which holds for this reading only. A document has a list of cohorts, be it
+// an empty one.
+
+// IsDocument reports whether a JSON text is a document of flags as code, such as
+// bunting flags export writes, rather than a definitions file or payload. What is no
+// JSON is none.
+func IsDocument(data []byte) bool {
+	v, err := DecodeJSON(data)
+	return err == nil && isDocument(v)
+}
+
+func isDocument(v any) bool {
+	root, _ := v.(map[string]any)
+	flags, ok := root["flags"].([]any)
+	if !ok || root["projects"] != nil {
+		return false
+	}
+	cohorts, ok := root["cohorts"].([]any)
+	if !ok {
+		return false
+	}
+	for _, list := range [][]any{flags, cohorts} {
+		for _, item := range list {
+			if o, ok := item.(map[string]any); !ok || o["id"] != nil {
+				return false
+			}
+		}
+	}
+	return len(flags)+len(cohorts) > 0
+}
+
+// numberDocument puts ids into a document, and in the places of names.
+func numberDocument(root map[string]any) {
+	flags, _ := root["flags"].([]any)
+	cohorts, _ := root["cohorts"].([]any)
+	number := func(list []any, name string) map[string]int {
+		ids := map[string]int{}
+		for i, item := range list {
+			o := item.(map[string]any)
+			o["id"] = json.Number(strconv.Itoa(i + 1))
+			if text, ok := o[name].(string); ok && ids[text] == 0 {
+				ids[text] = i + 1
+			}
+		}
+		return ids
+	}
+	keys, names := number(flags, "key"), number(cohorts, "name")
+	for _, list := range [][]any{flags, cohorts} {
+		for _, item := range list {
+			resolveNames(item.(map[string]any)["filters"], keys, names, cohortDepth)
+		}
+	}
+}
+
+// resolveNames goes through filters. A name that nothing has stays, and is a fault
+// there.
+func resolveNames(v any, keys, names map[string]int, depth int) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			resolveNames(v[i], keys, names, depth)
+		}
+	case map[string]any:
+		if depth == 0 { // deeper ones cannot be read
+			return
+		}
+		switch v["type"] {
+		case "cohort":
+			name, isText := v["value"].(string)
+			if id := names[name]; isText && v["key"] == "name" && id != 0 {
+				v["key"], v["value"] = "id", json.Number(strconv.Itoa(id))
+			}
+		case "flag":
+			if key, ok := v["key"].(string); ok && v["dependency_chain"] == nil && keys[key] != 0 {
+				v["key"] = strconv.Itoa(keys[key])
+			}
+		}
+		for name, inner := range v {
+			if name != "value" { // data of a property
+				resolveNames(inner, keys, names, depth-1)
+			}
+		}
+	}
+}
