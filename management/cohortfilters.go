@@ -18,8 +18,9 @@ type cohortLeaf struct{ required, optional []string }
 
 // THE TABLE: the kinds of filters of a cohort (§5.2).
 var cohortLeaves = map[string]cohortLeaf{
-	"person": {[]string{"key", "value", "operator"}, []string{"negation"}},
-	"cohort": {[]string{"key", "value"}, []string{"negation"}},
+	"person":          {[]string{"key", "value", "operator"}, []string{"negation"}},
+	"person_metadata": {[]string{"key", "value", "operator"}, []string{"negation"}},
+	"cohort":          {[]string{"key", "value"}, []string{"negation"}},
 	"behavioral": {[]string{"key", "value", "event_type"}, []string{
 		"time_value", "time_interval", "negation", "operator", "operator_value", "total_periods", "min_periods", "event_filters", "explicit_datetime",
 	}},
@@ -96,7 +97,7 @@ func checkTree(raw json.RawMessage) error {
 func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) error {
 	var missing []string
 	for _, name := range leaf.required {
-		bare := kind == "person" && name == "value" && slices.Contains([]string{"is_set", "is_not_set"}, jsonText(node["operator"]))
+		bare := kind != "behavioral" && kind != "cohort" && name == "value" && slices.Contains([]string{"is_set", "is_not_set"}, jsonText(node["operator"]))
 		if raw := node[name]; !bare && (raw == nil || string(raw) == "null") {
 			missing = append(missing, name)
 		}

@@ -25,6 +25,8 @@ func (s FeatureFlags) Apply(ctx context.Context, st *Standing, b Body, prune boo
 // wantedDocument is a document as it was sent.
 type wantedDocument struct {
 	cohorts, flags []named
+	groupTypes     map[int]string
+	settings       map[string]json.RawMessage // of documentSettings
 	warnings       []string
 }
 
@@ -40,7 +42,15 @@ func readDocument(b Body) (*wantedDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wantedDocument{}
+	out := &wantedDocument{settings: map[string]json.RawMessage{}}
+	if v.Has("group_type_mapping") && json.Unmarshal(v.Raw("group_type_mapping"), &out.groupTypes) != nil {
+		return nil, Fault("group_type_mapping", "Expected names of group types by index.")
+	}
+	for _, name := range documentSettings {
+		if v.Has(name) {
+			out.settings[name] = v.Raw(name)
+		}
+	}
 	for _, list := range []struct {
 		field, name, kind string
 		to                *[]named
@@ -101,9 +111,9 @@ func (s FeatureFlags) applyDocument(tx Tx, st *Standing, wanted *wantedDocument,
 		return nil, err
 	}
 	a := &application{FeatureFlags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []DocumentChange{}, Warnings: wanted.warnings}}
-	steps := []func() error{a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
+	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
 	if prune {
-		steps = slices.Insert(steps, 3, a.draftPruned)
+		steps = slices.Insert(steps, 4, a.draftPruned)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -125,6 +135,27 @@ func at(kind, name string, err error) error {
 	}
 	return err
 }
+
+// compareProjects looks whether flags are decided alike where the document comes
+// from: a group type of the same number has to have the same name. Other settings
+// are the project's own.
+func (a *application) compareProjects() error {
+	for index, name := range a.wanted.groupTypes {
+		if own, ok := a.has.groupTypes[index]; ok && own != name {
+			return Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)
+		}
+	}
+	for _, name := range documentSettings {
+		value := a.wanted.settings[name]
+		if present(value) && !sameJSON(value, rawOr(a.st.Project.Settings[name], defaultSettings[name])) {
+			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(decodeAny(value))))
+		}
+	}
+	return nil
+}
+
+// defaultSettings are what settings are that a project does not have.
+var defaultSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}
 
 // numberNew gives ids to what is not there yet, so that whatever refers to it finds
 // it.

@@ -21,11 +21,18 @@ import (
 var DocumentFields = Fields{
 	{Name: "cohorts", Type: ObjectList, Help: "known by their names"},
 	{Name: "flags", Type: ObjectList, Required: true, Help: "known by their keys"},
+	{Name: "group_type_mapping", Type: Object, Null: true, Help: "names of the group types by index, which may not be others in the project"},
+	{Name: "timezone", Type: Any, Help: "of the project that it comes from; it is not applied"},
+	{Name: "bucketing_hash", Type: Any, Help: "likewise"},
+	{Name: "property_matching_version", Type: Any, Help: "likewise"},
 }
+
+// documentSettings are settings of a project by which its flags are decided.
+var documentSettings = []string{"timezone", "bucketing_hash", "property_matching_version"}
 
 // notInDocuments are members of records that belong to one project, or follow
 // from the rest.
-var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by", "cohort_type", "groups"}
+var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by"}
 
 // DocumentChange is a flag or a cohort that a document makes, changes or deletes.
 type DocumentChange struct {
@@ -66,9 +73,23 @@ func (s FeatureFlags) Export(ctx context.Context, st *Standing) (text json.RawMe
 		return nil, nil, err
 	}
 	var out bytes.Buffer
-	err = json.Indent(&out, encodeAny(map[string]any{"cohorts": inOrder(doc.cohorts), "flags": inOrder(doc.flags)}), "", "  ")
+	err = json.Indent(&out, encodeAny(doc.whole(st)), "", "  ")
 	out.WriteByte('\n')
 	return out.Bytes(), doc.warnings, err
+}
+
+// whole is the document, with what its flags are decided by.
+func (d *document) whole(st *Standing) map[string]any {
+	out := map[string]any{"cohorts": inOrder(d.cohorts), "flags": inOrder(d.flags)}
+	if len(d.groupTypes) > 0 {
+		out["group_type_mapping"] = d.groupTypes
+	}
+	for _, name := range documentSettings {
+		if value := st.Project.Settings[name]; present(value) {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // document is what a project has, by name.
@@ -81,6 +102,7 @@ type document struct {
 	flagKeys       map[int64]string
 	flagIDs        map[string]int64
 	members        map[int64][]string // of static cohorts, absent: too many
+	groupTypes     map[int]string
 	warnings       []string
 }
 
@@ -116,6 +138,9 @@ func (s FeatureFlags) document(tx Tx, st *Standing) (*document, error) {
 		if !f.Hidden {
 			d.storedFlags[f.Key] = f
 		}
+	}
+	if d.groupTypes, err = tx.GroupTypes(st.Project.ID); err != nil {
+		return nil, err
 	}
 	for name, c := range d.storedCohorts {
 		d.cohorts[name] = d.cohortObject(name, c)

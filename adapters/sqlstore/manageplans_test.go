@@ -73,7 +73,8 @@ func recordedStore(t testing.TB, r *recorded) *Store {
 var scansAllowed = map[string]string{
 	"SELECT id, name, quotas, origin, created_at, meta FROM organizations ORDER BY id":                                                                                   "all organizations of a server, which are wanted",
 	"SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects WHERE deleted = 0 ORDER BY id": "all projects of a server, which are wanted",
-	"SELECT 0 AS kind, id, settings FROM projects WHERE id = $1 UNION ALL":                                                                                               "all definitions of a project, which decide its flags",
+	"WITH c(id) AS (VALUES": "the members of static cohorts, which are wanted up to a limit",
+	"SELECT 0 AS kind, id, settings FROM projects WHERE id = $1 UNION ALL": "all definitions of a project, which decide its flags",
 }
 
 // indexWanted are the indexes of statements that could use one which finds more

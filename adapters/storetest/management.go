@@ -32,6 +32,7 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 		"keys":                                managementKeys,
 		"definitions":                         managementDefinitions,
 		"members of static cohorts":           managementMembers,
+		"many at once":                        managementMany,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

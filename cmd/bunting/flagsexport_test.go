@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The demo's flags as code: bunting check finds nothing wrong with them, bunting
+// eval decides as the demo does, another project takes them as they are.
+func TestFlagsExport_Demo(t *testing.T) {
+	s := serve(t, time.Second, "--definitions", demo)
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo"}
+	file := filepath.Join(t.TempDir(), "flags.json")
+	run := func(code int, args ...string) string {
+		t.Helper()
+		r := call(t, "", env, args...)
+		if r.code != code {
+			t.Fatalf("bunting %s: exit %d, want %d: %s%s", strings.Join(args, " "), r.code, code, r.stdout, r.stderr)
+		}
+		return r.stdout
+	}
+	run(0, "flags", "export", "--output", file, "--project", "1")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(string(text), "}\n") || strings.HasSuffix(string(text), "\n\n") {
+		t.Errorf("the document ends with %q", text[max(0, len(text)-10):])
+	}
+	if again := run(0, "flags", "export", "--project", "1"); again != string(text) {
+		t.Error("the standard output is another document")
+	}
+	if out := run(0, "check", file); !strings.Contains(out, "0 errors, 0 warnings") || !strings.Contains(out, "8 flags, 2 cohorts") {
+		t.Errorf("check:\n%s", out)
+	}
+	company := tempFile(t, "user.json", `{"distinct_id": "di", "groups": {"company": "acme"}, "group_properties": {"company": {"seats": 60}}}`)
+	for name, user := range map[string][]string{
+		"a tester":            {"--distinct-id", "user-7"},
+		"somebody else":       {"--distinct-id", "ana"},
+		"by address":          {"--distinct-id", "ben", "--property", "email=ben@example.com"},
+		"pays":                {"--distinct-id", "cy", "--property", "plan=pro"},
+		"a large company":     {"--user", company},
+		"valuable, in a half": {"--distinct-id", "eve", "--property", "lifetime_value=2000"},
+	} {
+		want := run(0, append([]string{"eval", "--definitions", demo, "--json"}, user...)...)
+		got := run(0, append([]string{"eval", "--definitions", file, "--json"}, user...)...)
+		if want, got := decisions(t, want), decisions(t, got); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	s.stop()
+	s.wait(0)
+}
+
+// decisions are what an answer says of flags, without ids and versions, which are
+// not of a document.
+func decisions(t *testing.T, answer string) string {
+	t.Helper()
+	var a struct {
+		Flags map[string]struct {
+			Enabled  bool            `json:"enabled"`
+			Variant  *string         `json:"variant"`
+			Reason   json.RawMessage `json:"reason"`
+			Metadata struct {
+				Payload json.RawMessage `json:"payload"`
+			} `json:"metadata"`
+		} `json:"flags"`
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil || len(a.Flags) != 8 {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	text, err := json.Marshal(a) // sorted by key
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
