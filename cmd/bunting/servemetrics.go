@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/flags"
@@ -17,8 +20,29 @@ func (s *server) metrics() http.Handler {
 	if s.stream != nil {
 		c.Stream, c.Processor = s.stream.Stats, s.processor.Stats
 	}
-	c.Jobs = s.jobs.metrics
+	c.Jobs, c.Storage = s.jobs.metrics, s.storageMetrics()
 	return metrics.Handler(c)
+}
+
+// storageAsked is how long a size is good for: that of a PostgreSQL takes a look at
+// every file of it.
+const storageAsked = 30 * time.Second
+
+// storageMetrics asks the store for its size, at most once in storageAsked.
+func (s *server) storageMetrics() func() metrics.Storage {
+	var mu sync.Mutex
+	var at time.Time
+	var last metrics.Storage
+	return func() metrics.Storage {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageAsked {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			last, at = metrics.Storage(s.store.Size(ctx)), now
+		}
+		return last
+	}
 }
 
 // latencies are those of the handler of the moment.

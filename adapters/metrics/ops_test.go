@@ -1,0 +1,91 @@
+package metrics
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// names of all metrics of ours, those of histograms with what Prometheus adds.
+func names() map[string]bool {
+	descs := make(chan *prometheus.Desc, 1024)
+	collector{config}.Describe(descs)
+	close(descs)
+	out := map[string]bool{}
+	name := regexp.MustCompile(`fqName: "([^"]+)"`)
+	for d := range descs {
+		out[name.FindStringSubmatch(d.String())[1]] = true
+	}
+	for _, end := range []string{"_bucket", "_sum", "_count"} {
+		out["bunting_http_request_duration_seconds"+end] = true
+	}
+	return out
+}
+
+// Alert rules and the dashboard ask for metrics that there are, and for nothing else.
+func TestOps_MetricsExist(t *testing.T) {
+	known, used := names(), regexp.MustCompile(`\bbunting_[a-z0-9_]+`)
+	for _, name := range []string{"alerts.yml", "alerts_test.yml", "grafana.json"} {
+		data, err := os.ReadFile(filepath.Join("../../testdata/ops", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := used.FindAllString(string(data), -1)
+		if len(found) < 10 {
+			t.Errorf("%s asks for %d metrics only", name, len(found))
+		}
+		for _, metric := range found {
+			if !known[metric] {
+				t.Errorf("%s asks for %s, which is none of ours", name, metric)
+			}
+		}
+	}
+}
+
+// Every alert has a row in the unit tests that makes it fire.
+func TestOps_AlertsAreTested(t *testing.T) {
+	rules, err := os.ReadFile("../../testdata/ops/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("../../testdata/ops/alerts_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
+		fires := regexp.MustCompile(`alertname="` + alert[1] + `"|alertname: ` + alert[1] + `\n\s+exp_alerts`)
+		if !fires.Match(tests) {
+			t.Errorf("no test makes %s fire", alert[1])
+		}
+	}
+}
+
+// The dashboard is one that Grafana can read: panels with a place, and queries.
+func TestOps_Dashboard(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/ops/grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			GridPos map[string]int
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, p := range d.Panels {
+		if seen[p.ID] || p.Title == "" || p.GridPos["w"] == 0 || len(p.Targets) == 0 {
+			t.Errorf("panel %d %q: %v, %d queries", p.ID, p.Title, p.GridPos, len(p.Targets))
+		}
+		seen[p.ID] = true
+	}
+}
