@@ -34,7 +34,7 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 		name, _ := token.(string)
 		s := findMember(name)
 		if s == nil {
-			return nil, fail(at, "there is no setting %q; there are %s", name, strings.Join(memberNames(), ", "))
+			return nil, fail(at, "there is no setting %q; there are %s%s", name, strings.Join(memberNames(), ", "), didYouMean(name, memberNames(), ""))
 		}
 		if _, twice := members[name]; twice {
 			return nil, fail(at, "%q stands there twice", name)

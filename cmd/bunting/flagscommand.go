@@ -20,7 +20,8 @@ Manages the feature flags of a server.
   bunting flags list
   bunting flags get KEY
   bunting flags set KEY [--rollout N] [--variants a=50,b=50] [--payload JSON]
-                        [--name TEXT] [--filters FILE] [--off]
+                        [--payload VARIANT=JSON]... [--name TEXT]
+                        [--filters FILE] [--off]
                                     makes the flag, or changes what is named
   bunting flags enable KEY
   bunting flags disable KEY
@@ -33,21 +34,33 @@ Manages the feature flags of a server.
   bunting flags apply FILE [--prune [--yes]]
                                     makes the server's flags those of the file,
                                     all or none
+  bunting flags history KEY         what the flag has been, and who changed what
+  bunting flags restore KEY VERSION
+                                    makes an earlier version the next one
+  bunting flags why KEY (--distinct-id ID | --person UUID) [--property K=V]
+                        [--group TYPE=KEY]
+                                    what the flag is for somebody, and why
 
   --rollout N       percentage of the first condition
   --variants LIST   keys with their shares in percent, 100 together
-  --payload JSON    what the flag brings along
+  --payload JSON    what the flag brings along; for a flag with variants
+                    VARIANT=JSON, which may be repeated
   --filters FILE    the whole filters as JSON, - for the standard input
   --off             a new flag begins disabled
   --prune           flags that the file does not have are deleted
   --output FILE     - (default) is the standard output
+  --distinct-id ID  for whom; --person UUID names somebody who is stored
+  --property K=V    person property laid over the stored ones; V is JSON, or text
+                    where it is none; may be repeated
+  --group TYPE=KEY  group; may be repeated
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
 }
 
 type flagSetOptions struct {
-	rollout, variants, payload, name, filters *string
-	off                                       *bool
+	rollout, variants, name, filters *string
+	payloads                         texts
+	off                              *bool
 }
 
 type documentOptions struct {
@@ -61,10 +74,12 @@ var flagActions = []action{
 	{name: "list", project: reads, run: listFlags},
 	{name: "get", project: reads, args: []string{"KEY"}, run: getFlag},
 	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) any {
-		return &flagSetOptions{
-			m.fs.String("rollout", "", ""), m.fs.String("variants", "", ""), m.fs.String("payload", "", ""),
-			m.fs.String("name", "", ""), m.fs.String("filters", "", ""), m.fs.Bool("off", false, ""),
+		o := &flagSetOptions{
+			rollout: m.fs.String("rollout", "", ""), variants: m.fs.String("variants", "", ""),
+			name: m.fs.String("name", "", ""), filters: m.fs.String("filters", "", ""), off: m.fs.Bool("off", false, ""),
 		}
+		m.fs.Var(&o.payloads, "payload", "")
+		return o
 	}, run: setFlag},
 	{name: "enable", project: writes, args: []string{"KEY"}, run: func(m *manager, ctx context.Context, args []string, _ any) error {
 		return m.patchFlag(ctx, args[0], map[string]any{"active": true})
@@ -81,6 +96,9 @@ var flagActions = []action{
 	{name: "export", project: reads, options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
 	{name: "plan", project: reads, args: []string{"FILE"}, options: pruneOption, run: planFlags},
 	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: pruneOption, run: applyFlags},
+	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
+	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
+	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlagOptions, run: whyFlag},
 }
 
 func (p *program) flags(ctx context.Context, args []string) error {
@@ -147,17 +165,20 @@ func (f *flagShown) variants() string {
 	return strings.Join(out, ",")
 }
 
+func (f *flagShown) state() string {
+	switch {
+	case f.Deleted:
+		return "deleted"
+	case f.Active:
+		return "on"
+	}
+	return "off"
+}
+
 func (m *manager) showFlags(list ...flagShown) error {
 	rows := [][]string{{"KEY", "STATE", "WHO", "VARIANTS", "VERSION", "NAME"}}
 	for _, f := range list {
-		state := "off"
-		if f.Active {
-			state = "on"
-		}
-		if f.Deleted {
-			state = "deleted"
-		}
-		rows = append(rows, []string{f.Key, state, f.summary(), f.variants(), strconv.FormatInt(f.Version, 10), f.Name})
+		rows = append(rows, []string{f.Key, f.state(), f.summary(), f.variants(), strconv.FormatInt(f.Version, 10), f.Name})
 	}
 	return m.printTable(rows)
 }
@@ -291,11 +312,10 @@ func (o *flagSetOptions) apply(m *manager, old *flagShown) (filters map[string]j
 		}
 		changed = true
 	}
-	if *o.payload != "" {
-		if !json.Valid([]byte(*o.payload)) {
-			return nil, false, badUsage("flags", "--payload: want JSON, not %q", *o.payload)
+	for _, text := range o.payloads {
+		if filters["payloads"], err = withPayload(filters["payloads"], text); err != nil {
+			return nil, false, err
 		}
-		filters["payloads"], _ = json.Marshal(map[string]string{"true": *o.payload}) // texts marshal always
 		changed = true
 	}
 	return filters, changed, nil
@@ -314,6 +334,29 @@ func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error)
 	}
 	list[0]["rollout_percentage"] = json.RawMessage(strconv.FormatFloat(share, 'f', -1, 64))
 	return json.Marshal(list)
+}
+
+// withPayload adds what the command line says of a payload: JSON for a flag that is
+// on, or VARIANT=JSON.
+func withPayload(payloads json.RawMessage, text string) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if len(payloads) > 0 {
+		if err := json.Unmarshal(payloads, &all); err != nil {
+			return nil, fmt.Errorf("the flag's payloads cannot be read: %w", err)
+		}
+	}
+	key, payload := "true", text
+	if !json.Valid([]byte(text)) {
+		var found bool
+		if key, payload, found = strings.Cut(text, "="); !found || key == "" || !json.Valid([]byte(payload)) {
+			return nil, badUsage("flags", "--payload: want JSON or VARIANT=JSON, such as red='{\"hex\":\"f00\"}', not %q", text)
+		}
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	all[key], _ = json.Marshal(payload) // texts marshal always
+	return json.Marshal(all)
 }
 
 func variantsOf(text string) (json.RawMessage, error) {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -41,9 +38,9 @@ Usage: bunting COMMAND [ARGUMENTS]
 Commands:
 `)
 	for _, c := range commands {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
-	b.WriteString(`  help      explain a command: bunting help serve
+	b.WriteString(`  help        explain a command: bunting help serve
 
 A first try, from the root of the repository:
   bunting serve --definitions testdata/demo.json
@@ -70,7 +67,10 @@ func parseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
 			if errors.Is(err, flag.ErrHelp) {
 				return nil, errHelp{fs.Name()}
 			}
-			return nil, badUsage(fs.Name(), "%s", strings.TrimPrefix(err.Error(), "flag provided but "))
+			if name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
+				return nil, unknownOption(fs, name)
+			}
+			return nil, badUsage(fs.Name(), "%s", err)
 		}
 		left := fs.Args()
 		if len(left) == 0 {
@@ -90,54 +90,4 @@ func noArgs(fs *flag.FlagSet, args []string) error {
 		return badUsage(fs.Name(), "unexpected argument %q", rest[0])
 	}
 	return err
-}
-
-func versionHelp() string {
-	return "Usage: bunting version\n\nPrints the version, the revision it was built from when that is known, the\nGo release and the platform.\n"
-}
-
-// build is what the binary knows of itself.
-type build struct{ version, revision, time, modified string }
-
-func readBuild() build {
-	b := build{version: "(devel)"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	if info.Main.Version != "" {
-		b.version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.revision = s.Value
-		case "vcs.time":
-			b.time = s.Value
-		case "vcs.modified":
-			b.modified = s.Value
-		}
-	}
-	return b
-}
-
-func (p *program) version(_ context.Context, args []string) error {
-	if err := noArgs(newFlags("version"), args); err != nil {
-		return err
-	}
-	b := readBuild()
-	var out strings.Builder
-	fmt.Fprintf(&out, "bunting   %s\n", b.version)
-	if b.revision != "" {
-		fmt.Fprintf(&out, "revision  %s", b.revision)
-		if b.time != "" {
-			fmt.Fprintf(&out, " of %s", b.time)
-		}
-		if b.modified == "true" {
-			out.WriteString(", with changes")
-		}
-		out.WriteByte('\n')
-	}
-	fmt.Fprintf(&out, "go        %s\nplatform  %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return p.print(out.String())
 }

@@ -54,8 +54,12 @@ var commands = []command{
 	{"check", "find faults in definitions files", (*program).check, checkHelp},
 	{"diff", "compare two definitions files, and say whose values would change", (*program).diff, diffHelp},
 	{"flags", "list, make, change, export and apply the flags of a server", (*program).flags, flagsHelp},
+	{"events", "print the newest events of a server", (*program).events, eventsHelp},
+	{"persons", "show or erase a person of a server", (*program).persons, personsHelp},
 	{"keys", "make and revoke personal API keys", (*program).keys, keysHelp},
 	{"projects", "list, make and rename projects", (*program).projects, projectsHelp},
+	{"usage", "print what an organization has used this month", (*program).usage, usageHelp},
+	{"status", "say whether a server is ready, and how a project is", (*program).status, statusHelp},
 	{"export", "write events, persons and groups of a server to a file", (*program).export, exportHelp},
 	{"import", "send such a file to a server; convert flags of other systems", (*program).importFiles, importHelp},
 	{"backup", "copy everything that a server stores into one file, while it runs", (*program).backup, backupHelp},
@@ -106,6 +110,11 @@ func (p *program) dispatch(ctx context.Context, args []string) error {
 	if c == nil {
 		return unknownCommand(name)
 	}
+	if name != "version" && name != "completion" {
+		if err := p.checkEnvironment(); err != nil {
+			return err
+		}
+	}
 	return c.run(p, ctx, args)
 }
 
@@ -145,7 +154,7 @@ func unknownCommand(name string) error {
 		names[i] = c.name
 	}
 	return &usageError{
-		fmt.Sprintf("unknown command %q", name),
+		fmt.Sprintf("unknown command %q%s", name, didYouMean(name, append(names, "help"), "")),
 		"there are " + strings.Join(names, ", ") + " and help; bunting help says more",
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -48,6 +49,8 @@ type action struct {
 	args []string
 	// options adds those of its own; nil: it has none.
 	options func(m *manager) any
+	// keyless: it does something without a key too.
+	keyless bool
 	// asks: it deletes, and has --yes (see confirm).
 	asks bool
 	run  func(m *manager, ctx context.Context, args []string, options any) error
@@ -79,7 +82,7 @@ func (p *program) manage(ctx context.Context, command string, actions []action, 
 			return p.act(ctx, command, &actions[i], args[1:])
 		}
 	}
-	return badUsage(command, "there is no %q, only %s", args[0], strings.Join(words, ", "))
+	return badUsage(command, "there is no %q, only %s%s", args[0], strings.Join(words, ", "), didYouMean(args[0], words, ""))
 }
 
 func (p *program) act(ctx context.Context, command string, a *action, args []string) error {
@@ -106,8 +109,8 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	case err != nil:
 		return err
 	case len(rest) != len(a.args):
-		return badUsage(command, "%s wants %s", a.name, wanted(a.args))
-	case *m.key == "":
+		return badUsage(command, "%s wants %s", cmp.Or(a.name, command), wanted(a.args))
+	case *m.key == "" && !a.keyless:
 		return badUsage(command, "--key is missing: the first start of a server prints one")
 	}
 	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
