@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // kindActivity is a change that somebody made: Parent is the project or the
@@ -134,13 +135,13 @@ func (s *core) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, d
 	if err != nil {
 		return err
 	}
-	a := Activity{
+	a := storedActivity{Activity: Activity{
 		ID: s.newID(), Activity: activity, Scope: scope, ItemID: item, Created: At(s.now()), Detail: detail,
 		User: ActivityUser{FirstName: "System", System: true},
-	}
+	}}
 	if by != nil {
 		email := by.User.Email
-		a.User = ActivityUser{FirstName: by.User.FirstName, Email: &email}
+		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email}
 	}
 	return tx.Put(&Record{
 		Kind: kindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: sortNumber(n), Data: encode(a),
@@ -155,10 +156,46 @@ type ActivityPage struct {
 	Total   int
 }
 
+// ActivityQuery narrows the log down. Empty members do not. Limit and Page are at
+// least 1.
+type ActivityQuery struct {
+	Scopes      []string // kinds of things
+	Item        string
+	User        string // number or uuid of who made the change
+	Limit, Page int
+}
+
+// storedActivity is a line of the log as it is kept. By is the number of who made
+// the change, 0 for the server itself and in lines of before it was kept.
+type storedActivity struct {
+	Activity
+	By int64 `json:"by,omitempty"`
+}
+
+// by reports whether somebody made a change; lines that name nobody by number do so
+// by address.
+func (a *storedActivity) by(u *User) bool {
+	if a.By == 0 {
+		return a.Activity.User.Email != nil && *a.Activity.User.Email == u.Email
+	}
+	return a.By == u.ID
+}
+
+// userNamed finds a user by number or uuid, nil for none.
+func userNamed(tx Tx, named string) (*User, error) {
+	if uuid, ok := NormalUUID(named); ok {
+		return userByUUID(tx, uuid)
+	}
+	id, err := strconv.ParseInt(named, 10, 64)
+	if err != nil || id <= 0 {
+		return nil, nil
+	}
+	return userByNumber(tx, id)
+}
+
 // ActivityLog reads the log of the standing's project, or outside of projects that
-// of its organization: of all things of a scope, of one of them when item is not
-// empty, or of everything when scope is empty. limit and page are at least 1.
-func (s *Service) ActivityLog(ctx context.Context, st *Standing, scope, item string, limit, page int) (*ActivityPage, error) {
+// of its organization.
+func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery) (*ActivityPage, error) {
 	var parent string
 	if st.Project != nil {
 		parent = ProjectParent(st.Project.ID)
@@ -166,21 +203,19 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, scope, item str
 		parent = st.Organization.ID
 	}
 	return read(ctx, s.core, func(tx Tx) (*ActivityPage, error) {
-		q := Query{Kind: kindActivity, Parent: parent, Descending: true, Offset: (page - 1) * limit, Limit: limit}
-		switch {
-		case scope != "" && item != "":
-			q.Other = activityOf(parent, scope, item)
-		case scope != "" || item != "":
-			q.Match = func(r *Record) bool {
-				a, err := decode[Activity](r)
-				return err == nil && (scope == "" || a.Scope == scope) && (item == "" || a.ItemID == item)
+		out := &ActivityPage{Results: []Activity{}}
+		var user *User
+		if q.User != "" {
+			var err error
+			if user, err = userNamed(tx, q.User); err != nil || user == nil { // nobody has changed nothing
+				return out, err
 			}
 		}
-		list, count, err := tx.List(q)
+		list, count, err := tx.List(q.query(parent, user))
 		if err != nil {
 			return nil, err
 		}
-		out := &ActivityPage{Results: []Activity{}, Total: count}
+		out.Total = count
 		for i := range list {
 			a, err := decode[Activity](&list[i])
 			if err != nil {
@@ -190,4 +225,20 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, scope, item str
 		}
 		return out, nil
 	})
+}
+
+// query asks the store for a page of the log; user is nil for everybody.
+func (q *ActivityQuery) query(parent string, user *User) Query {
+	out := Query{Kind: kindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
+	scopes := q.Scopes
+	if len(scopes) == 1 && q.Item != "" {
+		out.Other, scopes = activityOf(parent, scopes[0], q.Item), nil
+	}
+	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil {
+		out.Match = func(r *Record) bool {
+			a, err := decode[storedActivity](r)
+			return err == nil && among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user))
+		}
+	}
+	return out
 }

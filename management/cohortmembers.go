@@ -235,6 +235,30 @@ func (s Cohorts) Persons(ctx context.Context, st *Standing, id string, limit int
 	return out, err
 }
 
+// Membership tells who is in a cohort now; in one that is not there nobody
+// is. What it makes is for one goroutine.
+func (s Cohorts) Membership(ctx context.Context, st *Standing, id string) (func(*Person) bool, error) {
+	c, err := read(ctx, s.core, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	var told *Error
+	switch {
+	case errors.As(err, &told) && told.Kind == NotFound, err == nil && c.Deleted:
+		return func(*Person) bool { return false }, nil
+	case err != nil:
+		return nil, err
+	}
+	m, _, err := s.matcher(ctx, st, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.match(&Person{}); err != nil { // then it fails for everybody
+		return nil, Fault("cohort", "The cohort cannot be evaluated.")
+	}
+	return func(p *Person) bool {
+		in, err := m.match(p)
+		return err == nil && in
+	}, nil
+}
+
 // listed is a page of a static cohort. A person is shown at the first of the
 // distinct ids that are members, so that nobody comes twice.
 func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {

@@ -205,7 +205,7 @@ func (d *dashboardRecord) set(st *Standing, v Values) error {
 		}
 	}
 	if v.Has("tags") {
-		if d.Tags = dashboardTags(v.Texts("tags")); len(d.Tags) > maxDashboardTags {
+		if d.Tags = tidyTags(v.Texts("tags")); len(d.Tags) > maxDashboardTags {
 			return tooManyTags()
 		}
 	}
@@ -256,8 +256,8 @@ func pythonTrue(raw json.RawMessage) bool {
 	}
 }
 
-// dashboardTags are tags trimmed, in lower case and without duplicates (§4.1.1).
-func dashboardTags(list []string) []string {
+// tidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
+func tidyTags(list []string) []string {
 	out, seen := []string{}, map[string]bool{"": true}
 	for _, tag := range list {
 		if tag = strings.ToLower(strings.TrimSpace(tag)); !seen[tag] {

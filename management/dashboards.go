@@ -3,10 +3,8 @@ package management
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // kindDashboard is a dashboard: Parent is the project, ID its number, Hidden when
@@ -27,11 +25,10 @@ const (
 
 // Bounds of dashboards.
 const (
-	maxDashboardText   = 10_000   // characters
-	maxDashboardJSON   = 64 << 10 // bytes of filters, variables and breakdown_colors, each
-	maxDashboardTags   = 100
-	maxDashboardTag    = 255 // characters
-	maxDashboardSearch = 200 // characters
+	maxDashboardText = 10_000   // characters
+	maxDashboardJSON = 64 << 10 // bytes of filters, variables and breakdown_colors, each
+	maxDashboardTags = 100
+	maxDashboardTag  = 255 // characters
 )
 
 // How a dashboard was made.
@@ -94,19 +91,21 @@ var DashboardFields = Fields{
 type DashboardFilter struct {
 	Tags             []string // any of them
 	ExcludeGenerated bool     // names that begin with Generated Dashboard
-	Search           string   // in name and description
+	Pinned           *bool
+	Creators         []int64
+	Search           string // in name and description
 }
 
 // List returns a page of dashboards, pinned ones first, then by name.
 func (s Dashboards) List(ctx context.Context, st *Standing, f DashboardFilter, p Page) (List[Dashboard], error) {
 	q := Query{Kind: kindDashboard, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
-	if utf8.RuneCountInString(f.Search) > maxDashboardSearch {
-		return List[Dashboard]{}, Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxDashboardSearch)
+	if err := checkSearch(f.Search); err != nil {
+		return List[Dashboard]{}, err
 	}
 	if len(f.Tags) > maxDashboardTags {
 		return List[Dashboard]{}, tooManyTags()
 	}
-	if len(f.Tags) > 0 || f.ExcludeGenerated || f.Search != "" {
+	if len(f.Tags) > 0 || f.ExcludeGenerated || f.Search != "" || f.Pinned != nil || f.Creators != nil {
 		q.Match = f.match()
 	}
 	return read(ctx, s.core, func(tx Tx) (List[Dashboard], error) {
@@ -132,13 +131,13 @@ func (s Dashboards) List(ctx context.Context, st *Standing, f DashboardFilter, p
 }
 
 func (f DashboardFilter) match() func(*Record) bool {
-	tags := dashboardTags(f.Tags)
+	tags := tidyTags(f.Tags)
 	return func(r *Record) bool {
 		d, err := decode[dashboardRecord](r)
 		if err != nil {
 			return false
 		}
-		return (len(tags) == 0 || slices.ContainsFunc(tags, func(tag string) bool { return slices.Contains(d.Tags, tag) })) &&
+		return shares(tags, d.Tags) && is(f.Pinned, d.Pinned) && among(f.Creators, d.Author) &&
 			(!f.ExcludeGenerated || !strings.HasPrefix(d.title(), "Generated Dashboard")) &&
 			(f.Search == "" || holdsText(d.title(), f.Search) || holdsText(d.Description, f.Search))
 	}

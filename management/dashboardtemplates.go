@@ -251,7 +251,7 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, st *Standing, b Body
 			return nil, err
 		}
 		name := plan.Text("template_name")
-		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), dashboardTags(plan.Texts("tags"))
+		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), tidyTags(plan.Texts("tags"))
 		tiles, err := s.addPlanned(tx, st, d, plan.tiles)
 		if err != nil {
 			return nil, err

@@ -90,23 +90,6 @@ var ExperimentFields = Fields{
 	{Name: "_create_in_folder", Type: Text, Null: true, Blank: true, Help: "has no effect"},
 }
 
-// List returns a page of experiments, newest first.
-func (s Experiments) List(ctx context.Context, st *Standing, p Page) (List[Experiment], error) {
-	return read(ctx, s.core, func(tx Tx) (out List[Experiment], err error) {
-		list, err := listOfRecords[storedExperiment](tx, Query{
-			Kind: kindExperiment, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
-		})
-		out.Count = list.Count
-		for i := 0; i < len(list.Results) && err == nil; i++ {
-			var shown *Experiment
-			if shown, err = s.show(tx, st, &list.Results[i]); err == nil {
-				out.Results = append(out.Results, *shown)
-			}
-		}
-		return out, err
-	})
-}
-
 // Get returns one experiment.
 func (s Experiments) Get(ctx context.Context, st *Standing, id string) (*Experiment, error) {
 	return read(ctx, s.core, func(tx Tx) (*Experiment, error) {

@@ -2,7 +2,6 @@ package management
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -42,139 +41,6 @@ var FlagFields = Fields{
 	{Name: "original_flag", Type: Any, Help: "the flag as it was before it was edited, for finding conflicts"},
 	{Name: "_create_in_folder", Type: Text, Null: true, Blank: true},
 	{Name: "_should_create_usage_dashboard", Type: Bool},
-}
-
-// FlagQuery narrows a list of flags down. Empty texts do not.
-type FlagQuery struct {
-	Page
-	Active    string // true, false, STALE
-	CreatedBy string // the number of a user
-	Search    string // in key and name, ignoring case
-	Type      string // boolean, multivariant, experiment, remote_config
-	Runtime   string // evaluation_runtime
-	Excluded  string // JSON array of keys that are left out
-	Tags      string // JSON array of tags, of which a flag has one
-	Order     string // a field, with - in front for descending
-}
-
-// flagOrders are the fields by which flags can be ordered.
-var flagOrders = map[string]func(a, b *storedFlag) int{
-	"id":         func(a, b *storedFlag) int { return cmp.Compare(a.ID, b.ID) },
-	"key":        func(a, b *storedFlag) int { return strings.Compare(a.Key, b.Key) },
-	"name":       func(a, b *storedFlag) int { return strings.Compare(a.Name, b.Name) },
-	"active":     func(a, b *storedFlag) int { return compareBool(a.Active, b.Active) },
-	"version":    func(a, b *storedFlag) int { return cmp.Compare(a.Version, b.Version) },
-	"created_at": func(a, b *storedFlag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
-	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// matcher makes the test of a query.
-func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
-	var excluded, tags []string
-	for _, list := range []struct {
-		name, text string
-		to         *[]string
-	}{{"excluded_properties", q.Excluded, &excluded}, {"tags", q.Tags, &tags}} {
-		if list.text != "" && json.Unmarshal([]byte(list.text), list.to) != nil {
-			return nil, Fault(list.name, "Must be a JSON array of texts.")
-		}
-	}
-	by := int64(0)
-	if q.CreatedBy != "" {
-		n, ok := integer([]byte(q.CreatedBy), "int")
-		if !ok {
-			return nil, Fault("created_by_id", "A valid integer is required.")
-		}
-		by = n
-	}
-	search, now := strings.ToLower(q.Search), s.now()
-	return func(f *storedFlag) bool {
-		switch q.Active {
-		case "":
-		case "STALE":
-			if f.status(now).Status != statusStale {
-				return false
-			}
-		default:
-			if f.Active != (q.Active == "true") {
-				return false
-			}
-		}
-		return !f.Hidden && (by == 0 || f.CreatedBy == by) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
-			!slices.Contains(excluded, f.Key) && (len(tags) == 0 || slices.ContainsFunc(f.Tags, func(tag string) bool { return slices.Contains(tags, tag) })) &&
-			(search == "" || strings.Contains(strings.ToLower(f.Key), search) || strings.Contains(strings.ToLower(f.Name), search))
-	}, nil
-}
-
-// isOf reports whether a flag is of a type of the list's filter.
-func (f *storedFlag) isOf(kind string) bool {
-	switch kind {
-	case "boolean":
-		return !f.RemoteConfig && len(f.shape().variants()) == 0
-	case "multivariant":
-		return len(f.shape().variants()) > 0
-	case "experiment":
-		return liveCount(f.Links.Experiments) > 0
-	case "remote_config":
-		return f.RemoteConfig
-	}
-	return true
-}
-
-// List returns a page of flags that are not deleted, newest first when nobody says
-// otherwise.
-func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List[Flag], error) {
-	match, err := q.matcher(s.core)
-	if err != nil {
-		return List[Flag]{}, err
-	}
-	by, ordered := flagOrders[strings.TrimPrefix(q.Order, "-")]
-	if q.Order != "" && !ordered {
-		return List[Flag]{}, Coded(CodeInvalidChoice, "order", "%q is not a valid choice.", q.Order)
-	}
-	return read(ctx, s.core, func(tx Tx) (List[Flag], error) {
-		var all []*storedFlag
-		var failed error
-		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-			f, err := decodeFlag(st.Project.ID, d)
-			if err != nil {
-				failed = err
-			} else if match(f) {
-				all = append(all, f)
-			}
-			return false
-		}})
-		if err = cmp.Or(err, failed); err != nil {
-			return List[Flag]{}, err
-		}
-		if ordered {
-			slices.SortStableFunc(all, by)
-			if strings.HasPrefix(q.Order, "-") {
-				slices.Reverse(all)
-			}
-		}
-		out := List[Flag]{Count: len(all)}
-		from := min(q.Offset, len(all))
-		look := s.look(tx, st)
-		for _, f := range all[from:min(from+q.Limit, len(all))] {
-			shown, err := look.flag(f)
-			if err != nil {
-				return List[Flag]{}, err
-			}
-			out.Results = append(out.Results, *shown)
-		}
-		return out, nil
-	})
 }
 
 // Get returns a flag, also one that is deleted.
@@ -257,12 +123,13 @@ func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error 
 	if v.Bool("active") && f.PerformedRollback != nil {
 		*f.PerformedRollback = false
 	}
-	Set(v, "tags", &f.Tags)
-	slices.Sort(f.Tags)
-	f.Tags = slices.Compact(f.Tags)
+	if v.Has("tags") {
+		f.Tags = tidyTags(v.Texts("tags"))
+		slices.Sort(f.Tags)
+	}
 	Set(v, "evaluation_contexts", &f.Contexts)
 	if v.Has("evaluation_tags") {
-		f.Contexts = v.Texts("evaluation_tags")
+		f.Contexts = tidyTags(v.Texts("evaluation_tags"))
 		if other := missingFrom(f.Tags, f.Contexts); len(other) > 0 {
 			return Fault("", "Evaluation tags must be a subset of tags. Invalid evaluation tags: %s", strings.Join(other, ", "))
 		}
@@ -289,6 +156,15 @@ func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error 
 	}
 	if v.Has("analytics_dashboards") {
 		f.Dashboards = v.Ints("analytics_dashboards")
+		for _, id := range f.Dashboards {
+			d, err := dashboardOf(tx, st.Project.ID, id)
+			if err == nil && d == nil {
+				err = errNoObject("analytics_dashboards", id)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

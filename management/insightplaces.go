@@ -99,7 +99,7 @@ func (s Insights) takeFrom(tx Tx, st *Standing, dashboard int64, i *insightRecor
 func (s Insights) copyOf(tx Tx, st *Standing, i *insightRecord) (*insightRecord, error) {
 	const mark = " (Copy)"
 	out := s.fresh(st)
-	out.Description, out.Query, out.Filters = i.Description, i.Query, i.Filters
+	out.Description, out.Query, out.Filters, out.Tags = i.Description, i.Query, i.Filters, i.Tags
 	if name := i.title(); name != "" {
 		for utf8.RuneCountInString(name+mark) > maxInsightName {
 			_, size := utf8.DecodeLastRuneInString(name)

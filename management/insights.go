@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // kindInsight is an insight: Parent is the project, Sort the time it was made,
@@ -29,11 +28,15 @@ type Insights struct{ *core }
 // left out inside of a tile.
 type Insight struct {
 	ID             string          `json:"id"`
+	ShortID        string          `json:"short_id"` // stands for the id in paths too
 	Name           *string         `json:"name"`
 	Description    string          `json:"description"`
 	Query          json.RawMessage `json:"query"`
 	Filters        json.RawMessage `json:"filters"` // the older form of a query
 	Dashboards     []int64         `json:"dashboards,omitzero"`
+	Tags           []string        `json:"tags"`
+	Favorited      bool            `json:"favorited"`
+	Saved          bool            `json:"saved"`
 	Deleted        bool            `json:"deleted"`
 	Created        Stamp           `json:"created_at"`
 	CreatedBy      *UserView       `json:"created_by"`
@@ -48,25 +51,28 @@ var InsightFields = Fields{
 	{Name: "query", Type: Any, Help: "kept as given, never run"},
 	{Name: "filters", Type: Object, Help: "the older form of a query, kept as given"},
 	{Name: "dashboards", Type: IntList, Help: "the dashboards on which it stands"},
+	{Name: "tags", Type: TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "favorited", Type: Bool},
+	{Name: "saved", Type: Bool},
 	{Name: "deleted", Type: Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
 // insightRecord is an insight as it is stored.
 type insightRecord struct {
 	ID          string          `json:"id"`
+	ShortID     string          `json:"short_id,omitempty"` // empty where it follows from the id
 	Name        *string         `json:"name"`
 	Description string          `json:"description"`
 	Query       json.RawMessage `json:"query"`
 	Filters     json.RawMessage `json:"filters"`
+	Tags        []string        `json:"tags,omitempty"`
+	Favorited   bool            `json:"favorited,omitempty"`
+	Saved       bool            `json:"saved,omitempty"`
 	Deleted     bool            `json:"deleted"`
 	Created     Stamp           `json:"created_at"`
 	Author      int64           `json:"created_by"` // a user's number
 	Modified    Stamp           `json:"updated_at"`
 	Modifier    int64           `json:"last_modified_by"`
-}
-
-func putInsight(tx Tx, project int64, i *insightRecord) error {
-	return tx.Put(&Record{Kind: kindInsight, Parent: ProjectParent(project), ID: i.ID, Sort: sortTime(i.Created.Time), Hidden: i.Deleted, Data: encode(i)})
 }
 
 // insightOf returns an insight, deleted or not, nil when there is none.
@@ -75,16 +81,17 @@ func insightOf(tx Tx, project int64, id string) (*insightRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode[insightRecord](r)
+	return readInsight(r)
 }
 
 // insightNamed finds the insight of a path; deleted: also one that is deleted.
 func insightNamed(tx Tx, st *Standing, named string, deleted bool) (*insightRecord, error) {
 	id, ok := NormalUUID(named)
+	find := insightOf
 	if !ok {
-		return nil, errNotFound()
+		id, find = named, insightByShortID
 	}
-	i, err := insightOf(tx, st.Project.ID, id)
+	i, err := find(tx, st.Project.ID, id)
 	if err == nil && (i == nil || i.Deleted && !deleted) {
 		err = errNotFound()
 	}
@@ -94,7 +101,8 @@ func insightNamed(tx Tx, st *Standing, named string, deleted bool) (*insightReco
 // show is the insight without its dashboards.
 func (i *insightRecord) show(users *authorViews) (*Insight, error) {
 	out := &Insight{
-		ID: i.ID, Name: i.Name, Description: i.Description, Query: i.Query, Filters: i.Filters, Deleted: i.Deleted,
+		ID: i.ID, ShortID: i.short(), Name: i.Name, Description: i.Description, Query: i.Query, Filters: i.Filters, Deleted: i.Deleted,
+		Tags: texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
 		Created: i.Created, LastModified: i.Modified,
 	}
 	var err error
@@ -152,40 +160,6 @@ func tileOfInsightOn(tx Tx, dashboard int64, id string) (*tileRecord, error) {
 	return nil, nil
 }
 
-// List returns a page of insights, newest first: those whose name or description
-// holds a text, or all.
-func (s Insights) List(ctx context.Context, st *Standing, search string, p Page) (List[Insight], error) {
-	if utf8.RuneCountInString(search) > maxDashboardSearch {
-		return List[Insight]{}, Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxDashboardSearch)
-	}
-	q := Query{Kind: kindInsight, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit}
-	if search != "" {
-		q.Match = func(r *Record) bool {
-			i, err := decode[insightRecord](r)
-			return err == nil && (holdsText(i.title(), search) || holdsText(i.Description, search))
-		}
-	}
-	return read(ctx, s.core, func(tx Tx) (List[Insight], error) {
-		records, count, err := tx.List(q)
-		if err != nil {
-			return List[Insight]{}, err
-		}
-		out, users := List[Insight]{Count: count}, newAuthorViews(tx)
-		for i := range records {
-			insight, err := decode[insightRecord](&records[i])
-			if err != nil {
-				return List[Insight]{}, err
-			}
-			shown, err := insight.showFull(tx, users)
-			if err != nil {
-				return List[Insight]{}, err
-			}
-			out.Results = append(out.Results, *shown)
-		}
-		return out, nil
-	})
-}
-
 // Get returns an insight.
 func (s Insights) Get(ctx context.Context, st *Standing, id string) (*Insight, error) {
 	return read(ctx, s.core, func(tx Tx) (*Insight, error) {
@@ -231,17 +205,6 @@ func (s Insights) Update(ctx context.Context, st *Standing, id string, b Body) (
 	})
 }
 
-// Delete deletes an insight softly; its tiles are not shown from then on.
-func (s Insights) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
-		i, err := insightNamed(tx, st, id, false)
-		if err != nil {
-			return err
-		}
-		return s.setDeleted(tx, st, i.ID, true)
-	})
-}
-
 // Duplicate makes a copy of an insight that stands on no dashboard.
 func (s Insights) Duplicate(ctx context.Context, st *Standing, id string) (*Insight, error) {
 	return write(ctx, s.core, func(tx Tx) (*Insight, error) {
@@ -263,6 +226,13 @@ func (s Insights) save(tx Tx, st *Standing, before, i *insightRecord, v Values) 
 	Set(v, "description", &i.Description)
 	Set(v, "filters", &i.Filters)
 	Set(v, "deleted", &i.Deleted)
+	Set(v, "favorited", &i.Favorited)
+	Set(v, "saved", &i.Saved)
+	if v.Has("tags") {
+		if i.Tags = tidyTags(v.Texts("tags")); len(i.Tags) > maxDashboardTags {
+			return nil, tooManyTags()
+		}
+	}
 	if v.Has("query") {
 		if i.Query = v.Raw("query"); i.Query == nil {
 			i.Query = json.RawMessage("null")

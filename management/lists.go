@@ -1,6 +1,10 @@
 package management
 
-import "time"
+import (
+	"slices"
+	"time"
+	"unicode/utf8"
+)
 
 // DefaultPage is how many items a page has when nobody says (§3).
 const DefaultPage = 100
@@ -52,6 +56,53 @@ func (s *Stamp) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	return s.Time.UnmarshalJSON(text)
+}
+
+// maxSearch is how long a text that is searched for may be, in characters.
+const maxSearch = 200
+
+func checkSearch(text string) error {
+	if utf8.RuneCountInString(text) > maxSearch {
+		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxSearch)
+	}
+	return nil
+}
+
+// among reports whether a value is one of those that are asked for; none asks for
+// all.
+func among[T comparable](asked []T, value T) bool {
+	return len(asked) == 0 || slices.Contains(asked, value)
+}
+
+// shares reports whether one of the values that are asked for is there; none asks
+// for all.
+func shares[T comparable](asked, there []T) bool {
+	return len(asked) == 0 || slices.ContainsFunc(asked, func(v T) bool { return slices.Contains(there, v) })
+}
+
+// is reports whether a truth is the one that is asked for; nil asks for both.
+func is(asked *bool, value bool) bool { return asked == nil || *asked == value }
+
+// within reports whether from < at < to; zero bounds are none.
+func within(at Stamp, from, to time.Time) bool {
+	return (from.IsZero() || at.After(from)) && (to.IsZero() || at.Before(to))
+}
+
+// pageOf is a page of a whole list.
+func pageOf[T any](all []T, p Page) (page []T, count int) {
+	from := min(p.Offset, len(all))
+	return all[from:min(from+p.Limit, len(all))], len(all)
+}
+
+// everyRecord are all records that a query chooses, at most MaxScan, of which keep
+// says yes.
+func everyRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
+	q.Offset, q.Limit = 0, 0
+	list, err := listOfRecords[T](tx, q)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Results, func(v T) bool { return !keep(&v) }), nil
 }
 
 // listOfRecords is a page of records that are stored as they are shown.

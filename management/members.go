@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 )
 
 // Members are members of organizations (§4.6).
@@ -31,10 +33,33 @@ func (m *Membership) view(u *User) *OrganizationMember {
 	return &OrganizationMember{ID: m.ID, User: u.view(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
 }
 
+// MemberQuery narrows a list of members down. Zero members do not.
+type MemberQuery struct {
+	Page
+	Email        string // in any case
+	Search       string // in address, first and last name, at most 200 characters
+	UpdatedAfter time.Time
+	Latest       bool // the last to join first
+}
+
+func (q *MemberQuery) match(m *OrganizationMember) bool {
+	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
+		(holdsText(m.User.Email, q.Search) || holdsText(m.User.FirstName, q.Search) || holdsText(m.User.LastName, q.Search)) &&
+		within(m.Updated, q.UpdatedAfter, time.Time{})
+}
+
 // List returns a page of members, in the order in which they joined.
-func (s Members) List(ctx context.Context, st *Standing, p Page) (List[OrganizationMember], error) {
+func (s Members) List(ctx context.Context, st *Standing, q MemberQuery) (List[OrganizationMember], error) {
+	if err := checkSearch(q.Search); err != nil {
+		return List[OrganizationMember]{}, err
+	}
+	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
 	return read(ctx, s.core, func(tx Tx) (List[OrganizationMember], error) {
-		records, count, err := tx.List(Query{Kind: kindMember, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+		query := Query{Kind: kindMember, Parent: st.Organization.ID, Descending: q.Latest}
+		if !narrowed {
+			query.Offset, query.Limit = q.Offset, q.Limit
+		}
+		records, count, err := tx.List(query)
 		if err != nil {
 			return List[OrganizationMember]{}, err
 		}
@@ -44,7 +69,12 @@ func (s Members) List(ctx context.Context, st *Standing, p Page) (List[Organizat
 			if err != nil {
 				return List[OrganizationMember]{}, err
 			}
-			out.Results = append(out.Results, *m.view(u))
+			if view := m.view(u); !narrowed || q.match(view) {
+				out.Results = append(out.Results, *view)
+			}
+		}
+		if narrowed {
+			out.Results, out.Count = pageOf(out.Results, q.Page)
 		}
 		return out, nil
 	})

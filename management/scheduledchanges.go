@@ -61,14 +61,14 @@ var ScheduledChangeFields = Fields{
 type ScheduledChanges struct{ *core }
 
 // List returns a page of scheduled changes, the next ones first; of one flag when
-// record is not empty.
-func (s ScheduledChanges) List(ctx context.Context, st *Standing, record string, p Page) (List[ScheduledChange], error) {
+// record is not empty, of one kind of thing when model is not nil.
+func (s ScheduledChanges) List(ctx context.Context, st *Standing, model *string, record string, p Page) (List[ScheduledChange], error) {
 	return read(ctx, s.core, func(tx Tx) (List[ScheduledChange], error) {
 		q := Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
-		if record != "" {
+		if record != "" || model != nil {
 			q.Match = func(r *Record) bool {
 				c, err := decode[storedChange](r)
-				return err == nil && c.RecordID == record
+				return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
 			}
 		}
 		list, err := listOfRecords[storedChange](tx, q)

@@ -218,12 +218,35 @@ func numberOr0(n *int64) int64 {
 	return *n
 }
 
+// SurveyQuery narrows a list of surveys down. Zero members do not.
+type SurveyQuery struct {
+	Page
+	Search   string // in name and description, at most 200 characters
+	Archived *bool
+	IDs      []string
+	Type     string
+}
+
+func (q *SurveyQuery) match(r *Record) bool {
+	x, err := decode[storedSurvey](r)
+	return err == nil && (holdsText(x.Name, q.Search) || holdsText(x.Description, q.Search)) && is(q.Archived, x.Archived) &&
+		among(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
+}
+
 // List returns a page of surveys, newest first.
-func (s Surveys) List(ctx context.Context, st *Standing, p Page) (List[Survey], error) {
+func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Survey], error) {
+	if err := checkSearch(q.Search); err != nil {
+		return List[Survey]{}, err
+	}
+	for i, id := range q.IDs {
+		q.IDs[i], _ = NormalUUID(id) // what is none names nothing
+	}
+	query := Query{Kind: kindSurvey, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: q.Offset, Limit: q.Limit}
+	if q.Search != "" || q.Archived != nil || q.IDs != nil || q.Type != "" {
+		query.Match = q.match
+	}
 	return read(ctx, s.core, func(tx Tx) (out List[Survey], err error) {
-		list, err := listOfRecords[storedSurvey](tx, Query{
-			Kind: kindSurvey, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
-		})
+		list, err := listOfRecords[storedSurvey](tx, query)
 		out.Count = list.Count
 		for i := 0; i < len(list.Results) && err == nil; i++ {
 			var shown *Survey

@@ -27,6 +27,14 @@ func (v Values) Int(name string) int64 { n, _ := get[int64](v, name); return n }
 // Bool returns a truth, false for none.
 func (v Values) Bool(name string) bool { b, _ := get[bool](v, name); return b }
 
+// Either returns a truth, nil for none.
+func (v Values) Either(name string) *bool {
+	if b, ok := get[bool](v, name); ok {
+		return &b
+	}
+	return nil
+}
+
 // Time returns a time, the zero one for none.
 func (v Values) Time(name string) time.Time { at, _ := get[time.Time](v, name); return at }
 

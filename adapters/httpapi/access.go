@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // PeopleAdmin writes people and groups where no event does. Its errors are a
@@ -103,7 +104,7 @@ func (s *server) historyRoutes(h capture.History, people PeopleAdmin) []route {
 			row := route{path: prefix + res.path, methods: methods{}}
 			allow := []string{"OPTIONS"}
 			for method, a := range res.actions {
-				row.methods[method] = rd.open(a)
+				row.methods[method] = rd.open(a, &endpoint{method: method, path: res.path})
 				allow = append(allow, method)
 				if method == http.MethodGet {
 					row.methods[http.MethodHead] = headJSON
@@ -118,32 +119,47 @@ func (s *server) historyRoutes(h capture.History, people PeopleAdmin) []route {
 	return rows
 }
 
-// open checks key, scope and project, in the order of §1.5, before an action.
-func (rd *reader) open(a action) handler {
+// open checks key, scope and project, in the order of §1.5, and then the
+// parameters of a list, before an action.
+func (rd *reader) open(a action, e *endpoint) handler {
 	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), readTime)
 		defer cancel()
 		r = r.WithContext(ctx)
-		if rd.Management != nil {
-			c := &call{server: rd.server, ctx: ctx, w: w, r: r, service: rd.Management}
-			if err := c.enter(&endpoint{scope: a.scope, area: inProject, reads: readsMuch[a.scope]}); err != nil {
+		project, standing, err := rd.entered(w, r, a.scope)
+		if err != nil {
+			return err
+		}
+		if e.isList() {
+			values, err := e.readList(w, r.URL.Query(), rd.Decider.Now())
+			if err != nil {
 				return managementProblem(err)
 			}
-			return storeProblem(a.handle(rd, w, withProjectKey(r, c.standing.Project.APIKey), c.standing.Project.ID))
-		}
-		key, err := rd.caller(r)
-		if err != nil {
-			return err
-		}
-		if !key.may(a.scope) {
-			return problemScope.with("'"+a.scope+"'", "")
-		}
-		project, err := rd.nestedProject(r, &key)
-		if err != nil {
-			return err
+			r = withListed(r, &listing{values, standing})
 		}
 		return storeProblem(a.handle(rd, w, withProjectKey(r, project.APIKey), project.ID))
 	}
+}
+
+// entered is the project that a request is about, of which its ID and APIKey are
+// known, and with a Management where its caller stands there.
+func (rd *reader) entered(w http.ResponseWriter, r *http.Request, scope string) (flags.Project, *management.Standing, error) {
+	if rd.Management != nil {
+		c := &call{server: rd.server, ctx: r.Context(), w: w, r: r, service: rd.Management}
+		if err := c.enter(&endpoint{scope: scope, area: inProject, reads: readsMuch[scope]}); err != nil {
+			return flags.Project{}, nil, managementProblem(err)
+		}
+		return flags.Project{ID: c.standing.Project.ID, APIKey: c.standing.Project.APIKey}, c.standing, nil
+	}
+	key, err := rd.caller(r)
+	if err != nil {
+		return flags.Project{}, nil, err
+	}
+	if !key.may(scope) {
+		return flags.Project{}, nil, problemScope.with("'"+scope+"'", "")
+	}
+	project, err := rd.nestedProject(r, &key)
+	return project, nil, err
 }
 
 // projectKey is where a request's context keeps the public key of its project,

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
@@ -28,21 +29,26 @@ type activityBody struct {
 }
 
 // activityAnswer is a page of the log of what the call is in: the project or the
-// organization. scope is the kind of thing, such as FeatureFlag, empty for all;
-// item the id of one of them, empty for all.
+// organization. scope is the kind of thing, such as FeatureFlag; item the id of one
+// of them, empty for all.
 func activityAnswer(c *call, scope, item string) (any, error) {
-	limit, err := c.counting("limit", defaultActivityPage, maxPage)
+	return activityPage(c, management.ActivityQuery{Scopes: []string{scope}, Item: item})
+}
+
+func activityPage(c *call, q management.ActivityQuery) (any, error) {
+	var err error
+	if q.Limit, err = c.counting("limit", defaultActivityPage, maxPage); err != nil {
+		return nil, err
+	}
+	if q.Page, err = c.counting("page", 1, maxActivityPage); err != nil {
+		return nil, err
+	}
+	q.User = c.listed.Text("user")
+	log, err := c.service.ActivityLog(c.ctx, c.standing, q)
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.counting("page", 1, maxActivityPage)
-	if err != nil {
-		return nil, err
-	}
-	log, err := c.service.ActivityLog(c.ctx, c.standing, scope, item, limit, page)
-	if err != nil {
-		return nil, err
-	}
+	limit, page := q.Limit, q.Page
 	link := func(to int) *string {
 		rd := &reader{server: c.server}
 		return rd.link(c.r, map[string]string{"limit": strconv.Itoa(limit), "page": strconv.Itoa(to)})
@@ -74,13 +80,14 @@ func (c *call) counting(name string, unless, largest int) (int, error) {
 	return min(n, largest), nil
 }
 
-// activityLogQuery are the parameters of the log of everything.
-var activityLogQuery = append([]parameterDoc{
-	{"scope", "string", "the kind of thing, such as FeatureFlag"},
-	{"item_id", "string", "the id of one thing"},
-}, activityQuery...)
-
 // activityLog is the log of a project or an organization.
 func activityLog(c *call) (any, error) {
-	return activityAnswer(c, c.query().Get("scope"), c.query().Get("item_id"))
+	q := management.ActivityQuery{Scopes: c.listed.Texts("scopes"), Item: c.listed.Text("item_id")}
+	if scope := c.listed.Text("scope"); scope != "" {
+		if q.Scopes != nil && !slices.Contains(q.Scopes, scope) {
+			return activityBody{Results: []management.Activity{}}, nil
+		}
+		q.Scopes = []string{scope}
+	}
+	return activityPage(c, q)
 }

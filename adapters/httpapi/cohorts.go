@@ -12,12 +12,6 @@ import (
 var cohortEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/cohorts", scope: "cohort:read", summary: "List cohorts",
-		query: []parameterDoc{
-			{"type", "string", "static or dynamic"},
-			{"created_by_id", "integer", "the user who made it"},
-			{"search", "string", "in the name"},
-			{"hide_behavioral_cohorts", "boolean", "leaves those with filters on events out"},
-		},
 		gives: management.List[management.Cohort]{}, do: listCohorts,
 	},
 	{
@@ -96,15 +90,10 @@ var cohortEndpoints = []endpoint{
 }
 
 func listCohorts(c *call) (any, error) {
-	q := management.CohortQuery{Page: c.page(), Type: c.query().Get("type"), Search: c.query().Get("search")}
-	q.HideBehavioral = boolParameter(c.query(), "hide_behavioral_cohorts")
-	if text := c.query().Get("created_by_id"); text != "" {
-		var err error
-		if q.CreatedBy, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, management.Fault("created_by_id", "A valid integer is required.")
-		}
-	}
-	return c.service.Cohorts.List(c.ctx, c.standing, q)
+	v := c.listed
+	return c.service.Cohorts.List(c.ctx, c.standing, management.CohortQuery{
+		Page: c.page(), Type: v.Text("type"), Search: v.Text("search"), CreatedBy: v.Int("created_by_id"), HideBehavioral: v.Bool("hide_behavioral_cohorts"),
+	})
 }
 
 func createCohort(c *call) (any, error) {

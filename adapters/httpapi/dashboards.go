@@ -11,11 +11,6 @@ import (
 var dashboardEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/dashboards", scope: "dashboard:read", summary: "List dashboards",
-		query: []parameterDoc{
-			{"tags", "string", "a tag that a dashboard has; several times: any of them"},
-			{"exclude_generated", "boolean", "leave out names that begin with Generated Dashboard"},
-			{"search", "string", "a part of name or description"},
-		},
 		gives: management.List[management.Dashboard]{}, do: listDashboards,
 	},
 	{
@@ -79,8 +74,10 @@ var collaboratorEndpoints = []endpoint{
 }
 
 func listDashboards(c *call) (any, error) {
-	q := c.query()
-	f := management.DashboardFilter{Tags: q["tags"], ExcludeGenerated: boolParameter(q, "exclude_generated"), Search: q.Get("search")}
+	v := c.listed
+	f := management.DashboardFilter{
+		Tags: v.Texts("tags"), ExcludeGenerated: v.Bool("exclude_generated"), Search: v.Text("search"), Pinned: v.Either("pinned"), Creators: v.Ints("created_by"),
+	}
 	return c.service.Dashboards.List(c.ctx, c.standing, f, c.page())
 }
 

@@ -236,7 +236,7 @@ func TestDashboards_Activity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := o.service.ActivityLog(context.Background(), st, "Dashboard", "1", 10, 1)
+	log, err := o.service.ActivityLog(context.Background(), st, management.ActivityQuery{Scopes: []string{"Dashboard"}, Item: "1", Limit: 10, Page: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,13 +108,18 @@ func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 	if err != nil {
 		return err
 	}
+	match, err := eventMatcher(r.Context(), params.Get("properties"), rd.Decider.Now())
+	if err != nil {
+		return err
+	}
 	var records []capture.Record
 	var next string
+	left := 0
 	switch order := params.Get("order"); order {
 	case "", "-timestamp":
-		records, next, err = rd.newest(r.Context(), project, q, p)
+		records, next, left, err = rd.newest(r.Context(), project, q, p, match)
 	case "recorded":
-		records, next, err = rd.recorded(r.Context(), project, q, p)
+		records, next, err = rd.recorded(r.Context(), project, q, p, match)
 	default:
 		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice: there are -timestamp and recorded.", strconv.Quote(shorten(order)))
 	}
@@ -126,7 +131,9 @@ func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 		out.Results[i] = showEvent(&records[i])
 	}
 	if next != "" {
-		out.Next = rd.link(r, map[string]string{"cursor": next, "limit": strconv.Itoa(p.limit), "offset": ""})
+		change := p.parameters(left)
+		change["cursor"] = next
+		out.Next = rd.link(r, change)
 	}
 	return rd.reply(w, http.StatusOK, out)
 }
@@ -160,10 +167,21 @@ func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Valu
 	return q, nil
 }
 
-func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuery, p page) ([]capture.Record, string, error) {
+// newest is a page of events, newest first, and the cursor of the next one. left is
+// what of the offset is still to be stepped over there.
+func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) (records []capture.Record, next string, left int, err error) {
 	after, err := parseEventCursor(p.cursor)
 	if err != nil {
-		return nil, "", err
+		return nil, "", 0, err
+	}
+	if match != nil || p.offset > 0 {
+		l := &look{limit: p.limit, skip: p.offset, most: capture.SearchScan, match: match}
+		q.After = after
+		records, last, err := rd.lookThrough(ctx, project, q, l)
+		if last != nil {
+			next = eventCursor(last.Timestamp, last.ID)
+		}
+		return records, next, l.skip, err
 	}
 	records, more, err := fill(p.limit, func(last *capture.Record, n int) ([]capture.Record, error) {
 		q.After, q.Limit = after, n
@@ -173,14 +191,14 @@ func (rd *reader) newest(ctx context.Context, project int64, q capture.EventQuer
 		return rd.history.Events(ctx, project, q)
 	})
 	if last := lastOf(records); more && last != nil {
-		return records, eventCursor(last.Timestamp, last.ID), err
+		next = eventCursor(last.Timestamp, last.ID)
 	}
-	return records, "", err
+	return records, next, 0, err
 }
 
 // recorded looks at a page of the ledger and answers with what of it is asked
 // for: there may be nothing, and still more to come.
-func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQuery, p page) ([]capture.Record, string, error) {
+func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) ([]capture.Record, string, error) {
 	after, err := idCursor(p.cursor)
 	if err != nil {
 		return nil, "", err
@@ -195,7 +213,7 @@ func (rd *reader) recorded(ctx context.Context, project int64, q capture.EventQu
 	if last := lastOf(records); more && last != nil {
 		next = strconv.FormatInt(last.ID, 10)
 	}
-	return slices.DeleteFunc(records, func(r capture.Record) bool { return !asked(&q, &r) }), next, err
+	return slices.DeleteFunc(records, func(r capture.Record) bool { return !asked(&q, &r) || match != nil && !match(&r) }), next, err
 }
 
 // asked reports whether an event is one of those that a query chooses.

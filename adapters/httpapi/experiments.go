@@ -7,7 +7,12 @@ var experimentEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/experiments", scope: "experiment:read", summary: "List experiments",
 		gives: management.List[management.Experiment]{},
-		do:    func(c *call) (any, error) { return c.service.Experiments.List(c.ctx, c.standing, c.page()) },
+		do: func(c *call) (any, error) {
+			return c.service.Experiments.List(c.ctx, c.standing, management.ExperimentQuery{
+				Page: c.page(), Search: c.listed.Text("search"), Status: c.listed.Text("status"), Archived: c.listed.Bool("archived"),
+				Creators: c.listed.Ints("created_by_id"), Flag: c.listed.Int("feature_flag_id"), Order: c.listed.Text("order"),
+			})
+		},
 	},
 	{
 		method: "POST", area: inProject, path: "/experiments", scope: "experiment:write", summary: "Make an experiment and its flag",

@@ -35,15 +35,29 @@ type EndpointForTest struct {
 	InProject, InOrg    bool
 	Takes               management.Fields
 	Array               bool
+	// List: its parameters are looked at; Parameters are those that it knows, Undone
+	// those of them that are refused.
+	List               bool
+	Parameters, Undone []string
 }
 
 // EndpointsForTest are all rows, on the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
 	for _, e := range append(managed(), readEndpoints()...) {
-		out = append(out, EndpointForTest{
+		row := EndpointForTest{
 			Method: e.method, Path: areaPrefixes[e.area][0] + e.path + "/", Scope: e.scope,
-			InProject: e.area == inProject, InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array,
-		})
+			InProject: e.area == inProject, InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),
+		}
+		for _, q := range e.query {
+			row.Parameters = append(row.Parameters, q.name)
+		}
+		for _, p := range lists[e.path] {
+			row.Parameters = append(row.Parameters, p.name)
+			if p.kind == undone {
+				row.Undone = append(row.Undone, p.name)
+			}
+		}
+		out = append(out, row)
 	}
 	return out
 }

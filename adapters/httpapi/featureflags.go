@@ -20,16 +20,6 @@ const (
 var featureFlagEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/feature_flags", scope: readFlags, summary: "List feature flags",
-		query: []parameterDoc{
-			{"active", "string", "true, false or STALE"},
-			{"created_by_id", "integer", "number of a user"},
-			{"search", "string", "text in key or name, ignoring case"},
-			{"type", "string", "boolean, multivariant, experiment or remote_config"},
-			{"evaluation_runtime", "string", "server, client or all"},
-			{"excluded_properties", "string", "JSON array of keys to leave out"},
-			{"tags", "string", "JSON array of tags, one of which a flag has"},
-			{"order", "string", "id, key, name, active, version, created_at or updated_at; with - in front descending"},
-		},
 		gives: management.List[management.Flag]{}, do: listFlags,
 	},
 	{
@@ -121,10 +111,16 @@ func (c *call) flagID() int64 {
 }
 
 func listFlags(c *call) (any, error) {
-	q := c.query()
+	v := c.listed
+	contexts := v.Either("has_evaluation_contexts")
+	if contexts == nil {
+		contexts = v.Either("has_evaluation_tags")
+	}
 	return c.service.FeatureFlags.List(c.ctx, c.standing, management.FlagQuery{
-		Page: c.page(), Active: q.Get("active"), CreatedBy: q.Get("created_by_id"), Search: q.Get("search"), Type: q.Get("type"),
-		Runtime: q.Get("evaluation_runtime"), Excluded: q.Get("excluded_properties"), Tags: q.Get("tags"), Order: q.Get("order"),
+		Page: c.page(), Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
+		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
+		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
+		Experimental: v.Either("eligible_for_experiment"), Order: v.Text("order"),
 	})
 }
 

@@ -107,7 +107,7 @@ func TestReading_Definitions(t *testing.T) {
 		"?search=BROW":                   {"$browser String"},
 		"?type=event&limit=1&offset=1":   {"n Numeric"},
 		"?type=person":                   nil,
-		"?type=group":                    {"size Numeric", "lead String"},
+		"?type=group&group_type_index=0": {"size Numeric"},
 		"?type=group&group_type_index=2": {"lead String"},
 	} {
 		var got definitions

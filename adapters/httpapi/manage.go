@@ -83,6 +83,7 @@ type call struct {
 	service  *management.Service
 	standing *management.Standing // nil for public endpoints
 	body     management.Body
+	listed   management.Values // the parameters of a list
 }
 
 // part is a named part of the path.
@@ -191,6 +192,12 @@ func (s *server) endpoint(e endpoint) handler {
 		c := &call{server: s, ctx: ctx, w: w, r: r.WithContext(ctx), service: s.Management}
 		if err := c.open(&e); err != nil {
 			return managementProblem(err)
+		}
+		if e.isList() {
+			var err error
+			if c.listed, err = e.readList(w, r.URL.Query(), s.Decider.Now()); err != nil {
+				return managementProblem(err)
+			}
 		}
 		result, err := e.do(c)
 		if err != nil {

@@ -7,7 +7,12 @@ var surveyEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/surveys", scope: "survey:read", summary: "List surveys",
 		gives: management.List[management.Survey]{},
-		do:    func(c *call) (any, error) { return c.service.Surveys.List(c.ctx, c.standing, c.page()) },
+		do: func(c *call) (any, error) {
+			return c.service.Surveys.List(c.ctx, c.standing, management.SurveyQuery{
+				Page: c.page(), Search: c.listed.Text("search"), Archived: c.listed.Either("archived"),
+				IDs: c.listed.Texts("ids"), Type: c.listed.Text("type"),
+			})
+		},
 	},
 	{
 		method: "POST", area: inProject, path: "/surveys", scope: "survey:write", summary: "Make a survey and its flags",

@@ -7,7 +7,12 @@ var memberEndpoints = []endpoint{
 	{
 		method: "GET", area: inOrganization, path: "/members", scope: "organization_member:read", summary: "List members",
 		gives: management.List[management.OrganizationMember]{},
-		do:    func(c *call) (any, error) { return c.service.Members.List(c.ctx, c.standing, c.page()) },
+		do: func(c *call) (any, error) {
+			return c.service.Members.List(c.ctx, c.standing, management.MemberQuery{
+				Page: c.page(), Email: c.listed.Text("email"), Search: c.listed.Text("search"),
+				UpdatedAfter: c.listed.Time("updated_after"), Latest: c.listed.Text("order") == "-joined_at",
+			})
+		},
 	},
 	{
 		method: "PATCH", area: inOrganization, path: "/members/{user}", scope: "organization_member:write", summary: "Change the level of a member",

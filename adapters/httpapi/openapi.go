@@ -160,6 +160,13 @@ func parametersOf(e *endpoint, path string) []object {
 	for _, q := range query {
 		out = append(out, object{"name": q.name, "in": "query", "description": q.help, "schema": object{"type": q.kind}})
 	}
+	if e.isList() {
+		for _, p := range listOf(e.path) {
+			if doc := p.described(); doc != nil {
+				out = append(out, doc)
+			}
+		}
+	}
 	return out
 }
 

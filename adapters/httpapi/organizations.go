@@ -44,7 +44,7 @@ var organizationEndpoints = []endpoint{
 	},
 	{
 		method: "GET", area: inOrganization, path: "/activity_log", scope: "activity_log:read", summary: "Read who changed what in an organization",
-		query: activityLogQuery, gives: activityBody{}, do: activityLog,
+		query: activityQuery, gives: activityBody{}, do: activityLog,
 	},
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +20,9 @@ const (
 	defaultPage = 100
 	// maxPage bounds every page; a larger limit counts as this.
 	maxPage = 1000
+	// maxOffset is behind the end of every list; a larger offset counts as this, so
+	// that sums of it do not overflow.
+	maxOffset = 1 << 53
 )
 
 // page is what a request says of the page that it wants (§3).
@@ -31,13 +35,21 @@ type page struct {
 // default (§3).
 func pageOf(q url.Values) page {
 	p := page{limit: defaultPage, cursor: q.Get("cursor")}
-	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n > 0 {
+	if n := positive(q.Get("limit")); n > 0 {
 		p.limit = min(n, maxPage)
 	}
-	if n, err := strconv.Atoi(q.Get("offset")); err == nil && n > 0 {
-		p.offset = n
-	}
+	p.offset = min(positive(q.Get("offset")), maxOffset)
 	return p
+}
+
+// positive reads a number above 0, 0 for what is none; one that is too large for
+// an int is the largest.
+func positive(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return max(n, 0)
 }
 
 // cut is the part of a list that a page shows.

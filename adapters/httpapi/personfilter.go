@@ -48,24 +48,11 @@ func personFilters(params url.Values) (string, error) {
 // personMatcher compiles filters once for a request. What it makes is for one
 // goroutine, and matches nobody once ctx has ended.
 func personMatcher(ctx context.Context, filters string, now time.Time) (func(*capture.StoredPerson) bool, error) {
-	d, err := flags.ParseDefinitions([]byte(`{"flags":[{"id":1,"key":"` + matchKey + `","active":true,"filters":{"groups":[{"properties":` + filters + `}]}}]}`))
+	set, properties, err := compileFilters(filters)
 	if err != nil {
-		return nil, invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
+		return nil, err
 	}
-	if d.Flags[0].Conditions != nil {
-		for i, p := range d.Flags[0].Conditions[0].Properties {
-			switch p.Type {
-			case "", flags.PersonProperty, flags.PersonMetadata:
-			default:
-				return nil, invalid("properties", "properties[%d].type: persons are found by filters of type person and person_metadata, not %q.", i, shorten(string(p.Type)))
-			}
-		}
-	}
-	set := flags.Compile(d)
-	if faults := set.Faults(); len(faults) > 0 {
-		return nil, invalid("properties", "%s: %s", strings.TrimPrefix(faults[0].Path, "flags[0].filters.groups[0]."), faults[0].Problem)
-	}
-	wanted := wantedKeys(d.Flags[0].Conditions[0].Properties)
+	wanted := wantedKeys(properties)
 	var out flags.Decisions
 	return func(p *capture.StoredPerson) bool {
 		if ctx.Err() != nil {
@@ -78,6 +65,29 @@ func personMatcher(ctx context.Context, filters string, now time.Time) (func(*ca
 		decision, ok := set.EvaluateFlag(matchKey, &sub, now, &out)
 		return ok && decision.Enabled
 	}, nil
+}
+
+// compileFilters makes the flag matchKey of a JSON list of filters of persons, and
+// returns what it has read of them.
+func compileFilters(filters string) (*flags.Set, []flags.Property, error) {
+	d, err := flags.ParseDefinitions([]byte(`{"flags":[{"id":1,"key":"` + matchKey + `","active":true,"filters":{"groups":[{"properties":` + filters + `}]}}]}`))
+	if err != nil {
+		return nil, nil, invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
+	}
+	if d.Flags[0].Conditions != nil {
+		for i, p := range d.Flags[0].Conditions[0].Properties {
+			switch p.Type {
+			case "", flags.PersonProperty, flags.PersonMetadata:
+			default:
+				return nil, nil, invalid("properties", "properties[%d].type: persons are found by filters of type person and person_metadata, not %q.", i, shorten(string(p.Type)))
+			}
+		}
+	}
+	set := flags.Compile(d)
+	if faults := set.Faults(); len(faults) > 0 {
+		return nil, nil, invalid("properties", "%s: %s", strings.TrimPrefix(faults[0].Path, "flags[0].filters.groups[0]."), faults[0].Problem)
+	}
+	return set, d.Flags[0].Conditions[0].Properties, nil
 }
 
 // wantedKeys are the properties that filters look at. $initial_x may be filled
@@ -93,12 +103,13 @@ func wantedKeys(filters []flags.Property) map[string]bool {
 	return keys
 }
 
-// decodeProperties makes Go values of the wanted properties. Numbers keep their
+// decodeProperties makes Go values of the wanted properties, of all when wanted is
+// nil. Numbers keep their
 // form: 5 and 5.0 are different texts (spec/flags.md §4.2).
 func decodeProperties(o capture.Object, wanted map[string]bool) flags.Properties {
 	out := make(flags.Properties, len(wanted))
 	for _, m := range o {
-		if !wanted[m.Key] {
+		if wanted != nil && !wanted[m.Key] {
 			continue
 		}
 		d := json.NewDecoder(bytes.NewReader([]byte(m.Value)))

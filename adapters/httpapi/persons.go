@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // person is a stored person as it is shown (§5.3).
@@ -113,7 +114,7 @@ const maxWalks = 100
 func listPersons(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
 	params := r.URL.Query()
 	p := pageOf(params)
-	q, err := rd.personQuery(r.Context(), params)
+	q, err := rd.personQuery(r, params)
 	if err != nil {
 		return err
 	}
@@ -218,14 +219,42 @@ func objectBytes(o capture.Object) (n int) {
 }
 
 // personQuery reads which persons are asked for.
-func (rd *reader) personQuery(ctx context.Context, params url.Values) (capture.PersonQuery, error) {
-	q := capture.PersonQuery{Search: params.Get("search")}
+func (rd *reader) personQuery(r *http.Request, params url.Values) (q capture.PersonQuery, err error) {
+	q.Search = params.Get("search")
 	filters, err := personFilters(params)
-	if err != nil || filters == "" {
+	if err != nil {
 		return q, err
 	}
-	q.Match, err = personMatcher(ctx, filters, rd.Decider.Now())
+	if filters != "" {
+		if q.Match, err = personMatcher(r.Context(), filters, rd.Decider.Now()); err != nil {
+			return q, err
+		}
+	}
+	if params.Has("cohort") {
+		q.Match, err = rd.cohortMatcher(r, params.Get("cohort"), q.Match)
+	}
 	return q, err
+}
+
+// cohortMatcher matches the persons of a cohort that another matcher, if there is
+// one, matches too. What names no cohort has nobody in it.
+func (rd *reader) cohortMatcher(r *http.Request, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
+	l := listed(r)
+	if rd.Management == nil {
+		return nil, invalid("cohort", "'cohort' is not supported here yet.")
+	}
+	member, err := rd.Management.Cohorts.Membership(r.Context(), l.standing, named)
+	if err != nil {
+		return nil, managementProblem(err)
+	}
+	return func(p *capture.StoredPerson) bool {
+		if r.Context().Err() != nil || also != nil && !also(p) {
+			return false
+		}
+		return member(&management.Person{
+			UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt,
+		})
+	}, nil
 }
 
 // person finds a person by what stands in a path: a uuid or a number. Nil: there

@@ -26,7 +26,7 @@ var projectEndpoints = slices.Concat(
 		},
 		{
 			method: "GET", area: inProject, path: "/activity_log", scope: "activity_log:read", summary: "Read who changed what in a project",
-			query: activityLogQuery, gives: activityBody{}, do: activityLog,
+			query: activityQuery, gives: activityBody{}, do: activityLog,
 		},
 	},
 )

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +13,9 @@ import (
 
 // propertyDefinition is a property that events have used.
 type propertyDefinition struct {
-	Name string `json:"name"`
+	// ID is the same for ever.
+	ID   capture.UUID `json:"id"`
+	Name string       `json:"name"`
 	// PropertyType is String, Numeric, Boolean or DateTime, null for other values.
 	PropertyType *string `json:"property_type"`
 	IsNumerical  bool    `json:"is_numerical"`
@@ -20,21 +24,37 @@ type propertyDefinition struct {
 	// GroupTypeIndex is null but for groups.
 	GroupTypeIndex *int  `json:"group_type_index"`
 	LastSeenAt     stamp `json:"last_seen_at"`
+	// SeenOnEvents says whether one of the events that were asked about has it, null
+	// when none was.
+	SeenOnEvents *bool `json:"is_seen_on_filtered_events"`
+	// Nobody can tag, verify or hide a definition here.
+	Tags     []string `json:"tags"`
+	Verified bool     `json:"verified"`
+	Hidden   bool     `json:"hidden"`
 }
 
 type eventDefinition struct {
-	Name       string `json:"name"`
-	LastSeenAt stamp  `json:"last_seen_at"`
+	ID         capture.UUID `json:"id"`
+	Name       string       `json:"name"`
+	LastSeenAt stamp        `json:"last_seen_at"`
+	Tags       []string     `json:"tags"`
+	Verified   bool         `json:"verified"`
+	Hidden     bool         `json:"hidden"`
+}
+
+// propertyOwner is what has properties.
+type propertyOwner struct {
+	name string
+	kind capture.SeenKind
+	none bool // there are none of these
 }
 
 // owners are the values of the parameter type.
-var owners = []struct {
-	name string
-	kind capture.SeenKind
-}{
-	{"event", capture.SeenEventProperty},
-	{"person", capture.SeenPersonProperty},
-	{"group", capture.SeenGroupProperty},
+var owners = []propertyOwner{
+	{"event", capture.SeenEventProperty, false},
+	{"person", capture.SeenPersonProperty, false},
+	{"group", capture.SeenGroupProperty, false},
+	{"session", 0, true},
 }
 
 const (
@@ -44,20 +64,14 @@ const (
 	maxSeenNames = 20_000
 )
 
-// seenNames are the names of one kind that contain search, in any case.
-func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.SeenKind, search string) ([]capture.Seen, error) {
-	search = strings.ToLower(search)
-	var out []capture.Seen
+// seenNames are the names of one kind.
+func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.SeenKind) (out []capture.Seen, err error) {
 	for offset := 0; offset < maxSeenNames; offset += seenPiece {
 		piece, err := rd.history.SeenNames(ctx, project, kind, seenPiece, offset)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range piece {
-			if strings.Contains(strings.ToLower(s.Name), search) {
-				out = append(out, s)
-			}
-		}
+		out = append(out, piece...)
 		if len(piece) < seenPiece {
 			break
 		}
@@ -68,56 +82,149 @@ func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.See
 // listPropertyDefinitions answers with the properties of events, or of what type
 // says, by name (§5.4).
 func listPropertyDefinitions(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params := r.URL.Query()
+	params, v := r.URL.Query(), listed(r)
 	owner := owners[0]
 	if text := params.Get("type"); text != "" {
-		found := false
-		for _, o := range owners {
-			if o.name == text {
-				owner, found = o, true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
+		if i < 0 {
 			return problemInvalidChoice.with("", "type").say("%s is not a valid choice.", strconv.Quote(shorten(text)))
 		}
+		owner = owners[i]
 	}
-	groupIndex := -1
-	if owner.kind == capture.SeenGroupProperty && params.Has("group_type_index") {
-		var err error
-		if groupIndex, err = groupTypeIndex(params); err != nil {
+	q := capture.PropertyQuery{
+		Search: v.Text("search"), Names: v.Texts("properties"), Numerical: v.Either("is_numerical"), Flag: v.Either("is_feature_flag"),
+		Excluded: v.Texts("excluded_properties"), NoCore: v.Bool("exclude_core_properties"),
+	}
+	var err error
+	if q.Group, err = propertyGroup(params, owner.kind == capture.SeenGroupProperty); err != nil {
+		return err
+	}
+	events := v.Texts("event_names")
+	if len(events) > 0 && owner.kind != capture.SeenEventProperty {
+		return invalid("", "`event_names` can only be set for `event` type")
+	}
+	var seen []capture.Seen
+	if !owner.none && !v.Bool("verified") {
+		if seen, err = rd.seenNames(r.Context(), project, owner.kind); err != nil {
 			return err
 		}
 	}
-	seen, err := rd.seenNames(r.Context(), project, owner.kind, params.Get("search"))
+	seen = q.Choose(seen)
+	used, err := rd.propertiesOf(r.Context(), w, project, events)
 	if err != nil {
 		return err
 	}
-	list := make([]propertyDefinition, 0, len(seen))
-	for _, s := range seen {
-		if groupIndex >= 0 && s.Group != groupIndex {
-			continue
+	if len(events) > 0 && v.Bool("filter_by_event_names") {
+		seen = slices.DeleteFunc(seen, func(s capture.Seen) bool { return !used[s.Name] })
+	}
+	return replyCounted(rd, w, r, showProperties(seen, owner.name, owner.kind == capture.SeenGroupProperty, used))
+}
+
+// showProperties shows properties; used are those that some events have, nil where
+// nobody asks.
+func showProperties(seen []capture.Seen, owner string, ofGroup bool, used map[string]bool) []propertyDefinition {
+	list := make([]propertyDefinition, len(seen))
+	for i := range seen {
+		s := &seen[i]
+		d := propertyDefinition{
+			ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner, LastSeenAt: stamp(s.At), Tags: []string{},
 		}
-		d := propertyDefinition{Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner.name, LastSeenAt: stamp(s.At)}
 		if s.Type != "" {
 			d.PropertyType = &s.Type
 		}
-		if owner.kind == capture.SeenGroupProperty {
+		if ofGroup {
 			d.GroupTypeIndex = &s.Group
 		}
-		list = append(list, d)
+		if used != nil {
+			on := used[s.Name]
+			d.SeenOnEvents = &on
+		}
+		list[i] = d
 	}
-	return replyCounted(rd, w, r, list)
+	return list
 }
+
+// propertyGroup is the group type that properties are asked of, which groups need
+// and others must not have.
+func propertyGroup(params url.Values, ofGroup bool) (*int, error) {
+	switch {
+	case !ofGroup && params.Get("group_type_index") != "":
+		return nil, invalid("", "`group_type_index` can only set for `group` type")
+	case !ofGroup:
+		return nil, nil
+	case params.Get("group_type_index") == "":
+		return nil, invalid("", "`group_type_index` must be set for `group` type")
+	}
+	index, err := groupTypeIndex(params)
+	return &index, err
+}
+
+const (
+	// maxEventNames is how many events one request may ask the properties of.
+	maxEventNames = 100
+	// eventScan is how many events are looked at for them, the newest of each name.
+	eventScan = 10_000
+)
+
+// propertiesOf are the properties that events of some names have: those of the
+// newest eventScan of them, which the answer's warnings say where there are more.
+// Nil: no name is given.
+func (rd *reader) propertiesOf(ctx context.Context, w http.ResponseWriter, project int64, names []string) (map[string]bool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if len(names) > maxEventNames {
+		return nil, invalid("event_names", "Ensure this field has no more than %d elements.", maxEventNames)
+	}
+	out := map[string]bool{}
+	most := eventScan / len(names)
+	for _, name := range names {
+		looked := 0
+		match := func(e *capture.Record) bool {
+			looked++
+			properties, err := capture.ParseObject(e.Properties)
+			for i := range properties {
+				out[properties[i].Key] = true
+			}
+			return err != nil // nothing is kept
+		}
+		_, more, err := rd.lookThrough(ctx, project, capture.EventQuery{Name: name}, &look{limit: 1, most: most, match: match})
+		if err != nil {
+			return nil, err
+		}
+		if more != nil {
+			warn(w, "event_names: only the newest "+strconv.Itoa(most)+" events of "+strconv.Quote(shorten(name))+" were looked at")
+		}
+	}
+	return out, nil
+}
+
+// eventTypes are the values of the parameter event_type.
+var eventTypes = []string{"event", "event_custom", "event_posthog"}
 
 // listEventDefinitions answers with the names of events, by name.
 func listEventDefinitions(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	seen, err := rd.seenNames(r.Context(), project, capture.SeenEvent, r.URL.Query().Get("search"))
-	if err != nil {
-		return err
+	v, kind := listed(r), r.URL.Query().Get("event_type")
+	if kind != "" && !slices.Contains(eventTypes, kind) {
+		return invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
 	}
+	q := capture.NameQuery{
+		Search: v.Text("search"), Custom: kind == "event_custom", Own: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),
+	}
+	if v.Bool("exclude_stale") {
+		q.Since = capture.Fresh(rd.Decider.Now())
+	}
+	var seen []capture.Seen
+	if !v.Bool("verified") && !v.Has("tags") { // no definition is verified, and none has a tag
+		var err error
+		if seen, err = rd.seenNames(r.Context(), project, capture.SeenEvent); err != nil {
+			return err
+		}
+	}
+	seen = q.Choose(seen)
 	list := make([]eventDefinition, len(seen))
-	for i, s := range seen {
-		list[i] = eventDefinition{s.Name, stamp(s.At)}
+	for i := range seen {
+		list[i] = eventDefinition{ID: seen[i].DefinitionID(), Name: seen[i].Name, LastSeenAt: stamp(seen[i].At), Tags: []string{}}
 	}
 	return replyCounted(rd, w, r, list)
 }

@@ -7,10 +7,11 @@ import "github.com/bunting-flags/bunting/management"
 var scheduledChangeEndpoints = []endpoint{
 	{
 		method: "GET", area: inProject, path: "/scheduled_changes", scope: "feature_flag:read", summary: "List scheduled changes of flags",
-		query: []parameterDoc{{"record_id", "integer", "only those of one flag"}},
 		gives: management.List[management.ScheduledChange]{},
 		do: func(c *call) (any, error) {
-			return c.service.ScheduledChanges.List(c.ctx, c.standing, c.query().Get("record_id"), c.page())
+			var model *string
+			management.SetNull(c.listed, "model_name", &model)
+			return c.service.ScheduledChanges.List(c.ctx, c.standing, model, c.listed.Text("record_id"), c.page())
 		},
 	},
 	{

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// look is a walk over events that are looked at one by one.
+type look struct {
+	limit int // ends after so many that match
+	skip  int // steps over so many that match before; what is left of it stays here
+	most  int // ends after so many that were looked at
+	match func(*capture.Record) bool
+}
+
+// lookPiece is the most events of a walk that are read at a time.
+const lookPiece = 500
+
+// lookThrough walks over events from the place of q.After on, newest first. last is
+// the last one that it has looked at, nil when there are no more.
+func (rd *reader) lookThrough(ctx context.Context, project int64, q capture.EventQuery, l *look) (found []capture.Record, last *capture.Record, err error) {
+	n, size := firstPiece, 0
+	for looked := 0; looked < l.most; {
+		q.Limit = min(n, l.most-looked)
+		piece, err := rd.history.Events(ctx, project, q)
+		if err != nil {
+			return nil, nil, err
+		}
+		read := 0
+		for i := range piece {
+			e := &piece[i]
+			last = e
+			q.After = &capture.EventCursor{Timestamp: e.Timestamp, ID: e.ID}
+			bytes := len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain)
+			read += bytes
+			switch {
+			case l.match != nil && !l.match(e):
+			case l.skip > 0:
+				l.skip--
+			default:
+				found, size = append(found, *e), size+bytes
+			}
+			if len(found) == l.limit || size >= pageBytes {
+				return found, last, ctx.Err()
+			}
+		}
+		looked += len(piece)
+		if len(piece) < q.Limit {
+			return found, nil, ctx.Err()
+		}
+		n = min(max(pageBytes/max(read/len(piece), 1), 1), lookPiece)
+	}
+	// A match that was given up is none.
+	return found, last, ctx.Err()
+}
+
+// eventPlaces are the types of filters of events, and where the property stands
+// that they compare: in the event, or in its person as it was then.
+var eventPlaces = map[string]string{"": "event:", "event": "event:", "feature": "event:", "person": "person:"}
+
+// eventFilters reads a JSON list of property filters and makes one for persons of it
+// whose keys say where the property stands; empty: there are none.
+func eventFilters(text string) (string, error) {
+	var list []map[string]json.RawMessage
+	if text == "" {
+		return "", nil
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return "", invalid("properties", "properties must be a JSON list of property filters: %s.", err)
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	if len(list) > maxFilters {
+		return "", invalid("properties", "properties has %d filters, at most %d are allowed.", len(list), maxFilters)
+	}
+	for i, filter := range list {
+		var kind, key string
+		if raw := filter["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
+			return "", invalid("properties", "properties[%d].type: expected a text.", i)
+		}
+		place, known := eventPlaces[kind]
+		if !known {
+			return "", invalid("properties", "properties[%d].type: events are found by filters of type event, feature and person, not %q.", i, shorten(kind))
+		}
+		if json.Unmarshal(filter["key"], &key) != nil {
+			return "", invalid("properties", "properties[%d].key: expected a text.", i)
+		}
+		quoted, err := json.Marshal(place + key)
+		if err != nil {
+			return "", err
+		}
+		filter["key"], filter["type"] = quoted, json.RawMessage(`"person"`)
+	}
+	filters, err := json.Marshal(list)
+	return string(filters), err
+}
+
+// eventMatcher compiles a JSON list of property filters once for a request; nil:
+// there are none. Operators mean the same here as in flags. What it makes is for
+// one goroutine, and matches nothing once ctx has ended.
+func eventMatcher(ctx context.Context, text string, now time.Time) (func(*capture.Record) bool, error) {
+	filters, err := eventFilters(text)
+	if err != nil || filters == "" {
+		return nil, err
+	}
+	set, properties, err := compileFilters(filters)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]map[string]bool{"event:": {}, "person:": {}}
+	for _, p := range properties {
+		for place, keys := range wanted {
+			if key, here := strings.CutPrefix(p.Key, place); here {
+				keys[key] = true
+			}
+		}
+	}
+	var out flags.Decisions
+	return func(e *capture.Record) bool {
+		if ctx.Err() != nil {
+			return false
+		}
+		values := flags.Properties{}
+		for place, text := range map[string]string{"event:": e.Properties, "person:": e.PersonProperties} {
+			if len(wanted[place]) == 0 {
+				continue
+			}
+			object, _ := capture.ParseObject(text) // what is stored was read before
+			for key, value := range decodeProperties(object, wanted[place]) {
+				values[place+key] = value
+			}
+		}
+		sub := flags.Subject{DistinctID: matchKey, Stored: &flags.Stored{Person: values}}
+		decision, ok := set.EvaluateFlag(matchKey, &sub, now, &out)
+		return ok && decision.Enabled
+	}, nil
+}

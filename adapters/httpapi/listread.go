@@ -1,0 +1,255 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// maxListValues is how many values one parameter of a list may have.
+const maxListValues = 1000
+
+// isList reports whether an endpoint answers with a list, whose parameters are
+// looked at (spec/clients.md §2.1).
+func (e *endpoint) isList() bool {
+	if _, there := lists[e.path]; e.method != http.MethodGet || there {
+		return there && e.method == http.MethodGet
+	}
+	if _, counted := e.gives.(interface{ Counted() (int, any) }); counted {
+		return true
+	}
+	of := reflect.TypeOf(e.gives)
+	switch {
+	case of == nil || of == rawType:
+		return false
+	case of.Kind() == reflect.Slice:
+		return true
+	case of.Kind() == reflect.Struct:
+		_, has := of.FieldByName("Results")
+		return has
+	}
+	return false
+}
+
+// described is a parameter in the API's description, nil for one that does nothing.
+func (p *listParameter) described() object {
+	kinds := map[listKind]string{ofInt: "integer", ofBool: "boolean", ofPresent: "boolean"}
+	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
+	if len(p.choices) > 0 {
+		schema["enum"] = p.choices
+	}
+	if p.kind == idle || p.kind == undone {
+		return nil
+	}
+	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
+}
+
+// readList reads the parameters of a list: one that is not done is refused, one
+// that nobody knows is ignored and named in the answer's warnings, whoever makes
+// the client may have added it for other reasons (§2.1).
+func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) (management.Values, error) {
+	known := map[string]*listParameter{}
+	for i := range listOf(e.path) {
+		p := &lists[e.path][i]
+		known[p.name] = p
+	}
+	for _, doc := range e.query {
+		known[doc.name] = &listParameter{name: doc.name, kind: byItself}
+	}
+	if format := q.Get("format"); format != "" && format != "json" {
+		return nil, management.Fault("format", "'%s' is not a format of this list: there is json.", shorten(format))
+	}
+	out := management.Values{}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		p := known[name]
+		switch {
+		case p == nil && !everywhere[name]:
+			warn(w, "the parameter "+strconv.Quote(shorten(name))+" is not known here and was ignored")
+		case p == nil:
+		case p.kind == undone:
+			return nil, management.Fault(name, "'%s' is not supported here yet.", name)
+		default:
+			value, err := p.read(w, q[name], now)
+			if err != nil {
+				return nil, err
+			}
+			if value != nil {
+				out[name] = value
+			}
+		}
+	}
+	return out, nil
+}
+
+// read reads the values of a parameter; nil: it counts as absent.
+func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Time) (any, error) {
+	first := values[0]
+	switch p.kind {
+	case byItself, idle:
+		return nil, nil
+	case ofExact:
+		return first, nil
+	case ofPresent:
+		if boolParameter(url.Values{p.name: values}, p.name) {
+			return true, nil
+		}
+		return nil, nil
+	}
+	if strings.Join(values, "") == "" {
+		return nil, nil
+	}
+	switch p.kind {
+	case ofInt:
+		return p.integer(first)
+	case ofBool:
+		return boolParameter(url.Values{p.name: values}, p.name), nil
+	case ofChoice:
+		if !slices.Contains(p.choices, first) {
+			warn(w, "the value "+strconv.Quote(shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
+			return nil, nil
+		}
+		return first, nil
+	case ofMoment:
+		return p.moment(first, now)
+	case ofJSON, ofRepeated, ofCommas:
+		return p.texts(values)
+	case ofJSONInts, ofInts:
+		return p.integers(values)
+	}
+	return first, nil
+}
+
+func (p *listParameter) integer(text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, management.Fault(p.name, "A valid integer is required.")
+	}
+	return n, nil
+}
+
+// split takes the values of a parameter that may have several apart.
+func (p *listParameter) split(values []string) (out []string, err error) {
+	for _, value := range values {
+		value = strings.TrimSpace(value)
+		isJSON := strings.HasPrefix(value, "[") && p.kind != ofRepeated
+		switch {
+		case isJSON || p.kind == ofJSON || p.kind == ofJSONInts:
+			var list []json.RawMessage
+			if json.Unmarshal([]byte(value), &list) != nil {
+				return nil, p.noList()
+			}
+			for _, item := range list {
+				text := string(item)
+				if json.Unmarshal(item, &text) != nil && !p.numbers() {
+					return nil, p.noList()
+				}
+				out = append(out, text)
+			}
+		case p.kind == ofRepeated:
+			out = append(out, value)
+		default:
+			out = append(out, strings.Split(value, ",")...)
+		}
+	}
+	if len(out) > maxListValues {
+		return nil, management.Coded(management.CodeMaxLength, p.name, "Ensure this field has no more than %d elements.", maxListValues)
+	}
+	return out, nil
+}
+
+func (p *listParameter) numbers() bool { return p.kind == ofInts || p.kind == ofJSONInts }
+
+func (p *listParameter) noList() error {
+	what := "texts"
+	if p.numbers() {
+		what = "whole numbers"
+	}
+	return management.Fault(p.name, "Must be a JSON array of %s.", what)
+}
+
+// texts are without the empty ones; a list of none counts as absent.
+func (p *listParameter) texts(values []string) (any, error) {
+	list, err := p.split(values)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for _, text := range list {
+		if text = strings.TrimSpace(text); text != "" {
+			out = append(out, text)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func (p *listParameter) integers(values []string) (any, error) {
+	list, err := p.split(values)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	out := make([]int64, len(list))
+	for i, text := range list {
+		if out[i], err = p.integer(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// backFromNow is how a time is named by how long it is ago.
+var backFromNow = regexp.MustCompile(`^-([0-9]{1,4})([hdwmqy])$`)
+
+func (p *listParameter) moment(text string, now time.Time) (any, error) {
+	back := backFromNow.FindStringSubmatch(text)
+	if back == nil {
+		at, err := timeParameter(url.Values{p.name: {text}}, p.name)
+		return at, err
+	}
+	n, _ := strconv.Atoi(back[1]) // at most four digits
+	switch back[2] {
+	case "h":
+		return now.Add(-time.Duration(n) * time.Hour), nil
+	case "d":
+		return now.AddDate(0, 0, -n), nil
+	case "w":
+		return now.AddDate(0, 0, -7*n), nil
+	case "q":
+		return now.AddDate(0, -3*n, 0), nil
+	case "y":
+		return now.AddDate(-n, 0, 0), nil
+	}
+	return now.AddDate(0, -n, 0), nil
+}
+
+// listing is what the routes that read back know of a list that is asked for.
+type listing struct {
+	management.Values
+	standing *management.Standing // nil without a Management
+}
+
+// listedKey is where the context of a request keeps its listing.
+type listedKey struct{}
+
+func withListed(r *http.Request, l *listing) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), listedKey{}, l))
+}
+
+// listed is the listing that a request asks for.
+func listed(r *http.Request) *listing {
+	l, _ := r.Context().Value(listedKey{}).(*listing)
+	return l
+}

@@ -1,0 +1,206 @@
+package httpapi
+
+// listKind is how the value of a parameter of a list is read. Where a value that is
+// empty counts as absent its help does not say so.
+type listKind int
+
+const (
+	ofText     listKind = iota // as it stands
+	ofExact                    // as it stands, and an empty one too
+	ofInt                      // a whole number
+	ofBool                     // true unless it is false, 0 or no
+	ofPresent                  // there at all, with any value but those of false
+	ofChoice                   // one of the words of choices; any other one counts as absent and is warned about
+	ofJSON                     // a JSON list of texts
+	ofJSONInts                 // a JSON list of whole numbers
+	ofRepeated                 // a text, and the parameter several times for several
+	ofCommas                   // as ofRepeated, or texts with commas between them, or a JSON list of them
+	ofInts                     // a whole number, several with commas between them, or a JSON list of them
+	ofMoment                   // a time: ISO 8601, or back from now as -7d (h, d, w, m, q, y)
+	byItself                   // the endpoint reads it
+	idle                       // accepted without an effect
+	undone                     // PostHog has it and it is not done here: refused by name
+)
+
+// listParameter is a parameter of a list, as PostHog knows it.
+type listParameter struct {
+	name    string
+	kind    listKind
+	help    string
+	choices []string // of ofChoice
+}
+
+// everywhere are the parameters that every list takes without an effect.
+var everywhere = map[string]bool{
+	"limit": true, "offset": true, "format": true, "refresh": true, "include_total": true,
+	"personal_api_key": true, "token": true, "api_key": true, // who asks, and where
+}
+
+// listOf is the table's row of a path; a list that has none takes no parameters but
+// those of its endpoint and of pages.
+func listOf(path string) []listParameter { return lists[path] }
+
+// THE TABLE: the parameters of each list by its path below a project, an
+// organization or /api (spec/clients.md §2.2). Parsing, refusals, warnings and the
+// API's description come from here.
+var lists = map[string][]listParameter{
+	"/members": {
+		{name: "email", kind: ofText, help: "the address, in any case"},
+		{name: "search", kind: ofText, help: "a part of address, first or last name"},
+		{name: "order", kind: ofChoice, help: "joined_at, or the latest first", choices: []string{"joined_at", "-joined_at"}},
+		{name: "updated_after", kind: ofMoment, help: "changed after this time"},
+	},
+	"/insights": {
+		{name: "short_id", kind: ofExact, help: "the short id"},
+		{name: "saved", kind: ofBool, help: "true: saved, or on a dashboard; false: not saved"},
+		{name: "favorited", kind: ofPresent, help: "only favorites"},
+		{name: "user", kind: ofPresent, help: "only those that the caller has made"},
+		{name: "created_by", kind: ofInts, help: "numbers of users"},
+		{name: "tags", kind: ofJSON, help: "JSON list of tags, one of which an insight has"},
+		{name: "dashboards", kind: ofJSONInts, help: "JSON list of dashboards, on all of which it stands"},
+		{name: "search", kind: ofText, help: "a part of name, description or a tag"},
+		{name: "date_from", kind: ofMoment, help: "changed after this time"},
+		{name: "date_to", kind: ofMoment, help: "changed before this time"},
+		{name: "created_date_from", kind: ofMoment, help: "made after this time"},
+		{name: "created_date_to", kind: ofMoment, help: "made before this time"},
+		{name: "insight", kind: ofChoice, help: "the kind of its query; JSON: any but SQL", choices: []string{
+			"TRENDS", "FUNNELS", "RETENTION", "PATHS", "STICKINESS", "LIFECYCLE", "JSON", "SQL",
+		}},
+		{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
+			"created_at", "-created_at", "last_modified_at", "-last_modified_at", "name", "-name",
+		}},
+		{name: "basic", kind: idle},
+		{name: "include_dashboards", kind: idle},
+		{name: "feature_flag", kind: undone},
+		{name: "last_viewed_date_from", kind: undone},
+		{name: "last_viewed_date_to", kind: undone},
+	},
+	"/dashboards": {
+		{name: "search", kind: ofText, help: "a part of name or description"},
+		{name: "pinned", kind: ofBool, help: "whether it is pinned"},
+		{name: "tags", kind: ofRepeated, help: "a tag that a dashboard has; several times: any of them"},
+		{name: "exclude_generated", kind: ofBool, help: "leave out names that begin with Generated Dashboard"},
+		{name: "created_by", kind: ofInts, help: "numbers of users"},
+	},
+	"/feature_flags": {
+		{name: "active", kind: ofChoice, help: "whether it is on; STALE: on for everybody for long", choices: []string{"true", "false", "STALE"}},
+		{name: "archived", kind: ofBool, help: "only archived ones, or only others, which is the default"},
+		{name: "created_by_id", kind: ofInts, help: "numbers of users"},
+		{name: "search", kind: ofText, help: "text in key or name, ignoring case; a blank stands for - and _ too"},
+		{name: "key", kind: ofText, help: "the key, in any case"},
+		{name: "type", kind: ofChoice, help: "what it gives", choices: []string{"boolean", "multivariant", "experiment", "remote_config"}},
+		{name: "evaluation_runtime", kind: ofText, help: "server, client or all"},
+		{name: "tags", kind: ofJSON, help: "JSON array of tags, one of which a flag has"},
+		{name: "excluded_tags", kind: ofJSON, help: "JSON array of tags, none of which a flag has"},
+		{name: "excluded_properties", kind: ofJSON, help: "JSON array of keys to leave out"},
+		{name: "has_evaluation_contexts", kind: ofBool, help: "whether it has evaluation contexts"},
+		{name: "has_evaluation_tags", kind: ofBool, help: "the same by an older name"},
+		{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
+			"id", "-id", "key", "-key", "name", "-name", "active", "-active", "version", "-version",
+			"created_at", "-created_at", "updated_at", "-updated_at",
+		}},
+		{name: "eligible_for_experiment", kind: ofBool, help: "whether it has two variants or more, the first of them control"},
+	},
+	"/cohorts": {
+		{name: "type", kind: ofChoice, help: "by list or by rule", choices: []string{"static", "dynamic"}},
+		{name: "created_by_id", kind: ofInt, help: "the user who made it"},
+		{name: "search", kind: ofText, help: "in the name"},
+		{name: "hide_behavioral_cohorts", kind: ofBool, help: "leaves those with filters on events out"},
+		{name: "basic", kind: idle},
+	},
+	"/surveys": {
+		{name: "search", kind: ofText, help: "a part of name or description"},
+		{name: "archived", kind: ofBool, help: "whether it is archived"},
+		{name: "ids", kind: ofCommas, help: "ids with commas between them"},
+		{name: "type", kind: ofChoice, help: "how it is shown", choices: []string{"popover", "widget", "external_survey", "api"}},
+	},
+	"/experiments": {
+		{name: "search", kind: ofText, help: "a part of the name"},
+		{name: "status", kind: ofChoice, help: "how far it is", choices: []string{"draft", "running", "complete", "stopped", "paused", "all"}},
+		{name: "archived", kind: ofBool, help: "only archived ones, or only others, which is the default"},
+		{name: "created_by_id", kind: ofInts, help: "numbers of users"},
+		{name: "feature_flag_id", kind: ofInt, help: "the number of its flag"},
+		{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
+			"created_at", "-created_at", "updated_at", "-updated_at", "start_date", "-start_date", "end_date", "-end_date", "name", "-name",
+		}},
+		{name: "event", kind: undone},
+	},
+	"/scheduled_changes": {
+		{name: "model_name", kind: ofExact, help: "the kind of thing: FeatureFlag"},
+		{name: "record_id", kind: ofText, help: "only those of one flag"},
+	},
+	"/activity_log":                activityLogParameters,
+	"/feature_flags/activity":      activityParameters,
+	"/feature_flags/{id}/activity": activityParameters,
+	"/cohorts/activity":            activityParameters,
+	"/cohorts/{id}/activity":       activityParameters,
+	"/events": {
+		{name: "properties", kind: byItself, help: "JSON list of property filters, all of which hold"},
+		{name: "event", kind: byItself, help: "the name"},
+		{name: "person_id", kind: byItself, help: "uuid or number of the person"},
+		{name: "distinct_id", kind: byItself, help: "the distinct id"},
+		{name: "after", kind: byItself, help: "at or after this time"},
+		{name: "before", kind: byItself, help: "before this time"},
+		{name: "order", kind: byItself, help: "-timestamp, or recorded: in the order of coming in"},
+		{name: "cursor", kind: byItself, help: "where the page begins: as in the next link"},
+		{name: "select", kind: undone},
+		{name: "where", kind: undone},
+		{name: "orderBy", kind: undone},
+	},
+	"/persons": {
+		{name: "cohort", kind: byItself, help: "the number of a cohort: only its members"},
+		{name: "properties", kind: byItself, help: "JSON list of property filters, all of which hold"},
+		{name: "email", kind: byItself, help: "the property email"},
+		{name: "distinct_id", kind: byItself, help: "one of the person's distinct ids"},
+		{name: "search", kind: byItself, help: "a part of email, name or a distinct id"},
+		{name: "include_total", kind: byItself, help: "answer with the number of persons too, where it is known"},
+		{name: "cursor", kind: byItself, help: "where the page begins: as in the next link"},
+	},
+	"/groups_types": {},
+	"/groups": {
+		{name: "group_type_index", kind: byItself, help: "the number of the group type; required"},
+		{name: "group_key", kind: byItself, help: "the key of one group"},
+		{name: "search", kind: byItself, help: "a part of key or properties"},
+		{name: "cursor", kind: byItself, help: "where the page begins: as in the next link"},
+	},
+	"/event_definitions": {
+		{name: "search", kind: ofText, help: "words, each of which is in the name"},
+		{name: "event_type", kind: byItself, help: "event, event_custom or event_posthog"},
+		{name: "names", kind: ofCommas, help: "exactly these names"},
+		{name: "tags", kind: ofJSON, help: "JSON list of tags, one of which it has"},
+		{name: "ordering", kind: ofChoice, help: "name or last_seen_at, with - in front descending", choices: []string{"name", "-name", "last_seen_at", "-last_seen_at"}},
+		{name: "verified", kind: ofBool, help: "whether it is verified: none is"},
+		{name: "exclude_hidden", kind: idle}, // none is hidden
+		{name: "exclude_stale", kind: ofBool, help: "only those seen in the last 30 days"},
+	},
+	"/property_definitions": {
+		{name: "search", kind: ofText, help: "words, each of which is in the name"},
+		{name: "type", kind: byItself, help: "event, person, group or session"},
+		{name: "group_type_index", kind: byItself, help: "the number of the group type, for group"},
+		{name: "properties", kind: ofCommas, help: "exactly these names"},
+		{name: "is_numerical", kind: ofBool, help: "whether its values are numbers"},
+		{name: "is_feature_flag", kind: ofBool, help: "whether it is the answer of a flag: $feature/…"},
+		{name: "event_names", kind: ofJSON, help: "JSON list of events: is_seen_on_filtered_events says whether one of them has it"},
+		{name: "filter_by_event_names", kind: ofBool, help: "only those that one of event_names has"},
+		{name: "excluded_properties", kind: ofJSON, help: "JSON list of names to leave out"},
+		{name: "exclude_core_properties", kind: ofBool, help: "leave out those that SDKs set by themselves"},
+		{name: "verified", kind: ofBool, help: "whether it is verified: none is"},
+		{name: "exclude_hidden", kind: idle}, // none is hidden
+	},
+	"/ingestion_warnings": {
+		{name: "q", kind: undone},
+	},
+}
+
+// activityParameters are those of a log of changes of one kind, and
+// activityLogParameters those of the log of everything.
+var (
+	activityParameters = []listParameter{
+		{name: "user", kind: ofText, help: "number or uuid of who made the change"},
+	}
+	activityLogParameters = append([]listParameter{
+		{name: "scope", kind: ofText, help: "the kind of thing, such as FeatureFlag"},
+		{name: "scopes", kind: ofCommas, help: "kinds of things, with commas between them"},
+		{name: "item_id", kind: ofText, help: "the id of one thing"},
+	}, activityParameters...)
+)

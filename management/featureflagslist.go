@@ -1,0 +1,146 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// FlagQuery narrows a list of flags down. Zero members do not, but for Archived.
+type FlagQuery struct {
+	Page
+	Active       string // true, false, STALE
+	Archived     bool   // only archived ones; else only the others
+	Creators     []int64
+	Search       string // in key and name, ignoring case; a blank stands for - and _ too; at most 200 characters
+	Key          string // ignoring case
+	Type         string // boolean, multivariant, experiment, remote_config
+	Runtime      string // evaluation_runtime
+	Excluded     []string
+	Tags         []string // any of them
+	ExcludedTags []string // none of them
+	Contexts     *bool    // whether there are evaluation contexts
+	Experimental *bool    // whether an experiment may be made of it
+	Order        string   // a field of flagOrders, with - in front for descending; empty: newest first
+}
+
+// flagOrders are the fields by which flags can be ordered.
+var flagOrders = map[string]func(a, b *storedFlag) int{
+	"id":         func(a, b *storedFlag) int { return cmp.Compare(a.ID, b.ID) },
+	"key":        func(a, b *storedFlag) int { return strings.Compare(a.Key, b.Key) },
+	"name":       func(a, b *storedFlag) int { return strings.Compare(a.Name, b.Name) },
+	"active":     func(a, b *storedFlag) int { return compareBool(a.Active, b.Active) },
+	"version":    func(a, b *storedFlag) int { return cmp.Compare(a.Version, b.Version) },
+	"created_at": func(a, b *storedFlag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
+	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// blanks makes the signs one that stand between the words of a key.
+var blanks = strings.NewReplacer("-", " ", "_", " ")
+
+// matcher makes the test of a query.
+func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
+	if utf8.RuneCountInString(q.Search) > maxSearch {
+		return nil, Fault("search", "Search term cannot exceed %d characters", maxSearch)
+	}
+	tags, without, now := tidyTags(q.Tags), tidyTags(q.ExcludedTags), s.now()
+	return func(f *storedFlag) bool {
+		switch q.Active {
+		case "true", "false":
+			if f.Active != (q.Active == "true") {
+				return false
+			}
+		case "STALE":
+			if f.status(now).Status != statusStale {
+				return false
+			}
+		}
+		return !f.Hidden && f.Archived == q.Archived && among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+			!slices.Contains(q.Excluded, f.Key) && shares(tags, f.Tags) && (len(without) == 0 || !shares(without, f.Tags)) &&
+			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && is(q.Contexts, len(f.Contexts) > 0) &&
+			(q.Experimental == nil || *q.Experimental == f.experimental()) && q.found(f)
+	}, nil
+}
+
+// found reports whether a flag holds the text that is searched for.
+func (q *FlagQuery) found(f *storedFlag) bool {
+	if holdsText(f.Key, q.Search) || holdsText(f.Name, q.Search) {
+		return true
+	}
+	return strings.Contains(q.Search, " ") && (holdsText(blanks.Replace(f.Key), q.Search) || holdsText(blanks.Replace(f.Name), q.Search))
+}
+
+// experimental reports whether a flag is one for experiments: it has two variants
+// or more, and the first of them is the control group (spec/clients.md §13).
+func (f *storedFlag) experimental() bool {
+	variants := f.shape().variants()
+	return len(variants) >= 2 && variants[0].Key == "control"
+}
+
+// isOf reports whether a flag is of a type of the list's filter.
+func (f *storedFlag) isOf(kind string) bool {
+	switch kind {
+	case "boolean":
+		return !f.RemoteConfig && len(f.shape().variants()) == 0
+	case "multivariant":
+		return len(f.shape().variants()) > 0
+	case "experiment":
+		return liveCount(f.Links.Experiments) > 0
+	case "remote_config":
+		return f.RemoteConfig
+	}
+	return true
+}
+
+// List returns a page of flags that are not deleted.
+func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List[Flag], error) {
+	match, err := q.matcher(s.core)
+	if err != nil {
+		return List[Flag]{}, err
+	}
+	return read(ctx, s.core, func(tx Tx) (List[Flag], error) {
+		var all []*storedFlag
+		var failed error
+		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+			f, err := decodeFlag(st.Project.ID, d)
+			if err != nil {
+				failed = err
+			} else if match(f) {
+				all = append(all, f)
+			}
+			return false
+		}})
+		if err = cmp.Or(err, failed); err != nil {
+			return List[Flag]{}, err
+		}
+		if by := flagOrders[strings.TrimPrefix(q.Order, "-")]; by != nil {
+			slices.SortStableFunc(all, by)
+			if strings.HasPrefix(q.Order, "-") {
+				slices.Reverse(all)
+			}
+		}
+		page, count := pageOf(all, q.Page)
+		out := List[Flag]{Count: count}
+		look := s.look(tx, st)
+		for _, f := range page {
+			shown, err := look.flag(f)
+			if err != nil {
+				return List[Flag]{}, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, nil
+	})
+}
