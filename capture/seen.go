@@ -3,6 +3,7 @@ package capture
 import (
 	"hash/maphash"
 	"sync/atomic"
+	"time"
 )
 
 // maxSeenName is the length, in bytes, above which names are not remembered.
@@ -13,9 +14,13 @@ const (
 	seenWays = 4
 )
 
-// seenNames remembers names that have been written, so that they are not
-// written with every event. It has a fixed size and may forget: then a name is
-// written once more. All methods may be used at the same time from many
+// seenSpan is how often a name that keeps coming is written again, so that the
+// store knows which names have not come for the longest time.
+const seenSpan = 10 * time.Minute
+
+// seenNames remembers names that have been written in the present span, so that
+// they are not written with every event. It has a fixed size and may forget: then a
+// name is written once more. All methods may be used at the same time from many
 // goroutines.
 type seenNames struct {
 	seed maphash.Seed
@@ -26,8 +31,9 @@ type seenNames struct {
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 
 // hash is never 0, which marks free places.
-func (s *seenNames) hash(project int64, kind SeenKind, group int, name, typ string) uint64 {
+func (s *seenNames) hash(at time.Time, project int64, kind SeenKind, group int, name, typ string) uint64 {
 	h := maphash.String(s.seed, name)
+	h += uint64(at.Unix()/int64(seenSpan/time.Second)) * 0x9e3779b97f4a7c55
 	h ^= uint64(project)*0x9e3779b97f4a7c15 + uint64(kind)<<56 + uint64(group)<<48
 	if typ != "" {
 		h ^= uint64(typ[0]) * 0xc2b2ae3d27d4eb4f // the types begin with different letters
@@ -41,12 +47,13 @@ func (s *seenNames) set(hash uint64) []atomic.Uint64 {
 	return s.hashes[first : first+seenWays]
 }
 
-// note reports whether a name has to be written. typ is one of Seen.Type.
-func (s *seenNames) note(project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
+// note reports whether a name that comes now has to be written. typ is one of
+// Seen.Type.
+func (s *seenNames) note(at time.Time, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
 	if name == "" || len(name) > maxSeenName {
 		return false
 	}
-	hash := s.hash(project, kind, group, name, typ)
+	hash := s.hash(at, project, kind, group, name, typ)
 	set := s.set(hash)
 	for i := range set {
 		if set[i].Load() == hash {
@@ -58,7 +65,7 @@ func (s *seenNames) note(project int64, kind SeenKind, group int, name, typ stri
 
 // mark remembers a name, once it is durable.
 func (s *seenNames) mark(n Seen) {
-	hash := s.hash(n.ProjectID, n.Kind, n.Group, n.Name, n.Type)
+	hash := s.hash(n.At, n.ProjectID, n.Kind, n.Group, n.Name, n.Type)
 	set := s.set(hash)
 	for i := range set {
 		if set[i].Load() == hash {
@@ -130,7 +137,7 @@ type seenKey struct {
 
 // see notes a name with the batch, once.
 func (p *preparer) see(out *Batch, kind SeenKind, name, typ string) {
-	if !p.seen.note(p.project.ID, kind, 0, name, typ) {
+	if !p.seen.note(p.now, p.project.ID, kind, 0, name, typ) {
 		return
 	}
 	key := seenKey{kind, name, typ}

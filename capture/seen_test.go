@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,13 +14,13 @@ func TestSeenNames_MarkedOnly(t *testing.T) {
 	s := newSeenNames()
 	n := Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "a", Type: typeString}
 	for range 2 {
-		if !s.note(1, SeenEventProperty, 0, "a", typeString) {
+		if !s.note(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 			t.Fatal("known before it was marked")
 		}
 	}
 	s.mark(n)
 	s.mark(n)
-	if s.note(1, SeenEventProperty, 0, "a", typeString) {
+	if s.note(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 		t.Error("not known after it was marked")
 	}
 	for _, other := range []struct {
@@ -33,11 +34,14 @@ func TestSeenNames_MarkedOnly(t *testing.T) {
 		{1, SeenEventProperty, 1, "a", typeString}, {1, SeenEventProperty, 0, "b", typeString},
 		{1, SeenEventProperty, 0, "a", typeNumeric}, {1, SeenEventProperty, 0, "a", ""},
 	} {
-		if !s.note(other.project, other.kind, other.group, other.name, other.typ) {
+		if !s.note(time.Time{}, other.project, other.kind, other.group, other.name, other.typ) {
 			t.Errorf("%+v is known", other)
 		}
 	}
-	if s.note(1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.note(1, SeenEvent, 0, "", "") {
+	if !s.note(time.Time{}.Add(seenSpan), 1, SeenEventProperty, 0, "a", typeString) {
+		t.Error("known without end: nobody could tell when it came last")
+	}
+	if s.note(time.Time{}, 1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.note(time.Time{}, 1, SeenEvent, 0, "", "") {
 		t.Error("an empty or a long name is to be written")
 	}
 }
@@ -52,7 +56,7 @@ func TestSeenNames_Room(t *testing.T) {
 	}
 	add(0, 1000)
 	for i := range 1000 {
-		if s.note(1, SeenEvent, 0, fmt.Sprint(i), "") {
+		if s.note(time.Time{}, 1, SeenEvent, 0, fmt.Sprint(i), "") {
 			t.Fatalf("name %d is forgotten", i)
 		}
 	}
@@ -61,7 +65,7 @@ func TestSeenNames_Room(t *testing.T) {
 		w.Go(func() { add(0, 200_000) })
 	}
 	w.Wait()
-	if s.mark(Seen{ProjectID: 1, Name: "last"}); s.note(1, SeenEvent, 0, "last", "") {
+	if s.mark(Seen{ProjectID: 1, Name: "last"}); s.note(time.Time{}, 1, SeenEvent, 0, "last", "") {
 		t.Error("the last name is forgotten")
 	}
 }
@@ -82,7 +86,7 @@ func TestSeenTypes(t *testing.T) {
 // A batch notes each name once, and nothing of what has been written.
 func TestPrepare_Seen(t *testing.T) {
 	p := testPreparer()
-	p.seen.mark(Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric})
+	p.seen.mark(Seen{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric, At: preparedAt})
 	it := &Item{Name: "e", DistinctID: "u", Properties: appendMembers(nil,
 		`{"known":1,"a":"x","$set":{"s":true},"$groups":{"g":1},"$browser":"C"}`)}
 	var out Batch

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -289,7 +290,7 @@ func TestLedger_Bounds(t *testing.T) {
 			}
 			at := fromMicros(1e15)
 			var c capture.Changes
-			for i := range maxSeen + 5 {
+			for i := range maxSeen {
 				c.Seen = append(c.Seen, capture.Seen{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("name %05d", i), At: at})
 			}
 			for i := range maxFlagCalls + 5 {
@@ -320,6 +321,45 @@ func TestLedger_Bounds(t *testing.T) {
 			err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = '(others)'`).Scan(&others)
 			if n := countRows(t, s, "flag_calls"); err != nil || n != 2*maxFlagCalls+1 || others != 7 {
 				t.Errorf("%d pairs of flag and value, %d calls of other flags, %v; want %d and 7", n, others, err, 2*maxFlagCalls+1)
+			}
+
+			// A flag of the project is counted all the same, and so is what it may answer.
+			if _, err := s.write.Exec(`INSERT INTO flag_records (project_id, id, key, record) VALUES (1, 1, 'real', '{"filters":{"multivariate":{"variants":[{"key":"control"}]}}}')`); err != nil {
+				t.Fatal(err)
+			}
+			c = capture.Changes{}
+			for value, calls := range map[string]int64{"true": 2, "control": 3, "invented": 5, "another": 7} {
+				c.Calls = append(c.Calls, capture.FlagCalls{ProjectID: 1, FlagCall: capture.FlagCall{Flag: "real", Value: value}, Calls: calls, First: at, Last: at})
+			}
+			save(&c)
+			for value, want := range map[string]int64{"true": 2, "control": 3, "(others)": 12} {
+				var calls int64
+				if err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = 'real' AND value = $1`, value).Scan(&calls); err != nil || calls != want {
+					t.Errorf("%s of a flag of the project: %d calls, %v, want %d", value, calls, err, want)
+				}
+			}
+
+			// New names make those go that have not come for the longest time.
+			seen := func(name string) (n int) {
+				if err := s.read.QueryRow(`SELECT COUNT(*) FROM seen_names WHERE name = $1`, name).Scan(&n); err != nil {
+					t.Error(err)
+				}
+				return n
+			}
+			c = capture.Changes{Seen: []capture.Seen{{ProjectID: 1, Kind: capture.SeenEvent, Name: "name 00000", At: at.Add(time.Second)}}}
+			save(&c)
+			for round := range 2 {
+				c = capture.Changes{}
+				for i := range seenSlack {
+					c.Seen = append(c.Seen, capture.Seen{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("invented %d %05d", round, i), At: at.Add(time.Minute)})
+				}
+				save(&c)
+			}
+			if n := countRows(t, s, "seen_names"); n != maxSeen {
+				t.Errorf("%d names, want %d", n, maxSeen)
+			}
+			if seen("name 00000") != 1 || seen("invented 1 00999") != 1 || seen("name 00001") != 0 || seen("name 09999") != 1 {
+				t.Error("not the least recently seen names have made room")
 			}
 
 			// 25 types with one warning too many each, older ones last.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,11 +14,14 @@ import (
 // Bounds of what is kept of a project beside events and people: none of it may
 // grow for ever, whatever is sent.
 const (
-	// maxSeen is how many names of one kind are kept; later ones are not.
-	maxSeen = 10_000
+	// maxSeen is how many names of one kind are kept: when there are seenSlack more,
+	// those that have not come for the longest time go.
+	maxSeen   = 10_000
+	seenSlack = 1_000
 	// maxFlagCalls is how many pairs of flag and value are kept. Then a flag's new
 	// values are counted as otherValue, until there are twice as many; then all new
-	// ones are counted for otherValue of flag otherValue.
+	// ones are counted for otherValue of flag otherValue. What a flag of the project
+	// may answer is always counted, and its other values as its otherValue.
 	maxFlagCalls = 10_000
 	otherValue   = "(others)"
 	// maxWarnings and maxWarningsOfType are how many warnings are kept of a project,
@@ -89,13 +93,20 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	if err != nil {
 		return err
 	}
+	var real map[string][]string
+	if kept+int64(len(list)) > maxFlagCalls {
+		if real, err = t.answersOf(project, slices.Sorted(maps.Keys(asked))); err != nil {
+			return err
+		}
+	}
 	before := kept
 	sums := map[flagValue]capture.FlagCalls{}
 	for _, c := range list {
 		k := flagValue{c.Flag, c.Value}
-		if !known[k] && kept >= maxFlagCalls {
+		answers, exists := real[k.flag]
+		if !known[k] && kept >= maxFlagCalls && !slices.Contains(answers, k.value) {
 			k.value = otherValue
-			if !known[k] && kept >= 2*maxFlagCalls {
+			if !known[k] && kept >= 2*maxFlagCalls && !exists {
 				k.flag = otherValue
 			}
 		}
@@ -127,6 +138,36 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 		return err
 	}
 	return t.count(project, counterFlagCalls, kept-before)
+}
+
+var findFlags = finds(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)
+
+// answersOf are the values that flags may have, by key, of those that exist.
+func (t *ledgerTx) answersOf(project int64, keys []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	err := t.find(&findFlags, []any{project}, len(keys),
+		func(args []any, i int) []any { return append(args, keys[i]) },
+		func(rows *sql.Rows) error {
+			var key, text string
+			if err := rows.Scan(&key, &text); err != nil {
+				return err
+			}
+			var record struct {
+				Filters struct {
+					Multivariate struct {
+						Variants []struct{ Key string }
+					}
+				}
+			}
+			_ = json.Unmarshal([]byte(text), &record) // a broken record has no variants
+			answers := []string{"true", "false"}
+			for _, v := range record.Filters.Multivariate.Variants {
+				answers = append(answers, v.Key)
+			}
+			out[key] = answers
+			return nil
+		})
+	return out, err
 }
 
 // seenName is a name of one kind.
@@ -167,25 +208,52 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.Seen) error {
 		}
 		sums[k] = sum
 	}
-	keep := make([]seenName, 0, len(sums))
+	keep, full := make([]seenName, 0, len(sums)), map[capture.SeenKind]bool{}
 	for _, of := range slices.SortedFunc(maps.Keys(names), func(a, b seenName) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group))
 	}) {
-		kept, err := t.admitSeen(project, of, names[of])
+		kept, over, err := t.admitSeen(project, of, names[of])
 		if err != nil {
 			return err
 		}
 		keep = append(keep, kept...)
+		if over {
+			full[of.kind] = true
+		}
 	}
-	return t.insert(&upsertSeen, len(keep), func(args []any, i int) []any {
+	err := t.insert(&upsertSeen, len(keep), func(args []any, i int) []any {
 		k := keep[i]
 		return append(args, project, int(k.kind), k.group, k.name, sums[k].Type, micros(sums[k].At))
 	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range slices.Sorted(maps.Keys(full)) {
+		if err := t.trimSeen(project, kind); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// admitSeen returns the names of one kind and group that are known or that there
-// is room for, and counts the new ones.
-func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep []seenName, err error) {
+// trimSeen lets names of a kind go until there are maxSeen.
+func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
+	counter := counterSeen + strconv.Itoa(int(kind))
+	n, err := t.counted(project, counter)
+	if err != nil || n <= maxSeen {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM seen_names WHERE project_id = $1 AND kind = $2 AND (group_index, name) IN (
+		SELECT group_index, name FROM seen_names WHERE project_id = $1 AND kind = $2 ORDER BY seen_at, group_index, name LIMIT $3)`,
+		project, int(kind), n-maxSeen); err != nil {
+		return err
+	}
+	return t.count(project, counter, maxSeen-n)
+}
+
+// admitSeen returns the names of one kind and group that are known, and as many new
+// ones as there may be in all, which it counts. full: some have to go afterwards.
+func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep []seenName, full bool, err error) {
 	known := map[string]bool{}
 	err = t.find(&findSeen, []any{project, int(of.kind), of.group}, len(names),
 		func(args []any, i int) []any { return append(args, names[i]) },
@@ -196,27 +264,27 @@ func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep [
 			return err
 		})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	counter := counterSeen + strconv.Itoa(int(of.kind))
-	var room, fresh int64
-	if len(known) < len(names) {
-		n, err := t.counted(project, counter)
-		if err != nil {
-			return nil, err
-		}
-		room = maxSeen - n
-	}
+	var fresh int64
 	for _, name := range names {
 		if !known[name] {
-			if fresh >= room {
+			if fresh >= maxSeen {
 				continue
 			}
 			fresh++
 		}
 		keep = append(keep, seenName{of.kind, of.group, name})
 	}
-	return keep, t.count(project, counter, fresh)
+	if fresh > 0 {
+		n, err := t.counted(project, counter)
+		if err != nil {
+			return nil, false, err
+		}
+		full = n+fresh > maxSeen+seenSlack
+	}
+	return keep, full, t.count(project, counter, fresh)
 }
 
 var upsertWarnings = inserts(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
