@@ -254,3 +254,49 @@ func TestAttack_GuessedKeys(t *testing.T) {
 		}
 	}
 }
+
+// Invented names and flags, sent with the public key, do not end the statistics of
+// real ones.
+func TestAttack_InventedNames(t *testing.T) {
+	t.Parallel()
+	s := start(t, onSQLite(t.TempDir())...)
+	send := func(events ...string) {
+		t.Helper()
+		status, body := read(t)(s.client.Post(s.url+"/batch/", "application/json", strings.NewReader(`{"api_key":"`+apiKey+`","batch":[`+strings.Join(events, ",")+`]}`)))
+		if status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+	}
+	called := func(flag, value string) string {
+		return fmt.Sprintf(`{"event":"$feature_flag_called","distinct_id":"u","properties":{"$process_person_profile":false,"$feature_flag":%q,"$feature_flag_response":%s}}`, flag, value)
+	}
+	var events []string
+	for n := range 21_000 { // twice as many as are told apart, and some
+		events = append(events, called(fmt.Sprintf("invented-%05d", n), "true"))
+		if n < 12_000 {
+			events = append(events, fmt.Sprintf(`{"event":"invented %05d","distinct_id":"u","properties":{"$process_person_profile":false}}`, n))
+		}
+	}
+	for piece := range slices.Chunk(events, 3000) {
+		send(piece...)
+	}
+	send(called("new-onboarding", "true"), `{"event":"a real one","distinct_id":"u","properties":{}}`)
+	get := func(path string) string {
+		r, err := http.NewRequest(http.MethodGet, s.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer phx_demo")
+		status, body := read(t)(s.client.Do(r))
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+		return body
+	}
+	if body := get("/api/projects/1/event_definitions/?search=a+real"); !strings.Contains(body, `"a real one"`) {
+		t.Errorf("event definitions: %.300s", body)
+	}
+	if body := get("/api/projects/1/feature_flags/1/"); strings.Contains(body, `"last_called_at":null`) || !strings.Contains(body, `"last_called_at"`) {
+		t.Errorf("a flag that is used: %.600s", body)
+	}
+}
