@@ -1,0 +1,139 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// specOf says of which page a bare § is, by the room: testdata/spec/README.md.
+var specOf = map[string]string{
+	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
+	"capture": "capture", "adapters/natsstream": "capture",
+	"management": "management", "adapters/exports": "management", "adapters/dnstxt": "management", "adapters/smtpmail": "management",
+}
+
+var (
+	specSection  = regexp.MustCompile(`§ ?([0-9]+(?:\.[0-9]+)*|[A-Z][0-9]*)`)
+	specNamed    = regexp.MustCompile(`\b(flags|capture|management|clients|interface|insights|console|experiments)(?:\.md)?,? §|§[0-9.]+ of (?:the )?(flags|capture|management|clients|interface)`)
+	specDecision = regexp.MustCompile(`\bdecisions? ([0-9]+)`)
+	specHeading  = regexp.MustCompile(`(?m)^#+ ([0-9]+(?:\.[0-9]+)*|[A-Z])\.? `)
+	specItem     = regexp.MustCompile(`(?m)^\s*([0-9]+)\. `)
+	// elsewhere are sections of standards that are not ours.
+	elsewhere = regexp.MustCompile(`RFC [0-9]+|WHATWG|SQLite's|SemVer|W3C`)
+)
+
+// A § or a decision that a comment names is in the repository, so that the reader
+// of the comment finds it (testdata/spec).
+func TestSpec_SectionsAreFound(t *testing.T) {
+	pages := map[string]map[string]bool{}
+	for _, page := range []string{"flags", "capture", "management", "clients", "interface"} {
+		pages[page] = map[string]bool{}
+		for _, heading := range specHeading.FindAllStringSubmatch(specPage(t, page), -1) {
+			pages[page][heading[1]] = true
+		}
+	}
+	decisions := map[string]bool{}
+	for _, item := range specItem.FindAllStringSubmatch(specPage(t, "decisions"), -1) {
+		decisions[item[1]] = true
+	}
+	references := 0
+	eachGoFile(t, func(path, text string) {
+		before := ""
+		for n, line := range strings.Split(text, "\n") {
+			around := before + " " + line // a name may stand at the end of the line before
+			before = line
+			if elsewhere.MatchString(around) {
+				continue
+			}
+			for _, m := range specDecision.FindAllStringSubmatch(line, -1) {
+				if references++; !decisions[m[1]] {
+					t.Errorf("%s:%d: no decision %s in testdata/spec/decisions.md", path, n+1, m[1])
+				}
+			}
+			for _, m := range specSection.FindAllStringSubmatch(line, -1) {
+				references++
+				wanted := pagesOf(path, around)
+				if !slices.ContainsFunc(wanted, func(page string) bool { return hasSection(pages[page], m[1]) }) {
+					t.Errorf("%s:%d: no §%s in %v of testdata/spec", path, n+1, m[1], wanted)
+				}
+			}
+		}
+	})
+	if references < 500 {
+		t.Errorf("only %d references were looked at", references)
+	}
+}
+
+// hasSection reports whether a page has a section, or the one above it: items of
+// lists are numbered on.
+func hasSection(page map[string]bool, number string) bool {
+	if page[number] {
+		return true
+	}
+	above, _, ok := cutLast(number, ".")
+	return ok && page[above]
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// pagesOf are the pages that a § may be of: those that the words around it name,
+// else that of the room, else all. What adds to management.md counts with it.
+func pagesOf(path, around string) (out []string) {
+	for _, m := range specNamed.FindAllStringSubmatch(around, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	if len(out) > 0 {
+		return append(out, "clients")
+	}
+	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		if page := specOf[filepath.ToSlash(dir)]; page != "" {
+			return []string{page, "clients", "interface"}
+		}
+	}
+	return []string{"flags", "capture", "management", "clients", "interface"}
+}
+
+func specPage(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../testdata/spec", name+".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// eachGoFile reads every Go file of the repository; path is from its root.
+func eachGoFile(t *testing.T, look func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || d.Name() == "spec_test.go":
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel("../..", path)
+		if err == nil {
+			look(relative, string(data))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
