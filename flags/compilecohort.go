@@ -44,7 +44,7 @@ func (c *compiler) cohort(id int64) int32 {
 	i := int32(len(c.set.cohorts))
 	c.cohortIndex[id] = i
 	name := strconv.FormatInt(id, 10)
-	c.set.cohorts = append(c.set.cohorts, compiledCohort{id: id, failure: compiling, undecided: &Undecided{"cohort", name}})
+	c.set.cohorts = append(c.set.cohorts, compiledCohort{id: id, failure: compiling, undecided: &Undecided{Fact: "cohort", Name: name}})
 
 	in, exists := c.d.Cohorts[id]
 	out := compiledCohort{id: id, undecided: c.set.cohorts[i].undecided}

@@ -112,11 +112,11 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	switch kind {
 	case slotPerson:
 		s.located, s.distinct, s.initial = locatedKeys[key], key == "distinct_id", initialOf[key]
-		s.undecided = &Undecided{"person property", key}
+		s.undecided = &Undecided{Fact: "person property", Name: key}
 	case slotGroup:
-		s.undecided = &Undecided{"group property", key}
+		s.undecided = &Undecided{Fact: "group property", Name: key}
 	case slotCreatedAt:
-		s.undecided = &Undecided{"person metadata", key}
+		s.undecided = &Undecided{Fact: "person metadata", Name: key}
 	}
 	i := int32(len(c.set.slots))
 	c.set.slots = append(c.set.slots, s)
@@ -135,7 +135,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 		if own := &c.set.flags[c.flag]; !c.d.mayExist(p.Key) {
 			own.bits |= bitSurelyMissing
 		} else if own.absent == nil {
-			own.absent = &Undecided{"flag", p.Key}
+			own.absent = &Undecided{Fact: "flag", Name: p.Key}
 		}
 	}
 	out.target = target

@@ -27,7 +27,7 @@ func (e *evaluation) remember(f *compiledFlag, s *flagState, d *Decision) {
 	s.epoch, s.variant, s.value = e.epoch, d.Variant, valueOff
 	switch {
 	case d.Undecided != nil:
-		s.value = valueUnknown
+		s.value, s.missing = valueUnknown, d.Undecided
 	case d.Failed() && !f.is(bitUnknown):
 		s.value = valueNone
 	case d.Enabled:
@@ -68,7 +68,7 @@ func (e *evaluation) enrolled(f *compiledFlag, d *Decision) bool {
 	case factMissing:
 		return false
 	case factUnknown:
-		e.unknownFact(e.set.slots[f.enrollment].undecided)
+		e.unknownFact(e.unknownOf(f.enrollment, fact))
 		e.undecided(d)
 		return true
 	}
@@ -271,11 +271,21 @@ func (f *compiledFlag) matched(cond *compiledCondition, i int) reasonNote {
 	return noteNone
 }
 
+// why is what a flag hangs on that depends on an unknown one: the value that has no
+// form in JSON, wherever that is, or the flag.
+func (s *flagState) why(key string) *Undecided {
+	if s.missing.Problem != "" {
+		return s.missing
+	}
+	return &Undecided{Fact: "flag", Name: key}
+}
+
 // undecided answers a flag that hangs on an unknown fact: as not decided for a
-// partial subject, as failed when a store could not be read.
+// partial subject or a value without a form in JSON, as failed when a store could
+// not be read.
 func (e *evaluation) undecided(d *Decision) {
 	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Kind: d.Kind, Reason: Reason{Condition: NoCondition}}
-	if stored := e.subject.Stored; !e.subject.Partial && stored != nil {
+	if stored := e.subject.Stored; !e.subject.Partial && stored != nil && stored.Failure != NoReason && (e.missing == nil || e.missing.Problem == "") {
 		d.Reason.Code = stored.Failure
 		return
 	}
@@ -331,7 +341,7 @@ func (e *evaluation) property(f *filter) verdict {
 	v := no
 	switch fact.state {
 	case factUnknown:
-		v = e.unknownFact(e.set.slots[f.target].undecided)
+		v = e.unknownFact(e.unknownOf(f.target, fact))
 	case factMissing:
 		v = is(f.missing)
 	default:
@@ -358,7 +368,7 @@ func (e *evaluation) dependency(f *filter) verdict {
 		}
 		switch {
 		case value == valueUnknown:
-			v = e.unknownFact(&Undecided{"flag", e.set.flags[f.target].key()})
+			v = e.unknownFact(s.why(e.set.flags[f.target].key()))
 		case value == valueNone:
 		case f.wantOn:
 			v = is(value == valueOn)

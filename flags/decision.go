@@ -21,8 +21,9 @@ type Decision struct {
 	Reason  Reason
 	ID      int64
 	Version int64
-	// Undecided is not nil when the subject is partial and the answer could
-	// change with a fact that is not known. Enabled and Variant mean nothing then.
+	// Undecided is not nil when the answer could change with a fact that is not known
+	// of a partial subject, or that has a value without a form in JSON. Enabled and
+	// Variant mean nothing then.
 	Undecided *Undecided
 	// ReasonOpen is not nil when the subject is partial and the answer is certain, but
 	// not its reason: which condition it comes from could change with this fact. Reason
@@ -49,12 +50,23 @@ type Undecided struct {
 	Fact string `json:"fact"`
 	// Name is the property's key, the cohort's id or the flag's key.
 	Name string `json:"name"`
+	// Problem says of a property that was given why its value has no form in JSON; then
+	// the Undecided is [ErrNoJSONForm]. Empty: nobody gave the fact.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Error makes an Undecided usable as an error.
 func (u *Undecided) Error() string { return "not decided: " + u.unknown() }
 
-func (u *Undecided) unknown() string { return "unknown " + u.Fact + " " + quote(u.Name) }
+// Is makes errors.Is find ErrNoJSONForm.
+func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.Problem != "" }
+
+func (u *Undecided) unknown() string {
+	if u.Problem != "" {
+		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + shorten(u.Problem, 200)
+	}
+	return "unknown " + u.Fact + " " + quote(u.Name)
+}
 
 // Reason is why a flag was answered as it was (§3.8, §3.9).
 type Reason struct {

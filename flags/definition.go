@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -175,8 +176,13 @@ func (p *Property) cohortID() (int64, bool) {
 	if p.Type != CohortProperty {
 		return 0, false
 	}
-	id, ok := normalize(p.Value).(int64)
-	return id, ok
+	switch v := normalize(p.Value).(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), v == math.Trunc(v) && math.Abs(v) < exactInt
+	}
+	return 0, false
 }
 
 // Cohort is a set of persons: a tree of conditions or a list (§1.6).

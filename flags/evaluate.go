@@ -3,6 +3,7 @@ package flags
 import (
 	"slices"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -159,6 +160,7 @@ type flagState struct {
 	epoch, wanted uint32
 	value         flagValue
 	variant       string
+	missing       *Undecided // why the value is unknown
 }
 
 type flagValue uint8
@@ -246,12 +248,25 @@ func (e *evaluation) fact(i int32) *fact {
 	} else {
 		f.value, f.state, f.source = s.find(e)
 	}
-	if text, ok := f.value.(string); ok {
+	if text, ok := f.value.(string); ok && utf8.ValidString(text) {
 		f.text, f.textual = text, 1
-	} else {
-		f.value = normalize(f.value)
+		return f
+	}
+	f.value = normalize(f.value)
+	if _, bad := f.value.(noForm); bad {
+		f.state = factUnknown
 	}
 	return f
+}
+
+// unknownOf says why a fact is unknown: nobody supplied it, or it has a value
+// that has no form in JSON.
+func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
+	u := e.set.slots[slot].undecided
+	if bad, ok := f.value.(noForm); ok {
+		return &Undecided{u.Fact, u.Name, bad.problem}
+	}
+	return u
 }
 
 // text is the text form of a fact (§4.2), false for what has none.

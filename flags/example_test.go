@@ -95,7 +95,7 @@ func ExampleSet_Explain() {
 	//   answer: "wide" (condition_match: Matched condition set 1)
 	//   because: condition 1 of 1 matched: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9; variant wide by bucket 0.5698252224547713
 	//   condition 1, about a person: condition_match
-	//     person property "age" gte 18.0; saw "36" (string, request): yes
+	//     person property "age" gte 18; saw "36" (string, request): yes
 	//     rollout: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9
 	//     variant: sha1 of "checkout-layout.user-61variant" is 0.5698252224547713: wide
 }

@@ -154,7 +154,7 @@ const tracedText = `flag "checkout-layout" at 2024-05-01T12:00:00Z
     person property "email" not_icontains "@example.com"; saw "ann@other.org" (string, stored): yes
     in cohort 42: yes
       any of: yes
-        person property "seats" gt 10.0; saw "7" (string, request): no
+        person property "seats" gt 10; saw "7" (string, request): no
         person property "joined" is_date_after "2024-04-24T12:00:00Z"; saw 1700000000 (integer, stored): no, negated
     rollout: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9
     variant: sha1 of "checkout-layout.user-61variant" is 0.5698252224547713: treatment

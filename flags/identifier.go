@@ -2,7 +2,7 @@ package flags
 
 // undecidedContinuity is the missing fact of a continuity flag whose stored
 // identifier could not be read.
-var undecidedContinuity = &Undecided{"experience continuity", "stored identifier"}
+var undecidedContinuity = &Undecided{Fact: "experience continuity", Name: "stored identifier"}
 
 // bucketing finds the buckets of one flag: who is hashed (§2.3), and where the
 // hash falls (§2.2). The bucket is kept from one condition to the next.

@@ -168,7 +168,9 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 // filter applies the rules to a property, and to the cohort that it names if
 // the payload has it.
 func (l *localCheck) filter(at localFilter, hits ruleSet) {
-	at.op = at.Operator.orDefault(at.Type)
+	plain := *at.Property
+	plain.Value = normalize(plain.Value)
+	at.Property, at.op = &plain, at.Operator.orDefault(at.Type)
 	for r, rule := range localRules {
 		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &at)
 	}

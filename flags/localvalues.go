@@ -109,7 +109,7 @@ func goUndecided(p *localFilter) bool {
 // holdsWholeNumber: for an SDK that has decoded it, 5 and 5.0 are the same.
 func holdsWholeNumber(v any) bool {
 	switch v := v.(type) {
-	case int64, uint64:
+	case int64, uint64, pointed:
 		return true
 	case float64:
 		return v == math.Trunc(v)
@@ -138,12 +138,12 @@ func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue(
 func decodedText(v any, null bool) reading {
 	other := null
 	switch v := v.(type) {
-	case []any, map[string]any, uint64:
+	case []any, map[string]any, uint64, pointed: // 5.0 is 5 there
 		other = true
 	case int64:
 		other = v > 1<<53 || v < -1<<53
-	case float64: // 5.0 is 5 there, exponents are written otherwise
-		other = v == math.Trunc(v) || math.Abs(v) < 1e-5
+	case float64: // exponents are written otherwise
+		other = math.Abs(v) >= exactInt || math.Abs(v) < 1e-5 && v != 0 || v == 0 && math.Signbit(v)
 	}
 	return otherwiseIf(other)
 }

@@ -274,7 +274,8 @@ func parseProperty(n *node) Property {
 	return p
 }
 
-// normalizeTree turns the numbers of a decoded value into Go numbers.
+// normalizeTree turns the numbers of a decoded value into Go numbers. Those that
+// JSON writes otherwise than Go does (5.0) stay as they are written.
 func normalizeTree(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -289,8 +290,14 @@ func normalizeTree(v any) any {
 			out[k] = normalizeTree(v[k])
 		}
 		return out
+	case json.Number:
+		if n, ok := literal(string(v)); ok {
+			if _, written := n.(pointed); !written {
+				return n
+			}
+		}
 	}
-	return normalize(v)
+	return v
 }
 
 // upgrade reads the two older ways of saying things (decision 3). What cannot

@@ -5,10 +5,15 @@ import (
 	"time"
 )
 
-// Properties are JSON values by name: nil, bool, string, any Go number,
-// json.Number, []any, []string and map[string]any. A whole number given as a
-// float64 has the text "5.0", as an int64 "5" (§4.2); decode request bodies
-// accordingly.
+// Properties are values by name. A value of any Go type means what encoding/json
+// makes of it: a time.Time its RFC 3339 text, a time.Duration nanoseconds, a
+// pointer what it points to, nil null; MarshalJSON and MarshalText count, String
+// does not. The float64 5 is the number 5, since that is what encoding/json writes;
+// a json.Number is the number as it is written, so that "5.0" has the text 5.0
+// (§4.2): decode request bodies accordingly. What has no form in JSON leaves every
+// flag undecided that it could change (see [ErrNoJSONForm]). Values that JSON
+// decoders make (nil, bool, string, int64, float64, []any and map[string]any of
+// them) cost nothing to read.
 type Properties = map[string]any
 
 // Subject is whom the flags are decided for: what the request says, and what
@@ -269,6 +274,10 @@ func (sub *Subject) deviceID() string {
 	if sub.DeviceID != "" {
 		return sub.DeviceID
 	}
-	id, _ := sub.Person["$device_id"].(string)
+	v := sub.Person["$device_id"]
+	if id, ok := v.(string); ok || v == nil {
+		return id
+	}
+	id, _ := normalize(v).(string)
 	return id
 }

@@ -1,39 +1,40 @@
 package flags
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // maxDepth bounds the nesting of lists and objects that are read as property values.
 const maxDepth = 128
 
-// normalize turns any accepted Go value into the form the JSON decoder gives: nil, bool, string,
-// int64, uint64 (only above the int64 range), finite float64, []any, map[string]any. A value that
-// already has that form is returned as it is, without allocation. NaN and the infinities become
-// nil, as in JSON. A float32 becomes the number that its shortest decimal form names. A json.Number
-// is read as the flags service reads that literal: integers that fit stay integers, "-0" and
-// everything else is a float. A value of any other type, or nested beyond maxDepth, becomes
-// unsupported.
+// normalize turns any Go value into the form that JSON decoders give: nil, bool, string, int64,
+// uint64 (only above the int64 range), finite float64, pointed, []any, map[string]any. A value that
+// already has that form is returned as it is, without allocation; any other means what encoding/json
+// makes of it (decision 32). What has no such meaning becomes a noForm. A json.Number is read as the
+// flags service reads that literal: integers that fit stay integers, "-0" and everything else is a
+// float. Of a value that is nested beyond maxDepth, what is too deep becomes unsupported.
 func normalize(v any) any {
 	if canonical(v, maxDepth) {
 		return v
 	}
-	return convert(v, maxDepth)
+	return convert(v)
 }
 
 func canonical(v any, depth int) bool {
 	switch x := v.(type) {
-	case nil, bool, string, int64:
+	case nil, bool, int64, pointed:
 		return true
+	case string:
+		return utf8.ValidString(x)
 	case float64:
 		return finite(x)
 	case uint64:
 		return x > math.MaxInt64
 	case []any:
-		if depth == 0 {
+		if depth == 0 || x == nil {
 			return false
 		}
 		for _, e := range x {
@@ -43,11 +44,11 @@ func canonical(v any, depth int) bool {
 		}
 		return true
 	case map[string]any:
-		if depth == 0 {
+		if depth == 0 || x == nil {
 			return false
 		}
-		for _, e := range x {
-			if !canonical(e, depth-1) {
+		for k, e := range x {
+			if !utf8.ValidString(k) || !canonical(e, depth-1) {
 				return false
 			}
 		}
@@ -56,94 +57,15 @@ func canonical(v any, depth int) bool {
 	return false
 }
 
-func convert(v any, depth int) any {
-	switch x := v.(type) {
-	case int:
-		return int64(x)
-	case int8:
-		return int64(x)
-	case int16:
-		return int64(x)
-	case int32:
-		return int64(x)
-	case uint:
-		return fromUint(uint64(x))
-	case uint8:
-		return int64(x)
-	case uint16:
-		return int64(x)
-	case uint32:
-		return int64(x)
-	case uint64:
-		return fromUint(x)
-	case float64:
-		if !finite(x) {
-			return nil
-		}
-	case float32:
-		if !finite(float64(x)) {
-			return nil
-		}
-		return widen(x)
-	case json.Number:
-		if n, ok := literal(string(x)); ok {
-			return n
-		}
-		return unsupported{}
-	case []string:
-		list := make([]any, len(x))
-		for i, e := range x {
-			list[i] = e
-		}
-		return list
-	case []any:
-		if depth == 0 {
-			return unsupported{}
-		}
-		list := make([]any, len(x))
-		for i, e := range x {
-			list[i] = convert(e, depth-1)
-		}
-		return list
-	case map[string]any:
-		if depth == 0 {
-			return unsupported{}
-		}
-		object := make(map[string]any, len(x))
-		for k, e := range x {
-			object[k] = convert(e, depth-1)
-		}
-		return object
-	case nil, bool, string, int64:
-	default:
-		return unsupported{}
-	}
-	return v
-}
-
-// unsupported stands for a value that JSON has not, or that is nested too deeply. It has no text
-// and equals nothing.
+// unsupported stands for a JSON value that is nested too deeply, or a number out of range. It has no
+// text and equals nothing.
 type unsupported struct{}
 
+// pointed is a whole number that JSON wrote with a point or an exponent: its text is "5.0", where
+// that of a float64, which encoding/json writes as 5, is "5".
+type pointed float64
+
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
-
-func fromUint(u uint64) any {
-	if u <= math.MaxInt64 {
-		return int64(u)
-	}
-	return u
-}
-
-// widen gives the float64 that a float32 becomes on its way through JSON text: 1.1, not
-// 1.10000002384.
-func widen(f float32) float64 {
-	var buf [32]byte
-	wide, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], float64(f), 'g', -1, 32)), 64)
-	if err != nil {
-		return float64(f)
-	}
-	return wide
-}
 
 // appendText appends the text form of v (§4.2): a string as it is, everything else as compact JSON
 // with sorted keys. It reports false, and leaves dst as it was, for a type that normalize does not
@@ -174,17 +96,21 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	case uint64:
 		return strconv.AppendUint(dst, x, 10), true
 	case float64:
-		return appendFloat(dst, x), true
+		if !finite(x) {
+			return dst, false
+		}
+		return appendGoFloat(dst, x), true
+	case pointed:
+		return appendFloat(dst, float64(x)), true
 	case []any:
 		return appendList(dst, x, depth)
 	case map[string]any:
 		return appendObject(dst, x, depth)
 	}
-	scalar := convert(v, 1)
-	if !canonical(scalar, 1) {
-		return dst, false
+	if other := normalize(v); canonical(other, depth) {
+		return appendJSON(dst, other, depth)
 	}
-	return appendJSON(dst, scalar, depth)
+	return dst, false
 }
 
 func appendList(dst []byte, list []any, depth int) ([]byte, bool) {
@@ -261,13 +187,46 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
+// appendGoFloat writes the text of what encoding/json makes of f, which is finite.
+func appendGoFloat(dst []byte, f float64) []byte {
+	if out, ok := appendWhole(dst, f); ok {
+		return out
+	}
+	return appendFloat(dst, f)
+}
+
+// appendWhole writes f as encoding/json does when that is an integer of 64 bits.
+func appendWhole(dst []byte, f float64) ([]byte, bool) {
+	switch size := math.Abs(f); {
+	case f != math.Trunc(f) || size >= 1e21 || f == 0 && math.Signbit(f):
+		return dst, false
+	case size < exactInt:
+		return strconv.AppendInt(dst, int64(f), 10), true
+	}
+	var room [32]byte
+	digits := strconv.AppendFloat(room[:0], f, 'f', -1, 64)
+	if !isInteger(digits) {
+		return dst, false
+	}
+	return append(dst, digits...), true
+}
+
+// exactInt is where float64 stops to hold every integer.
+const exactInt = 1 << 53
+
+// isInteger reports whether digits are an int64 or a uint64.
+func isInteger(digits []byte) bool {
+	if _, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
+		return true
+	}
+	_, err := strconv.ParseUint(string(digits), 10, 64)
+	return err == nil
+}
+
 // appendFloat writes the shortest digits that read back as f: plain with at least one digit after
 // the point while the decimal point stands within -5...16 places of the first digit, else with a
-// bare exponent (1e16, 1.5e-7). Not a number and the infinities are null, as they are in JSON.
+// bare exponent (1e16, 1.5e-7). f is finite.
 func appendFloat(dst []byte, f float64) []byte {
-	if !finite(f) {
-		return append(dst, "null"...)
-	}
 	var room [32]byte
 	text := strconv.AppendFloat(room[:0], f, 'e', -1, 64) // [-]d[.ddd]e±dd
 	if text[0] == '-' {

@@ -15,18 +15,14 @@ func number(v any) (float64, bool) {
 		return float64(x), true
 	case string:
 		return parseNumber(x)
-	case nil, bool, []any, map[string]any, []string:
-		return 0, false
-	}
-	switch x := convert(v, 0).(type) {
-	case int64:
+	case pointed:
 		return float64(x), true
 	case uint64:
 		return float64(x), true
-	case float64:
-		return x, true
+	case nil, bool, []any, map[string]any, unsupported, noForm:
+		return 0, false
 	}
-	return 0, false
+	return number(normalize(v)) // of a Go type that is not canonical
 }
 
 // parseNumber reads a decimal float: sign, digits with an optional point, exponent, or inf,
@@ -63,25 +59,6 @@ func parseNumber(s string) (float64, bool) {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // the syntax is right; out of range gives the infinity or zero that is wanted
-	return f, true
-}
-
-// literal reads a JSON number literal. It fails when the text is not one, or names a number too big
-// for a float.
-func literal(s string) (any, bool) {
-	if !jsonNumber(s) {
-		return nil, false
-	}
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
-		return i, true
-	}
-	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
-		return u, true
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return nil, false
-	}
 	return f, true
 }
 

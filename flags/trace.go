@@ -193,7 +193,11 @@ type jsonValue struct{ Value any }
 
 // MarshalJSON writes the value as §4.2 writes it inside an array.
 func (v jsonValue) MarshalJSON() ([]byte, error) {
-	text, ok := appendText(nil, []any{normalize(v.Value)})
+	value := normalize(v.Value)
+	if bad, ok := value.(noForm); ok {
+		return json.Marshal(map[string]string{"$unsupported": bad.problem})
+	}
+	text, ok := appendText(nil, []any{value})
 	if !ok {
 		return []byte(`{"$unsupported":true}`), nil
 	}
@@ -208,9 +212,15 @@ func (v *jsonValue) UnmarshalJSON(data []byte) error {
 	if err := dec.Decode(&raw); err != nil {
 		return err
 	}
-	if obj, ok := raw.(map[string]any); ok && len(obj) == 1 && obj["$unsupported"] == true {
-		v.Value = unsupported{}
-		return nil
+	if obj, ok := raw.(map[string]any); ok && len(obj) == 1 {
+		switch problem := obj["$unsupported"].(type) {
+		case bool:
+			v.Value = unsupported{}
+			return nil
+		case string:
+			v.Value = noForm{problem}
+			return nil
+		}
 	}
 	v.Value = normalizeTree(raw)
 	return nil

@@ -132,6 +132,9 @@ func (f *FilterTrace) see(seen *fact) {
 		f.Type = "missing"
 	case factUnknown:
 		f.Type = "unknown"
+		if bad, ok := seen.value.(noForm); ok {
+			f.Seen.Value, f.Note = bad, "the value has no form in JSON: "+bad.problem
+		}
 	}
 }
 
@@ -145,7 +148,7 @@ func typeName(v any) string {
 		return "string"
 	case int64, uint64:
 		return "integer"
-	case float64:
+	case float64, pointed:
 		return "float"
 	case []any:
 		return "array"

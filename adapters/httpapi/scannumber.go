@@ -3,6 +3,8 @@ package httpapi
 import (
 	"math"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // jsonNumber is a number as read, before it is put into an interface.
@@ -28,7 +30,7 @@ func (n jsonNumber) value() any {
 	case asUint:
 		return n.u
 	case asFloat:
-		return n.f
+		return flags.Decimal(n.f)
 	}
 	return nil
 }

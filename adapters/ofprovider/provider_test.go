@@ -199,11 +199,48 @@ func TestProvider_3_1_Context(t *testing.T) {
 		"an earlier time":     {"since", members{"joined": time.Date(2025, 7, 1, 0, 0, 0, 0, time.UTC)}, outcome{false, "", "DEFAULT", ""}},
 		"a device":            {"device", members{"$device_id": "d"}, outcome{true, "", "SPLIT", ""}},
 		"no device":           {"device", nil, outcome{false, "", "SPLIT", ""}},
-		"odd Go values":       {"pro", members{"plan": func() {}, "ch": make(chan int), "m": map[int]int{1: 2}, "p": new(int)}, outcome{false, "", "DEFAULT", ""}},
+		"odd Go values":       {"pro", members{"plan": named("pro"), "ch": make(chan int), "m": map[int]int{1: 2}, "p": new(int)}, outcome{true, "", "TARGETING_MATCH", ""}},
+		"no form in JSON":     {"pro", members{"plan": func() {}}, outcome{false, "", "ERROR", "INVALID_CONTEXT"}},
+		"a pointer to text":   {"pro", members{"plan": &proText}, outcome{true, "", "TARGETING_MATCH", ""}},
 	} {
 		if got, d := evaluate(c, r.flag, false, openfeature.NewEvaluationContext("u", r.ec)); cmp.Diff(r.want, got) != "" {
 			t.Errorf("%s: %+v, want %+v (%s)", name, got, r.want, d.ErrorMessage)
 		}
+	}
+}
+
+// named is a text of a type of its own, and proText one to point to.
+type named string
+
+var proText = "pro"
+
+// What groups and their properties are given as is what encoding/json makes of it
+// (decision 32).
+func TestProvider_3_1_GoTypes(t *testing.T) {
+	type company struct {
+		Plan named `json:"plan"`
+	}
+	c := &anyClient{decide: func(sub *flags.Subject) (flags.Decision, bool, error) {
+		if diff := cmp.Diff(map[string]string{"company": "acme", "team": "5"}, sub.Groups); diff != "" {
+			t.Errorf("groups (-want +got)\n%s", diff)
+		}
+		if got := sub.GroupProperties["company"]["plan"]; got != "pro" {
+			t.Errorf("the group's plan is %#v", got)
+		}
+		return flags.Decision{Enabled: true, Reason: flags.Reason{Code: flags.ConditionMatch}}, true, nil
+	}}
+	p := ofprovider.NewRemote(ofprovider.Config{Client: c})
+	for name, flat := range map[string]openfeature.FlattenedContext{
+		"named": {"targetingKey": "u", "groups": map[named]any{"company": named("acme"), "team": 5.0}, "group_properties": map[named]company{"company": {"pro"}}},
+		"mixed": {"targetingKey": "u", "groups": map[string]any{"company": named("acme"), "team": int8(5)}, "group_properties": map[string]any{"company": &company{"pro"}, "team": nil}},
+	} {
+		if d := p.BooleanEvaluation(context.Background(), "f", false, flat); !d.Value {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	bad := openfeature.FlattenedContext{"targetingKey": "u", "groups": map[string]any{"company": make(chan int)}}
+	if d := p.BooleanEvaluation(context.Background(), "f", false, bad); d.Value || d.Error() == nil || !strings.Contains(d.Error().Error(), "groups") {
+		t.Errorf("a channel as a group: %+v", d)
 	}
 }
 

@@ -1,9 +1,9 @@
 package ofprovider
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/open-feature/go-sdk/openfeature"
 
@@ -37,7 +37,7 @@ func subject(members map[string]any) (sub flags.Subject, wrong *openfeature.Reso
 			sub.AnonymousID, err = text(v)
 		case memberGeoIPDisable:
 		default:
-			sub.Person[name] = plain(v)
+			sub.Person[name] = v // flags read values of any Go type
 		}
 		if err != nil {
 			return fail(openfeature.NewInvalidContextResolutionError("the evaluation context cannot be used: " + name + ": " + err.Error()))
@@ -56,7 +56,23 @@ func text(v any) (string, error) {
 	case string:
 		return v, nil
 	}
+	tree, err := decoded(v)
+	if err != nil || tree == nil {
+		return "", err
+	}
+	if s, ok := tree.(string); ok {
+		return s, nil
+	}
 	return "", fmt.Errorf("want a string, not %T", v)
+}
+
+// decoded is a value of any Go type as encoding/json has it.
+func decoded(v any) (any, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return flags.DecodeJSON(raw)
 }
 
 // groups reads group keys. What is no usable key counts as absent (§7).
@@ -66,21 +82,22 @@ func groups(v any) (map[string]string, error) {
 		return nil, nil
 	case map[string]string:
 		return v, nil
-	case map[string]any:
-		out := make(map[string]string, len(v))
-		for groupType, key := range v {
-			switch key := key.(type) {
-			case string:
-				out[groupType] = key
-			case int:
-				out[groupType] = strconv.Itoa(key)
-			case int64:
-				out[groupType] = strconv.FormatInt(key, 10)
-			}
-		}
-		return out, nil
 	}
-	return nil, fmt.Errorf("want group keys by group type (map[string]any), not %T", v)
+	tree, err := decoded(v)
+	keys, ok := tree.(map[string]any)
+	if err != nil || !ok && tree != nil {
+		return nil, cmp.Or(err, fmt.Errorf("want group keys by group type (map[string]any), not %T", v))
+	}
+	out := make(map[string]string, len(keys))
+	for groupType, key := range keys {
+		switch key := key.(type) {
+		case string:
+			out[groupType] = key
+		case json.Number:
+			out[groupType] = string(key)
+		}
+	}
+	return out, nil
 }
 
 func groupProperties(v any) (map[string]flags.Properties, error) {
@@ -88,42 +105,33 @@ func groupProperties(v any) (map[string]flags.Properties, error) {
 	case nil:
 		return nil, nil
 	case map[string]map[string]any:
-		out := make(map[string]flags.Properties, len(v))
-		for groupType, properties := range v {
-			out[groupType] = plain(properties).(map[string]any)
-		}
-		return out, nil
+		return v, nil
 	case map[string]any:
 		out := make(map[string]flags.Properties, len(v))
 		for groupType, properties := range v {
-			m, ok := properties.(map[string]any)
-			if !ok && properties != nil {
-				return nil, fmt.Errorf("%s: want properties (map[string]any), not %T", groupType, properties)
+			m, err := propertiesOf(properties)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", groupType, err)
 			}
-			out[groupType] = plain(m).(map[string]any)
+			out[groupType] = m
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("want properties by group type (map[string]any), not %T", v)
+	tree, err := decoded(v)
+	if all, ok := tree.(map[string]any); err == nil && (ok || tree == nil) {
+		return groupProperties(all)
+	}
+	return nil, cmp.Or(err, fmt.Errorf("want properties by group type (map[string]any), not %T", v))
 }
 
-// plain is a value as flags knows it: OpenFeature has times besides JSON.
-func plain(v any) any {
-	switch v := v.(type) {
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, inner := range v {
-			out[name] = plain(inner)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = plain(inner)
-		}
-		return out
+func propertiesOf(v any) (flags.Properties, error) {
+	if m, ok := v.(map[string]any); ok || v == nil {
+		return m, nil
 	}
-	return v
+	tree, err := decoded(v)
+	m, ok := tree.(map[string]any)
+	if err != nil || !ok && tree != nil {
+		return nil, cmp.Or(err, fmt.Errorf("want properties (map[string]any), not %T", v))
+	}
+	return m, nil
 }

@@ -120,6 +120,9 @@ func metadataOf(d *flags.Decision) openfeature.FlagMetadata {
 	}
 	if u := d.Undecided; u != nil {
 		m["undecided_fact"], m["undecided_name"] = u.Fact, u.Name
+		if u.Problem != "" { // the value has no form in JSON
+			m["undecided_problem"] = u.Problem
+		}
 	}
 	if len(d.Payload) == 0 {
 		return m

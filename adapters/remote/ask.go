@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -77,16 +75,13 @@ type question struct {
 func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*Answer, error) {
 	q := question{
 		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
-		Groups: sub.Groups, PersonProperties: exactAll(sub.Person), GroupProperties: map[string]flags.Properties{}, Keys: keys,
+		Groups: sub.Groups, PersonProperties: sub.Person, GroupProperties: maps.Clone(sub.GroupProperties), Keys: keys,
 		GeoIPDisable: true, Runtime: "all",
 	}
-	for groupType, properties := range sub.GroupProperties {
-		q.GroupProperties[groupType] = exactAll(properties)
-	}
+	maps.DeleteFunc(q.GroupProperties, func(_ string, p flags.Properties) bool { return p == nil })
 	if len(sub.Located) > 0 && !sub.LocatedByPeer { // as said, but for what the subject says itself (§8.3)
-		said := q.PersonProperties
-		q.PersonProperties = exactAll(sub.Located)
-		for name, value := range said {
+		q.PersonProperties = maps.Clone(sub.Located)
+		for name, value := range sub.Person {
 			if _, located := sub.Located[name]; value != nil || !located {
 				q.PersonProperties[name] = value
 			}
@@ -94,7 +89,7 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
-		return nil, fmt.Errorf("remote: the subject cannot be written as JSON: %w", err)
+		return nil, without(sub, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.AskTimeout)
 	defer cancel()
@@ -121,52 +116,26 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	return parseAnswer(raw)
 }
 
-// maxExact is how deep lists and objects are looked into. What is deeper has no text
-// on either side.
-const maxExact = 64
-
-// exactAll is properties as they are to be written, so that the server sees them as
-// they are seen here: encoding/json writes the float64 5 as 5, whose text is not
-// that of 5.0 (§4.2), and refuses what is no number, which is null here.
-func exactAll(p flags.Properties) flags.Properties {
-	out, _ := exact(map[string]any(p), maxExact).(map[string]any)
-	return out
-}
-
-func exact(v any, depth int) any {
-	if depth == 0 {
-		return v
-	}
-	switch v := v.(type) {
-	case float64:
-		return exactFloat(v, 64)
-	case float32:
-		return exactFloat(float64(v), 32)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, inner := range v {
-			out[name] = exact(inner, depth-1)
+// without names a property whose value has no form in JSON, for an err of writing.
+func without(sub *flags.Subject, err error) error {
+	find := func(fact string, properties flags.Properties) *flags.Undecided {
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if _, err := json.Marshal(properties[name]); err != nil {
+				return &flags.Undecided{Fact: fact, Name: name, Problem: strings.TrimPrefix(err.Error(), "json: ")}
+			}
 		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = exact(inner, depth-1)
-		}
-		return out
-	}
-	return v
-}
-
-func exactFloat(f float64, bits int) any {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	text := strconv.FormatFloat(f, 'g', -1, bits)
-	if !strings.ContainsAny(text, ".e") {
-		text += ".0"
+	u := find("person property", sub.Person)
+	for _, groupType := range slices.Sorted(maps.Keys(sub.GroupProperties)) {
+		if u == nil {
+			u = find("group property", sub.GroupProperties[groupType])
+		}
 	}
-	return json.RawMessage(text)
+	if u != nil {
+		err = u
+	}
+	return fmt.Errorf("remote: the server cannot be asked: %w", err)
 }
 
 // wireAnswer is what is read of an answer of version 2 (§9.6).

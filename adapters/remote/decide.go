@@ -50,7 +50,7 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 			sc := c.scratches.Get().(*scratch)
 			d, found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
 			c.scratches.Put(sc)
-			if found && d.Undecided == nil || !c.config.AskServer {
+			if found && !askable(&d) || !c.config.AskServer {
 				return d, found, nil
 			}
 		}
@@ -58,6 +58,10 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	r := c.hooked(ctx, key, sub)
 	return r.d, r.found, r.err
 }
+
+// askable: the server may know what is not known here. It cannot be told of a value
+// that has no form in JSON.
+func askable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
 
 // at is when a decision is made: now, where that matters.
 func (c *Client) at(set *flags.Set) (at time.Time) {
@@ -90,7 +94,7 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 		sc := c.scratches.Get().(*scratch)
 		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
 		c.scratches.Put(sc)
-		if r.found && r.d.Undecided == nil || !c.config.AskServer {
+		if r.found && !askable(&r.d) || !c.config.AskServer {
 			return
 		}
 		// The server would not answer these either.
@@ -151,7 +155,7 @@ func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.D
 func (c *Client) fillIn(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
 	var keys []string
 	for i := range out.List {
-		if out.List[i].Undecided != nil {
+		if askable(&out.List[i]) {
 			keys = append(keys, out.List[i].Key)
 		}
 	}

@@ -2,9 +2,12 @@ package remote_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,8 +26,8 @@ const numbersFlags = `"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 6, "key": "set", "active": true, "filters": {"groups": [{"properties": [{"key": "n", "type": "person", "operator": "is_set"}]}]}},
 	{"id": 7, "key": "group", "active": true, "filters": {"aggregation_group_type_index": 0, "groups": [{"properties": [{"key": "n", "type": "group", "group_type_index": 0, "operator": "exact", "value": "5.0"}]}]}}]`
 
-// Numbers of Go mean the same here and to the server that is asked: whichever decides,
-// the flags of §4.2's text are on.
+// Numbers mean the same here and to the server that is asked, what encoding/json writes
+// (decision 32): whichever decides, the flags of §4.2's text are on.
 func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 	h, stop, err := startHouse(`{"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
 		"projects": [{"id": 1, "api_key": "phc_x", `+numbersFlags+`}]}`, func(err error) { t.Error(err) })
@@ -42,13 +45,14 @@ func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 		sub  flags.Subject
 		want []string
 	}{
-		"float64":          {flags.Subject{Person: flags.Properties{"n": 5.0}}, []string{"point", "set"}},
-		"float32":          {flags.Subject{Person: flags.Properties{"n": float32(5)}}, []string{"point", "set"}},
+		"a point":          {flags.Subject{Person: flags.Properties{"n": json.Number("5.0")}}, []string{"point", "set"}},
+		"float64":          {flags.Subject{Person: flags.Properties{"n": 5.0}}, []string{"set", "whole"}},
+		"float32":          {flags.Subject{Person: flags.Properties{"n": float32(5)}}, []string{"set", "whole"}},
 		"float32, a tenth": {flags.Subject{Person: flags.Properties{"n": float32(0.1)}}, []string{"set", "tenth"}},
 		"int":              {flags.Subject{Person: flags.Properties{"n": 5}}, []string{"set", "whole"}},
-		"in a list":        {flags.Subject{Person: flags.Properties{"n": []any{5.0, map[string]any{"a": -1.0}}}}, []string{"list", "set"}},
-		"1e19":             {flags.Subject{Person: flags.Properties{"n": 1e19}}, []string{"large", "set"}},
-		"of a group":       {flags.Subject{Groups: acme, GroupProperties: map[string]flags.Properties{"company": {"n": 5.0}}}, []string{"group"}},
+		"in a list":        {flags.Subject{Person: flags.Properties{"n": []any{json.Number("5.0"), map[string]any{"a": json.Number("-1.0")}}}}, []string{"list", "set"}},
+		"1e19":             {flags.Subject{Person: flags.Properties{"n": json.Number("1e19")}}, []string{"large", "set"}},
+		"of a group":       {flags.Subject{Groups: acme, GroupProperties: map[string]flags.Properties{"company": {"n": json.Number("5.0")}}}, []string{"group"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.sub.DistinctID = "u"
@@ -68,16 +72,19 @@ func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 			}
 		})
 	}
-	// What is no number is nothing on both sides, and no error.
-	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"n": math.NaN(), "inf": []any{math.Inf(1)}}}
-	there, err := c.AskAll(context.Background(), sub)
-	if err != nil {
-		t.Fatal(err)
+	// What has no form in JSON is an error on both sides, with the property's name
+	// (decision 32); flags that it cannot change are decided.
+	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"n": math.NaN()}}
+	if _, err := c.AskAll(context.Background(), sub); !errors.Is(err, flags.ErrNoJSONForm) || !strings.Contains(err.Error(), `person property "n"`) {
+		t.Errorf("asked about NaN: %v", err)
 	}
-	var here flags.Decisions
-	_ = c.DecideAll(context.Background(), sub, &here)
-	if diff := cmp.Diff(on(there.Decisions), on(here.List)); diff != "" {
-		t.Errorf("no number (-asked +here)\n%s", diff)
+	for _, key := range []string{"point", "whole", "set"} {
+		if _, detail := c.BoolDetail(context.Background(), key, sub, true); !errors.Is(detail.Err, flags.ErrNoJSONForm) || detail.Asked || !strings.Contains(detail.Err.Error(), `person property "n"`) {
+			t.Errorf("%s: %+v", key, detail)
+		}
+	}
+	if v, detail := c.BoolDetail(context.Background(), "group", sub, true); v || detail.Err != nil {
+		t.Errorf("group: %v, %+v", v, detail)
 	}
 }
 

@@ -201,7 +201,7 @@ func (k *knownPerson) scan(rows *sql.Rows) error {
 
 // parseProperties reads stored properties into the values that flags would read
 // out of a request with the same text (spec/flags.md §4.2): whole numbers are
-// int64 or uint64 where they fit, all others, and -0, float64.
+// int64 or uint64 where they fit, 5.0 and the like json.Number, all others float64.
 func parseProperties(text []byte) (flags.Properties, error) {
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	dec.UseNumber()
@@ -245,7 +245,7 @@ func plainNumber(text string) any {
 	if math.IsInf(f, 0) {
 		return json.Number(text) // no request may hold it; flags have their own word for it
 	}
-	return f
+	return flags.Decimal(f)
 }
 
 // groupsOf returns the properties of those of the groups that are stored, by
