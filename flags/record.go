@@ -2,8 +2,8 @@ package flags
 
 import "encoding/json"
 
-// record is a flag as the payload shows it: what was read, or for a flag built
-// by hand the same members. What SDKs cannot read, but the server can, is
+// record is a flag as the payload shows it: what was read, with what has been
+// changed in its fields since, or for a flag built by hand the same members. What SDKs cannot read, but the server can, is
 // written as they read it. The result may be changed at its top level.
 func (f *Flag) record() map[string]any {
 	if f.source != nil {
@@ -35,7 +35,7 @@ func (f *Flag) record() map[string]any {
 }
 
 func (f *Flag) sourceRecord() map[string]any {
-	out := cloneMap(f.source)
+	out := f.merged()
 	out["has_experiment"] = f.HasExperiment // without it SDKs send full events (§10.3)
 	if tags, ok := out["evaluation_tags"]; ok && out["evaluation_contexts"] == nil {
 		out["evaluation_contexts"] = tags
@@ -49,8 +49,6 @@ func (f *Flag) sourceRecord() map[string]any {
 	if !ok {
 		return out
 	}
-	filters = cloneMap(filters)
-	out["filters"] = filters
 	// Older ways of saying things stay, with what they mean beside them.
 	if f.Enrollment && filters["feature_enrollment"] == nil {
 		filters["feature_enrollment"] = true
@@ -203,7 +201,7 @@ func (n *CohortNode) record() any {
 	return map[string]any{"type": kind, "values": values}
 }
 
-// MarshalJSON writes a flag as PostHog's definitions payload shows it. A flag
-// that was read is written as it was read; changes to its fields are not seen.
-// It fails on what JSON has no form for (see [Definitions.Payload]).
+// MarshalJSON writes a flag as PostHog's definitions payload shows it. Of a flag
+// that was read and then changed the fields hold; what they do not stand for is
+// written as it was read. It fails on what JSON has no form for (see [Definitions.Payload]).
 func (f Flag) MarshalJSON() ([]byte, error) { return encodeJSON(f.record()) }
