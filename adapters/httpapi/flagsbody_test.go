@@ -152,7 +152,7 @@ func TestFlags_9_4_Fields(t *testing.T) {
 		"7: group keys":              {`{"groups":{"n":42,"f":1.50,"e":"","z":null,"b":true,"o":{"x":1},"l":[1],"s":"k"}}`, flagsBody{Groups: map[string]string{"n": "42", "f": "1.5", "s": "k"}}},
 		"7: group key taken back":    {`{"groups":{"a":"x","a":null}}`, flagsBody{Groups: map[string]string{}}},
 		"group properties, twice":    {`{"group_properties":{"g":{"a":1},"g":{"b":2}}}`, flagsBody{GroupProperties: map[string]map[string]any{"g": {"b": int64(2)}}}},
-		"property twice":             {`{"person_properties":{"a":1,"a":{"b":[null,1.0,"x"]}}}`, flagsBody{PersonProperties: map[string]any{"a": map[string]any{"b": []any{nil, 1.0, "x"}}}}},
+		"property twice":             {`{"person_properties":{"a":1,"a":{"b":[null,1.0,"x"]}}}`, flagsBody{PersonProperties: map[string]any{"a": map[string]any{"b": []any{nil, json.Number("1.0"), "x"}}}}},
 		"runtime is not judged here": {`{"evaluation_runtime":"CLIENT"}`, flagsBody{EvaluationRuntime: "CLIENT"}},
 	} {
 		got, err := parse(c.body)
