@@ -13,14 +13,15 @@ import (
 )
 
 // cohortLeaf are the members of a filter: those that have to be there, in the
-// order in which they are named when they are missing, and those that may.
+// order in which they are named when they are missing, and those that may, where
+// flags does not know them.
 type cohortLeaf struct{ required, optional []string }
 
 // THE TABLE: the kinds of filters of a cohort (§5.2).
 var cohortLeaves = map[string]cohortLeaf{
-	"person":          {[]string{"key", "value", "operator"}, []string{"negation"}},
-	"person_metadata": {[]string{"key", "value", "operator"}, []string{"negation"}},
-	"cohort":          {[]string{"key", "value"}, []string{"negation"}},
+	"person":          {required: []string{"key", "value", "operator"}},
+	"person_metadata": {required: []string{"key", "value", "operator"}},
+	"cohort":          {required: []string{"key", "value"}},
 	"behavioral": {[]string{"key", "value", "event_type"}, []string{
 		"time_value", "time_interval", "negation", "operator", "operator_value", "total_periods", "min_periods", "event_filters", "explicit_datetime",
 	}},
@@ -52,9 +53,6 @@ func checkFilters(raw json.RawMessage) error {
 	if tree == nil || tree["type"] == nil || tree["values"] == nil {
 		return Fault("filters__detail", "Must contain a 'properties' key with type and values")
 	}
-	if err := onlyKnown("filters", top, "properties"); err != nil {
-		return err
-	}
 	return checkTree(top["properties"])
 }
 
@@ -79,9 +77,6 @@ func checkTree(raw json.RawMessage) error {
 	if kind != "AND" && kind != "OR" {
 		return Fault("filters", "Unknown filter type %q: it has to be AND, OR, person, cohort or behavioral.", kind)
 	}
-	if err := onlyKnown("group", node, "type", "values"); err != nil {
-		return err
-	}
 	var values []json.RawMessage
 	if json.Unmarshal(node["values"], &values) != nil || node["values"] == nil || string(node["values"]) == "null" {
 		return Fault("filters", "The values of a group have to be a list of filters.")
@@ -105,16 +100,19 @@ func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) er
 	if missing != nil {
 		return Fault("filters", "Missing required keys for %s filter: %s", kind, strings.Join(missing, ", "))
 	}
-	if kind == "behavioral" {
+	if kind == "behavioral" { // the members of others are looked at with those of flags
 		node = maps.Clone(node)
 		maps.DeleteFunc(node, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, behavioralPrefix) })
+		return onlyKnown("behavioral filter", node, slices.Concat([]string{"type"}, leaf.required, leaf.optional)...)
 	}
-	known := slices.Concat([]string{"type"}, leaf.required, leaf.optional)
-	if err := onlyKnown(kind+" filter", node, known...); err != nil {
-		return err
+	if kind != "cohort" {
+		return nil
 	}
-	if _, ok := wholeNumber(node["value"]); kind == "cohort" && (!ok || jsonText(node["key"]) != "id") {
+	if _, ok := wholeNumber(node["value"]); !ok || jsonText(node["key"]) != "id" {
 		return Fault("filters", "Invalid Cohort ID in filter")
+	}
+	if operator := jsonText(node["operator"]); operator != "" && operator != "in" && operator != "not_in" {
+		return Fault("filters", "Cohort filters must use the 'in' or 'not_in' operator")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Cohorts are cohorts (§5.2): sets of persons, by rule or by list.
@@ -261,6 +263,9 @@ func (s Cohorts) loadWritable(tx Tx, st *Standing, named string) (*storedCohort,
 // Create makes a cohort. list are the first members of a static one, nil for none.
 // Persons are counted before it returns.
 func (s Cohorts) Create(ctx context.Context, st *Standing, b Body, list *MemberList) (*Cohort, error) {
+	if err := b.known(flags.CohortPart); err != nil {
+		return nil, err
+	}
 	v, err := CohortFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -287,6 +292,9 @@ func (s Cohorts) Create(ctx context.Context, st *Standing, b Body, list *MemberL
 
 // Update changes a cohort. list are more members of a static one, nil for none.
 func (s Cohorts) Update(ctx context.Context, st *Standing, id string, b Body, put bool, list *MemberList) (*Cohort, error) {
+	if err := b.known(flags.CohortPart); err != nil {
+		return nil, err
+	}
 	v, err := CohortFields.update(b, put)
 	if err != nil {
 		return nil, err

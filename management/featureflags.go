@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // FeatureFlags are feature flags (§5.1).
@@ -56,6 +58,9 @@ func (s FeatureFlags) Get(ctx context.Context, st *Standing, id int64) (*Flag, e
 
 // Create makes a flag.
 func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, error) {
+	if err := b.known(flags.FlagPart); err != nil {
+		return nil, err
+	}
 	v, err := FlagFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -78,6 +83,9 @@ func (s FeatureFlags) Update(ctx context.Context, st *Standing, id int64, b Body
 	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
+			return nil, err
+		}
+		if err := b.known(flags.FlagPart); err != nil {
 			return nil, err
 		}
 		v, err := FlagFields.update(b, put)

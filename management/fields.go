@@ -55,6 +55,8 @@ type Body struct {
 	IsArray bool
 	// Other is what the JSON value is when it is neither, such as str.
 	Other string
+	// Warn is told of members that have no effect, a line each. Nil: nobody is.
+	Warn func(text string)
 }
 
 // MaxItems bounds the arrays of texts and numbers of a body.

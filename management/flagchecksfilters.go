@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // maxOperands is how many values one requirement may list.
@@ -26,6 +28,9 @@ func (f *storedFlag) checkFilters() error {
 	filters := anyObject(decodeAny(f.Filters))
 	if filters == nil {
 		return Coded(CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", kindOf(f.Filters))
+	}
+	if err := checkKnown(flags.FiltersPart, f.Filters, nil); err != nil {
+		return err
 	}
 	groups, ok := filters["groups"].([]any)
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // This file applies a document of flags and cohorts to a project (decision 27).
@@ -53,11 +55,12 @@ func readDocument(b Body) (*wantedDocument, error) {
 	}
 	for _, list := range []struct {
 		field, name, kind string
+		part              flags.Part
 		to                *[]named
 		canonical         func(entry) (entry, error)
 	}{
-		{"cohorts", "name", "cohort", &out.cohorts, func(o entry) (entry, error) { canonicalCohort(o); return o, nil }},
-		{"flags", "key", "flag", &out.flags, canonicalFlag},
+		{"cohorts", "name", "cohort", flags.CohortPart, &out.cohorts, func(o entry) (entry, error) { canonicalCohort(o); return o, nil }},
+		{"flags", "key", "flag", flags.FlagPart, &out.flags, canonicalFlag},
 	} {
 		seen := map[string]bool{}
 		for i, raw := range v.Objects(list.field) {
@@ -67,6 +70,10 @@ func readDocument(b Body) (*wantedDocument, error) {
 				return nil, Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
 			}
 			seen[name] = true
+			err := checkKnown(list.part, raw, func(text string) { out.warn(fmt.Sprintf("%s %q: %s", list.kind, name, text)) })
+			if err != nil {
+				return nil, at(list.kind, name, err)
+			}
 			if o, err = list.canonical(o); err != nil {
 				return nil, at(list.kind, name, err)
 			}
@@ -77,6 +84,18 @@ func readDocument(b Body) (*wantedDocument, error) {
 		}
 	}
 	return out, nil
+}
+
+// maxDocumentWarnings bounds the warnings of a document.
+const maxDocumentWarnings = 100
+
+func (w *wantedDocument) warn(text string) {
+	switch n := len(w.warnings); {
+	case n < maxDocumentWarnings:
+		w.warnings = append(w.warnings, text)
+	case n == maxDocumentWarnings:
+		w.warnings = append(w.warnings, "there is more that had no effect")
+	}
 }
 
 // application is one document on its way into a project. Everything is put into
@@ -110,7 +129,7 @@ func (s FeatureFlags) applyDocument(tx Tx, st *Standing, wanted *wantedDocument,
 	if err != nil {
 		return nil, err
 	}
-	a := &application{FeatureFlags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []DocumentChange{}, Warnings: wanted.warnings}}
+	a := &application{FeatureFlags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []DocumentChange{}, Warnings: slices.Clone(wanted.warnings)}}
 	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
 	if prune {
 		steps = slices.Insert(steps, 4, a.draftPruned)

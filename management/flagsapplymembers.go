@@ -40,8 +40,9 @@ func (a *application) sameMembers(w *named, is entry) error {
 	return nil
 }
 
-func without(o entry, name string) entry {
-	out := make(entry, len(o))
+// without is a copy of an object that lacks a member.
+func without[V any](o map[string]V, name string) map[string]V {
+	out := make(map[string]V, len(o))
 	for other, v := range o {
 		if other != name {
 			out[other] = v

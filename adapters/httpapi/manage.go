@@ -190,6 +190,7 @@ func (s *server) endpoint(e endpoint) handler {
 			defer cancel()
 		}
 		c := &call{server: s, ctx: ctx, w: w, r: r.WithContext(ctx), service: s.Management}
+		c.body.Warn = func(text string) { warn(w, text) }
 		if err := c.open(&e); err != nil {
 			return managementProblem(err)
 		}

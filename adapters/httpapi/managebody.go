@@ -45,11 +45,11 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 		err = c.readJSON()
 	case "application/x-www-form-urlencoded":
 		if err = c.r.ParseForm(); err == nil {
-			c.body = formBody(c.r.PostForm)
+			c.body.Members = formBody(c.r.PostForm).Members
 		}
 	case "multipart/form-data":
 		if err = c.r.ParseMultipartForm(formMemory); err == nil {
-			c.body = formBody(c.r.MultipartForm.Value)
+			c.body.Members = formBody(c.r.MultipartForm.Value).Members
 		}
 	default:
 		err = problemMediaType.with("", "").say("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))

@@ -45,6 +45,8 @@ type apiClient struct {
 	pause func(ctx context.Context, d time.Duration) error
 	// told is called before a pause.
 	told func(why string, pause time.Duration)
+	// warned is called for what a request said and had no effect; nil: nobody is told.
+	warned func(text string)
 }
 
 func newAPIClient(server, key string) (*apiClient, error) {
@@ -203,6 +205,11 @@ func (c *apiClient) once(ctx context.Context, method, path string, body []byte) 
 	case len(answer) > maxAnswer:
 		return nil, 0, &apiError{Status: w.StatusCode, Detail: fmt.Sprintf("more than %d MiB", maxAnswer>>20)}
 	case w.StatusCode/100 == 2:
+		for _, text := range w.Header.Values("Bunting-Warning") {
+			if c.warned != nil {
+				c.warned(text)
+			}
+		}
 		return answer, 0, nil
 	}
 	var problem struct {

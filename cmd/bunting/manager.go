@@ -116,6 +116,7 @@ func (p *program) act(ctx context.Context, command string, a *action, args []str
 	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
 		return badUsage(command, "%s", err)
 	}
+	m.client.warned = m.warn
 	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.stderr, "%s; trying again in %s\n", why, d) }
 	defer m.client.close()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
@@ -144,6 +145,9 @@ func wanted(args []string) string {
 	}
 	return strings.Join(args, " and ")
 }
+
+// warn tells of what had no effect.
+func (m *manager) warn(text string) { _, _ = fmt.Fprintln(m.stderr, "warning: "+text) }
 
 // inProject is a path below the project.
 func (m *manager) inProject(path string) string {
