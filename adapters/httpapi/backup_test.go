@@ -20,7 +20,7 @@ import (
 func TestBackup_OneAtATime(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	joined := management.Membership{
-		ID: unknownUUID, Organization: officeOther, User: fmt.Sprintf(officeUserID, 0), Level: management.Owner,
+		ID: fmt.Sprintf(officeMembers, 99), Organization: officeOther, User: fmt.Sprintf(officeUserID, 0), Level: management.Owner,
 		Joined: management.At(officeStart), Updated: management.At(officeStart),
 	}
 	data, _ := json.Marshal(joined)

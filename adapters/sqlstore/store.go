@@ -44,6 +44,7 @@ type Store struct {
 	managing chan struct{} // holds a token while this server writes for management
 
 	file     string // SQLite's, empty for none
+	shown    string // the database, without its password
 	ledger   ledgerState
 	horizons horizons
 	unlock   func() error
@@ -81,11 +82,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, unlock: o.unlock,
-		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
-		name: serverName(), managing: make(chan struct{}, 1),
-	}
+	s := newStore(&o, c)
 	s.breaker.try = func(ctx context.Context) error {
 		s.freshConnections()
 		return s.quick.PingContext(ctx)
@@ -102,6 +99,15 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
+// newStore is a store on an open database; c is whole.
+func newStore(o *opened, c Config) *Store {
+	return &Store{
+		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, shown: o.shown, unlock: o.unlock,
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
+		name: serverName(), managing: make(chan struct{}, 1),
+	}
+}
+
 // Ping asks a PostgreSQL for an answer, whatever it holds. It takes a second at most.
 func Ping(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -115,6 +121,9 @@ func Ping(ctx context.Context, url string) error {
 
 func (s *Store) start(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	if err := s.notMoving(ctx); err != nil {
 		return err
 	}
 	return s.startLedger(ctx)

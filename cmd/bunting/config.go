@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -290,8 +291,14 @@ type resolved struct {
 
 // resolve finds the value of each setting: command line, else environment, else
 // config file, else default.
-func (p *program) resolve(args []string) (*resolved, error) {
-	fs := newFlags("serve")
+func (p *program) resolve(args []string) (*resolved, error) { return p.resolveAs("serve", args, nil) }
+
+// resolveAs is resolve for another command, which may have more options.
+func (p *program) resolveAs(command string, args []string, more func(*flag.FlagSet)) (*resolved, error) {
+	fs := newFlags(command)
+	if more != nil {
+		more(fs)
+	}
 	fromArgs := make([]flagValue, len(settings))
 	for i := range settings {
 		fromArgs[i].kind = settings[i].kind

@@ -64,6 +64,8 @@ var commands = []command{
 	{"import", "send such a file to a server; convert flags of other systems", (*program).importFiles, importHelp},
 	{"backup", "copy everything that a server stores into one file, while it runs", (*program).backup, backupHelp},
 	{"restore", "make a data folder out of such a file", (*program).restore, restoreHelp},
+	{"move", "copy everything from one database into another: SQLite, PostgreSQL", (*program).move, moveHelp},
+	{"doctor", "look whether a server's data and settings are sound", (*program).doctor, doctorHelp},
 	{"deadletters", "list, requeue or drop events of the stream that the database refuses", (*program).deadLetters, deadLettersHelp},
 	{"version", "print version and build", (*program).version, versionHelp},
 }

@@ -1,0 +1,301 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A batch of a move is at most so many rows and so many bytes, and one transaction.
+const (
+	moveRows  = 2000
+	moveBytes = 8 << 20
+)
+
+// Moved is what a move has done.
+type Moved struct {
+	Tables  int
+	Rows    int64
+	Resumed bool
+}
+
+// Move copies everything from one database into another, empty one, by their URLs,
+// with all keys and ids; SQLite and PostgreSQL may stand on either side. No server may
+// be using either. It goes in batches, each with a note in the target of how far it
+// is, and goes on there when it was interrupted; until it has ended no server starts
+// on the target. At last counts and checksums of all tables are compared. The source is
+// brought to this version's schema, and nothing else of it changes.
+func Move(ctx context.Context, from, to string, progress Progress) (out Moved, err error) {
+	m := &mover{progress: progress}
+	if m.tables, err = movedTables(ctx); err != nil {
+		return out, err
+	}
+	if m.from, err = openQuiet(ctx, from); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, m.from.Close()) }()
+	if m.to, err = openQuiet(ctx, to); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, m.to.Close()) }()
+	for _, s := range []*Store{m.from, m.to} {
+		unlock, err := s.keepOthersOut(ctx)
+		if err != nil {
+			return out, err
+		}
+		defer unlock()
+	}
+	if err := m.begin(ctx); err != nil {
+		return out, err
+	}
+	for i := range m.tables {
+		if err := m.table(ctx, &m.tables[i]); err != nil {
+			return m.moved, fmt.Errorf("table %s: %w; the same command goes on from there", m.tables[i].name, err)
+		}
+	}
+	if err := m.numbers(ctx); err != nil {
+		return m.moved, err
+	}
+	if err := m.compare(ctx); err != nil {
+		return m.moved, err
+	}
+	return m.moved, m.to.inWrite(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM moving`)
+		return err
+	})
+}
+
+// ErrMoving is for databases that a move has not ended for.
+var ErrMoving = errors.New("a move into it has not ended: run bunting move again, with the same --from and --to")
+
+// notMoving fails where a move has not ended.
+func (s *Store) notMoving(ctx context.Context) error {
+	var n int
+	if err := s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM moving`).Scan(&n); err != nil {
+		return err
+	}
+	if n > 0 {
+		return ErrMoving
+	}
+	return nil
+}
+
+// moverName is what PostgreSQL calls the connections of a move; those of servers are
+// called bunting.
+const moverName = "bunting move"
+
+// openQuiet opens a store for a move: without what listens to other servers.
+func openQuiet(ctx context.Context, address string) (*Store, error) {
+	if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
+		q := u.Query()
+		q.Set("application_name", moverName)
+		u.RawQuery = q.Encode()
+		address = u.String()
+	}
+	o, err := openURL(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(&o, Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now, Changed: func(int64) {}})
+	if o.beside != nil {
+		s.checkpoints = startCheckpointer(o.beside, o.write, s.logger)
+	}
+	if err = s.migrate(ctx); err == nil {
+		err = s.startLedger(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
+	}
+	return s, nil
+}
+
+// keepOthersOut makes servers that start wait, and refuses where one runs. A SQLite
+// file is locked already.
+func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
+	if s.dialect.alone {
+		return func() {}, nil
+	}
+	if unlock, err = s.dialect.lockSchema(ctx, s.write); err != nil {
+		return nil, err
+	}
+	var n int
+	err = s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'bunting'`).Scan(&n)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("database %s: a server uses it: stop all servers first", s.shown)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// mover is one move.
+type mover struct {
+	from, to    *Store
+	tables      []movedTable
+	progress    Progress
+	done, total int64 // rows
+	moved       Moved
+}
+
+// begin looks whether the target is empty, or half moved from the same source.
+func (m *mover) begin(ctx context.Context) error {
+	if err := m.from.notMoving(ctx); err != nil {
+		return fmt.Errorf("database %s: %w", m.from.shown, err)
+	}
+	// What SQLite indexes behind the commit is indexed now.
+	for more := true; more; {
+		var err error
+		if more, err = m.from.Index(ctx, true); err != nil {
+			return err
+		}
+	}
+	m.moved.Tables = len(m.tables)
+	for i := range m.tables {
+		t := &m.tables[i]
+		var n int64
+		if err := m.from.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM "`+t.name+`"`+where(t.but)).Scan(&n); err != nil {
+			return err
+		}
+		m.total += n
+	}
+	m.moved.Rows = m.total
+	var source string
+	err := m.to.write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)
+	switch {
+	case err == nil && source != m.from.shown:
+		return fmt.Errorf("database %s: a move out of %s has begun: go on with that one, or begin with an empty database", m.to.shown, source)
+	case err == nil:
+		m.moved.Resumed = true
+		return nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	return m.to.inWrite(ctx, func(tx *sql.Tx) error {
+		for i := range m.tables {
+			if err := m.tables[i].vacate(ctx, tx, m.to.shown); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO moving (name, place, n, done) VALUES ('', $1, 0, 0)`, m.from.shown)
+		return err
+	})
+}
+
+// vacate takes away what every new database has; more than that is refused.
+func (t *movedTable) vacate(ctx context.Context, tx *sql.Tx, shown string) error {
+	var n int
+	text := `SELECT COUNT(*) FROM (SELECT 1 FROM "` + t.name + `"` + where(t.but) + ` LIMIT ` + strconv.Itoa(t.born+1) + `) AS few`
+	if err := tx.QueryRowContext(ctx, text).Scan(&n); err != nil {
+		return err
+	}
+	if n > t.born {
+		return fmt.Errorf("database %s has data of its own, in the table %s: move into an empty one", shown, t.name)
+	}
+	if t.born == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM "`+t.name+`"`+where(t.but))
+	return err
+}
+
+// table moves the rest of a table.
+func (m *mover) table(ctx context.Context, t *movedTable) error {
+	var place string
+	var n int64
+	var done bool
+	err := m.to.write.QueryRowContext(ctx, `SELECT place, n, done FROM moving WHERE name = $1`, t.name).Scan(&place, &n, &done)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	m.done += n
+	insert := inserts(`INSERT INTO "`+t.name+`" (`+quoted(t.columns)+`)`, len(t.columns), "")
+	for !done {
+		rows, err := t.batch(ctx, m.from, place)
+		if err != nil {
+			return err
+		}
+		if done = len(rows) == 0; !done {
+			place = t.place(rows[len(rows)-1])
+		}
+		n += int64(len(rows))
+		if err := m.save(ctx, t, &insert, rows, place, n, done); err != nil {
+			return err
+		}
+		m.done += int64(len(rows))
+		m.progress("moving "+t.name, m.done, m.total)
+	}
+	return nil
+}
+
+// batch reads the rows after a place, empty for the beginning.
+func (t *movedTable) batch(ctx context.Context, s *Store, place string) (out [][]any, err error) {
+	args, err := t.after(place)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.write.QueryContext(ctx, t.selection(place != "", moveRows), args...)
+	if err != nil {
+		return nil, s.dialect.explain(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for size := 0; size < moveBytes && rows.Next(); {
+		row, n, err := t.scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		size += n
+		out = append(out, row)
+	}
+	return out, s.dialect.explain(rows.Err())
+}
+
+// save puts rows into the target, and with them how far the table is.
+func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]any, place string, n int64, done bool) error {
+	conn, err := m.to.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return m.to.dialect.explain(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	switch {
+	case len(rows) == 0:
+	case m.to.dialect.alone:
+		err = insert.chunks(&m.to.dialect, len(rows), func(text string, from, count int) error {
+			args := make([]any, 0, count*len(t.columns))
+			for _, row := range rows[from : from+count] {
+				args = append(args, row...)
+			}
+			_, err := tx.ExecContext(ctx, text, args...)
+			return err
+		})
+	default:
+		err = conn.Raw(func(driver any) error {
+			_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(rows))
+			return err
+		})
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO moving (name, place, n, done) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (name) DO UPDATE SET place = excluded.place, n = excluded.n, done = excluded.done`, t.name, place, n, truth(done))
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	m.to.checkpoints.committed()
+	return m.to.dialect.explain(err)
+}

@@ -1,0 +1,167 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"sync"
+)
+
+// numbers carries over the last numbers that were given: those of events, and of
+// rows that the database numbers. A number that was given once is not given again.
+func (m *mover) numbers(ctx context.Context) error {
+	last, err := m.from.lastEventID(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the last number of events: %w", m.from.dialect.explain(err))
+	}
+	if err := m.to.setLastEventID(ctx, last); err != nil {
+		return fmt.Errorf("numbering events: %w", m.to.dialect.explain(err))
+	}
+	for i := range m.tables {
+		t := &m.tables[i]
+		if !t.numbered {
+			continue
+		}
+		last, err := m.from.lastRow(ctx, t)
+		if err != nil {
+			return fmt.Errorf("reading the last number of %s: %w", t.name, m.from.dialect.explain(err))
+		}
+		if err := m.to.setLastRow(ctx, t, last); err != nil {
+			return fmt.Errorf("numbering %s: %w", t.name, m.to.dialect.explain(err))
+		}
+	}
+	return nil
+}
+
+// lastGiven is the last number of a sequence of PostgreSQL's, 0 before the first.
+const lastGiven = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM `
+
+func (s *Store) lastEventID(ctx context.Context) (last int64, err error) {
+	text := lastGiven + "event_ids"
+	if s.dialect.alone {
+		text = `SELECT id FROM places WHERE name = '` + placeID + `'`
+	}
+	return last, s.write.QueryRowContext(ctx, text).Scan(&last)
+}
+
+func (s *Store) setLastEventID(ctx context.Context, last int64) error {
+	if s.dialect.alone { // all that is moved is indexed
+		_, err := s.write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+placeID+`', '`+placeIndex+`')`, last)
+		return err
+	}
+	_, err := s.write.ExecContext(ctx, `SELECT setval('event_ids', $1, $2)`, max(last, 1), last > 0)
+	return err
+}
+
+func (s *Store) lastRow(ctx context.Context, t *movedTable) (last int64, err error) {
+	if s.dialect.alone {
+		err = s.write.QueryRowContext(ctx, `SELECT seq FROM sqlite_sequence WHERE name = $1`, t.name).Scan(&last)
+		if errors.Is(err, sql.ErrNoRows) { // it had no row yet
+			err = nil
+		}
+		return last, err
+	}
+	name, err := s.sequenceOf(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	return last, s.write.QueryRowContext(ctx, lastGiven+name).Scan(&last)
+}
+
+func (s *Store) setLastRow(ctx context.Context, t *movedTable, last int64) error {
+	if s.dialect.alone {
+		return s.inWrite(ctx, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = $1`, t.name); err != nil || last == 0 {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, `INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)`, t.name, last)
+			return err
+		})
+	}
+	name, err := s.sequenceOf(ctx, t)
+	if err != nil {
+		return err
+	}
+	_, err = s.write.ExecContext(ctx, `SELECT setval($1::text::regclass, $2, $3)`, name, max(last, 1), last > 0)
+	return err
+}
+
+// sequenceOf is the sequence that numbers the rows of a table in PostgreSQL, quoted.
+func (s *Store) sequenceOf(ctx context.Context, t *movedTable) (name string, err error) {
+	return name, s.write.QueryRowContext(ctx, `SELECT pg_get_serial_sequence($1, $2)`, t.name, t.columns[t.key[0]]).Scan(&name)
+}
+
+// tableSum is what two tables have alike when they are.
+type tableSum struct {
+	rows int64
+	hash string
+}
+
+// compare reads all tables of both sides and compares them.
+func (m *mover) compare(ctx context.Context) error {
+	done := int64(0)
+	for i := range m.tables {
+		t := &m.tables[i]
+		var sums [2]tableSum
+		var errs [2]error
+		var reading sync.WaitGroup
+		for i, s := range []*Store{m.from, m.to} {
+			reading.Go(func() { sums[i], errs[i] = t.sum(ctx, s) })
+		}
+		reading.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			return fmt.Errorf("comparing %s: %w", t.name, err)
+		}
+		if sums[0] != sums[1] {
+			return fmt.Errorf("the table %s is not the same: %d rows with the checksum %s in %s, %d with %s in %s: the source has changed meanwhile; begin again with an empty database",
+				t.name, sums[0].rows, sums[0].hash[:16], m.from.shown, sums[1].rows, sums[1].hash[:16], m.to.shown)
+		}
+		done += sums[0].rows
+		m.progress("comparing "+t.name, done, m.total)
+	}
+	return nil
+}
+
+// sum reads a table in the order of its key.
+func (t *movedTable) sum(ctx context.Context, s *Store) (out tableSum, err error) {
+	sum := sha256.New()
+	err = query(ctx, s.write, func(rows *sql.Rows) error {
+		row, _, err := t.scan(rows)
+		if err != nil {
+			return err
+		}
+		out.rows++
+		for _, v := range row {
+			addValue(sum, v)
+		}
+		return nil
+	}, t.selection(false, 0))
+	out.hash = hex.EncodeToString(sum.Sum(nil))
+	return out, s.dialect.explain(err)
+}
+
+// addValue adds a value with its kind and its length.
+func addValue(sum hash.Hash, v any) {
+	var head [9]byte
+	var text []byte
+	switch v := v.(type) {
+	case nil:
+	case int64:
+		head[0] = 1
+		binary.BigEndian.PutUint64(head[1:], uint64(v))
+	case string:
+		head[0], text = 2, []byte(v)
+	case []byte:
+		head[0], text = 3, v
+	}
+	if head[0] > 1 {
+		binary.BigEndian.PutUint64(head[1:], uint64(len(text)))
+	}
+	sum.Write(head[:])
+	sum.Write(text)
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// advice is a row of the table of what is unsafe: empty where all is well.
+type advice struct {
+	name  string // of the setting
+	judge func(r *resolved) string
+}
+
+// unsafe is the table.
+var unsafe = []advice{
+	{"listen", func(r *resolved) string {
+		if !r.config.public() {
+			return ""
+		}
+		return r.config.listen + " is reached from other machines, in plain HTTP, and /metrics asks for no key: put a proxy before it that ends TLS and keeps /metrics to itself"
+	}},
+	{"rate-limit", func(r *resolved) string {
+		if r.config.public() && r.isSet("rate-limit", "off") {
+			return "nothing is limited on an address that others reach: use on, or api"
+		}
+		return ""
+	}},
+	{"trusted-proxies", func(r *resolved) string {
+		return wide(r.config.trustedProxies, "whoever sends from there may say which address is theirs, and so has no rate limit: name only your proxies")
+	}},
+	{"export-networks", func(r *resolved) string {
+		return wide(r.config.exportNetworks, "who manages exports may send to everything that this machine reaches: name only the networks that are meant")
+	}},
+	{"definitions", func(r *resolved) string {
+		for _, path := range r.config.definitions {
+			if !hasKeys(path) {
+				continue
+			}
+			if r.config.public() {
+				return path + " has personal or secret keys, which are for development and tests, on an address that others reach"
+			}
+		}
+		return ""
+	}},
+	{"database", func(r *resolved) string {
+		if strings.HasPrefix(r.config.database, "sqlite::memory:") {
+			return "nothing is kept: events and flags are gone when the server ends"
+		}
+		if r.isIn("database", "command line") && withoutPassword(r.config.database) != r.config.database {
+			return "a password on the command line can be read by every user of the machine: use BUNTING_DATABASE or the config file"
+		}
+		return plainPostgres(r.config.database)
+	}},
+	{"smtp-url", func(r *resolved) string {
+		switch smtp := r.config.mail.smtp; {
+		case smtp == nil:
+			return ""
+		case r.config.mail.siteURL == "":
+			return "without --site-url links in mails are made of the address of whoever asks"
+		case r.isIn("smtp-url", "command line") && r.config.mail.passwordFile == "" && withoutPassword(r.given("smtp-url")) != r.given("smtp-url"):
+			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
+		case strings.HasPrefix(r.given("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.given("smtp-url"))):
+			return "mails, with the secrets of invitations in them, are sent in plain text"
+		}
+		return ""
+	}},
+	{"owner-email", func(r *resolved) string {
+		if r.config.mail.smtp != nil && strings.HasSuffix(r.config.ownerEmail, "@localhost") {
+			return r.config.ownerEmail + " gets no mails: give an address that does"
+		}
+		return ""
+	}},
+	{"smtp-password-file", func(r *resolved) string { return readByAll(r.config.mail.passwordFile) }},
+	{"stream-creds", func(r *resolved) string { return readByAll(r.given("stream-creds")) }},
+	{"config", func(r *resolved) string {
+		for _, name := range []string{"database", "smtp-url", "stream"} {
+			if r.isIn(name, "config file") && withoutPassword(r.given(name)) != r.given(name) {
+				return readByAll(r.file.values[0])
+			}
+		}
+		return ""
+	}},
+}
+
+// unsafeSettings are the findings of the table.
+func unsafeSettings(r *resolved) (out []finding) {
+	for _, a := range unsafe {
+		if text := a.judge(r); text != "" {
+			out = append(out, finding{"settings", levelWarning, "--" + a.name + ": " + text})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"settings", levelOK, "nothing unsafe"})
+	}
+	return out
+}
+
+// given is the value of a setting that has one.
+func (r *resolved) given(name string) string {
+	for i := range settings {
+		if settings[i].name == name && len(r.values[i].values) > 0 {
+			return r.values[i].values[0]
+		}
+	}
+	return ""
+}
+
+func (r *resolved) isSet(name, value string) bool { return r.given(name) == value }
+
+// public reports whether others than this machine and private networks reach the
+// server.
+func (c *config) public() bool {
+	host, _, err := net.SplitHostPort(c.listen)
+	if err != nil || host == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return true // an empty host is every address, a name may be any
+	}
+	ip = ip.Unmap()
+	return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
+}
+
+// wide tells of networks that are most of the world.
+func wide(networks []netip.Prefix, why string) string {
+	i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return n.Bits() < 8 && !n.Addr().IsPrivate() })
+	if i < 0 {
+		return ""
+	}
+	return networks[i].String() + ": " + why
+}
+
+// hasKeys reports whether a definitions file has personal or secret keys.
+func hasKeys(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	f, err := flags.ParseFile(text)
+	return err == nil && slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 })
+}
+
+// plainPostgres tells of a database elsewhere that may be talked to in plain text.
+func plainPostgres(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return ""
+	}
+	host := u.Query().Get("host")
+	if host == "" {
+		host = u.Hostname()
+	}
+	switch u.Query().Get("sslmode") {
+	case "require", "verify-ca", "verify-full":
+		return ""
+	}
+	if isNear(host) {
+		return ""
+	}
+	return "the connection to " + host + " may be in plain text: add sslmode=verify-full, or require"
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// isNear reports whether a host is this machine: a socket, or a loopback address.
+func isNear(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || host == "localhost" || strings.HasPrefix(host, "/") || err == nil && ip.IsLoopback()
+}
+
+// readByAll tells of a file with a secret that others may read.
+func readByAll(path string) string {
+	info, err := os.Stat(path)
+	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has a secret and can be read by others (%v): chmod 600 %s", path, info.Mode().Perm(), path)
+}
