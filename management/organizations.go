@@ -211,7 +211,7 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 		if err := putMembership(tx, &m); err != nil {
 			return nil, err
 		}
-		p, err := s.newProject(tx, o.ID, nil)
+		p, err := s.newProject(tx, o.ID, "", nil)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 )
@@ -245,7 +246,14 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 		if err != nil {
 			return nil, err
 		}
-		p, err := s.newProject(tx, o.ID, v)
+		token, err := chosenToken(tx, st.Caller.Level(o.ID), b)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.newProject(tx, o.ID, token, v)
+		if errors.Is(err, ErrTaken) {
+			err = errTokenTaken()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -257,10 +265,13 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 	})
 }
 
-// newProject makes a project.
-func (s *core) newProject(tx Tx, organization string, v Values) (*ProjectRecord, error) {
+// newProject makes a project, with a key of its own where no token is given.
+func (s *core) newProject(tx Tx, organization, token string, v Values) (*ProjectRecord, error) {
 	now := s.now()
 	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + RandomText(32), CreatedAt: now}
+	if token != "" {
+		p.APIKey = token
+	}
 	if err := p.configure(&projectMeta{UUID: s.newID(), Updated: At(now)}, v); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func projectRows(a area, path string) []endpoint {
 		},
 		{
 			method: "POST", area: a, path: path, scope: "project:write", summary: "Make a project",
-			takes: management.ProjectFields, status: 201, gives: management.Project{},
+			takes: management.NewProjectFields, status: 201, gives: management.Project{},
 			do: func(c *call) (any, error) { return c.service.Projects.Create(c.ctx, c.standing, c.body) },
 		},
 		{

@@ -14,23 +14,25 @@ Manages the projects of a server.
 
   bunting projects list
   bunting projects get ID
-  bunting projects create NAME [--organization ID]
+  bunting projects create NAME [--organization ID] [--api-token KEY]
   bunting projects rename ID NAME
   bunting projects delete ID [--yes]
 
   --organization ID   whose it is to be; @current (default) is the one that you
                       work in
+  --api-token KEY     the project's key, where its clients have one already; for
+                      owners
 ` + yesHelp + managerOptions + `  --json            for programs
 `
 }
 
-type projectOptions struct{ organization *string }
+type projectOptions struct{ organization, token *string }
 
 var projectActions = []action{
 	{name: "list", run: listProjects},
 	{name: "get", args: []string{"ID"}, run: getProject},
 	{name: "create", args: []string{"NAME"}, options: func(m *manager) any {
-		return &projectOptions{m.fs.String("organization", "@current", "")}
+		return &projectOptions{m.fs.String("organization", "@current", ""), m.fs.String("api-token", "", "")}
 	}, run: createProject},
 	{name: "rename", args: []string{"ID", "NAME"}, run: renameProject},
 	{name: "delete", args: []string{"ID"}, asks: true, run: deleteProject},
@@ -91,7 +93,12 @@ func getProject(m *manager, ctx context.Context, args []string, _ any) error {
 }
 
 func createProject(m *manager, ctx context.Context, args []string, options any) error {
-	return m.oneProject(ctx, "POST", "/api/organizations/"+pathPart(*options.(*projectOptions).organization)+"/projects/", map[string]any{"name": args[0]})
+	o := options.(*projectOptions)
+	body := map[string]any{"name": args[0]}
+	if *o.token != "" {
+		body["api_token"] = *o.token
+	}
+	return m.oneProject(ctx, "POST", "/api/organizations/"+pathPart(*o.organization)+"/projects/", body)
 }
 
 func renameProject(m *manager, ctx context.Context, args []string, _ any) error {
