@@ -28,7 +28,7 @@ func backedUp(t *testing.T, n int) (s *Store, path, file string, done Copied) {
 }
 
 // What stands only in the log is in a backup, and is not in a copy of the file
-// alone. What comes after the beginning is not in it (issue C1).
+// alone. What comes after the beginning is not in it.
 func TestBackup_HasTheLog(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "bunting.db")

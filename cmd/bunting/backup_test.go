@@ -12,7 +12,7 @@ import (
 )
 
 // The owner of everything gets a backup over HTTP; restored elsewhere it opens for
-// the same keys and gives the same answers, without being told anything (issue C1).
+// the same keys and gives the same answers, without being told anything.
 func TestBackup_OverHTTP(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())

@@ -27,7 +27,7 @@ func examined(t *testing.T, code int, env []string, args ...string) map[string]s
 	return out
 }
 
-// The doctor finds a sound server sound, running or not, and changes nothing (issue C1).
+// The doctor finds a sound server sound, running or not, and changes nothing.
 func TestDoctor_Sound(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	if got := examined(t, 0, nil, "--data", folder); !strings.Contains(got["database note"], "nothing yet") {

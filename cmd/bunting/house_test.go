@@ -40,7 +40,7 @@ var table = map[string]room{
 	"flags/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management":       {pure: true, ours: []string{"flags"}},
+	"management":       {pure: true, ours: []string{"flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",

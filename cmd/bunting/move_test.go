@@ -12,7 +12,7 @@ import (
 )
 
 // A server moves to PostgreSQL and back: project key, personal key and answers stay
-// (issue C2).
+// .
 func TestMove_ServerKeepsItsKeys(t *testing.T) {
 	folder, back, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), storetest.Postgres(t)
 	s := serve(t, time.Minute, "--data", folder)

@@ -27,7 +27,7 @@ func tool(t testing.TB, args ...string) string {
 
 // A backup that is taken under full load and restored elsewhere has every event that
 // was answered 200 before it began, requests as wholes, and people and groups as a
-// replay of its events makes them (issue C1; decision 13).
+// replay of its events makes them (decision 13).
 func TestBackup_UnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
