@@ -111,7 +111,7 @@ func (c *storedCohort) put(tx Tx, st *Standing) error {
 	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
 		ok = c.ID != 0
 		d := &Definition{ID: c.ID, Record: encode(c.cohortRecord), Meta: encode(c.cohortMeta), Deleted: c.Deleted}
-		if err := tx.PutDefinition(CohortDefinition, st.Project.ID, d); err != nil {
+		if err := putDefinition(tx, CohortDefinition, st.Project.ID, d); err != nil {
 			return err
 		}
 		c.ID = d.ID

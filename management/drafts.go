@@ -186,8 +186,12 @@ func (d *drafts) Next(name string) (n int64, err error) {
 	return d.next - 1, nil
 }
 
-// flush writes what was changed.
+// flush writes what was changed, as far as the project may have it.
 func (d *drafts) flush() error {
+	before, err := d.DefinitionTotals(d.project)
+	if err != nil {
+		return err
+	}
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
 		list := make([]*Definition, 0, len(k.changed))
@@ -198,6 +202,13 @@ func (d *drafts) flush() error {
 			return err
 		}
 		clear(k.changed)
+	}
+	after, err := d.DefinitionTotals(d.project)
+	if err != nil {
+		return err
+	}
+	if err := after.grown(before); err != nil {
+		return err
 	}
 	records := d.records
 	d.records = nil

@@ -270,7 +270,7 @@ func (s FeatureFlags) addFlag(tx Tx, st *Standing, f *storedFlag) error {
 		return err
 	}
 	d := f.definition()
-	if err := tx.PutDefinition(FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
+	if err := putDefinition(tx, FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
 		return err
 	}
 	f.ID = d.ID
@@ -308,7 +308,7 @@ func (s FeatureFlags) saveFlag(tx Tx, st *Standing, f *storedFlag) error {
 
 // putFlag stores a flag that was checked, keeps the version and notes the change.
 func (s FeatureFlags) putFlag(tx Tx, st *Standing, f *storedFlag) error {
-	if err := tx.PutDefinition(FlagDefinition, st.Project.ID, f.definition()); err != nil {
+	if err := putDefinition(tx, FlagDefinition, st.Project.ID, f.definition()); err != nil {
 		return err
 	}
 	if err := keepVersion(tx, f); err != nil {

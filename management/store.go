@@ -115,6 +115,8 @@ type Tx interface {
 	NumberDefinitions(kind DefinitionKind, n int) (first int64, err error)
 	// PutDefinitions is PutDefinition for many that have ids.
 	PutDefinitions(kind DefinitionKind, projectID int64, list []*Definition) error
+	// DefinitionTotals are those of a project, with what this transaction has changed.
+	DefinitionTotals(projectID int64) (DefinitionTotals, error)
 	// DropDefinition takes a definition away for good.
 	DropDefinition(kind DefinitionKind, projectID, id int64) error
 

@@ -63,7 +63,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) err
 	defer func() { <-s.managing }()
 	t := &manageTx{store: s.Store, ctx: ctx, writes: true}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
-		t.tx, t.changed = tx, map[int64]bool{}
+		t.tx, t.changed, t.totals = tx, map[int64]bool{}, nil
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
 		}
@@ -102,6 +102,8 @@ type manageTx struct {
 	writes bool
 	// changed are the projects whose definitions are others now.
 	changed map[int64]bool
+	// totals are those of projects that were asked for, kept up to date.
+	totals map[int64]*management.DefinitionTotals
 }
 
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")

@@ -90,6 +90,7 @@ func (t *manageTx) PutDefinitions(kind management.DefinitionKind, projectID int6
 	if err != nil {
 		return fmt.Errorf("saving definitions: %w", err)
 	}
+	delete(t.totals, projectID) // summed up anew when they are asked for
 	t.definitionsChanged(projectID)
 	return nil
 }

@@ -81,13 +81,16 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 // PutDefinition implements management.Tx.
 func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64, d *management.Definition) error {
 	table := definitionTables[kind].table
+	before, err := t.weigh(kind, projectID, d.ID)
+	if err != nil {
+		return err
+	}
 	if d.ID == 0 {
 		var highest int64
 		if _, err := t.one(`SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
 			return fmt.Errorf("numbering a definition: %w", err)
 		}
 		for d.ID <= highest { // files may have taken numbers
-			var err error
 			if d.ID, err = t.Next(table); err != nil {
 				return fmt.Errorf("numbering a definition: %w", err)
 			}
@@ -109,15 +112,24 @@ func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64
 	if _, err := t.exec(text, args...); err != nil {
 		return fmt.Errorf("saving a definition: %w", err)
 	}
+	t.reckon(kind, projectID, before, -1)
+	if !d.Deleted {
+		t.reckon(kind, projectID, weight{1, int64(len(args[2].(string)) + len(args[3].(string)))}, 1)
+	}
 	t.definitionsChanged(projectID)
 	return nil
 }
 
 // DropDefinition implements management.Tx.
 func (t *manageTx) DropDefinition(kind management.DefinitionKind, projectID, id int64) error {
+	before, err := t.weigh(kind, projectID, id)
+	if err != nil {
+		return err
+	}
 	if _, err := t.exec(`DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
 		return fmt.Errorf("deleting a definition: %w", err)
 	}
+	t.reckon(kind, projectID, before, -1)
 	t.definitionsChanged(projectID)
 	return nil
 }

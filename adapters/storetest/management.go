@@ -355,8 +355,33 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 		}
 		return errors.Join(err1, err2, err3)
 	})
+	want := management.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
+	wantTotals(t, s, p.ID, want)
+	managed(t, s, func(tx management.Tx) error {
+		before, err1 := tx.DefinitionTotals(p.ID)
+		other := management.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
+		err2 := tx.PutDefinition(management.FlagDefinition, p.ID, &other)
+		one, err3 := tx.DefinitionTotals(p.ID)
+		if one.Flags != before.Flags+1 || one.Bytes != before.Bytes+int64(len(other.Record)+len(other.Meta)) {
+			t.Errorf("totals %+v after %+v", one, before)
+		}
+		other.Record = []byte(`{}`)
+		err4 := tx.PutDefinition(management.FlagDefinition, p.ID, &other)
+		smaller, err5 := tx.DefinitionTotals(p.ID)
+		if smaller.Flags != one.Flags || smaller.Bytes != before.Bytes+4 {
+			t.Errorf("totals %+v of a smaller one", smaller)
+		}
+		err6 := tx.DropDefinition(management.FlagDefinition, p.ID, other.ID)
+		if after, err := tx.DefinitionTotals(p.ID); after != before || err != nil {
+			t.Errorf("totals %+v, want %+v, %v", after, before, err)
+		}
+		return errors.Join(err1, err2, err3, err4, err5, err6)
+	})
+	wantTotals(t, s, p.ID, want)
 	flag.Deleted = true
 	managed(t, s, func(tx management.Tx) error { return tx.PutDefinition(management.FlagDefinition, p.ID, &flag) })
+	wantTotals(t, s, p.ID, management.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
+	wantTotals(t, s, p.ID+1, management.DefinitionTotals{})
 	looked(t, s, func(tx management.Tx) error {
 		byKey, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "a")
 		still, err2 := tx.Definition(management.FlagDefinition, p.ID, flag.ID)
@@ -369,6 +394,17 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	if d, err := s.Definitions(context.Background(), after); err != nil || len(d.Flags) != 0 {
 		t.Errorf("a deleted flag is served: %d, %v", len(d.Flags), err)
 	}
+}
+
+func wantTotals(t *testing.T, s ManagementStore, project int64, want management.DefinitionTotals) {
+	t.Helper()
+	looked(t, s, func(tx management.Tx) error {
+		got, err := tx.DefinitionTotals(project)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("totals of project %d (-want +got):\n%s", project, diff)
+		}
+		return err
+	})
 }
 
 func managementMembers(t *testing.T, s ManagementStore) {

@@ -39,6 +39,7 @@ func managementMany(t *testing.T, s ManagementStore) {
 		return errors.Join(tx.PutDefinitions(management.FlagDefinition, p.ID, list[3:4]), tx.PutDefinitions(management.FlagDefinition, p.ID, nil),
 			tx.PutDefinitions(management.CohortDefinition, p.ID, []*management.Definition{&cohort}))
 	})
+	wantTotals(t, s, p.ID, management.DefinitionTotals{Flags: many, Cohorts: 1, Bytes: int64((many-1)*len(`{"v":1}{}`) + len(`{}{}`) + len(`{"c":1}{"m":1}`))})
 	if after := project(t, s, "phc_p").Revision; after <= revision {
 		t.Errorf("revision %d after %d", after, revision)
 	}
