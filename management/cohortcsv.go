@@ -54,6 +54,9 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 	}
 	header := slices.Clone(first)
 	header[0] = strings.TrimPrefix(header[0], utf8Mark)
+	for len(header) > 1 && strings.TrimSpace(header[len(header)-1]) == "" { // a comma at the end is no column
+		header = header[:len(header)-1]
+	}
 	list, column, named := memberColumn(header)
 	if !named && len(header) > 1 {
 		return nil, Fault("csv", "The file has several columns and none with ids: one has to be called person_id, distinct_id or email. Found: %s", strings.ToValidUTF8(strings.Join(header, ", "), "?"))

@@ -32,6 +32,11 @@ func TestReadMembers(t *testing.T) {
 		{"several columns, best first", "email,Distinct-ID,person_id\na@example.com,a," + uuid, list(management.PersonIDs, uuid), ""},
 		{"several columns, then distinct ids", "email,Distinct-ID\na@example.com,a", list(management.DistinctIDs, "a"), ""},
 		{"several columns, then addresses", "name,e-mail\nAnn,a@example.com\nBob\n", list(management.Emails, "a@example.com"), ""},
+		// spec/clients.md §16: empty cells at the end of the header are no columns
+		{"a comma at the end of each line", "User ID,\na,\nb,\n", list(management.DistinctIDs, "User ID", "a", "b"), ""},
+		{"commas and blanks at the end of the header", "distinct_id, , \na,x,y\n\"b,c\"\r\n", list(management.DistinctIDs, "a", "b,c"), ""},
+		{"two columns and a comma", "name,age,\nAnn,3,\n", nil, "Found: name, age"},
+		{"nothing but commas", ",,\n,,\n", nil, "no valid ids"},
 		{"no column with ids", "name,age\nAnn,3", nil, "Found: name, age"},
 		{"empty", "", nil, "empty"},
 		{"no valid ids", "person_id\nx\n", nil, "no valid ids"},

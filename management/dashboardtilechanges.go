@@ -143,7 +143,7 @@ func (s Dashboards) changeTile(tx Tx, st *Standing, d *dashboardRecord, v Values
 		}
 		Set(v, name, to)
 	}
-	if v.Has("id") && bytes.Equal(before, encode(t)) {
+	if v.Has("id") && v.Int("id") == t.ID && bytes.Equal(before, encode(t)) {
 		return 0, nil
 	}
 	return t.ID, putTile(tx, d.ID, t)
@@ -155,10 +155,17 @@ func newOrOldTile(tx Tx, d *dashboardRecord, v Values) (*tileRecord, error) {
 		return newTile(tx)
 	}
 	t, err := tileOf(tx, d.ID, v.Int("id"))
-	if err == nil && t == nil {
-		err = errNoObject("id", v.Int("id"))
+	if err != nil || t != nil {
+		return t, err
 	}
-	return t, err
+	if !v.Has("text") {
+		return nil, errNoObject("id", v.Int("id"))
+	}
+	// A text with an id that no tile has is a new one (spec/clients.md §4).
+	if err := makeRoom(tx, d.ID, 1); err != nil {
+		return nil, err
+	}
+	return newTile(tx)
 }
 
 // duplicateTiles puts deep copies of tiles on their own dashboard, without a

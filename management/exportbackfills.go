@@ -59,8 +59,8 @@ type exportBackfill struct {
 
 // ExportBackfillFields are the fields of a new backfill.
 var ExportBackfillFields = Fields{
-	{Name: "start_at", Type: Any, Help: "ISO 8601 with a zone; null: from the beginning"},
-	{Name: "end_at", Type: Any, Help: "ISO 8601 with a zone; null: until now"},
+	{Name: "start_at", Type: Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: from the beginning"},
+	{Name: "end_at", Type: Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: until now"},
 }
 
 // ExportBackfillID is the answer to what makes a backfill.
@@ -137,9 +137,23 @@ func backfillIn(tx Tx, st *Standing, export, id string) (*exportRecord, *exportB
 	return e, b, err
 }
 
-// zonedTime reads a time of a backfill, which has to say its zone; zero for null
-// and for none.
-func zonedTime(v Values, name string) (time.Time, error) {
+// date reads the bound of a backfill of days or weeks that is a date alone: that day
+// begins where an interval does, by the clock of the export's zone, which is UTC
+// unless it says another (spec/clients.md §16).
+func (s schedule) date(name, text string) (at time.Time, isDate bool, err error) {
+	day, failed := time.Parse(time.DateOnly, text)
+	switch {
+	case failed != nil || evenIntervals[s.interval] > 0:
+		return time.Time{}, false, nil
+	case s.interval == everyWeek && int(day.Weekday()) != s.day:
+		return time.Time{}, true, Fault(name, "Input %s is not on the correct day of the week for this batch export. Its weeks begin on %s.", text, time.Weekday(s.day))
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), true, nil
+}
+
+// backfillTime reads a time of a backfill, which is a date or has to say its zone;
+// zero for null and for none.
+func backfillTime(s schedule, v Values, name string) (time.Time, error) {
 	raw := v.Raw(name)
 	if raw == nil {
 		return time.Time{}, nil
@@ -147,6 +161,9 @@ func zonedTime(v Values, name string) (time.Time, error) {
 	var text string
 	if kindOf(raw) != "str" || json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
+	}
+	if day, isDate, err := s.date(name, text); isDate {
+		return day, err
 	}
 	at, ok := parseTime(text)
 	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
@@ -187,15 +204,15 @@ func (s BatchExports) AddBackfill(ctx context.Context, st *Standing, id string, 
 
 // measure finds out what a backfill covers.
 func (s BatchExports) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v Values) error {
-	start, err := zonedTime(v, "start_at")
-	if err != nil {
-		return err
-	}
-	end, err := zonedTime(v, "end_at")
-	if err != nil {
-		return err
-	}
 	now, plan := s.now(), e.schedule()
+	start, err := backfillTime(plan, v, "start_at")
+	if err != nil {
+		return err
+	}
+	end, err := backfillTime(plan, v, "end_at")
+	if err != nil {
+		return err
+	}
 	switch {
 	case !start.IsZero() && !end.IsZero() && !start.Before(end):
 		return Fault("", "The initial backfill datetime 'start_at' happens after 'end_at'")

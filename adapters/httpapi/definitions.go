@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -22,6 +23,52 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 		return s.refusedKey(r, err)
 	}
 	return s.serveDefinitions(w, r, &project)
+}
+
+// getOldLocalEvaluation is getDefinitions for the oldest path, where a personal key
+// without a token means its only project, or the current one (spec/clients.md §7.3).
+func getOldLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) error {
+	if parseQuery(r.URL.RawQuery).Token != "" || bearer(r) == "" || strings.HasPrefix(bearer(r), "phs_") {
+		return getDefinitions(s, w, r)
+	}
+	key, err := s.key(r)
+	switch {
+	case err != nil:
+		return err
+	case key.Secret:
+		return getDefinitions(s, w, r)
+	}
+	project, err := s.ownProject(r, &key)
+	if err != nil {
+		return err
+	}
+	return s.serveDefinitions(w, r, &project)
+}
+
+// ownProject is the only project that a personal key opens, or the current one.
+func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
+	if s.Management == nil {
+		for _, apiKey := range key.Projects {
+			if p, _, err := s.Decider.Project(r.Context(), apiKey); !errors.Is(err, flags.ErrUnknownKey) {
+				return p, err
+			}
+		}
+		return flags.Project{}, &problemProject
+	}
+	caller, err := s.Management.Authenticate(r.Context(), bearer(r), "Authorization header")
+	if err != nil {
+		return flags.Project{}, managementProblem(err)
+	}
+	named := "@current"
+	if only := caller.Key.Projects; len(only) == 1 {
+		named = strconv.FormatInt(only[0], 10)
+	}
+	st, err := s.Management.Project(r.Context(), caller, named)
+	if err != nil {
+		return flags.Project{}, managementProblem(err)
+	}
+	p, _, err := s.Decider.Project(r.Context(), st.Project.APIKey)
+	return p, err
 }
 
 // serveDefinitions answers a caller who may have the definitions of a project.

@@ -139,7 +139,7 @@ var managementTables = [][]endpoint{
 
 // managementRoutes are the rows of the table of routes for the endpoints.
 func (s *server) managementRoutes() []route {
-	byPath := map[string]*route{}
+	byPath, areas := map[string]*route{}, map[string]area{}
 	var order []string
 	for _, e := range managed() {
 		for _, prefix := range areaPrefixes[e.area] {
@@ -147,7 +147,7 @@ func (s *server) managementRoutes() []route {
 			row := byPath[path]
 			if row == nil {
 				row = &route{path: path, methods: methods{}}
-				byPath[path] = row
+				byPath[path], areas[path] = row, e.area
 				order = append(order, path)
 			}
 			row.methods[e.method] = s.endpoint(e)
@@ -165,19 +165,22 @@ func (s *server) managementRoutes() []route {
 		}
 		slices.Sort(allow)
 		row.allow = strings.Join(allow, ", ")
-		row.methods[missing] = s.missingMethod
+		row.methods[missing] = missingMethod(areas[path])
 		rows = append(rows, *row)
 	}
 	return rows
 }
 
 // missingMethod answers a method that a path of the management API lacks: whoever
-// has no key is not told (§1.5).
-func (s *server) missingMethod(_ *server, _ http.ResponseWriter, r *http.Request) error {
-	if _, err := s.managementCaller(r, management.Body{}); err != nil {
-		return err
+// has no key, or may not be in the place, is not told (§1.5).
+func missingMethod(in area) handler {
+	return func(s *server, w http.ResponseWriter, r *http.Request) error {
+		c := &call{server: s, ctx: r.Context(), w: w, r: r, service: s.Management}
+		if err := c.enter(&endpoint{scope: anyKey, area: in}); err != nil {
+			return managementProblem(err)
+		}
+		return problemMethod.with("", "").say("Method %q not allowed.", r.Method)
 	}
-	return problemMethod.with("", "").say("Method %q not allowed.", r.Method)
 }
 
 // endpoint serves a row: key, scope, place, then the body, in the order of §1.5.

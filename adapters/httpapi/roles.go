@@ -49,6 +49,13 @@ var roleEndpoints = []endpoint{
 		},
 	},
 	{
+		method: "GET", area: inOrganization, path: "/roles/{role}/role_memberships/{id}", scope: "organization:read", summary: "Read a member's place in a role",
+		gives: management.RoleMember{},
+		do: func(c *call) (any, error) {
+			return c.service.Organizations.RoleMember(c.ctx, c.standing, c.part("role"), c.part("id"))
+		},
+	},
+	{
 		method: "DELETE", area: inOrganization, path: "/roles/{role}/role_memberships/{id}", scope: "organization:write", summary: "Take a role from a member",
 		status: 204,
 		do: func(c *call) (any, error) {

@@ -37,7 +37,7 @@ var routes = []route{
 	{"/decide", methods{"POST": postDecide, "GET": getDecide, "HEAD": headJSON}, allowFlags, true},
 	{"/flags/definitions", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
 	{"/flags/definitions/stream", methods{"GET": getDefinitionsStream, "HEAD": headJSON}, allowDefinitions, true},
-	{"/api/feature_flag/local_evaluation", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
+	{"/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
 	{"/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig, "HEAD": headJSON}, allowGet, true},
