@@ -74,7 +74,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 		return nil, err
 	}
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
-		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Personal API key found in request " + place + " is invalid."}
+		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
 	}
 	if now := s.now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
 		err = s.store.Write(ctx, func(tx Tx) error {
@@ -87,6 +87,18 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 		})
 	}
 	return c, err
+}
+
+// WrongKindOfKey says of a key that is no personal one what it is, empty where it
+// may be one.
+func WrongKindOfKey(key string) string {
+	switch {
+	case strings.HasPrefix(key, "phc_"):
+		return "A key that begins with phc_ is a project's public one, for SDKs: here a personal API key is wanted, which begins with phx_."
+	case strings.HasPrefix(key, "phs_"):
+		return "A key that begins with phs_ is a project's secret one, for definitions: here a personal API key is wanted, which begins with phx_."
+	}
+	return ""
 }
 
 // NotAuthenticated is the answer to a request without a key.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // scopeObjects are the objects that a key's scopes name, each to read and to
@@ -19,6 +21,34 @@ var scopeObjects = []string{
 
 // AllScopes is the scope that holds all others.
 const AllScopes = "*"
+
+// errNoScope refuses a scope that there is not, and names the nearest one.
+func errNoScope(scope string) error {
+	object, action, _ := strings.Cut(scope, ":")
+	known := []string{AllScopes}
+	for _, o := range scopeObjects {
+		known = append(known, o+":read", o+":write")
+	}
+	meant := flags.Nearest(scope, known)
+	near := object
+	if !slices.Contains(scopeObjects, object) {
+		near = flags.Nearest(object, scopeObjects)
+	}
+	if word := strings.TrimSuffix(object, "s"); near == "" && len(word) > 3 { // a part of the name, such as flag
+		if i := slices.IndexFunc(scopeObjects, func(o string) bool { return strings.Contains(o, word) }); i >= 0 {
+			near = scopeObjects[i]
+		}
+	}
+	switch {
+	case meant == "" && near != "" && action != "read" && action != "write":
+		meant = near + ":read or " + near + ":write"
+	case meant == "" && near != "":
+		meant = near + ":" + action
+	case meant == "":
+		return Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", plainText(scope), strings.Join(scopeObjects, ", "))
+	}
+	return Fault("scopes", "Invalid scope: %s. Did you mean %s?", plainText(scope), meant)
+}
 
 // isScope reports whether a key can be given a scope.
 func isScope(scope string) bool {
@@ -181,7 +211,7 @@ func (k *KeyRecord) change(tx Tx, st *Standing, v Values) error {
 		}
 		for _, scope := range k.Scopes {
 			if !isScope(scope) {
-				return Fault("scopes", "Invalid scope: %s", scope)
+				return errNoScope(scope)
 			}
 		}
 	}

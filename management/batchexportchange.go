@@ -122,7 +122,7 @@ func (e *exportRecord) set(v Values) error {
 			e.Timezone = "UTC"
 		}
 		if _, err := loadZone(e.Timezone); err != nil {
-			return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice.", e.Timezone)
+			return notATimezone(e.Timezone)
 		}
 	}
 	SetNull(v, "offset_day", &e.OffsetDay)

@@ -200,7 +200,7 @@ func (s BatchExports) window(q ExportRunQuery) (w runWindow, err error) {
 		w.descending = true // as other lists do with an order that they do not know (§3)
 	}
 	if q.Status != "" && !slices.Contains(exportStatuses, q.Status) {
-		return w, Coded(CodeInvalidChoice, "status", "%q is not a valid choice.", q.Status)
+		return w, notAChoice("status", q.Status, exportStatuses)
 	}
 	return w, nil
 }

@@ -142,7 +142,16 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if text == "" && f.Blank || slices.Contains(f.Choices, text) {
 		return text, nil
 	}
-	return nil, Coded(CodeInvalidChoice, f.Name, "%q is not a valid choice.", text)
+	return nil, notAChoice(f.Name, text, f.Choices)
+}
+
+// notAChoice is a value that is none of the choices, which it names. The first
+// sentence is §2.2's.
+func notAChoice(field, got string, choices []string) *Error {
+	if len(got) > maxShown {
+		got = strings.ToValidUTF8(got[:maxShown], "") + "…"
+	}
+	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", got, strings.Join(choices, ", "))
 }
 
 // integer reads a whole number, also one that stands in a text.
@@ -184,7 +193,11 @@ func readIntChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if n, ok := integer(raw, kind); ok && slices.Contains(f.Numbers, n) {
 		return n, nil
 	}
-	return nil, Coded(CodeInvalidChoice, f.Name, "%q is not a valid choice.", strings.Trim(string(raw), `"`))
+	choices := make([]string, len(f.Numbers))
+	for i, n := range f.Numbers {
+		choices[i] = strconv.FormatInt(n, 10)
+	}
+	return nil, notAChoice(f.Name, strings.Trim(string(raw), `"`), choices)
 }
 
 var booleans = map[string]bool{

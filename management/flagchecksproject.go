@@ -3,6 +3,7 @@ package management
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -240,7 +241,7 @@ func (s FeatureFlags) compile(tx Tx, st *Standing, f *storedFlag) (*flags.Set, e
 	}
 	definitions, err := flags.ParseDefinitions(text)
 	if err != nil {
-		return nil, cannotEvaluate()
+		return nil, cannotEvaluate(": " + err.Error())
 	}
 	set := flags.Compile(definitions)
 	for _, fault := range set.Faults() {
@@ -251,8 +252,51 @@ func (s FeatureFlags) compile(tx Tx, st *Standing, f *storedFlag) (*flags.Set, e
 	return set, nil
 }
 
-func cannotEvaluate() error {
-	return Fault("", "Can't evaluate flag - please check release conditions")
+// cannotEvaluate begins with the words of §5.1.2; where follows, or is empty.
+func cannotEvaluate(where string) error {
+	return Fault("", "Can't evaluate flag - please check release conditions%s", where)
+}
+
+// allowedOperators ends the fault of an unknown operator with the one that is most
+// likely meant, or with those that there are for such a property.
+func allowedOperators(problem string, p map[string]any) string {
+	if p == nil || !strings.HasPrefix(problem, "unknown operator") {
+		return ""
+	}
+	var names []string
+	for _, o := range flags.Operators() {
+		if o.Only == "" || o.Only == flags.PropertyType(plainText(p["type"])) {
+			names = append(names, string(o.Name))
+		}
+	}
+	if meant := flags.Nearest(plainText(p["operator"]), names); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+func operatorText(v any) string {
+	if v == nil {
+		return string(flags.Exact)
+	}
+	return plainText(v)
+}
+
+// property is the requirement that a place names, nil for none.
+func (f *storedFlag) property(at []string) map[string]any {
+	if at == nil || at[2] == "" {
+		return nil
+	}
+	i, _ := strconv.Atoi(at[1]) // the pattern has digits there
+	j, _ := strconv.Atoi(at[2])
+	groups := anyList(anyObject(decodeAny(f.Filters))["groups"])
+	if i >= len(groups) {
+		return nil
+	}
+	if properties := anyList(anyObject(groups[i])["properties"]); j < len(properties) {
+		return anyObject(properties[j])
+	}
+	return nil
 }
 
 // active is a flag as it would be when it is switched on: only then the engine
@@ -299,18 +343,17 @@ func (f *storedFlag) fault(e *flags.DefinitionError) error {
 	if !strings.HasPrefix(e.Path, "flags[0]") {
 		return nil
 	}
+	p := f.property(place.FindStringSubmatch(e.Path))
 	if e.Code != flags.NoReason {
-		return cannotEvaluate()
+		where := ": " + strings.TrimPrefix(e.Path, "flags[0].")
+		if p != nil {
+			where += fmt.Sprintf(" (property %s, operator %s)", plainText(p["key"]), operatorText(p["operator"]))
+		}
+		return cannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
 	}
-	at := place.FindStringSubmatch(e.Path)
-	if at == nil || at[2] == "" {
+	if p == nil {
 		return nil
 	}
-	i, _ := strconv.Atoi(at[1]) // the pattern has digits there
-	j, _ := strconv.Atoi(at[2])
-	filters := anyObject(decodeAny(f.Filters))
-	properties := anyList(anyObject(anyList(filters["groups"])[i])["properties"])
-	p := anyObject(properties[j])
 	operator, _ := p["operator"].(string)
 	return badValue(operator, p["value"])
 }

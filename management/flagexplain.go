@@ -120,3 +120,14 @@ func subjectText(field string, v any) (string, error) {
 	}
 	return "", Fault(field, "Not a valid string.")
 }
+
+// IDOf is the id of the flag of a key, 0 for none.
+func (s FeatureFlags) IDOf(ctx context.Context, st *Standing, key string) (int64, error) {
+	return read(ctx, s.core, func(tx Tx) (int64, error) {
+		d, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, key)
+		if err != nil || d == nil {
+			return 0, err
+		}
+		return d.ID, nil
+	})
+}

@@ -121,7 +121,7 @@ func ProjectConfigures(b Body) bool {
 func (p *ProjectRecord) configure(meta *projectMeta, v Values) error {
 	if name := v.Text("timezone"); name != "" {
 		if _, err := time.LoadLocation(name); err != nil || name == "Local" {
-			return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice.", name)
+			return notATimezone(name)
 		}
 	}
 	if rate, ok := get[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
@@ -185,4 +185,8 @@ func (m *projectMeta) settings() (ProjectSettings, error) {
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
 	}
 	return out, json.Unmarshal(encode(m.Settings), &out)
+}
+
+func notATimezone(name string) *Error {
+	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", plainText(name))
 }

@@ -43,7 +43,7 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 	}
 	for _, resource := range slices.Sorted(maps.Keys(sent)) {
 		if !slices.Contains(quotaResources, resource) {
-			return nil, Coded(CodeInvalidChoice, "quotas", "%q is not a valid choice.", resource)
+			return nil, notAChoice("quotas", resource, quotaResources)
 		}
 		f := Field{Name: "quotas__" + resource, Type: Int, Null: true, Most: maxQuota}
 		v, err := f.read(sent[resource])

@@ -55,7 +55,7 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 		}
 		if branching := v.Raw(place + "branching"); present(branching) {
 			if kind := jsonText(jsonObject(branching)["type"]); !slices.Contains(branchings, kind) {
-				return nil, Coded(CodeInvalidChoice, place+"branching__type", "%q is not a valid choice.", kind)
+				return nil, notAChoice(place+"branching__type", kind, branchings)
 			}
 		}
 		if id := v.Text(place + "id"); id != "" {

@@ -221,7 +221,7 @@ func (rd *reader) caller(r *http.Request) (Key, error) {
 		text, wrong = strings.TrimSpace(r.URL.Query().Get("personal_api_key")), &problemKeyInQuery
 	}
 	if text == "" {
-		return Key{}, &problemNoCredentials
+		return Key{}, noCredentials(r)
 	}
 	if rd.Keys == nil {
 		return Key{}, wrong
@@ -236,15 +236,8 @@ func (rd *reader) caller(r *http.Request) (Key, error) {
 	return key, nil
 }
 
-// managementBearer is the key of the Authorization header. Here, unlike for
-// definitions, the case of the word counts (§1.2).
-func managementBearer(r *http.Request) string {
-	key, ok := strings.CutPrefix(strings.TrimSpace(r.Header.Get("Authorization")), "Bearer ")
-	if !ok {
-		return ""
-	}
-	return strings.TrimSpace(key)
-}
+// managementBearer is the key of the Authorization header.
+func managementBearer(r *http.Request) string { return bearer(r) }
 
 // may reports whether the key's scopes hold one: write holds read (§1.4).
 func (k *Key) may(scope string) bool {

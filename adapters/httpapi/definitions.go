@@ -121,13 +121,22 @@ func matchesETag(headers []string, version string) bool {
 	return false
 }
 
-// bearer is the key of the Authorization header, empty when there is none.
+// bearer is the key of the Authorization header, empty when there is none. Its
+// scheme is Bearer or Token, in any case.
 func bearer(r *http.Request) string {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	scheme, key, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
 		return ""
 	}
 	return strings.TrimSpace(key)
+}
+
+// noCredentials is the answer to a request without a key that can be read.
+func noCredentials(r *http.Request) error {
+	if r.Header.Get("Authorization") == "" {
+		return &problemNoCredentials
+	}
+	return problemNoCredentials.with("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
 }
 
 // readScopes open definitions and remote configuration.
@@ -157,7 +166,8 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 
 // refusedKey counts a key that nobody has.
 func (s *server) refusedKey(r *http.Request, err error) error {
-	if errors.Is(err, &problemBadPersonalKey) || errors.Is(err, &problemBadSecretKey) {
+	var told *problem
+	if errors.As(err, &told) && told.Code == problemBadPersonalKey.Code { // with more words too
 		return s.failed(r, err)
 	}
 	return err
@@ -181,6 +191,9 @@ func (s *server) standing(r *http.Request, apiKey string) (st *management.Standi
 
 // key looks the caller's key up and checks its scopes.
 func (s *server) key(r *http.Request) (Key, error) {
+	if bearer(r) == "" {
+		return Key{}, noCredentials(r)
+	}
 	key, err := s.keyOf(r.Context(), bearer(r))
 	if err != nil {
 		err = s.refusedKey(r, err)
@@ -201,7 +214,7 @@ func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	case errors.Is(err, ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
 		return Key{}, &problemBadSecretKey
 	case errors.Is(err, ErrUnknownKey):
-		return Key{}, &problemBadPersonalKey
+		return Key{}, problemBadPersonalKey.with(management.WrongKindOfKey(text), "")
 	case err != nil:
 		return Key{}, errors.Join(flags.ErrUnavailable, err)
 	case !key.Secret && !slices.ContainsFunc(key.Scopes, func(scope string) bool { return slices.Contains(readScopes, scope) }):

@@ -121,7 +121,7 @@ func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 	case "recorded":
 		records, next, err = rd.recorded(r.Context(), project, q, p, match)
 	default:
-		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice: there are -timestamp and recorded.", strconv.Quote(shorten(order)))
+		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice. There are: -timestamp, recorded.", strconv.Quote(shorten(order)))
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -108,6 +109,24 @@ func (c *call) flagID() int64 {
 		return 0
 	}
 	return id
+}
+
+// flagHint says where a flag's key stands in a path that wants its id.
+func (c *call) flagHint(e *endpoint, err error) error {
+	var told *management.Error
+	named := c.part("id")
+	_, notNumber := strconv.ParseInt(named, 10, 64)
+	if !strings.HasPrefix(e.path, "/feature_flags/{id}") || notNumber == nil || !errors.As(err, &told) || told.Kind != management.NotFound {
+		return err
+	}
+	id, lookErr := c.service.FeatureFlags.IDOf(c.ctx, c.standing, named)
+	switch {
+	case lookErr != nil:
+		return lookErr
+	case id == 0:
+		return management.Missing("Not found. A path names a feature flag by its id, a whole number.")
+	}
+	return management.Missing("Not found. A path names a feature flag by its id: that of %q is %d.", named, id)
 }
 
 func listFlags(c *call) (any, error) {

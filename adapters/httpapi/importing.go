@@ -178,7 +178,7 @@ func (rd *reader) readJSON(w http.ResponseWriter, r *http.Request, into any) err
 	case errors.As(err, &wrong):
 		return invalid(wrong.Field, "Not a valid value: %s.", wrong.Value)
 	case err != nil:
-		return problemParse.with(err.Error(), "")
+		return jsonProblem(raw, err)
 	}
 	return nil
 }

@@ -205,7 +205,7 @@ func (s *server) endpoint(e endpoint) handler {
 		}
 		result, err := e.do(c)
 		if err != nil {
-			return managementProblem(err)
+			return managementProblem(c.flagHint(&e, err))
 		}
 		return c.answer(&e, result)
 	}
@@ -250,7 +250,7 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 		key, place = outerKey(r)
 	}
 	if key == "" {
-		return nil, managementProblem(management.NotAuthenticated())
+		return nil, noCredentials(r)
 	}
 	c, err := s.Management.Authenticate(r.Context(), key, place)
 	var told *management.Error

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -68,28 +70,54 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 	return err
 }
 
+// jsonProblem is what is wrong with a JSON text, with line and column, which count
+// from 1, in characters.
+func jsonProblem(text []byte, err error) error {
+	at := int64(-1)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		if at = syntax.Offset - 1; strings.HasPrefix(syntax.Error(), "unexpected end") {
+			at = int64(len(text))
+		}
+	case errors.As(err, &kind):
+		at = kind.Offset
+	}
+	if at < 0 || at > int64(len(text)) {
+		return problemParse.with(err.Error(), "")
+	}
+	before := text[:at]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, 1+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(line)), "")
+}
+
 func (c *call) readJSON() error {
 	text, err := io.ReadAll(c.r.Body)
 	if err != nil {
 		return err
 	}
-	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
+	whole := bytes.TrimRight(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
+	text = bytes.TrimLeft(whole, " \t\r\n")
 	if len(text) == 0 {
 		return nil
 	}
 	if depth(text) > maxBodyDepth {
 		return problemParse.with("the value is nested too deeply", "")
 	}
+	var other any
+	var into any = &other
 	switch text[0] {
 	case '{':
-		return json.Unmarshal(text, &c.body.Members)
+		into = &c.body.Members
 	case '[':
-		c.body.IsArray = true
-		return json.Unmarshal(text, &c.body.Array)
+		c.body.IsArray, into = true, &c.body.Array
 	}
-	var other any
-	if err := json.Unmarshal(text, &other); err != nil {
-		return err
+	if err := json.Unmarshal(whole, into); err != nil {
+		return jsonProblem(whole, err)
+	}
+	if text[0] == '{' || text[0] == '[' {
+		return nil
 	}
 	switch other.(type) {
 	case string:

@@ -13,16 +13,6 @@ type counters struct {
 	captureRequests, captureRefused atomic.Uint64
 }
 
-// getRoot says what is here.
-func getRoot(s *server, w http.ResponseWriter, _ *http.Request) error {
-	text := "feature flags\n"
-	if s.Intake != nil {
-		text = "capture\n"
-	}
-	plain(w, text)
-	return nil
-}
-
 // getLiveness says that the process answers.
 func getLiveness(_ *server, w http.ResponseWriter, _ *http.Request) error {
 	plain(w, "ok\n")

@@ -57,6 +57,14 @@ var owners = []propertyOwner{
 	{"session", 0, true},
 }
 
+func ownerNames() string {
+	names := make([]string, len(owners))
+	for i, o := range owners {
+		names[i] = o.name
+	}
+	return strings.Join(names, ", ")
+}
+
 const (
 	// seenPiece is how many names are read at a time, maxSeenNames how many of one
 	// kind are looked at.
@@ -87,7 +95,7 @@ func listPropertyDefinitions(rd *reader, w http.ResponseWriter, r *http.Request,
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
 		if i < 0 {
-			return problemInvalidChoice.with("", "type").say("%s is not a valid choice.", strconv.Quote(shorten(text)))
+			return problemInvalidChoice.with("", "type").say("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
 		}
 		owner = owners[i]
 	}

@@ -87,6 +87,8 @@ func (s *server) router() http.Handler {
 		case cors(w, r):
 		case s.Partial:
 			s.fail(w, r, &problemUnavailable)
+		case s.Management != nil && isNotPart(r.URL.Path):
+			s.fail(w, r, &problemNotPart)
 		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
 			s.fail(w, r, &problemEndpoint)
 		default:

@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"html/template"
+	"net/http"
+)
+
+// rootAnswer says what this is and where to go.
+type rootAnswer struct {
+	Service string `json:"service"`
+	About   string `json:"about"`
+	// Links are paths below that of the request, by what is there.
+	Links map[string]string `json:"links"`
+}
+
+// rootLink is one of them.
+type rootLink struct {
+	name, path, about string
+	there             func(s *server) bool // nil: always
+}
+
+var rootLinks = []rootLink{
+	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", nil},
+	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", nil},
+	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", nil},
+	{"capture", "/batch", "takes in events", func(s *server) bool { return s.Intake != nil }},
+	{"api", "/api/projects/", "what people manage; wants a personal key", func(s *server) bool { return s.Management != nil }},
+	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(s *server) bool { return s.Management != nil }},
+	{"liveness", "/_liveness", "says that the process answers", nil},
+	{"readiness", "/_readiness", "says that requests may be sent here", nil},
+}
+
+const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: give them this address as their host."
+
+// getRoot says what is here: as JSON, to a browser as a page.
+func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
+	var there []rootLink
+	for _, l := range rootLinks {
+		if l.there == nil || l.there(s) {
+			there = append(there, l)
+		}
+	}
+	w.Header().Add("Vary", "Accept")
+	if prefersPage(r) {
+		return rootPage(w, there)
+	}
+	out := rootAnswer{"bunting", rootAbout, map[string]string{}}
+	for _, l := range there {
+		out.Links[l.name] = l.path
+	}
+	body, err := encode(out)
+	if err != nil {
+		return err
+	}
+	s.write(w, http.StatusOK, body)
+	return nil
+}
+
+// rootPage has links relative to it: a proxy may have cut a prefix off.
+func rootPage(w http.ResponseWriter, links []rootLink) error {
+	type row struct{ Path, Link, About string }
+	rows := make([]row, len(links))
+	for i, l := range links {
+		rows[i] = row{l.path, "." + l.path, l.about}
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	return rootTemplate.Execute(w, map[string]any{"About": rootAbout, "Rows": rows})
+}
+
+var rootTemplate = template.Must(template.New("root").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Bunting</title>
+<style>body { font: 16px/1.5 sans-serif; max-width: 40em; margin: 3em auto; padding: 0 1em } dt { margin-top: .8em }</style>
+</head>
+<body>
+<h1>Bunting</h1>
+<p>{{.About}}</p>
+<dl>
+{{range .Rows}}<dt><a href="{{.Link}}">{{.Path}}</a></dt><dd>{{.About}}</dd>
+{{end}}</dl>
+</body>
+</html>
+`))
