@@ -46,7 +46,7 @@ const (
 
 // noPosthogJS is what the addresses of scripts answer without a copy: it says so
 // once a page.
-const noPosthogJS = `(function(w){if(w.__bunting_no_posthog_js)return;w.__bunting_no_posthog_js=true;w.console&&w.console.error("` +
+const noPosthogJS = `(function(w){if(w.__bunting_no_posthog_js)return;w.__bunting_no_posthog_js=true;w.console&&w.console.warn("` +
 	`Bunting has no copy of posthog-js, so the HTML snippet, and scripts that posthog-js loads when it needs them, do nothing. ` +
 	`Either start the server with --posthog-js package/dist, after: npm pack posthog-js && tar xzf posthog-js-*.tgz. ` +
 	`Or install posthog-js from npm and import posthog-js/dist/module.full.no-external.js, which needs nothing from the server.` +

@@ -56,6 +56,20 @@ const calls = {
   exception({ client, distinctId, text }) {
     clients.get(client).captureException(new Error(text), distinctId)
   },
+  // typed captures an exception of a type of its own, with a cause, from a function.
+  typed({ client, distinctId }) {
+    class OrderError extends Error {
+      name = 'OrderError'
+    }
+    function shareOfNothing() {
+      throw new RangeError('division by zero')
+    }
+    try {
+      shareOfNothing()
+    } catch (cause) {
+      clients.get(client).captureException(new OrderError('cannot bill', { cause }), distinctId)
+    }
+  },
   // enabled tells that the flag was used.
   async enabled({ client, distinctId, key }) {
     return (await clients.get(client).evaluateFlags(distinctId)).isEnabled(key)

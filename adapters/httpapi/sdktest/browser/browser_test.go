@@ -8,7 +8,6 @@ package browser_test
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -168,8 +167,8 @@ func fetch(t *testing.T) []byte {
 	return fetchFile(t, client, integrity, "dist/array.js")
 }
 
-// fetchFile gets a package from npm and returns one of its files.
-func fetchFile(t *testing.T, client, integrity, name string) []byte {
+// fetchArchive gets a package from npm, unzipped.
+func fetchArchive(t *testing.T, client, integrity string) []byte {
 	t.Helper()
 	folder := t.TempDir()
 	if out, err := exec.Command("npm", "pack", client, "--pack-destination", folder, "--silent").CombinedOutput(); err != nil {
@@ -187,11 +186,13 @@ func fetchFile(t *testing.T, client, integrity, name string) []byte {
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != integrity {
 		t.Fatalf("%s is %s, want %s", client, got, integrity)
 	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := tar.NewReader(unzipped)
+	return unzip(t, archive)
+}
+
+// fetchFile gets a package from npm and returns one of its files.
+func fetchFile(t *testing.T, client, integrity, name string) []byte {
+	t.Helper()
+	files := tar.NewReader(bytes.NewReader(fetchArchive(t, client, integrity)))
 	for {
 		file, err := files.Next()
 		if err != nil {

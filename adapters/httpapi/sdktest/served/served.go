@@ -20,6 +20,7 @@ import (
 const (
 	ProjectKey  = "phc_capture"
 	PersonalKey = "phx_capture"
+	ManageKey   = "phx_manage" // opens everything
 )
 
 // Main runs the tests of a package with the program, which is built when the
@@ -61,20 +62,22 @@ type Server struct {
 	binary      string
 	definitions string
 	data        string
+	options     []string
 	cmd         *exec.Cmd
 	log         *lines
 	killed      bool
 }
 
-// New starts the program on a free port and an empty data folder. At the end of
-// the test it must stop cleanly, without a warning or an error in its log.
-func New(t testing.TB, definitions string) *Server {
+// New starts the program on a free port and an empty data folder, with more
+// options. At the end of the test it must stop cleanly, without a warning or an
+// error in its log.
+func New(t testing.TB, definitions string, options ...string) *Server {
 	t.Helper()
 	binary, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, binary: binary, definitions: definitions, data: t.TempDir()}
+	s := &Server{t: t, binary: binary, definitions: definitions, data: t.TempDir(), options: options}
 	s.start("127.0.0.1:0")
 	t.Cleanup(func() {
 		if s.killed {
@@ -98,7 +101,7 @@ var listening = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 
 func (s *Server) start(listen string) {
 	s.t.Helper()
-	s.cmd = exec.Command(s.binary, "serve", "--listen", listen, "--definitions", s.definitions, "--data", s.data)
+	s.cmd = exec.Command(s.binary, append([]string{"serve", "--listen", listen, "--definitions", s.definitions, "--data", s.data}, s.options...)...)
 	s.log = &lines{}
 	s.cmd.Stderr = s.log
 	stdout, err := s.cmd.StdoutPipe()
