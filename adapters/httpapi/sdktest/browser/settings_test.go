@@ -191,6 +191,11 @@ func TestBrowser_Settings(t *testing.T) {
 				if c.settings != nil {
 					s.Manage(http.MethodPatch, "/environments/1/", c.settings, nil)
 				}
+				// spec/clients.md §17: the page's script has no address but the page's.
+				assignee := s.AssignExceptions(map[string][2]string{
+					"$exception_types": {"exact", "TypeError"}, "$exception_values": {"icontains", "nothing to buy"},
+					"$exception_sources": {"exact", "/"}, "$exception_functions": {"exact", "goWrong"},
+				})
 				p, before := served.NewProxy(t, s), len(s.Issues())
 				v := newShopper(t, snippet, module)
 				stop := browse(t, v.URL+"/?"+url.Values{"with": {with}, "host": {p.URL}, "key": {served.ProjectKey}}.Encode())
@@ -201,8 +206,8 @@ func TestBrowser_Settings(t *testing.T) {
 					return
 				}
 				served.Eventually(t, time.Minute, "the issue", func() error {
-					if got := s.Issues(); len(got) != before+1 || got[0].Name != "TypeError" {
-						return fmt.Errorf("issues %v, there were %d", got, before)
+					if got := s.Issues(); len(got) != before+1 || got[0] != (served.Issue{Name: "TypeError", Assignee: assignee}) {
+						return fmt.Errorf("issues %v, there were %d; exceptions %v", got, before, s.Events("event=$exception"))
 					}
 					return nil
 				})
