@@ -19,6 +19,7 @@ import (
 func TestDecider_RevisionGrows(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newShop(t, oneFlag)
+	s.project.Revision = 1
 	d := s.decider(t, nil)
 	for range 10 {
 		checkAsked(t, d, flags.Request{}, onOne)
@@ -33,7 +34,7 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	s.advance(999 * time.Millisecond)
 	checkAsked(t, d, flags.Request{}, onOne)
 	s.advance(time.Millisecond)
-	if answer := checkAsked(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 1 {
+	if answer := checkAsked(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 2 {
 		t.Errorf("revision %d", answer.Set.Revision())
 	}
 	if s.downloads != 2 || d.Stats().Compilations != 2 {
@@ -52,6 +53,44 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	}
 	if s.downloads != 2 {
 		t.Errorf("%d downloads", s.downloads)
+	}
+}
+
+// Revision zero is unknown: what the source has is compared with what it had, be it
+// new definitions or the old ones changed in place, and compiled when it is another.
+func TestDecider_RevisionZero(t *testing.T) {
+	s := newShop(t, oneFlag)
+	d := s.decider(t, nil)
+	checkAsked(t, d, flags.Request{}, onOne)
+	for range 3 { // the same, read anew
+		s.definitions = parse(t, oneFlag)
+		s.advance(time.Second)
+		checkAsked(t, d, flags.Request{}, onOne)
+	}
+	if st := d.Stats(); st.Compilations != 1 || s.downloads != 4 {
+		t.Errorf("%d downloads, %+v", s.downloads, st)
+	}
+	s.definitions = parse(t, otherFlag)
+	s.advance(999 * time.Millisecond)
+	checkAsked(t, d, flags.Request{}, onOne)
+	s.advance(time.Millisecond)
+	checkAsked(t, d, flags.Request{}, onTwo)
+	s.definitions.Flags[0].Active = false // in what was handed out
+	s.advance(time.Second)
+	if _, answer := asked(t, d, flags.Request{}); answer.Decisions.Find("two") != nil {
+		t.Error("switched off, and still answered")
+	}
+	ten := 10.0
+	s.definitions.Flags[0].Active = true
+	s.definitions.Flags[0].Conditions[0].Rollout = &ten
+	s.advance(time.Second)
+	before := d.Stats().Compilations
+	_, _ = asked(t, d, flags.Request{})
+	ten = 20 // behind a pointer
+	s.advance(time.Second)
+	_, _ = asked(t, d, flags.Request{})
+	if got := d.Stats().Compilations; got != before+2 {
+		t.Errorf("%d compilations, before %d", got, before)
 	}
 }
 

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,7 +21,8 @@ type Project struct {
 	APIKey         string // public: it names the project in every request
 	OrganizationID string
 	// Revision grows by one with every change of a flag or cohort; a registry
-	// that sees a larger one compiles again.
+	// that sees another one compiles again. Zero: unknown; then the definitions are
+	// read each second and compared with what they were.
 	Revision int64
 	// FlagLimit is the organization's quota of flag requests in a UTC calendar
 	// month. Nil: no limit.
@@ -97,7 +99,7 @@ type Usage interface {
 // Static is a Source of one project whose definitions do not change: for
 // tests, examples and services with a flag file.
 func Static(apiKey string, p Project, d Definitions) Source {
-	p.APIKey = apiKey
+	p.APIKey, p.Revision = apiKey, cmp.Or(p.Revision, 1) // known: it does not change
 	return staticSource{p, d}
 }
 

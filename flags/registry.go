@@ -27,7 +27,7 @@ const (
 )
 
 // registry keeps compiled sets by API key and renews them when a project's
-// revision grows. Keys are spread over shards, so that cores seldom wait for
+// revision grows, or, of one without revisions, when its definitions are others. Keys are spread over shards, so that cores seldom wait for
 // one another.
 type registry struct {
 	source   Source
@@ -69,6 +69,8 @@ type live struct {
 	defs    Definitions
 	err     error
 	served  func() (servedPayload, error)
+	// content is that of defs when the revision is zero, which says nothing.
+	content uint64
 	// copied: it comes from lastGood, not from the source, whose revisions may count
 	// something else.
 	copied bool
@@ -181,21 +183,34 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 		return keep(err)
 	}
 	r.stats.confirmed.Store(now.UnixNano())
-	if old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision {
-		if !sameProject(&old.project, &p) {
-			old = old.with(p)
-			e.live.Store(old)
-		}
-		e.checked.Store(now.UnixNano())
-		return old, nil
+	same := old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision
+	if same && p.Revision != 0 {
+		return e.unchanged(old, p, now), nil
 	}
 	d, err := r.source.Definitions(ctx, p)
 	if err != nil {
 		return keep(err)
 	}
+	content := uint64(0)
+	if p.Revision == 0 {
+		if content = contentOf(&d); same && content == old.content {
+			return e.unchanged(old, p, now), nil
+		}
+	}
 	l := r.compile(p, d)
+	l.content = content
 	r.take(shard, key, e, l, now)
 	return l, nil
+}
+
+// unchanged keeps the flags, and takes what else is known of the project.
+func (e *entry) unchanged(l *live, p Project, now time.Time) *live {
+	if !sameProject(&l.project, &p) {
+		l = l.with(p)
+		e.live.Store(l)
+	}
+	e.checked.Store(now.UnixNano())
+	return l
 }
 
 func (r *registry) compile(p Project, d Definitions) *live {
@@ -231,7 +246,7 @@ func (r *registry) kept(ctx context.Context, key string) *live {
 }
 
 func (l *live) with(p Project) *live {
-	return &live{project: p, set: l.set, defs: l.defs, served: l.served}
+	return &live{project: p, set: l.set, defs: l.defs, served: l.served, content: l.content}
 }
 
 // sameProject compares what can change without the revision.

@@ -1,0 +1,88 @@
+package flags
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"reflect"
+)
+
+// contentDepth bounds how deep contentOf looks: a value that leads back to itself
+// can stand in definitions built by hand.
+const contentDepth = 1000
+
+var contentSeed = maphash.MakeSeed()
+
+// contentOf hashes all that definitions say, so that those of a source without
+// revisions can be compared with what they were, even where the source changes
+// what it handed out before. It is good within this process.
+func contentOf(d *Definitions) uint64 {
+	h := contentHash{}
+	h.SetSeed(contentSeed)
+	h.value(reflect.ValueOf(d).Elem(), 0)
+	return h.Sum64()
+}
+
+type contentHash struct{ maphash.Hash }
+
+func (h *contentHash) number(n uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	_, _ = h.Write(b[:]) // never fails
+}
+
+func (h *contentHash) text(s string) {
+	h.number(uint64(len(s)))
+	_, _ = h.WriteString(s) // never fails
+}
+
+func (h *contentHash) value(v reflect.Value, depth int) {
+	h.number(uint64(v.Kind()))
+	switch {
+	case depth > contentDepth:
+	case v.CanInt():
+		h.number(uint64(v.Int()))
+	case v.CanUint():
+		h.number(v.Uint())
+	case v.CanFloat():
+		h.number(math.Float64bits(v.Float()))
+	default:
+		h.compound(v, depth+1)
+	}
+}
+
+func (h *contentHash) compound(v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.Bool:
+		if v.Bool() {
+			h.number(1)
+		}
+	case reflect.String:
+		h.text(v.String())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			h.text(v.Elem().Type().String())
+			h.value(v.Elem(), depth)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			h.value(v.Field(i), depth)
+		}
+	case reflect.Slice, reflect.Array:
+		h.number(uint64(v.Len()))
+		for i := range v.Len() {
+			h.value(v.Index(i), depth)
+		}
+	case reflect.Map: // in no order
+		h.number(uint64(v.Len()))
+		sum := uint64(0)
+		for entries := v.MapRange(); entries.Next(); {
+			entry := contentHash{}
+			entry.SetSeed(contentSeed)
+			entry.value(entries.Key(), depth)
+			entry.value(entries.Value(), depth)
+			sum += entry.Sum64()
+		}
+		h.number(sum)
+	}
+}
