@@ -10,9 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
-// ErrNoDistinctID says that a request names nobody.
-var ErrNoDistinctID = errors.New("flags: the request has no distinct id")
-
 // DeciderConfig says what a Decider stands on. Only Source is required.
 type DeciderConfig struct {
 	Source Source

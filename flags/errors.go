@@ -14,6 +14,12 @@ var ErrUnknownKey = errors.New("flags: unknown project API key")
 // single flags only.
 var ErrUnavailable = errors.New("flags: source unavailable")
 
+// ErrNoDistinctID says that a request or a subject has no distinct id. Over HTTP and in a [Set]
+// the empty id is decided as PostHog does, in every rollout, of 0 per cent too
+// (§2.4); a service that forgot it is told so: reads of values (package remote, the
+// OpenFeature provider) give the fallback and this error.
+var ErrNoDistinctID = errors.New("flags: there is no distinct id")
+
 // DefinitionError is a fault in a definition and its place. A faulty flag
 // fails alone; everything else is still decided (§1.9).
 type DefinitionError struct {

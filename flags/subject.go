@@ -20,7 +20,7 @@ type Properties = map[string]any
 // is stored and located. Nothing of it is changed.
 type Subject struct {
 	// DistinctID identifies the person. More than 200 bytes are cut to 200
-	// Unicode scalars (§2.4).
+	// Unicode scalars (§2.4). Empty: see [ErrNoDistinctID].
 	DistinctID string
 	// AnonymousID is $anon_distinct_id. Empty: not given.
 	AnonymousID string

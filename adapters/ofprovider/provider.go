@@ -206,6 +206,14 @@ func (p *Provider) Track(ctx context.Context, event string, ec openfeature.Evalu
 	}
 }
 
+// missing is flags.ErrNoDistinctID for a context without a targeting key.
+func missing(members map[string]any) error {
+	if id, _ := members[openfeature.TargetingKey].(string); id == "" {
+		return flags.ErrNoDistinctID
+	}
+	return nil
+}
+
 func (p *Provider) track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -221,7 +229,7 @@ func (p *Provider) track(ctx context.Context, event string, ec openfeature.Evalu
 	}
 	sub, wrong := subject(members)
 	if wrong != nil {
-		return *wrong
+		return errors.Join(*wrong, missing(members))
 	}
 	properties := details.Attributes()
 	if _, taken := properties["value"]; !taken && (details.Value() != 0 || len(properties) > 0) {

@@ -209,6 +209,27 @@ func TestProvider_3_1_Context(t *testing.T) {
 	}
 }
 
+// A context without a targeting key, which the wire would have in every rollout, gets
+// the default and TARGETING_KEY_MISSING; tracking tells flags.ErrNoDistinctID.
+func TestProvider_3_1_NoTargetingKey(t *testing.T) {
+	c := &anyClient{decide: func(*flags.Subject) (flags.Decision, bool, error) {
+		t.Error("the client is asked")
+		return flags.Decision{}, false, nil
+	}}
+	var told error
+	p := ofprovider.NewRemote(ofprovider.Config{Client: c, OnTrackError: func(err error) { told = err }})
+	for _, flat := range []openfeature.FlattenedContext{nil, {"plan": "pro"}, {"targetingKey": ""}, {"targetingKey": nil}} {
+		if d := p.BooleanEvaluation(context.Background(), "f", true, flat); !d.Value || d.ResolutionDetail().ErrorCode != openfeature.TargetingKeyMissingCode ||
+			!strings.Contains(d.Error().Error(), flags.ErrNoDistinctID.Error()) {
+			t.Errorf("%v: %+v", flat, d)
+		}
+	}
+	p.Track(context.Background(), "e", openfeature.NewTargetlessEvaluationContext(nil), openfeature.TrackingEventDetails{})
+	if !errors.Is(told, flags.ErrNoDistinctID) || len(c.sent) > 0 {
+		t.Errorf("tracking: %v", told)
+	}
+}
+
 // named is a text of a type of its own, and proText one to point to.
 type named string
 

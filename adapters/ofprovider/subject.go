@@ -44,7 +44,7 @@ func subject(members map[string]any) (sub flags.Subject, wrong *openfeature.Reso
 		}
 	}
 	if sub.DistinctID == "" {
-		return fail(openfeature.NewTargetingKeyMissingResolutionError("the evaluation context has no targeting key: give a text that identifies whom the flags are for"))
+		return fail(openfeature.NewTargetingKeyMissingResolutionError(flags.ErrNoDistinctID.Error() + ": give the evaluation context a targeting key, a text that identifies whom the flags are for"))
 	}
 	return sub, nil
 }

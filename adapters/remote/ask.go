@@ -49,8 +49,8 @@ type Answer struct {
 // AskAll asks the server for all flags of a subject, whether AskServer is set or not.
 // Stored facts of the subject are not sent: the server has its own.
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
-	if sub == nil {
-		return nil, errNoSubject
+	if err := unfit(sub); err != nil {
+		return nil, err
 	}
 	return c.ask(ctx, sub, nil)
 }

@@ -43,9 +43,10 @@ var everywhere = flags.Selection{Runtime: "all"}
 // found is false where the project has no such flag or it is not active. An answer
 // that cannot be known here has Undecided set. It sends no exposure. With AskServer
 // what is not known is asked, and err says why that failed; without, the only errors
-// are ErrNotReady and that there is no subject.
+// are ErrNotReady and that there is no subject, or that it has no distinct id
+// (flags.ErrNoDistinctID).
 func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
-	if len(c.config.Hooks) == 0 && sub != nil {
+	if len(c.config.Hooks) == 0 && unfit(sub) == nil {
 		if set := c.set(); set != nil {
 			sc := c.scratches.Get().(*scratch)
 			d, found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
@@ -57,6 +58,18 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	}
 	r := c.hooked(ctx, key, sub)
 	return r.d, r.found, r.err
+}
+
+// unfit says why there is nobody to decide for, nil when there is. The empty distinct
+// id would be in every rollout (§2.4).
+func unfit(sub *flags.Subject) error {
+	switch {
+	case sub == nil:
+		return errNoSubject
+	case sub.DistinctID == "":
+		return flags.ErrNoDistinctID
+	}
+	return nil
 }
 
 // askable: the server may know what is not known here. It cannot be told of a value
@@ -85,8 +98,7 @@ func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
 // resolve decides one flag into r, and asks the server where that is wanted and
 // needed.
 func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r *result) {
-	if sub == nil {
-		r.err = errNoSubject
+	if r.err = unfit(sub); r.err != nil {
 		return
 	}
 	set := c.set()
@@ -128,8 +140,8 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 // exposure and calls no hook.
 func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
 	out.List, out.Errors = out.List[:0], false
-	if sub == nil {
-		return errNoSubject
+	if err := unfit(sub); err != nil {
+		return err
 	}
 	set := c.set()
 	if set == nil {

@@ -13,7 +13,7 @@ import (
 type Hook struct {
 	Before func(ctx context.Context, key string, sub *flags.Subject)
 	// After gets the decision, and why there is none: ErrNotReady, ErrUnknownFlag,
-	// ErrFailed, a *flags.Undecided, or what went wrong when the server was asked.
+	// ErrFailed, flags.ErrNoDistinctID, a *flags.Undecided, or what went wrong when the server was asked.
 	After func(ctx context.Context, key string, sub *flags.Subject, d flags.Decision, err error)
 }
 

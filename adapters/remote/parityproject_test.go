@@ -31,7 +31,7 @@ var (
 		"exact", "is_not", "icontains", "not_icontains", "is_set", "is_not_set", "gt", "gte", "lt", "lte", "regex", "not_regex",
 		"is_date_before", "is_date_after", "is_date_exact", "semver_eq", "semver_gt", "semver_neq", "semver_caret", "starts_with", "ends_with", "in", "not_in",
 	}
-	parityIDs = []string{"u0", "u1", "u2", "u3", "u4", "someone", "ÄÖÜ", "", strings.Repeat("x", 250)}
+	parityIDs = []string{"u0", "u1", "u2", "u3", "u4", "someone", "ÄÖÜ", "0", strings.Repeat("x", 250)}
 )
 
 // project is a definitions file's text and what the server has stored.

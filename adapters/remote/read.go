@@ -22,7 +22,7 @@ type Detail struct {
 	// Asked says that the server has decided.
 	Asked bool
 	// Err is why the fallback is returned: ErrNotReady, ErrUnknownFlag, ErrFailed,
-	// ErrNoValue, a *flags.Undecided, or what went wrong when the server was asked.
+	// ErrNoValue, flags.ErrNoDistinctID, a *flags.Undecided, or what went wrong when the server was asked.
 	// Nil: the value is the flag's.
 	Err error
 }

@@ -30,6 +30,66 @@ func alone(t *testing.T, change func(*remote.Config)) *remote.Client {
 	return clientOn(t, c, localSet(t, unknownMembers))
 }
 
+// everyRollout has a flag at 0 per cent, a variant and a payload: the empty distinct
+// id is in all of them on the wire (§2.4).
+const everyRollout = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 0}],
+	"multivariate": {"variants": [{"key": "a", "rollout_percentage": 100}]}, "payloads": {"a": "5"}}}]}`
+
+// A subject whose distinct id was forgotten has no value, but the fallback and an error
+// that says so (decision 31); the Set keeps the wire's parity.
+func TestRemote_NoDistinctID(t *testing.T) {
+	d, err := flags.ParseDefinitions([]byte(everyRollout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := flags.Compile(d)
+	var out flags.Decisions
+	if d, ok := set.EvaluateFlag("f", &flags.Subject{}, time.Time{}, &out); !ok || d.Variant != "a" {
+		t.Errorf("the Set decides %+v", d)
+	}
+	for name, change := range map[string]func(*remote.Config){
+		"partial": nil,
+		"full":    func(c *remote.Config) { c.Full = true },
+		"asking":  func(c *remote.Config) { c.AskServer = true },
+		"hooks":   func(c *remote.Config) { c.Hooks = []remote.Hook{{}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}
+			if change != nil {
+				change(&c)
+			}
+			client := clientOn(t, c, set)
+			sub := &flags.Subject{Person: flags.Properties{"plan": "pro"}}
+			if client.Bool(ctx, "f", sub, false) || client.String(ctx, "f", sub, "none") != "none" || client.Number(ctx, "f", sub, 7) != 7 || remote.JSON(ctx, client, "f", sub, 7) != 7 {
+				t.Error("a read gives another value than the fallback")
+			}
+			details := map[string]remote.Detail{}
+			_, details["bool"] = client.BoolDetail(ctx, "f", sub, false)
+			_, details["string"] = client.StringDetail(ctx, "f", sub, "")
+			_, details["number"] = client.NumberDetail(ctx, "f", sub, 0)
+			_, details["JSON"] = remote.JSONDetail(ctx, client, "f", sub, 0)
+			for read, detail := range details {
+				if !errors.Is(detail.Err, flags.ErrNoDistinctID) || detail.Enabled || detail.Asked {
+					t.Errorf("%s: %+v", read, detail)
+				}
+			}
+			_, _, decide := client.Decide(ctx, "f", sub)
+			_, found, expose := client.DecideAndExpose(ctx, "f", sub)
+			_, ask := client.AskAll(ctx, sub)
+			all := client.DecideAll(ctx, sub, &out)
+			track := client.Track(ctx, "", "order placed", nil, nil)
+			for i, err := range []error{decide, expose, ask, all, track} {
+				if !errors.Is(err, flags.ErrNoDistinctID) {
+					t.Errorf("call %d: %v", i, err)
+				}
+			}
+			if found || len(out.List) > 0 {
+				t.Errorf("found %v, %v", found, out.List)
+			}
+		})
+	}
+}
+
 // What the client cannot know is unknown (decision 2); the expectations follow from
 // the definitions of the harness.
 func TestRemote_Decide(t *testing.T) {

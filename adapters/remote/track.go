@@ -10,6 +10,8 @@ import (
 	"maps"
 	"runtime/debug"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // maxEvent is the size in bytes of the largest event that is sent (capture §14.3);
@@ -46,7 +48,11 @@ func (c *Client) Track(_ context.Context, distinctID, event string, properties m
 func (c *Client) enqueue(distinctID, name string, p map[string]any, groups map[string]string) error {
 	if distinctID == "" || name == "" {
 		c.queue.drop(DropInvalid)
-		return errors.New("remote: an event needs a distinct id and a name")
+		err := errors.New("remote: an event needs a distinct id and a name")
+		if distinctID == "" {
+			err = errors.Join(err, flags.ErrNoDistinctID)
+		}
+		return err
 	}
 	if len(groups) > 0 {
 		p["$groups"] = groups
