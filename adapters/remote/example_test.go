@@ -55,23 +55,23 @@ func ExampleNew() {
 	// <nil> 3 events sent
 }
 
-// TestExample_IsTheREADMEs: what the README shows is what ExampleNew runs.
-func TestExample_IsTheREADMEs(t *testing.T) {
+// TestExample_IsThePages: what the page shows is what ExampleNew runs.
+func TestExample_IsThePages(t *testing.T) {
 	code, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, _ := strings.Cut(string(readme), "## In your Go service\n\n```go\n")
+	_, shown, _ := strings.Cut(string(page), "```go\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	lines := strings.Split(strings.TrimSpace(shown), "\n")
 	if len(lines) < 5 || len(lines) > 15 {
-		t.Errorf("the README shows %d lines, want up to fifteen", len(lines))
+		t.Errorf("the page shows %d lines, want up to fifteen", len(lines))
 	}
 	if indented := "\t" + strings.Join(lines, "\n\t"); !strings.Contains(string(code), indented) {
-		t.Errorf("the README shows what no example runs:\n%s", shown)
+		t.Errorf("the page shows what no example runs:\n%s", shown)
 	}
 }
