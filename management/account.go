@@ -138,7 +138,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
-		EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
+		PendingEmail: u.pending(s.now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
 		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []OrganizationBasic{}, EventsColumns: setting("events_column_config"),
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
@@ -173,10 +173,11 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 	return out, err
 }
 
-// Update changes the caller. There is no mail to ask first: another e-mail address
-// counts at once, as one that is not verified.
+// Update changes the caller. Another e-mail address is pending until it is confirmed
+// with the link that is mailed there (§1.9); where no mails are sent it counts at once,
+// as one that is not verified.
 func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) {
-	return write(ctx, s.core, func(tx Tx) (*Me, error) {
+	out, err := write(ctx, s.core, func(tx Tx) (*Me, error) {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return nil, err
@@ -190,8 +191,11 @@ func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) 
 		Set(v, "last_name", &u.LastName)
 		SetNull(v, "role_at_organization", &u.Role)
 		if email := v.Text("email"); email != "" && email != u.Email {
-			verified := false
-			u.Email, u.EmailVerified = email, &verified
+			if err := s.changeEmail(tx, u, email); err != nil {
+				return nil, err
+			}
+		} else if email != "" {
+			u.Pending = nil
 		}
 		u.Settings = maps.Clone(u.Settings)
 		if u.Settings == nil {
@@ -215,6 +219,7 @@ func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) 
 		}
 		return s.me(tx, c)
 	})
+	return out, s.queued(err)
 }
 
 // nowOf is the caller as a transaction sees it.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"regexp"
+	"time"
 )
 
 // kindDomain is a domain of an organization: Unique and Sort are its name.
@@ -35,6 +35,16 @@ type Domain struct {
 	SAMLEntityID    *string `json:"saml_entity_id"`
 	SAMLConsumerURL *string `json:"saml_acs_url"`
 	SAMLCertificate *string `json:"saml_x509_cert"`
+}
+
+// DomainClaim is how long a domain belongs to an organization that has not proven it:
+// then another one may claim it, and the claim is gone.
+const DomainClaim = 30 * 24 * time.Hour
+
+// storedDomain is a domain as it is stored.
+type storedDomain struct {
+	Domain
+	Claimed Stamp `json:"claimed_at"`
 }
 
 // DomainFields are the writable fields of a domain.
@@ -104,7 +114,7 @@ func (s Domains) Create(ctx context.Context, st *Standing, b Body) (*Domain, err
 	_, _ = rand.Read(challenge[:]) // never fails
 	d := &Domain{ID: s.newID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
 	d.setSAML(v)
-	return d, s.store.Write(ctx, func(tx Tx) error { return putDomain(tx, st, d) })
+	return d, s.store.Write(ctx, func(tx Tx) error { return s.putDomain(tx, st, d) })
 }
 
 func (d *Domain) setSAML(v Values) {
@@ -115,12 +125,28 @@ func (d *Domain) setSAML(v Values) {
 	d.HasSAML = full(d.SAMLEntityID) && full(d.SAMLConsumerURL) && full(d.SAMLCertificate)
 }
 
-func putDomain(tx Tx, st *Standing, d *Domain) error {
-	err := tx.Put(&Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: encode(d)})
-	if errors.Is(err, ErrTaken) {
-		return Coded(CodeUnique, "domain", "domain with this domain already exists.")
+// putDomain saves a domain. It takes the name over from a claim that has expired.
+func (s Domains) putDomain(tx Tx, st *Standing, d *Domain) error {
+	stored := storedDomain{*d, At(s.now())}
+	r, err := tx.Find(kindDomain, d.Domain)
+	if err != nil {
+		return err
 	}
-	return err
+	holder, err := decode[storedDomain](r)
+	switch {
+	case err != nil:
+		return err
+	case holder == nil:
+	case holder.ID == d.ID:
+		stored.Claimed = holder.Claimed
+	case holder.Verified || s.now().Sub(holder.Claimed.Time) <= DomainClaim:
+		return Coded(CodeUnique, "domain", "domain with this domain already exists.")
+	default:
+		if err := tx.Delete(kindDomain, r.Parent, r.ID); err != nil {
+			return err
+		}
+	}
+	return tx.Put(&Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: encode(stored)})
 }
 
 // Update changes a domain. put: all required fields have to be there.
@@ -153,7 +179,7 @@ func (s Domains) Update(ctx context.Context, st *Standing, id string, b Body, pu
 		Set(v, "jit_provisioning_enabled", &d.JITProvisioning)
 		Set(v, "sso_enforcement", &d.SSOEnforcement)
 		d.setSAML(v)
-		return d, putDomain(tx, st, d)
+		return d, s.putDomain(tx, st, d)
 	})
 }
 
@@ -196,7 +222,7 @@ func (s Domains) Verify(ctx context.Context, st *Standing, id string) (*Domain, 
 			return again, nil
 		}
 		again.Verified, again.VerifiedAt = true, At(s.now())
-		return again, putDomain(tx, st, again)
+		return again, s.putDomain(tx, st, again)
 	})
 }
 

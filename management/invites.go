@@ -85,10 +85,29 @@ func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Ti
 
 func (i *storedInvite) view(tx Tx, now time.Time) (*Invite, error) {
 	by, err := viewOf(tx, i.By)
+	if err != nil {
+		return nil, err
+	}
+	level, err := inviterLevel(tx, i)
 	return &Invite{
-		ID: i.ID, Email: i.Email, FirstName: i.FirstName, Emailed: i.Emailed, Level: i.Level, Expired: i.expired(now),
+		ID: i.ID, Email: i.Email, FirstName: i.FirstName, Emailed: i.Emailed, Level: i.Level, Expired: i.expired(now) || level < i.Level,
 		CreatedBy: by, Created: i.Created, Updated: i.Created, Message: i.Message, Access: i.Access,
 	}, err
+}
+
+// inviterLevel is the level that whoever has made an invitation has in the
+// organization now, 0 for nobody there any more. An invitation is void where it would
+// give more than that.
+func inviterLevel(tx Tx, i *storedInvite) (Level, error) {
+	by, err := userByNumber(tx, i.By)
+	if err != nil || by == nil || by.Inactive {
+		return 0, err
+	}
+	m, err := membershipOf(tx, i.Organization, by.UUID)
+	if err != nil || m == nil {
+		return 0, err
+	}
+	return m.Level, nil
 }
 
 // newSecret adds a secret and returns it.
@@ -213,7 +232,7 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 	case member:
 		return nil, errInviteMember("")
 	}
-	if err := s.replace(tx, in, v.Bool("combine_pending_invites")); err != nil {
+	if err := s.replace(tx, in, st.Level, v.Bool("combine_pending_invites")); err != nil {
 		return nil, err
 	}
 	if err := s.allowed(tx, st, in); err != nil { // what was combined may be more
@@ -232,6 +251,9 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 	}
 	site = cmp.Or(s.SiteURL, site)
 	if in.Emailed {
+		if err := s.spendMail(tx, organizationMails(in.Organization), inviterMails(st.User.UUID)); err != nil {
+			return nil, err
+		}
 		if err := s.queueInvite(tx, in, site); err != nil {
 			return nil, err
 		}
@@ -263,18 +285,26 @@ func invitedMember(tx Tx, organization, email string) (bool, error) {
 	return m != nil, err
 }
 
-// replace takes the earlier invitations of the address away. combine: the new one
-// takes over the highest level and access of those that were pending.
-func (s Invites) replace(tx Tx, in *storedInvite, combine bool) error {
+// replace takes the earlier invitations of the address away, but for those of people
+// above level. combine: the new one takes over the highest level and access of those
+// that were pending.
+func (s Invites) replace(tx Tx, in *storedInvite, level Level, combine bool) error {
 	earlier, err := listOfRecords[storedInvite](tx, Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
 	if err != nil {
 		return err
 	}
 	for i := range earlier.Results {
 		old := &earlier.Results[i]
-		if combine && !old.expired(s.now()) {
+		by, err := inviterLevel(tx, old)
+		if err != nil {
+			return err
+		}
+		if combine && !old.expired(s.now()) && by >= old.Level {
 			in.Level = max(in.Level, old.Level)
 			in.Access = joinGrants(in.Access, old.Access)
+		}
+		if by > level && !old.expired(s.now()) {
+			continue
 		}
 		if err := dropInvite(tx, old); err != nil {
 			return err

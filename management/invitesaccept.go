@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -43,13 +44,17 @@ const acceptScope = "organization_member:write"
 // have been there for longest come first.
 const MaxJoinMails = 100
 
+func errInviteExpired() error {
+	return Coded(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
+}
+
 func errNoInvite() error { return Fault("", "The provided invite ID is not valid.") }
 
 // Look describes an invitation, and says what stands in the way of c, who may be
-// nil for nobody.
-func (s Invites) Look(ctx context.Context, c *Caller, id string) (*Invitation, error) {
+// nil for nobody but the one who knows a secret, empty for none.
+func (s Invites) Look(ctx context.Context, c *Caller, id, secret string) (*Invitation, error) {
 	return read(ctx, s.core, func(tx Tx) (*Invitation, error) {
-		in, org, err := s.acceptable(tx, c, id)
+		in, org, err := s.acceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +86,7 @@ func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
 	})
 }
 
-// pending finds an invitation that is neither unknown nor expired.
+// pending finds an invitation that is neither unknown nor expired nor void.
 func (s Invites) pending(tx Tx, id string) (*storedInvite, *OrganizationRecord, error) {
 	in, err := inviteByID(tx, id)
 	if err != nil {
@@ -97,13 +102,19 @@ func (s Invites) pending(tx Tx, id string) (*storedInvite, *OrganizationRecord, 
 	case org == nil:
 		return nil, nil, errNoInvite()
 	case in.expired(s.now()):
-		return nil, nil, Coded(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
+		return nil, nil, errInviteExpired()
 	}
-	return in, org, nil
+	level, err := inviterLevel(tx, in)
+	if err == nil && level < in.Level {
+		err = errInviteExpired()
+	}
+	return in, org, err
 }
 
-// acceptable finds an invitation that may be accepted: in the order of §4.5.
-func (s Invites) acceptable(tx Tx, c *Caller, id string) (*storedInvite, *OrganizationRecord, error) {
+// acceptable finds an invitation that may be accepted: in the order of §4.5. An account
+// that has the address without having proven it does not stand in the way of whoever
+// knows a secret that was mailed there.
+func (s Invites) acceptable(tx Tx, c *Caller, id, secret string) (*storedInvite, *OrganizationRecord, error) {
 	in, org, err := s.pending(tx, id)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +136,8 @@ func (s Invites) acceptable(tx Tx, c *Caller, id string) (*storedInvite, *Organi
 		return nil, nil, errInviteMember(CodeEmailTaken)
 	}
 	account, err := userByEmail(tx, in.Email)
-	if err == nil && account != nil {
+	proof := in.opened(secret)
+	if err == nil && account != nil && (account.verified() || proof == nil || !proof.Mailed) {
 		err = Coded(CodeAccountExists, "", "%s", s.SiteURL+"/signup/"+in.ID)
 	}
 	return in, org, err
@@ -134,8 +146,9 @@ func (s Invites) acceptable(tx Tx, c *Caller, id string) (*storedInvite, *Organi
 // Accept makes the invited person a member. site is as for Create.
 //
 // Without a caller the secret of the link has to be right: it makes an account
-// for the invited address, with a key of all scopes. Who has an account already
-// is let in by a key of that account alone, never by the link: whoever has made
+// for the invited address, with a key of all scopes; an account that has the address
+// without having proven it loses it, where the secret was mailed. Who has an account
+// already is let in by a key of that account alone, never by the link: whoever has made
 // the invitation may know the link too, and must not get a key of another's
 // account. Beside the key the secret is needed unless the account's address is
 // known to be the caller's.
@@ -152,7 +165,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 				return nil, err
 			}
 		}
-		in, org, err := s.acceptable(tx, c, id)
+		in, org, err := s.acceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +173,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 		switch {
 		case c == nil && proof == nil:
 			return nil, errNoInvite()
-		case proof == nil && (c.User.EmailVerified == nil || !*c.User.EmailVerified):
+		case proof == nil && !c.User.verified():
 			return nil, Coded(CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
 		case c != nil && len(c.Key.Organizations) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Organizations, org.ID):
 			return nil, Denied("API key does not have access to the requested organization: ID %s.", org.ID)
@@ -211,6 +224,9 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, 
 	if err != nil {
 		return nil, "", err
 	}
+	if err := s.displace(tx, in.Email, ""); err != nil {
+		return nil, "", err
+	}
 	u, err := s.newUser(tx, in.Email, v.Text("first_name"))
 	if err != nil {
 		return nil, "", err
@@ -244,7 +260,7 @@ func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User
 			return err
 		}
 	}
-	if err := s.replace(tx, in, false); err != nil {
+	if err := s.replace(tx, in, Owner, false); err != nil {
 		return err
 	}
 	if err := s.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, m.view(u)); err != nil {
@@ -292,6 +308,12 @@ func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site 
 			continue
 		}
 		told++
+		var most *Error
+		if err := s.spendMail(tx, organizationMails(org.ID)); errors.As(err, &most) {
+			return nil // it is no reason not to let somebody in
+		} else if err != nil {
+			return err
+		}
 		m := &waitingMail{ID: s.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
 		if err := m.put(tx, now); err != nil {
 			return err

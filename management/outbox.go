@@ -36,8 +36,10 @@ type waitingMail struct {
 	ID string `json:"id"`
 	// Invite is the invitation that is mailed; or else Joined the uuid of a user who
 	// has joined Organization, of which To is told.
-	Invite       string `json:"invite,omitempty"`
-	Joined       string `json:"joined,omitempty"`
+	Invite string `json:"invite,omitempty"`
+	Joined string `json:"joined,omitempty"`
+	// Confirms is the uuid of a user whose pending address is To.
+	Confirms     string `json:"confirms,omitempty"`
 	Organization string `json:"organization,omitempty"`
 	To           string `json:"to,omitempty"`
 	Site         string `json:"site"`
@@ -197,12 +199,18 @@ func (s *Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if m.Invite != "" {
 		return s.composeInvite(tx, m, to)
 	}
+	if m.Confirms != "" {
+		return s.composeConfirmation(tx, m, to)
+	}
 	return s.composeJoined(tx, m, to)
 }
 
 func (s *Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	in, err := inviteByID(tx, m.Invite)
 	if err != nil || in == nil {
+		return false, err
+	}
+	if level, err := inviterLevel(tx, in); err != nil || level < in.Level {
 		return false, err
 	}
 	org, err := tx.Organization(in.Organization)

@@ -39,6 +39,8 @@ type User struct {
 	Role          *string `json:"role_at_organization"`
 	Joined        Stamp   `json:"date_joined"`
 	Inactive      bool    `json:"inactive,omitempty"`
+	// Pending is an address that waits to be confirmed, nil for none.
+	Pending *pendingEmail `json:"pending,omitempty"`
 	// Organization and Project are the current ones, "" and 0 for none chosen.
 	Organization string `json:"current_organization,omitempty"`
 	Project      int64  `json:"current_project,omitempty"`

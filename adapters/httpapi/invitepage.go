@@ -16,11 +16,13 @@ type invitePage struct {
 	Secret string
 	// Account: there is an account of the address, a key of which is asked for.
 	Account bool
-	Roles   []string
-	Role    string
-	Problem string
-	Done    *management.Accepted
-	Site    string
+	// Displace: that account has never proven the address, and the secret does.
+	Displace bool
+	Roles    []string
+	Role     string
+	Problem  string
+	Done     *management.Accepted
+	Site     string
 }
 
 var inviteTemplate = template.Must(template.New("invite").Parse(`<!DOCTYPE html>
@@ -51,7 +53,13 @@ code { display: block; padding: .8em; background: #eee; overflow-wrap: anywhere 
 {{if $.Account}}<p>There is an account of this address already: a personal API key of that account accepts the invitation.</p>
 <label for="key">Personal API key</label>
 <input id="key" name="personal_api_key" type="password" autocomplete="off" required>
-{{else}}<label for="name">First name</label>
+{{if $.Displace}}<button>Accept</button>
+{{end}}{{end}}{{if $.Displace}}</form>
+<h2>That account is not yours?</h2>
+<p>It has never proven that the address is its own; this mail does. Go on without it: you get an account of your own, and the other one loses the address.</p>
+<form method="post" action="?">
+<input type="hidden" name="secret" value="{{$.Secret}}">
+{{end}}{{if or $.Displace (not $.Account)}}<label for="name">First name</label>
 <input id="name" name="first_name" value="{{.FirstName}}" maxlength="128" autocomplete="given-name" required>
 <label for="role">Role</label>
 <select id="role" name="role_at_organization">
@@ -98,8 +106,10 @@ func (c *call) inviteForm() (*invitePage, error) {
 	p := &invitePage{Secret: c.secret()}
 	var told *management.Error
 	var err error
-	if p.Invite, err = c.service.Invites.Look(c.ctx, nil, id); errors.As(err, &told) && told.Code == management.CodeAccountExists {
+	if p.Invite, err = c.service.Invites.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == management.CodeAccountExists {
 		p.Account = true
+		_, free := c.service.Invites.Look(c.ctx, nil, id, p.Secret)
+		p.Displace = free == nil
 		p.Invite, err = c.service.Invites.Describe(c.ctx, id)
 	}
 	if err != nil || p.Account {

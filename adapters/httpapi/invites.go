@@ -57,7 +57,7 @@ var secretParameter = []parameterDoc{{"secret", "string", "that of the invitatio
 func (c *call) site() string {
 	prefix := ""
 	if at, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
-		for _, below := range []string{"/api/", "/signup/"} {
+		for _, below := range []string{"/api/", "/signup/", "/verify_email/"} {
 			if before, _, ok := strings.Cut(at.Path, below); ok {
 				prefix = before
 				break
@@ -99,7 +99,7 @@ func lookAtInvite(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.service.Invites.Look(c.ctx, guest, c.part("invite"))
+	return c.service.Invites.Look(c.ctx, guest, c.part("invite"), c.secret())
 }
 
 func acceptInvite(c *call) (any, error) {

@@ -124,6 +124,7 @@ var managementTables = [][]endpoint{
 	accountEndpoints,
 	projectEndpoints,
 	inviteEndpoints,
+	confirmEndpoints,
 	featureFlagEndpoints,
 	flagsCodeEndpoints,
 	flagExplainEndpoints,

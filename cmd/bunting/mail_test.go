@@ -210,3 +210,47 @@ func TestConfig_Mail(t *testing.T) {
 		})
 	}
 }
+
+// A new address counts when the link that is mailed there has come back (§1.9);
+// reading the page of the link changes nothing.
+func TestServe_AddressIsConfirmed(t *testing.T) {
+	mails := smtptest.Start(t, smtptest.Options{Plain: true})
+	s := serve(t, time.Second, "--smtp-url", "smtp+plain://"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site)
+	owner := printedKey.FindString(s.stdout.String())
+	r, err := http.NewRequest(http.MethodPatch, s.url+"/api/users/@me/", strings.NewReader(`{"email": "me@example.com"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+owner)
+	if status, body := do(t, r); status != http.StatusOK || member(t, body, "pending_email") != "me@example.com" || member(t, body, "email") != "owner@localhost" {
+		t.Fatal(status, body)
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(mails.Next(t).Text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`https://flags\.example\.com/base(/verify_email/[0-9a-f-]{36})\?secret=([0-9A-Za-z]+)`).FindStringSubmatch(string(text))
+	if link == nil {
+		t.Fatalf("no link in %s", text)
+	}
+	if status, page := s.get(link[1]+"?secret="+link[2], ""); status != http.StatusOK || !strings.Contains(page, link[2]) {
+		t.Error(status, page)
+	}
+	for _, step := range []struct {
+		secret string
+		status int
+		email  string
+	}{{"wrong", http.StatusBadRequest, "owner@localhost"}, {link[2], http.StatusOK, "me@example.com"}, {link[2], http.StatusBadRequest, "me@example.com"}} {
+		status, page := s.post(s.url+link[1], "", url.Values{"secret": {step.secret}}.Encode())
+		_, me := s.get("/api/users/@me/", owner)
+		if status != step.status || member(t, me, "email") != step.email {
+			t.Errorf("secret %s: %d %s, then %s", step.secret, status, page, me)
+		}
+	}
+	if _, me := s.get("/api/users/@me/", owner); !strings.Contains(me, `"is_email_verified":true`) || !strings.Contains(me, `"pending_email":null`) {
+		t.Error(me)
+	}
+	s.stop()
+	s.wait(0)
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// confirmFields are what confirms an address. secret is the word of the page, token
+// that of the API (§1.9).
+var confirmFields = management.Fields{
+	{Name: "uuid", Type: management.Text, Max: 64, Help: "the user"},
+	{Name: "token", Type: management.Text, Max: 200, Help: "the secret of the mailed link"},
+	{Name: "secret", Type: management.Text, Max: 200, Help: "the same"},
+}
+
+// confirmEndpoints confirm the pending address of a user.
+var confirmEndpoints = []endpoint{
+	{
+		method: "POST", area: atRoot, path: "/users/verify_email", scope: public, summary: "Confirm an e-mail address",
+		takes: confirmFields, gives: management.UserView{},
+		do: func(c *call) (any, error) {
+			c.once()
+			return c.service.Account.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
+		},
+	},
+	{
+		method: "GET", area: atTop, path: "/verify_email/{user}", scope: public, summary: "Show the page of a link that confirms an e-mail address",
+		query: secretParameter, do: func(c *call) (any, error) { return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()}) },
+	},
+	{
+		method: "POST", area: atTop, path: "/verify_email/{user}", scope: public, summary: "Confirm an e-mail address from its page",
+		takes: confirmFields, query: secretParameter, do: postConfirmPage,
+	},
+}
+
+// confirmView is what the page shows: a form, or what became of it.
+type confirmView struct {
+	Secret, Problem, Email string
+}
+
+var confirmTemplate = template.Must(template.New("confirm").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>E-mail address</title>
+</head>
+<body>
+<h1>E-mail address</h1>
+{{with .Problem}}<p role="alert">{{.}}</p>
+{{end}}{{with .Email}}<p>{{.}} is confirmed.</p>
+{{end}}{{with .Secret}}<form method="post" action="?">
+<input type="hidden" name="secret" value="{{.}}">
+<button>Confirm the address</button>
+</form>
+{{end}}</body>
+</html>
+`))
+
+// confirmPage is the page. Reading it confirms nothing, so that programs that follow
+// the links of mails do no harm.
+func (c *call) confirmPage(status int, view confirmView) (any, error) {
+	c.once()
+	var b strings.Builder
+	if err := confirmTemplate.Execute(&b, view); err != nil {
+		return nil, err
+	}
+	c.w.Header().Set("Content-Security-Policy", pagePolicy)
+	c.w.Header().Set("X-Content-Type-Options", "nosniff")
+	return answer{status: status, raw: []byte(b.String()), kind: "text/html; charset=utf-8"}, nil
+}
+
+func postConfirmPage(c *call) (any, error) {
+	u, err := c.service.Account.Confirm(c.ctx, c.part("user"), c.secret())
+	if err == nil {
+		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})
+	}
+	told := problemOf(managementProblem(err))
+	if told.Status >= http.StatusInternalServerError {
+		return nil, err
+	}
+	return c.confirmPage(told.Status, confirmView{Problem: told.Detail})
+}

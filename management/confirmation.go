@@ -1,0 +1,139 @@
+package management
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"time"
+)
+
+// pendingEmail is an address that its user says is the user's own, until the secret
+// that is mailed there comes back, for InviteLife at most.
+type pendingEmail struct {
+	Email   string   `json:"email"`
+	Since   Stamp    `json:"since"`
+	Secrets []string `json:"secrets,omitempty"` // hashes, one for each attempt to mail
+}
+
+// maxConfirmations is how many secrets of a pending address count: the newest.
+const maxConfirmations = 8
+
+// pending is the address that waits, nil for none.
+func (u *User) pending(now time.Time) *string {
+	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
+		return nil
+	}
+	return &u.Pending.Email
+}
+
+// verified reports whether the address is known to be the user's.
+func (u *User) verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
+
+// changeEmail gives a user another address, or makes it wait for its confirmation.
+func (s *core) changeEmail(tx Tx, u *User, email string) error {
+	if s.Mailer == nil {
+		verified := false
+		u.Email, u.EmailVerified, u.Pending = email, &verified, nil
+		return nil
+	}
+	if other, err := userByEmail(tx, email); err != nil {
+		return err
+	} else if other != nil && other.UUID != u.UUID && other.verified() {
+		return errEmailTaken()
+	}
+	if err := s.spendMail(tx, userMails(u.UUID)); err != nil {
+		return err
+	}
+	now := s.now()
+	u.Pending = &pendingEmail{Email: email, Since: At(now)}
+	m := &waitingMail{ID: s.newID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: At(now)}
+	return m.put(tx, now)
+}
+
+func errEmailTaken() error {
+	return Coded(CodeUnique, "email", "user with this email address already exists.")
+}
+
+// confirmLink is where a pending address is confirmed.
+func confirmLink(site, user, secret string) string {
+	return site + "/verify_email/" + user + "?secret=" + secret
+}
+
+func (s *Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+	u, err := userByUUID(tx, m.Confirms)
+	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
+		return false, err
+	}
+	secret := RandomText(32)
+	u.Pending.Secrets = append(u.Pending.Secrets, HashKey(secret))
+	u.Pending.Secrets = u.Pending.Secrets[max(0, len(u.Pending.Secrets)-maxConfirmations):]
+	if err := putUser(tx, u); err != nil {
+		return false, err
+	}
+	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	*to = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
+	to.write([]string{"Hello " + u.called() + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
+		"Confirm the address", confirmLink(s.SiteURL, u.UUID, secret), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	return true, nil
+}
+
+// Confirm makes a pending address the user's own: secret was mailed there. Another
+// account that has the address without ever having proven it loses it.
+func (s Account) Confirm(ctx context.Context, user, secret string) (*UserView, error) {
+	return write(ctx, s.core, func(tx Tx) (*UserView, error) {
+		id, _ := NormalUUID(user)
+		u, err := userByUUID(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil || u.pending(s.now()) == nil || !u.Pending.opens(secret) {
+			return nil, Coded("invalid_token", "token", "This link is not valid, or not any more.")
+		}
+		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
+			return nil, err
+		}
+		verified := true
+		u.Email, u.EmailVerified, u.Pending = u.Pending.Email, &verified, nil
+		if err := putUser(tx, u); errors.Is(err, ErrTaken) {
+			return nil, errEmailTaken()
+		} else if err != nil {
+			return nil, err
+		}
+		return u.view(), nil
+	})
+}
+
+func (p *pendingEmail) opens(secret string) (ok bool) {
+	hash := []byte(HashKey(secret))
+	for _, known := range p.Secrets {
+		ok = subtle.ConstantTimeCompare([]byte(known), hash) == 1 || ok
+	}
+	return ok
+}
+
+// displacedDomain is that of addresses of accounts which have lost their own. RFC 2606
+// keeps it from ever being anybody's.
+const displacedDomain = "@displaced.invalid"
+
+// displace takes an address away from an account that has never proven it, but not
+// from user: somebody has proven it now. The account keeps everything else. One that
+// is verified keeps the address.
+func (s *core) displace(tx Tx, email, user string) error {
+	u, err := userByEmail(tx, email)
+	if err != nil || u == nil || u.UUID == user || u.verified() {
+		return err
+	}
+	memberships, err := membershipsOf(tx, u.UUID)
+	if err != nil {
+		return err
+	}
+	was, unverified := *u, false
+	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
+	for i := range memberships {
+		m := &memberships[i]
+		if err := s.note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, m.view(&was), m.view(u)); err != nil {
+			return err
+		}
+	}
+	return putUser(tx, u)
+}
