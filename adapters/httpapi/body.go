@@ -17,6 +17,8 @@ type bodyError struct {
 	Status int
 	Detail string
 	Attr   string
+	// cause is answered instead, where reading ended for something else.
+	cause error
 }
 
 func (e *bodyError) Error() string { return e.Detail }
@@ -39,12 +41,13 @@ func bodyTooLarge(limit, got int64) *bodyError {
 // next three are the two headers and the query parameter, empty where absent.
 // No more than limit bytes are produced (0: DefaultMaxBody); beyond is 413, where the
 // count is what had been produced when unpacking stopped. The answer may lie
-// in raw or in buf, whose content is overwritten; it may be no JSON at all.
-func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte) (json []byte, err *bodyError) {
+// in raw or in buf, whose content is overwritten; it may be no JSON at all. What it
+// takes beside these two is reserved with l, unless that is nil.
+func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *lease) (json []byte, err *bodyError) {
 	if limit <= 0 {
 		limit = DefaultMaxBody
 	}
-	u := unpacker{limit: limit, buf: buf[:0]}
+	u := unpacker{limit: limit, buf: buf[:0], lease: l}
 	form, err := formContent(contentType)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,7 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 	case "base64":
 		return u.base64(body, false)
 	case "lz64":
-		return unpackLZ64(body, limit)
+		return u.lz64(body)
 	}
 	return nil, unsupportedCompression(compression)
 }
@@ -118,6 +121,7 @@ func encodingOf(header, compression string, form bool, raw []byte) string {
 type unpacker struct {
 	limit int64
 	buf   []byte
+	lease *lease
 }
 
 // free hands out buf once.
@@ -151,7 +155,7 @@ func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
 		if err == nil {
 			g.gz.Multistream(false)
 			var tooLarge *bodyError
-			if out, tooLarge, err = readUpTo(out, &g.gz, u.limit); tooLarge != nil {
+			if out, tooLarge, err = readUpTo(out, &g.gz, u.limit, u.lease); tooLarge != nil {
 				return nil, tooLarge
 			}
 		}
@@ -171,7 +175,7 @@ func (u *unpacker) inflate(raw []byte) ([]byte, *bodyError) {
 	if err != nil {
 		return nil, failedInflating("deflate", err, raw, src)
 	}
-	out, tooLarge, err := readUpTo(u.free(), z, u.limit)
+	out, tooLarge, err := readUpTo(u.free(), z, u.limit, u.lease)
 	if err != nil {
 		return nil, failedInflating("deflate", err, raw, src)
 	}
@@ -186,12 +190,23 @@ func failedInflating(format string, err error, raw []byte, src *bytes.Reader) *b
 		format, err, len(raw)-src.Len(), len(raw)))
 }
 
-// readUpTo appends all of src to out, at most limit bytes in all.
-func readUpTo(out []byte, src io.Reader, limit int64) ([]byte, *bodyError, error) {
+// readUpTo appends all of src to out, at most limit bytes in all, whose memory is
+// reserved with l. Once there is a first chunk of a text, l looks at it.
+func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, *bodyError, error) {
 	for {
+		if l != nil && l.key != nil && !l.looked && len(out) >= firstChunk {
+			if err := l.lookForKey(out); err != nil {
+				return nil, &bodyError{cause: err}, nil
+			}
+		}
 		if len(out) == cap(out) {
 			size := min(max(2*int64(cap(out)), 4096), limit+1)
+			if err := l.reserve(size); err != nil {
+				return nil, &bodyError{cause: err}, nil
+			}
+			old := int64(cap(out))
 			out = append(make([]byte, 0, size), out...)
+			l.unreserve(old)
 		}
 		n, err := src.Read(out[len(out):min(int64(cap(out)), limit+1)])
 		out = out[:len(out)+n]

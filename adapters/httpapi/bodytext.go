@@ -24,13 +24,16 @@ func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
 	switch strings.ToLower(compression) {
 	case "", "base64":
 		if startsObject(data) || bytes.HasPrefix(data, []byte("%7B")) || bytes.HasPrefix(data, []byte("%7b")) {
+			if err := u.beside(2 * len(data)); err != nil {
+				return nil, err
+			}
 			return []byte(queryText(string(data))), nil
 		}
 		return u.base64(data, true)
 	case "gzip", "gzip-js":
 		return nil, &bodyError{Status: 400, Attr: "compression", Detail: "Gzip compression not supported for form-urlencoded data"}
 	case "lz64":
-		return unpackLZ64(data, u.limit)
+		return u.lz64(data)
 	}
 	return nil, unsupportedCompression(compression)
 }
@@ -47,9 +50,35 @@ func formMember(body []byte, name string) (value []byte, found bool) {
 	return nil, false
 }
 
+// beside reserves n bytes for what is made of a text.
+func (u *unpacker) beside(n int) *bodyError {
+	if n <= firstRead {
+		return nil
+	}
+	if err := u.lease.reserve(int64(n)); err != nil {
+		return &bodyError{cause: err}
+	}
+	return nil
+}
+
+// lz64 unpacks LZ-string text. Memory for the work is reserved before.
+func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
+	limit := u.limit
+	if u.lease != nil {
+		limit = min(limit, u.lease.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
+		if err := u.beside(int(lz64Memory * (limit + int64(len(packed))))); err != nil {
+			return nil, err
+		}
+	}
+	return unpackLZ64(packed, limit)
+}
+
 // base64 undoes base64, and gzip inside it. Text that is no base64 is an error
 // in a form; elsewhere it is left to the JSON reader as it is.
 func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
+	if err := u.beside(len(text)); err != nil {
+		return nil, err
+	}
 	decoded, ok := decodeBase64(u.free(), text)
 	switch {
 	case !ok && form:

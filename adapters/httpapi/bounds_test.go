@@ -154,6 +154,10 @@ func TestFlags_9_11_StrangeBodies(t *testing.T) {
 		"a million open strings":      {strings.Repeat(`{"`, 1_000_000), "", 400},
 		"100,000 members":             {with(members(100_000) + `"z":1`), "", 200},
 		"5,000 properties":            {with(`"person_properties":{` + members(5_000) + `"plan":"pro"}`), "", 200},
+		"65,536 properties":           {with(`"person_properties":{` + members(65_535) + `"plan":"pro"}`), "", 200},
+		"65,537 properties":           {with(`"person_properties":{` + members(65_536) + `"plan":"pro"}`), "person_properties", 400},
+		"65,537 properties inside":    {with(`"group_properties":{"company":{"x":{` + members(65_536) + `"plan":"pro"}}}`), "group_properties.company.x", 400},
+		"65,537 groups":               {with(`"groups":{` + members(65_536) + `"z":1}`), "groups", 400},
 		"one name 100,000 times":      {with(strings.Repeat(`"distinct_id":"u",`, 100_000) + `"z":1`), "", 200},
 		"numbers beyond float64":      {with(`"person_properties":{"a":1e999999999}`), "person_properties.a", 400},
 		"numbers at its edges":        {with(`"person_properties":{"a":1.7e308,"b":1e-999999999,"c":` + strings.Repeat("9", 300) + `}`), "", 200},
@@ -263,5 +267,55 @@ func TestFlags_9_11_UnfinishedBodies(t *testing.T) {
 				t.Errorf("%s", detail)
 			}
 		})
+	}
+}
+
+// A long body is answered for its key as soon as that has come, packed or not, by
+// /flags and by OFREP, where it stands in the header.
+func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
+	h := sharedWorld(t).handler(t, nil, nil)
+	body := `{"distinct_id":"u","api_key":"phc_nobody","person_properties":{"a":"` + strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct{ path, body, encoding, key string }{
+		"/flags":         {"/flags?v=2", body, "", ""},
+		"/flags, packed": {"/flags?v=2", string(squeezed(t, strings.NewReader(body), packers["gzip"])), "gzip", ""},
+		"/decide":        {"/decide?v=3", body, "", ""},
+		"OFREP":          {"/ofrep/v1/evaluate/flags", body, "", "phc_nobody"},
+	} {
+		p := &promise{rest: strings.NewReader(c.body)}
+		r := httptest.NewRequest("POST", c.path, p)
+		r.ContentLength = int64(len(c.body))
+		r.Header.Set("Content-Encoding", c.encoding)
+		if c.key != "" {
+			r.Header.Set("Authorization", "Bearer "+c.key)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 401 { // the body is no JSON: 400 for whoever reads all of it
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if p.came > 100<<10 {
+			t.Errorf("%s: %d bytes were read", name, p.came)
+		}
+	}
+	if w := ask(h, "POST", "/flags?v=2", good+strings.Repeat(" ", 1<<20)); w.Code != 200 {
+		t.Errorf("a long body with a key: %d %s", w.Code, w.Body)
+	}
+}
+
+// The memory of all requests for flags is bounded, and given back: decoded members
+// count too.
+func TestFlags_Budget(t *testing.T) {
+	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.FlagsBudget = 16 << 20 })
+	var list strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&list, `"p%d":{%s"z":1},`, i, strings.Repeat(`"k":{},`, 10_000))
+	}
+	w := ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u","person_properties":{`+list.String()+`"z":1}}`)
+	checkError(t, w, 413)
+	if w := ask(h, "POST", "/flags?v=2", good); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if inUse := h.(*httpapi.Handler).Stats().FlagsInUse; inUse != 0 {
+		t.Errorf("%d bytes were not given back", inUse)
 	}
 }

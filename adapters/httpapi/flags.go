@@ -11,6 +11,7 @@ import (
 
 // scratch is the memory of one flags request, used again by another.
 type scratch struct {
+	lease         lease
 	raw, unpacked []byte
 	body          flagsBody
 	request       flags.Request
@@ -20,7 +21,10 @@ type scratch struct {
 
 // release empties the scratch; what has grown out of proportion is let go.
 func (s *server) release(sc *scratch) {
+	sc.lease.release()
+	sc.lease = lease{}
 	sc.body.reset()
+	sc.body.lease = nil
 	sc.request = flags.Request{}
 	if cap(sc.raw)+cap(sc.unpacked)+cap(sc.out) > 1<<20 {
 		sc.raw, sc.unpacked, sc.out = nil, nil, nil
@@ -89,6 +93,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	}
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
+	s.begin(sc, w, r)
 	decodeErr := s.decode(r, q, sc)
 	exchangeOf(r.Context()).noteToken(sc.body.Token)
 	if s.limits.enabled {
@@ -101,6 +106,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 		}
 	}
 	if decodeErr != nil {
+		sc.lease.dismiss()
 		return decodeErr
 	}
 	if sc.body.Token == "" {
@@ -118,28 +124,51 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	return nil
 }
 
-// decode reads and unpacks the body and parses its fields.
+// begin makes the lease of a request, whose memory counts for the budget of flags.
+func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
+	sc.lease = lease{ctx: r.Context(), budget: s.flagsBudget, server: s, body: pacedBody{w: w, r: r}}
+	sc.body.lease = &sc.lease
+}
+
+// decode reads and unpacks the body and parses its fields. The key of a long body is
+// looked for as soon as it is there.
 func (s *server) decode(r *http.Request, q *flagsQuery, sc *scratch) error {
+	sc.lease.key = &sc.body.Token
 	body, err := s.unpacked(r, q.Compression, sc)
 	if err != nil {
 		return err
 	}
 	if bodyErr := parseFlagsBody(body, &sc.body); bodyErr != nil {
-		return bodyErr
+		return bodyErr.orCause()
 	}
 	return nil
 }
 
+// orCause is the error to be answered.
+func (e *bodyError) orCause() error {
+	if e.cause != nil {
+		return e.cause
+	}
+	return e
+}
+
 // unpacked reads and unpacks the body, into the memory of sc.
 func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
-	raw, err := readBody(r, s.MaxBody, sc.raw[:0])
+	raw, err := readBody(&sc.lease, s.MaxBody, sc.raw[:0])
 	sc.raw = raw
 	if err != nil {
 		return nil, err
 	}
-	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), compression, s.MaxBody, sc.unpacked)
+	if err := sc.lease.take(int64(cap(sc.unpacked))); err != nil {
+		return nil, err
+	}
+	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
 	if bodyErr != nil {
-		return nil, bodyErr
+		return nil, bodyErr.orCause()
+	}
+	if len(body) > firstRead { // it is not copied, so that it is not used again
+		sc.raw, sc.unpacked = nil, nil
+		return body, nil
 	}
 	if len(body) > 0 && len(raw) > 0 && &body[0] != &raw[0] {
 		sc.unpacked = body[:0]
@@ -153,17 +182,21 @@ func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]b
 const firstRead = 64 << 10
 
 // readBody reads a body of at most limit bytes into buf.
-func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
+func readBody(l *lease, limit int64, buf []byte) ([]byte, error) {
+	r := l.body.r
 	if r.ContentLength > limit {
 		return buf, bodyTooLarge(limit, r.ContentLength)
 	}
 	if n := min(r.ContentLength, firstRead); n > int64(cap(buf)) {
 		buf = make([]byte, 0, n)
 	}
-	out, tooLarge, err := readUpTo(buf, r.Body, limit)
+	if err := l.take(int64(cap(buf))); err != nil {
+		return buf, err
+	}
+	out, tooLarge, err := readUpTo(buf, &l.body, limit, l)
 	switch {
 	case tooLarge != nil:
-		return buf, tooLarge
+		return buf, tooLarge.orCause()
 	case err != nil:
 		var outer *http.MaxBytesError // of a router around this one
 		if errors.As(err, &outer) {
@@ -171,6 +204,8 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 		}
 		return buf, &problemBodyUnreadable
 	}
+	l.body.done()
+	l.hasArrived()
 	return out, nil
 }
 

@@ -17,8 +17,8 @@ const (
 // for parseFlagsBody; reset makes a used one ready again. Fields that are
 // absent or null have their zero value; maps may be nil.
 //
-// Strings are cut from one private copy of the body, never from the caller's
-// buffer: they stay valid, but a string that outlives the request should be
+// Strings are cut from one private copy of the body, not from the caller's buffer,
+// unless the body is longer than firstRead and nobody writes to it again: they stay valid, but a string that outlives the request should be
 // cloned so as not to keep the whole body alive. Maps and lists belong to the
 // flagsBody and end with reset.
 type flagsBody struct {
@@ -38,6 +38,7 @@ type flagsBody struct {
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
+	lease      *lease           // memory is reserved with it, nil for nobody
 	spare      []map[string]any // emptied maps for GroupProperties
 	scratch    []byte
 	manyGroups bool // Groups had more than keptCapacity members, and may have lost them
@@ -169,11 +170,14 @@ func flagsFieldOf(name string) (field flagsField, rank uint8) {
 // reset. A distinct_id of a wrong type is no error where disable_flags is true
 // (§13.2 item 11).
 func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
-	fault, wrongForm := readFlagsBody(string(json), b)
-	if wrongForm {
+	fault, wrongForm := readFlagsBody(bodyText(json), b)
+	if wrongForm && !fault.final() {
+		if err := b.lease.reserve(int64(len(json))); err != nil {
+			return &bodyError{cause: err}
+		}
 		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
 			b.reset()
-			if fault, _ = readFlagsBody(string(decoded), b); fault != nil {
+			if fault, _ = readFlagsBody(asText(decoded), b); fault != nil {
 				fault.what += " (counted in what the base64 body stands for)"
 			}
 		}
@@ -184,8 +188,23 @@ func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 	return nil
 }
 
+// bodyText is the text of a body: a copy of it, but for long ones, which are not
+// used again.
+func bodyText(json []byte) string {
+	if len(json) > firstRead {
+		return asText(json)
+	}
+	return string(json)
+}
+
+// final faults are none of form: reading in another way would not help.
+func (f *jsonFault) final() bool { return f.err != nil || f.bound }
+
 // bodyError is the answer to a fault in a request body.
 func (f *jsonFault) bodyError() *bodyError {
+	if f.err != nil {
+		return &bodyError{cause: f.err}
+	}
 	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + f.place(), Attr: f.where()}
 }
 
@@ -201,7 +220,7 @@ func (f *jsonFault) place() string {
 // readFlagsBody reads strict, then lenient JSON. wrongForm says that the text
 // is neither; otherwise a fault is a value of a wrong type.
 func readFlagsBody(text string, b *flagsBody) (fault *jsonFault, wrongForm bool) {
-	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm {
+	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !fault.final() {
 		b.reset()
 		fault, wrongForm = readFlagsJSON(text, b, true)
 	}
@@ -210,7 +229,7 @@ func readFlagsBody(text string, b *flagsBody) (fault *jsonFault, wrongForm bool)
 
 func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsonFault, wrongForm bool) {
 	r := flagsReader{body: b}
-	r.src, r.lenient, r.scratch = text, lenient, b.scratch
+	r.src, r.lenient, r.scratch, r.lease = text, lenient, b.scratch, b.lease
 	r.readBody()
 	b.scratch = r.scratch
 	if r.fault != nil {

@@ -50,7 +50,7 @@ func TestFlags_9_4_RecordedRequests(t *testing.T) {
 		if !q.HasV || q.V != 2 {
 			t.Errorf("%s: %+v", file, q)
 		}
-		body, bad := unpack(record.Raw, record.Headers["content-type"], record.Headers["content-encoding"], q.Compression, 0, nil)
+		body, bad := unpack(record.Raw, record.Headers["content-type"], record.Headers["content-encoding"], q.Compression, 0, nil, nil)
 		if bad != nil {
 			t.Errorf("%s: %v", file, bad)
 			continue

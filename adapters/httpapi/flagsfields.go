@@ -58,7 +58,33 @@ func (r *flagsReader) member(key string) bool {
 	if claim.fault = r.field(field); claim.fault != nil {
 		claim.fault.path = append(claim.fault.path, key)
 	}
+	if field == tokenField && r.fault == nil && len(r.src) > firstRead && r.body.Token != "" && r.lease != nil {
+		if err := r.lease.known(r.body.Token); err != nil {
+			r.fault = &jsonFault{err: err}
+		}
+	}
 	return r.fault == nil
+}
+
+// earlyFlagsKey is the key in the beginning of a body, empty when it does not stand
+// there.
+func earlyFlagsKey(text string) string {
+	r := jsonReader{src: text}
+	r.space()
+	if r.peek() != '{' || !r.enter() {
+		return ""
+	}
+	for key, more := r.nextKey(true); more; key, more = r.nextKey(false) {
+		if field, _ := flagsFieldOf(key); field == tokenField && r.peek() == '"' {
+			token, _ := r.text()
+			if r.fault != nil || token != "" {
+				return token
+			}
+		} else if !r.skip() {
+			return ""
+		}
+	}
+	return ""
 }
 
 // emptyText reports whether the present value is "".
@@ -248,6 +274,9 @@ func (r *flagsReader) groups() *jsonFault {
 		if key != "" {
 			b.Groups[name] = key
 			b.manyGroups = b.manyGroups || len(b.Groups) > keptCapacity
+			if !r.fits(len(b.Groups)) {
+				return nil
+			}
 		} else {
 			delete(b.Groups, name)
 		}
@@ -282,6 +311,9 @@ func (r *flagsReader) groupProperties() (wrong *jsonFault) {
 			wrong = fault
 		}
 		b.GroupProperties[name] = m
+		if !r.fits(len(b.GroupProperties)) {
+			return nil
+		}
 	}
 	return wrong
 }

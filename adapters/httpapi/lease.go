@@ -3,12 +3,14 @@ package httpapi
 import (
 	"container/list"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // lease is what one request holds of a budget. All but held belongs to the budget.
@@ -19,7 +21,11 @@ type lease struct {
 	// look is shown the first firstChunk bytes of a body's text when there are more.
 	// Its error ends the reading.
 	look func(text []byte) error
-	body pacedBody
+	// key is set for a request for flags, whose key stands in the body: it gets one
+	// that nobody has.
+	key    *string
+	looked bool
+	body   pacedBody
 	// refused is how long the sender of a body that is refused has to wait for the
 	// answer.
 	refused time.Duration
@@ -47,6 +53,58 @@ func (l *lease) whose() netip.Addr {
 	return l.address
 }
 
+// reserve is take, and unreserve give, for who may have no lease.
+func (l *lease) reserve(n int64) error {
+	if l == nil {
+		return nil
+	}
+	return l.take(n)
+}
+
+func (l *lease) unreserve(n int64) {
+	if l != nil {
+		l.give(n)
+	}
+}
+
+// lookAt takes the first look at a text.
+func (l *lease) lookAt(text []byte) error {
+	look := l.look
+	l.look = nil
+	return l.seen(look(text))
+}
+
+// lookForKey takes the first look at a body of /flags: its key may be nobody's.
+func (l *lease) lookForKey(text []byte) error {
+	l.looked = l.arrived || startsObject(text) // else it may be packed
+	if !startsObject(text) {
+		return nil
+	}
+	if token := earlyFlagsKey(string(text[:firstChunk])); token != "" {
+		return l.seen(l.known(token))
+	}
+	return nil
+}
+
+// known looks for the project of a key. Other errors than that there is none are told
+// in their time.
+func (l *lease) known(token string) error {
+	_, _, err := l.server.Decider.Project(l.ctx, token)
+	if !errors.Is(err, flags.ErrUnknownKey) {
+		return nil
+	}
+	*l.key = token
+	return err
+}
+
+// seen notes what came of a look.
+func (l *lease) seen(err error) error {
+	if err != nil {
+		l.refused = earlyDelay
+	}
+	return err
+}
+
 // most is what the body could have were it alone.
 func (l *lease) most() int64 {
 	if l.arrived {
@@ -57,6 +115,9 @@ func (l *lease) most() int64 {
 
 // take reserves n bytes more.
 func (l *lease) take(n int64) error {
+	if n == 0 {
+		return nil
+	}
 	if l.held+n > l.most() {
 		return l.tooLarge()
 	}
@@ -72,7 +133,11 @@ func (l *lease) give(n int64) {
 	}
 }
 
-func (l *lease) release() { l.give(l.held) }
+func (l *lease) release() {
+	if l.held > 0 || l.place != nil {
+		l.budget.release(l, l.held)
+	}
+}
 
 // tooLarge is for bodies that would not fit were they alone.
 func (l *lease) tooLarge() error { return payloadTooLarge(l.most()) }
@@ -158,10 +223,7 @@ func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([
 		if len(buf) == cap(buf) {
 			had := int64(cap(buf))
 			if had >= firstChunk && l.look != nil {
-				look := l.look
-				l.look = nil
-				if err := look(buf); err != nil {
-					l.refused = earlyDelay
+				if err := l.lookAt(buf); err != nil {
 					return nil, err
 				}
 			}

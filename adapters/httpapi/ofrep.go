@@ -132,14 +132,11 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 			return &problemRateLimited
 		}
 	}
-	body, err := s.unpacked(r, "", sc)
-	if err != nil {
+	if err := s.readOFREP(w, r, sc, token); err != nil {
+		sc.lease.dismiss()
 		return err
 	}
 	b, req := &sc.body, &sc.request
-	if fault, code := parseOFREPBody(body, b); fault != nil {
-		return ofrepFault(fault, code)
-	}
 	req.APIKey, req.NoDistinctID, req.GeoIPDisable = token, !b.HasDistinctID, b.GeoIPDisable
 	req.Subject = flags.Subject{
 		DistinctID: b.DistinctID, AnonymousID: b.AnonDistinctID,
@@ -160,16 +157,44 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		s.catchUp(r, token)
 	}
 	if err := s.Decider.Decide(r.Context(), req, &sc.answer); err != nil {
-		if errors.Is(err, flags.ErrUnknownKey) && spentKey(token) != publicKey {
-			return &problemOFREPSecretKey
-		}
-		return err
+		return unknownOFREPKey(err, token)
 	}
 	if sc.answer.QuotaLimited {
 		return &problemOFREPQuota
 	}
 	s.spent.add(token, spentFlags, publicKey, sdkOf(r), 1)
 	return nil
+}
+
+// readOFREP reads the body. The key of a long one is looked up before.
+func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
+	s.begin(sc, w, r)
+	if r.ContentLength < 0 || r.ContentLength > firstRead || r.Header.Get("Content-Encoding") != "" {
+		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
+			sc.lease.refused = largeDelay
+			return unknownOFREPKey(err, token)
+		}
+	}
+	body, err := s.unpacked(r, "", sc)
+	if err != nil {
+		return err
+	}
+	fault, code := parseOFREPBody(body, &sc.body)
+	switch {
+	case fault == nil:
+		return nil
+	case fault.err != nil:
+		return fault.err
+	}
+	return ofrepFault(fault, code)
+}
+
+// unknownOFREPKey tells whoever sends a key of another kind.
+func unknownOFREPKey(err error, token string) error {
+	if errors.Is(err, flags.ErrUnknownKey) && spentKey(token) != publicKey {
+		return &problemOFREPSecretKey
+	}
+	return err
 }
 
 // ofrepKey is the key that a request brings, empty for none.

@@ -23,7 +23,7 @@ type ofrepReader struct {
 // member of a wrong type, TARGETING_KEY_MISSING.
 func parseOFREPBody(json []byte, b *flagsBody) (fault *jsonFault, code string) {
 	r := ofrepReader{flagsReader: flagsReader{body: b}}
-	r.src, r.scratch = string(json), b.scratch
+	r.src, r.scratch, r.lease = bodyText(json), b.scratch, b.lease
 	r.read()
 	b.scratch = r.scratch
 	switch {
@@ -96,7 +96,7 @@ func (r *ofrepReader) contextMember(key string) bool {
 		if ok {
 			r.body.PersonProperties[key] = v
 		}
-		return ok
+		return ok && r.fits(len(r.body.PersonProperties))
 	}
 	r.drop(field)
 	if r.null() {

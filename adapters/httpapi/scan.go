@@ -10,6 +10,11 @@ import (
 const (
 	maxJSONDepth   = 128     // nested objects and arrays; one more is refused
 	maxJSONMembers = 1 << 20 // members of objects plus elements of arrays, in all
+	maxJSONObject  = 1 << 16 // members of one object that is kept
+
+	// jsonMember is about what a member takes that is an object with one member, or
+	// half of it, in bytes, and jsonStep for how many at a time memory is reserved.
+	jsonMember, jsonStep = 240, 4096
 )
 
 // jsonReader reads one JSON text from front to back. It is strict (RFC 8259)
@@ -29,6 +34,7 @@ type jsonReader struct {
 	members int
 	lenient bool
 	scratch []byte
+	lease   *lease // memory for many members is reserved with it; nil: nobody asks
 	fault   *jsonFault
 }
 
@@ -37,6 +43,8 @@ type jsonFault struct {
 	offset int      // in bytes, from 0
 	what   string   // such as "expected a value"
 	path   []string // names and indexes, innermost first
+	err    error    // is answered instead: nothing is wrong with the text
+	bound  bool     // the text is over a bound, in whatever way it is read
 }
 
 // where names the member at fault, such as "person_properties.tags.0": at most
@@ -74,6 +82,13 @@ func (r *jsonReader) fail(what string) bool {
 	if r.fault == nil {
 		r.fault = &jsonFault{offset: r.pos, what: what}
 	}
+	return false
+}
+
+// over records that a bound is passed.
+func (r *jsonReader) over(what string) bool {
+	r.fail(what)
+	r.fault.bound = true
 	return false
 }
 
@@ -186,8 +201,16 @@ func (r *jsonReader) object(m map[string]any) bool {
 			return r.within(key)
 		}
 		m[key] = v
+		if !r.fits(len(m)) {
+			return false
+		}
 	}
 	return r.fault == nil
+}
+
+// fits reports whether an object may have n members.
+func (r *jsonReader) fits(n int) bool {
+	return n <= maxJSONObject || r.over("more than "+strconv.Itoa(maxJSONObject)+" members in one object")
 }
 
 func (r *jsonReader) array() (any, bool) {
@@ -234,7 +257,12 @@ func (r *jsonReader) more(closing byte, first bool) bool {
 		return false
 	}
 	if r.members++; r.members > maxJSONMembers {
-		return r.fail("more than " + strconv.Itoa(maxJSONMembers) + " values")
+		return r.over("more than " + strconv.Itoa(maxJSONMembers) + " values")
+	}
+	if r.members%jsonStep == 0 && r.lease != nil {
+		if err := r.lease.take(jsonStep * jsonMember); err != nil && r.fault == nil {
+			r.fault = &jsonFault{err: err}
+		}
 	}
 	return r.fault == nil
 }

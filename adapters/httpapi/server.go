@@ -9,7 +9,7 @@
 // ofreperrors.go and captureerrors.go those of all errors.
 //
 // Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
-// JSON, the memory of all capture bodies together (Config.Budget), the number of
+// JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of
 // rate-limited tokens and addresses that are remembered, how slowly a body may
 // arrive (LeastRate). How long it may take in all is the server's to bound
 // (http.Server.ReadTimeout).
@@ -61,6 +61,9 @@ type Config struct {
 	// is larger than three quarters is 413. What arrives from one address holds at most
 	// a quarter, but for one body. DefaultBudget when zero.
 	Budget int64
+	// FlagsBudget does the same for requests for flags, those of OFREP too.
+	// DefaultFlagsBudget when zero.
+	FlagsBudget int64
 	// MaxCaptureBody bounds one body of events as it is sent, in bytes; unpacked it
 	// may have five times as many. Session recordings and protocol v1 have limits
 	// of their own (§4.6 of capture). DefaultMaxCaptureBody when zero.
@@ -171,9 +174,10 @@ func New(c Config) (*Handler, error) {
 		c.NewID = newUUID
 	}
 	s := &server{
-		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget),
+		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget), flagsBudget: newBudget(c.FlagsBudget, DefaultFlagsBudget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
 	}
+	s.flagsBudget.atOnce = 1 // long bodies are rare there, and answers wanted at once
 	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
 	s.unrouted = s.measure(unroutedName)
@@ -194,6 +198,7 @@ func (h *Handler) Stats() Stats {
 		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),
 		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
 		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.refused.Load(),
+		FlagsInUse: s.flagsBudget.inUse(), FlagsRefused: s.flagsBudget.refused.Load(),
 		Streams: uint64(max(s.streams.definitions.open.Load(), 0)), StreamEvents: s.streams.definitions.events.Load(), StreamsDropped: s.streams.dropped.Load(),
 		PublicStreams: uint64(max(s.streams.changes.open.Load(), 0)), PublicStreamEvents: s.streams.changes.events.Load(), PublicStreamsRefused: s.streams.crowd.turnedAway.Load(),
 	}
@@ -211,6 +216,8 @@ type Stats struct {
 	// BudgetInUse are the bytes of Config.Budget that are taken now, BudgetRefused
 	// the bodies that waited for some in vain.
 	BudgetInUse, BudgetRefused uint64
+	// FlagsInUse and FlagsRefused are the same of Config.FlagsBudget.
+	FlagsInUse, FlagsRefused uint64
 	// Streams of definitions are open now. StreamEvents are the definitions that
 	// were sent over streams, StreamsDropped the streams of any kind whose reader was
 	// too slow.
@@ -225,6 +232,7 @@ type server struct {
 	limits       *limiters
 	manageLimits *managementLimiters
 	budget       *budget
+	flagsBudget  *budget
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
 	spent        spending

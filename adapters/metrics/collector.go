@@ -59,6 +59,7 @@ type HTTP struct {
 	Panics, RateLimited             uint64
 	CaptureRequests, CaptureRefused uint64
 	BudgetInUse, BudgetRefused      uint64
+	FlagsInUse, FlagsRefused        uint64
 
 	Streams, StreamEvents, StreamsDropped                   uint64
 	PublicStreams, PublicStreamEvents, PublicStreamsRefused uint64
@@ -137,6 +138,8 @@ var (
 	geoBuilt    = prometheus.NewDesc("bunting_geoip_built_timestamp_seconds", "When the database was built by its publisher, by type of database.", []string{"type"}, nil)
 	httpMetrics = []metric[HTTP]{
 		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
+		row(gauge, "flags_body_bytes", "Bodies of requests for flags that are in memory now, as sent, unpacked and decoded.", func(s *HTTP) float64 { return float64(s.FlagsInUse) }),
+		row(counter, "flags_body_refused_total", "Requests for flags that found too many bodies in memory.", func(s *HTTP) float64 { return float64(s.FlagsRefused) }),
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
 		row(gauge, "definitions_streams", "Streams of definitions that are open.", func(s *HTTP) float64 { return float64(s.Streams) }),
 		row(counter, "definitions_stream_events_total", "Definitions that were sent over streams.", func(s *HTTP) float64 { return float64(s.StreamEvents) }),

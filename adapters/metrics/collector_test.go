@@ -24,7 +24,7 @@ var _ = GeoIP(geoip.Stats{})
 // does not go unnoticed.
 var config = Config{
 	HTTP: func() HTTP {
-		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, Streams: 47, StreamEvents: 48, StreamsDropped: 49,
+		return HTTP{Panics: 41, RateLimited: 42, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, FlagsInUse: 151, FlagsRefused: 152, Streams: 47, StreamEvents: 48, StreamsDropped: 49,
 			PublicStreams: 91, PublicStreamEvents: 92, PublicStreamsRefused: 93}
 	},
 	Intake: func() capture.IntakeStats {
