@@ -235,6 +235,7 @@ func canonicalFlag(o entry) (entry, error) {
 			return nil, Fault("tags", "Expected a list of texts.")
 		}
 	}
+	tags = tidyTags(tags)
 	slices.Sort(tags)
 	canonicalConditions(filters)
 	key, _ := o["key"].(string)
@@ -243,7 +244,7 @@ func canonicalFlag(o entry) (entry, error) {
 		return nil, err
 	}
 	delete(f.Extra, "tags")
-	f.Tags = slices.Compact(tags)
+	f.Tags = tags
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}
