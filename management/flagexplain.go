@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/netip"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -49,7 +51,7 @@ func (s FeatureFlags) Question(ctx context.Context, st *Standing, named string, 
 		return nil, err
 	}
 	return q, s.store.Read(ctx, func(tx Tx) error {
-		d, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, named)
+		d, err := flagNamed(tx, st, named)
 		if id, bad := strconv.ParseInt(named, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
 			d, err = tx.Definition(FlagDefinition, st.Project.ID, id)
 		}
@@ -124,10 +126,19 @@ func subjectText(field string, v any) (string, error) {
 // IDOf is the id of the flag of a key, 0 for none.
 func (s FeatureFlags) IDOf(ctx context.Context, st *Standing, key string) (int64, error) {
 	return read(ctx, s.core, func(tx Tx) (int64, error) {
-		d, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, key)
+		d, err := flagNamed(tx, st, key)
 		if err != nil || d == nil {
 			return 0, err
 		}
 		return d.ID, nil
 	})
+}
+
+// flagNamed finds a flag by what stands in a path. What no store can keep is no
+// key.
+func flagNamed(tx Tx, st *Standing, key string) (*Definition, error) {
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
+		return nil, nil
+	}
+	return tx.DefinitionByKey(FlagDefinition, st.Project.ID, key)
 }

@@ -1,6 +1,11 @@
 package httpapi
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // maxDistinctID is the length, in bytes, up to which a distinct id is kept
 // whole; a longer one is cut to as many Unicode scalars (§2.4).
@@ -214,7 +219,18 @@ func (f *jsonFault) place() string {
 	if path := f.where(); path != "" {
 		place += ", " + path
 	}
-	return place + ": " + f.what + "."
+	place += ": " + f.what + "."
+	if f.text == "" {
+		return place
+	}
+	line, column := lineOf(f.text, f.offset)
+	return place + fmt.Sprintf(" That is line %d column %d.", line, column)
+}
+
+// lineOf is where a byte of a text is: line and column, in characters, from 1.
+func lineOf[T string | []byte](text T, offset int) (line, column int) {
+	before := string(text[:min(max(offset, 0), len(text))])
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // readFlagsBody reads strict, then lenient JSON. wrongForm says that the text

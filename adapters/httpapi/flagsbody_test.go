@@ -262,6 +262,20 @@ func TestFlags_9_11_UndecodableBodies(t *testing.T) {
 	}
 }
 
+// Line and column count from 1, in characters; a byte from 0.
+func TestFlags_9_11_LineAndColumn(t *testing.T) {
+	for body, want := range map[string]string{
+		"{\n  \"token\": 5}":                     "At byte 13, token: expected a string. That is line 2 column 12.",
+		"{\"é\": 1,\r\n\"distinct_id\": [1]}":    "That is line 2 column 16.",
+		`{"token": "phc_a", "distinct_id": tru}`: "That is line 1 column 35.",
+	} {
+		_, err := parse(body)
+		if err == nil || !strings.Contains(err.Detail, want) {
+			t.Errorf("%q: %v; want %q in it", body, err, want)
+		}
+	}
+}
+
 func TestFlags_9_11_PlaceInBase64(t *testing.T) {
 	_, err := parse(base64.StdEncoding.EncodeToString([]byte(`{"token":5}`)))
 	if err == nil || err.Attr != "token" || !strings.Contains(err.Detail, "At byte 9, token: expected a string (counted in") {

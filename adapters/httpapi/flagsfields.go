@@ -163,7 +163,7 @@ func (r *flagsReader) field(field flagsField) *jsonFault {
 // wrong notes a value of a wrong type and passes over it.
 func (r *flagsReader) wrong(what string) *jsonFault {
 	r.wrongTypes = true
-	fault := &jsonFault{offset: r.pos, what: "expected " + what}
+	fault := &jsonFault{text: r.src, offset: r.pos, what: "expected " + what}
 	r.skip()
 	return fault
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -87,9 +86,8 @@ func jsonProblem(text []byte, err error) error {
 	if at < 0 || at > int64(len(text)) {
 		return problemParse.with(err.Error(), "")
 	}
-	before := text[:at]
-	line := before[bytes.LastIndexByte(before, '\n')+1:]
-	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, 1+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(line)), "")
+	line, column := lineOf(text, int(at))
+	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, line, column), "")
 }
 
 func (c *call) readJSON() error {

@@ -40,6 +40,7 @@ type jsonReader struct {
 
 // jsonFault says what is wrong with a JSON text and where.
 type jsonFault struct {
+	text   string   // in which it is; empty: nowhere
 	offset int      // in bytes, from 0
 	what   string   // such as "expected a value"
 	path   []string // names and indexes, innermost first
@@ -80,7 +81,7 @@ func shorten(s string) string {
 // fail records the first fault, at the present position.
 func (r *jsonReader) fail(what string) bool {
 	if r.fault == nil {
-		r.fault = &jsonFault{offset: r.pos, what: what}
+		r.fault = &jsonFault{text: r.src, offset: r.pos, what: what}
 	}
 	return false
 }
