@@ -112,7 +112,7 @@ func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	secret.Headers = map[string]string{"Authorization": "Bearer phs_secret_key_of_project_1"}
 	listed := get("none", "/api/projects/1/feature_flags/", 401, nil)
 	listed.Headers = secret.Headers
-	listed.Error = []any{"authentication_error", "authentication_failed", "Personal API key found in request Authorization header is invalid."}
+	listed.Error = []any{"authentication_error", "authentication_failed", "Personal API key found in request Authorization header is invalid. A key that begins with phs_ is a project's secret one, for definitions: here a personal API key is wanted, which begins with phx_."}
 	o.walk(t, []manageStep{
 		step("POST /api/projects/1/feature_flags/", 201, `{"key": "b"}`),
 		step("POST /api/projects/1/feature_flags/", 201, `{"key": "a", "active": false}`),
