@@ -330,8 +330,8 @@ type Stats struct {
 	Compilations uint64
 	// SourceErrors and StoreErrors count ports that could not answer.
 	SourceErrors, StoreErrors uint64
-	// PatternTimeouts counts regular expressions that ran into their time limit,
-	// in this process.
+	// PatternTimeouts counts searches for regular expressions that ran into their
+	// limits of time or text, in this process.
 	PatternTimeouts uint64
 	// Confirmed is when the source last said what the definitions are, by the clock of
 	// the Decider. It is asked when flags are, at most once a second for each project.

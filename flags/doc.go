@@ -158,5 +158,8 @@
 // search over the limit is no match for regex and not_regex alike; it is counted
 // in [Stats].PatternTimeouts, and a trace shows it as an outcome of its own. Tests
 // that look for leaked goroutines end that goroutine at once with
-// regexp2.StopTimeoutClock.
+// regexp2.StopTimeoutClock. All other patterns take time in proportion to program and
+// text, which are bounded: a pattern of more than 10,000 instructions is a fault, and
+// a text of more than 1 MiB, or of 2^25 bytes divided by the instructions, is no
+// match and counted likewise.
 package flags

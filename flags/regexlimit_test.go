@@ -66,3 +66,42 @@ func TestFlags_Decision8_TimeLimit(t *testing.T) {
 		t.Errorf("traced as %s, %q", result, text)
 	}
 }
+
+// A pattern whose program would be too large is a fault at load, with its place, and
+// matches nobody; a text that is too long for a pattern is no match, for regex and
+// not_regex, and counted. The attack ran 10 s on this text.
+func TestFlags_4_5_RegexCost(t *testing.T) {
+	const attack = `((a{1,100}){1,10}b){1,10}`
+	flag := func(id, operator, pattern string) string {
+		return `{"id":` + id + `,"key":"f` + id + `","active":true,"filters":{"groups":[{"properties":[{"key":"p","type":"person","operator":"` + operator + `","value":"` + pattern + `"}]}]}}`
+	}
+	const large = `(a{1,100}){1,10}b` // about 2,000 instructions
+	d, err := flags.ParseDefinitions([]byte(`{"flags":[` + strings.Join([]string{
+		flag("1", "regex", attack), flag("2", "not_regex", attack), flag("3", "regex", large), flag("4", "not_regex", large), flag("5", "not_regex", "ab"),
+	}, ",") + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := flags.Compile(d).Faults()
+	if len(faults) != 2 || faults[0].Path != "flags[0].filters.groups[0].properties[0].value" || !strings.Contains(faults[0].Problem, "instructions, more than 10000") {
+		t.Fatalf("faults %v", faults)
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_test", flags.Project{ID: 1}, d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := flags.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 1<<20)}}}
+	before := decider.Stats().PatternTimeouts
+	var answer flags.Answer
+	if err := decider.Decide(context.Background(), &r, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]bool{"f1": false, "f2": false, "f3": false, "f4": false, "f5": true} {
+		if got := answer.Decisions.Find(key); got == nil || got.Enabled != want || got.Failed() {
+			t.Errorf("%s: %+v", key, got)
+		}
+	}
+	if n := decider.Stats().PatternTimeouts - before; n != 2 {
+		t.Errorf("%d searches counted, want 2", n)
+	}
+}

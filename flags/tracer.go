@@ -77,7 +77,9 @@ func (t *tracer) noDevice() {
 	t.condition.Note = "bucketed by device, and the request names no device"
 }
 
-func (t *tracer) timedOut() { t.note = "the regular expression ran into its time limit: no match" }
+func (t *tracer) timedOut() {
+	t.note = "the regular expression ran into its time limit, or the text is longer than its limit: no match"
+}
 
 // add puts a filter where it belongs: into the innermost open node, or under
 // the condition.

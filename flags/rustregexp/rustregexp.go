@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -34,6 +35,7 @@ type Pattern struct {
 	plain      string
 	start, end bool // plain must stand at the start, at the end of the text
 	linear     *regexp.Regexp
+	longest    int  // bytes of text that linear looks at
 	asciiOnly  bool // linear is right for text in ASCII only
 	engine     *regexp2.Regexp
 }
@@ -44,8 +46,9 @@ var timedOutPatterns atomic.Uint64
 func Timeouts() uint64 { return timedOutPatterns.Load() }
 
 // Compile prepares a pattern. An error says what is wrong and at which byte of the pattern: bad
-// syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, or a compiled
-// size above about 10 MiB (the limits of fancy_regex, but for the length).
+// syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, a compiled
+// size above about 10 MiB (the limits of fancy_regex, but for the length), or a program of package
+// regexp above 10,000 instructions.
 func Compile(rust string) (*Pattern, error) {
 	if len(rust) > maxLength {
 		return nil, fmt.Errorf("pattern: %d bytes are more than %d", len(rust), maxLength)
@@ -71,7 +74,7 @@ func Compile(rust string) (*Pattern, error) {
 	}
 	p := &Pattern{asciiOnly: analysis.boundary}
 	if !analysis.backtrack {
-		if p.linear, err = compileLinear(tree, p.asciiOnly); err != nil {
+		if p.linear, p.longest, err = compileLinear(tree, p.asciiOnly); err != nil {
 			return nil, err
 		}
 	}
@@ -83,22 +86,34 @@ func Compile(rust string) (*Pattern, error) {
 	return p, nil
 }
 
-func compileLinear(tree *node, ascii bool) (*regexp.Regexp, error) {
+// compileLinear also says how much text the program may look at.
+func compileLinear(tree *node, ascii bool) (re *regexp.Regexp, longest int, err error) {
 	text, err := newLinearWriter(ascii).text(tree)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	re, err := regexp.Compile(text)
+	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern: %w", err)
+		return nil, 0, fmt.Errorf("pattern: %w", err)
 	}
-	return re, nil
+	size := instructions(parsed)
+	if size > maxProgram {
+		return nil, 0, fmt.Errorf("pattern: it takes %d instructions, more than %d: repeat less", size, maxProgram)
+	}
+	if re, err = regexp.Compile(text); err != nil {
+		return nil, 0, fmt.Errorf("pattern: %w", err)
+	}
+	return re, min(maxLinearText, maxSteps/size), nil
 }
 
 // Find looks for the pattern anywhere in text, which must be valid UTF-8.
 func (p *Pattern) Find(text string) Result {
 	switch {
 	case p.linear != nil && (!p.asciiOnly || isASCII(text)):
+		if len(text) > p.longest {
+			timedOutPatterns.Add(1)
+			return Timeout
+		}
 		return hitIf(p.linear.MatchString(text))
 	case p.engine != nil:
 		return p.backtrack(text)

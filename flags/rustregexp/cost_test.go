@@ -1,0 +1,86 @@
+package rustregexp
+
+import (
+	"regexp/syntax"
+	"strings"
+	"testing"
+)
+
+// attack ran 10 s on a megabyte of text. It is about 10·(10·(100+99)+10) instructions.
+const attack = `((a{1,100}){1,10}b){1,10}`
+
+// A program of more than 10,000 instructions is refused, with the number; the sums: a
+// counted repetition is written out, each optional time with a choice before it.
+func TestCompile_Bounded(t *testing.T) {
+	for pattern, fits := range map[string]bool{
+		attack:                     false,
+		`(a{1,100}){1,10}b`:        true,
+		`(?:[a-z]{10}){1000}`:      false, // 10·1000 letters, and the end
+		`(?:[a-z]{9}x){900}`:       true,
+		`\b` + attack:              false, // on both engines
+		strings.Repeat("x?", 4000): true,
+		strings.Repeat("x?", 6000): false,
+	} {
+		_, err := Compile(pattern)
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "instructions, more than 10000") {
+			t.Errorf("%.40s: %v", pattern, err)
+		}
+	}
+}
+
+// The estimate is near what package regexp makes.
+func TestInstructions(t *testing.T) {
+	for _, pattern := range []string{attack, `^a{2500,}$`, `abc|abd|x`, `(?i)straße\d+`, `[a-z]*(x|yy)?`, `(a{1,100}){1,10}b`, `a{3}`, `a{0,0}b`, `(?:(?:)|a)*`} {
+		tree, _, err := parse(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&analyzer{groups: map[int]nodeFacts{}}).node(tree); err != nil {
+			t.Fatal(err)
+		}
+		text, err := newLinearWriter(false).text(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := instructions(parsed)
+		prog, err := syntax.Compile(parsed.Simplify())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made := len(prog.Inst); got < made*2/3-4 || got > made*3/2+4 {
+			t.Errorf("%s: %d, package regexp makes %d", pattern, got, made)
+		}
+	}
+}
+
+// A text is looked at while instructions times bytes stay within 2^25, and up to 1 MiB;
+// above it is no match, counted. Texts without a pattern's syntax have no limit.
+func TestFind_Bounded(t *testing.T) {
+	for _, v := range []struct {
+		pattern string
+		text    int
+		want    Result
+	}{
+		{`(a{1,100}){1,10}b`, 1 << 20, Timeout}, // about 2,000 instructions: 16 KiB
+		{`(a{1,100}){1,10}b`, 1 << 13, Miss},
+		{`a+b`, 1 << 20, Miss},
+		{`a+b`, 1<<20 + 1, Timeout},
+		{`aab`, 4 << 20, Miss},
+	} {
+		p, err := Compile(v.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := Timeouts()
+		if got := p.Find(strings.Repeat("a", v.text)); got != v.want {
+			t.Errorf("%s on %d bytes: %d, want %d", v.pattern, v.text, got, v.want)
+		}
+		if counted := Timeouts() - before; (counted == 1) != (v.want == Timeout) {
+			t.Errorf("%s on %d bytes: counted %d", v.pattern, v.text, counted)
+		}
+	}
+}
