@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -112,5 +113,16 @@ func updateProject(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return inOwnProject(func(c *call) (any, error) { return c.service.Projects.Update(c.ctx, c.standing, c.body) })(c)
+	return inOwnProject(func(c *call) (any, error) {
+		p, err := c.service.Projects.Update(c.ctx, c.standing, c.body)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range p.Warnings {
+			if name, _, _ := strings.Cut(text, ":"); c.body.Members[name] != nil { // what was just asked for
+				warn(c.w, text)
+			}
+		}
+		return p, nil
+	})(c)
 }
