@@ -30,7 +30,8 @@ Manages the feature flags of a server.
                                     all flags and cohorts as one document
   bunting flags plan FILE [--prune]
                                     what apply would do, and how many people
-                                    would see another value
+                                    would see another value; exit code 2 when
+                                    there is something to change
   bunting flags apply FILE [--prune [--yes]]
                                     makes the server's flags those of the file,
                                     all or none
@@ -48,6 +49,8 @@ Manages the feature flags of a server.
   --filters FILE    the whole filters as JSON, - for the standard input
   --off             a new flag begins disabled
   --prune           flags that the file does not have are deleted
+  --format FORMAT   text (default), json or markdown, with a line for each value
+                    that changes
   --output FILE     - (default) is the standard output
   --distinct-id ID  for whom; --person UUID names somebody who is stored
   --property K=V    person property laid over the stored ones; V is JSON, or text
@@ -66,9 +69,12 @@ type flagSetOptions struct {
 type documentOptions struct {
 	output *string
 	prune  *bool
+	format *string
 }
 
-func pruneOption(m *manager) any { return &documentOptions{prune: m.fs.Bool("prune", false, "")} }
+func documentOption(m *manager) any {
+	return &documentOptions{prune: m.fs.Bool("prune", false, ""), format: m.fs.String("format", "text", "")}
+}
 
 var flagActions = []action{
 	{name: "list", project: reads, run: listFlags},
@@ -94,8 +100,8 @@ var flagActions = []action{
 		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
 	}},
 	{name: "export", project: reads, options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
-	{name: "plan", project: reads, args: []string{"FILE"}, options: pruneOption, run: planFlags},
-	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: pruneOption, run: applyFlags},
+	{name: "plan", project: reads, args: []string{"FILE"}, options: documentOption, run: planFlags},
+	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: documentOption, run: applyFlags},
 	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
 	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
 	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlagOptions, run: whyFlag},

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 // documentChange is a flag or cohort that a document changes.
@@ -29,6 +31,15 @@ type documentChange struct {
 type documentAnswer struct {
 	Changes   []documentChange `json:"changes"`
 	Unchanged int              `json:"unchanged"`
+	Warnings  []string         `json:"warnings"`
+}
+
+// errChanges ends a plan that has changes: exit code 2.
+var errChanges = errors.New("there are changes")
+
+// documentFormats are how a plan is shown; JSON is the server's answer.
+var documentFormats = map[string]func(a *documentAnswer, applied bool) string{
+	"text": (*documentAnswer).text, "markdown": (*documentAnswer).markdown, "json": nil,
 }
 
 func exportFlags(m *manager, ctx context.Context, _ []string, options any) error {
@@ -44,78 +55,180 @@ func exportFlags(m *manager, ctx context.Context, _ []string, options any) error
 }
 
 func planFlags(m *manager, ctx context.Context, args []string, options any) error {
-	return m.document(ctx, "plan/", args[0], *options.(*documentOptions).prune)
+	changes, err := m.document(ctx, "plan/", args[0], options.(*documentOptions))
+	if err == nil && changes > 0 {
+		err = errChanges
+	}
+	return err
 }
 
 func applyFlags(m *manager, ctx context.Context, args []string, options any) error {
-	prune := *options.(*documentOptions).prune
-	if prune {
+	o := options.(*documentOptions)
+	if *o.prune {
 		if err := m.confirm(ctx, "Delete the flags that the file does not have?"); err != nil {
 			return err
 		}
 	}
-	return m.document(ctx, "apply/", args[0], prune)
+	_, err := m.document(ctx, "apply/", args[0], o)
+	return err
 }
 
-func (m *manager) document(ctx context.Context, what, file string, prune bool) error {
+// document sends a document and shows what it changes, or would change. It returns
+// how much that is.
+func (m *manager) document(ctx context.Context, what, file string, o *documentOptions) (changes int, err error) {
+	format := *o.format
+	if *m.asJSON {
+		format = "json"
+	}
+	show, known := documentFormats[format]
+	if !known {
+		return 0, badUsage(m.command, "--format: want text, json or markdown, not %q", format)
+	}
 	text, err := m.readInput(file)
 	if err != nil {
-		return err
-	}
-	if !json.Valid(text) {
-		return fmt.Errorf("%s is no JSON", file)
+		return 0, err
 	}
 	path := m.flagsPath(what)
-	if prune {
+	if *o.prune {
 		path += "?prune=true"
 	}
+	m.client.warned = nil // the answer has them all
 	var raw json.RawMessage
-	if err := m.client.do(ctx, "POST", path, text, &raw); err != nil {
-		return err
+	end, err := m.waiting(what, file, text)
+	if err != nil {
+		return 0, err
 	}
-	if *m.asJSON {
-		return m.printJSON(raw)
+	err = m.client.do(ctx, "POST", path, text, &raw)
+	end()
+	if err != nil {
+		return 0, err
 	}
 	var a documentAnswer
 	if err := json.Unmarshal(raw, &a); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+		return 0, fmt.Errorf("the server's answer cannot be read: %w", err)
 	}
-	return m.print(a.text(what == "apply/"))
+	for _, text := range a.Warnings {
+		m.warn(text)
+	}
+	if show == nil {
+		return len(a.Changes), m.printJSON(raw)
+	}
+	return len(a.Changes), m.print(show(&a, what == "apply/"))
+}
+
+// waiting shows what is on its way until end is called.
+func (m *manager) waiting(what, file string, text []byte) (end func(), err error) {
+	var document struct{ Flags, Cohorts []json.RawMessage }
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("%s is no document of flags: %w", file, err)
+	}
+	doing := "planning"
+	if what == "apply/" {
+		doing = "applying"
+	}
+	line := fmt.Sprintf("%s %s and %s", doing, plural(len(document.Flags), "flag"), plural(len(document.Cohorts), "cohort"))
+	p, begun := newProgress(m.stderr), time.Now()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(barEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				p.clear()
+				return
+			case <-tick.C:
+				p.show(0, 0, fmt.Sprintf("%s, %d s", line, int(time.Since(begun).Seconds())))
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }, nil
 }
 
 // signs are how actions are shown.
 var signs = map[string]string{"create": "+", "update": "~", "delete": "-"}
 
-// text is the answer for people.
-func (a *documentAnswer) text(applied bool) string {
-	var b strings.Builder
-	for _, c := range a.Changes {
-		fmt.Fprintf(&b, "%s %s %s", signs[c.Action], c.Kind, c.Name)
-		if p := c.People; p != nil {
-			of := fmt.Sprintf("%d people", p.Of)
-			if p.Sample {
-				of = fmt.Sprintf("a sample of %d out of %d people", p.Counted, p.Of)
-			}
-			fmt.Fprintf(&b, "   %d of %s would see another value", p.Changed, of)
-		}
-		b.WriteByte('\n')
-		if c.Action == "update" {
-			for _, f := range c.Changes {
-				fmt.Fprintf(&b, "    %s: %s -> %s\n", f.Field, orNone(f.Before), orNone(f.After))
-			}
-		}
+// fields are the single values that a change of something that is there changes.
+func (c *documentChange) fields() (out []fieldChange) {
+	if c.Action != "update" {
+		return nil
 	}
+	for _, f := range c.Changes {
+		out = fieldChanges(f.Field, decoded(f.Before), decoded(f.After), out)
+	}
+	return out
+}
+
+// people says for how many a change is one, empty where nobody has counted.
+func (c *documentChange) people() string {
+	p := c.People
+	switch {
+	case p == nil:
+		return ""
+	case p.Sample:
+		return fmt.Sprintf("%d of a sample of %d out of %d people would see another value", p.Changed, p.Counted, p.Of)
+	}
+	return fmt.Sprintf("%d of %d people would see another value", p.Changed, p.Of)
+}
+
+// total is a line that sums up.
+func (a *documentAnswer) total(applied bool) string {
 	done := "would change"
 	if applied {
 		done = "changed"
 	}
-	fmt.Fprintf(&b, "%d %s, %d stay as they are\n", len(a.Changes), done, a.Unchanged)
+	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), done, a.Unchanged)
+}
+
+// text is the answer for people.
+func (a *documentAnswer) text(applied bool) string {
+	var b strings.Builder
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		fmt.Fprintf(&b, "%s %s %s", signs[c.Action], c.Kind, c.Name)
+		if people := c.people(); people != "" {
+			b.WriteString("   " + people)
+		}
+		b.WriteByte('\n')
+		for _, f := range c.fields() {
+			b.WriteString("    " + f.text("->", func(s string) string { return s }) + "\n")
+		}
+	}
+	return b.String() + a.total(applied) + "\n"
+}
+
+// markdown is the answer for a comment on a change, such as that of a pull request.
+func (a *documentAnswer) markdown(applied bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\n", a.total(applied))
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		fmt.Fprintf(&b, "- %s %s %s", c.Action, c.Kind, code(c.Name))
+		if people := c.people(); people != "" {
+			b.WriteString(": " + people)
+		}
+		b.WriteByte('\n')
+		for _, f := range c.fields() {
+			b.WriteString("  - " + f.text("→", code) + "\n")
+		}
+	}
 	return b.String()
 }
 
-func orNone(raw json.RawMessage) string {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "(none)"
+// code is a text as code of Markdown, whatever it holds.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	longest, run := 0, 0
+	for _, c := range text {
+		if run++; c != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
 	}
-	return string(raw)
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		text = " " + text + " "
+	}
+	return fence + text + fence
 }

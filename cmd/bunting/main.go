@@ -25,7 +25,7 @@ func main() {
 const (
 	exitOK    = 0
 	exitError = 1 // it did not work, or what was looked for is not there
-	exitUsage = 2 // the command line is wrong
+	exitUsage = 2 // the command line is wrong, or a plan has changes
 )
 
 // program is all that a command has of the world.
@@ -131,6 +131,8 @@ func (p *program) exit(err error) int {
 		return p.exit(p.help([]string{help.command}))
 	case errors.Is(err, errTold):
 		return exitError
+	case errors.Is(err, errChanges):
+		return exitUsage
 	}
 	for line := range strings.Lines(err.Error()) {
 		_, _ = fmt.Fprintf(p.stderr, "bunting: %s\n", strings.TrimSuffix(line, "\n"))

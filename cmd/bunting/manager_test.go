@@ -76,7 +76,11 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(run("projects", "create", "Staging"), "Staging")
-	contains(run("flags", "plan", file, "--project", "2"), "+ flag color", "+ flag new-checkout", "2 would change")
+	planned := call(t, "", env, "flags", "plan", file, "--project", "2")
+	if planned.code != 2 {
+		t.Errorf("a plan with changes: exit %d, want 2", planned.code)
+	}
+	contains(planned.stdout, "+ flag color", "+ flag new-checkout", "2 would change")
 	contains(run("flags", "apply", file, "--project", "2"), "2 changed")
 	if again := run("flags", "export", "--project", "2"); again != string(exported) {
 		t.Errorf("exported again:\n%s\nwant\n%s", again, exported)
