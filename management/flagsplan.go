@@ -108,7 +108,7 @@ func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *Docum
 	if err != nil {
 		return err
 	}
-	changed := map[string]int{}
+	changed := newValueCount(out)
 	counted := 0
 	now := s.now()
 	var was, is flags.Decisions
@@ -116,11 +116,7 @@ func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *Docum
 		counted++
 		before.decide(p, now, &was)
 		after.decide(p, now, &is)
-		for _, c := range out.Changes {
-			if c.Kind == "flag" && valueOf(was.Find(c.Name)) != valueOf(is.Find(c.Name)) {
-				changed[c.Name]++
-			}
-		}
+		changed.add(&was, &is)
 	}
 	sample := of > maxPlanned
 	if !sample {
@@ -133,10 +129,45 @@ func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *Docum
 	}
 	for i := range out.Changes {
 		if c := &out.Changes[i]; c.Kind == "flag" {
-			c.People = &PeopleChanged{Changed: changed[c.Name], Counted: counted, Of: max(of, counted), Sample: sample}
+			c.People = &PeopleChanged{Changed: changed.counts[i], Counted: counted, Of: max(of, counted), Sample: sample}
 		}
 	}
 	return nil
+}
+
+// valueCount counts by change for how many persons a flag has another value. Each
+// list of decisions is gone through once a person.
+type valueCount struct {
+	places  map[string]int // of flags among the changes
+	was, is []string       // values of the person that is looked at
+	counts  []int
+}
+
+func newValueCount(out *DocumentResult) *valueCount {
+	n := len(out.Changes)
+	v := &valueCount{places: map[string]int{}, was: make([]string, n), is: make([]string, n), counts: make([]int, n)}
+	for i, c := range out.Changes {
+		if c.Kind == "flag" {
+			v.places[c.Name] = i
+		}
+	}
+	return v
+}
+
+func (v *valueCount) add(was, is *flags.Decisions) {
+	for list, values := range map[*flags.Decisions][]string{was: v.was, is: v.is} {
+		clear(values)
+		for i := range list.List {
+			if place, ok := v.places[list.List[i].Key]; ok {
+				values[place] = valueOf(&list.List[i])
+			}
+		}
+	}
+	for i := range v.counts {
+		if v.was[i] != v.is[i] {
+			v.counts[i]++
+		}
+	}
 }
 
 // sampled looks at some persons, each with the same chance.

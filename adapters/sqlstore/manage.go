@@ -16,8 +16,16 @@ import (
 // ManagementStore is the Store as management.Store.
 type ManagementStore struct{ *Store }
 
-// manageTime bounds a transaction of management: some read all records of a list.
+// manageTime bounds a transaction of management whose caller sets no bound: some
+// read all records of a list.
 const manageTime = 20 * time.Second
+
+func manageContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); bounded {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, manageTime)
+}
 
 // managementLock is the advisory lock that those hold who write for management:
 // one at a time, on all servers.
@@ -35,7 +43,7 @@ func (s *Store) lockManagement(ctx context.Context, tx querier) error {
 
 // Read implements management.Store.
 func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, manageTime)
+	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	options := &sql.TxOptions{ReadOnly: true}
 	if !s.dialect.alone {
@@ -51,7 +59,7 @@ func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) erro
 
 // Write implements management.Store.
 func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, manageTime)
+	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	// Those who wait for the lock wait here first, all but one of them without a
 	// connection, of which there are few.
