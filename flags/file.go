@@ -9,6 +9,8 @@ import (
 // [ParseFile]).
 type File struct {
 	Organization Organization
+	// PersonalKeys stand beside the organization and open it with all its projects.
+	PersonalKeys []PersonalKey
 	Projects     []FileProject
 }
 
@@ -81,6 +83,7 @@ func parseFile(root *node) (file File, err error) {
 		if org := root.at("organization"); org.value != nil {
 			file.Organization = parseOrganization(org)
 		}
+		file.PersonalKeys = parsePersonalKeys(root)
 		projects := root.at("projects")
 		for i, v := range projects.list() {
 			n := projects.item(i, v)
@@ -126,6 +129,18 @@ func parseOrganization(n *node) Organization {
 	return org
 }
 
+// parsePersonalKeys reads the personal_api_keys of a project, or of the file.
+func parsePersonalKeys(n *node) (out []PersonalKey) {
+	keys := n.at("personal_api_keys")
+	for i, v := range keys.list() {
+		k := keys.item(i, v)
+		k.object()
+		k.knownHere(keyShape)
+		out = append(out, PersonalKey{k.at("key").text(), k.at("scopes").texts()})
+	}
+	return out
+}
+
 func parseProject(n *node) FileProject {
 	n.object()
 	p := FileProject{}
@@ -141,13 +156,7 @@ func parseProject(n *node) FileProject {
 	if p.APIKey == "" {
 		n.at("api_key").fail("must not be empty")
 	}
-	keys := n.at("personal_api_keys")
-	for i, v := range keys.list() {
-		k := keys.item(i, v)
-		k.object()
-		k.knownHere(keyShape)
-		p.PersonalKeys = append(p.PersonalKeys, PersonalKey{k.at("key").text(), k.at("scopes").texts()})
-	}
+	p.PersonalKeys = parsePersonalKeys(n)
 	p.SecretKeys = n.at("secret_api_keys").texts()
 	p.QuotaLimited = n.at("quota_limited").texts()
 	if !n.has("flags") {

@@ -55,6 +55,26 @@ func TestDefinitionsFile_Example(t *testing.T) {
 	}
 }
 
+// Decision 21: keys beside the organization open it.
+func TestDefinitionsFile_KeysBesideTheOrganization(t *testing.T) {
+	beside := func(keys string) string {
+		return strings.Replace(exampleFile, `"projects"`, `"personal_api_keys": `+keys+`, "projects"`, 1)
+	}
+	file, err := flags.ParseFile([]byte(beside(`[{"key": "phx_of_all", "scopes": ["organization:read", "*"]}]`)))
+	if diff := cmp.Diff([]flags.PersonalKey{{Key: "phx_of_all", Scopes: []string{"organization:read", "*"}}}, file.PersonalKeys); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for keys, want := range map[string]string{
+		`"phx_of_all"`:                       `personal_api_keys: must be an array, not the text "phx_of_all"`,
+		`[{"key": 1}]`:                       "personal_api_keys[0].key: must be text, not the number 1",
+		`[{"key": "phx_a", "scope": ["*"]}]`: `personal_api_keys[0].scope: is not a member of a personal key, "scopes" is most likely meant`,
+	} {
+		if _, err := flags.ParseFile([]byte(beside(keys))); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", keys, err, want)
+		}
+	}
+}
+
 // What makes a file ambiguous refuses the whole, with the place.
 func TestDefinitionsFile_Refused(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{

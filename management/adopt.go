@@ -3,16 +3,35 @@ package management
 import (
 	"context"
 	"errors"
+	"slices"
 )
+
+// Adoption says who becomes the owner of organizations without members.
+type Adoption struct {
+	Email string
+	// Key is asked for the owner's first key, where there is to be one. Nil: there is
+	// not.
+	Key func() (FirstKey, error)
+}
+
+// FirstKey is the first key of an owner.
+type FirstKey struct {
+	// Text is the key; empty: one is made.
+	Text string
+	// Show brings the key to the owner before it is committed: its error leaves
+	// everything as it was, so that the next start is a first one again.
+	Show func(key string) error
+}
 
 // Adopt gives every organization that has no member an owner with this e-mail
 // address, and keys that are nobody's to the owner of what they open (decision
-// 21). It is for the start of a server and for after a definitions file was
-// applied; where nothing is to be done nothing is written.
-func (s *Service) Adopt(ctx context.Context, email string) error {
-	clean, ok := normalEmail(email)
+// 21). Somebody who becomes an owner so, and has no key that opens everything, gets
+// one, where a.Key is there. It is for the start of a server and for after a
+// definitions file was applied; where nothing is to be done nothing is written.
+func (s *Service) Adopt(ctx context.Context, a Adoption) error {
+	clean, ok := normalEmail(a.Email)
 	if !ok {
-		return errors.New("management: the owner's e-mail address " + email + " is none: use one such as owner@example.com")
+		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
 	orphans, err := read(ctx, s.core, func(tx Tx) (bool, error) {
 		list, err := ownerless(tx)
@@ -30,13 +49,55 @@ func (s *Service) Adopt(ctx context.Context, email string) error {
 		if err != nil {
 			return err
 		}
+		var owner *User
 		for i := range list {
-			if _, err := s.ownerFor(tx, list[i].ID, clean); err != nil {
+			if owner, err = s.ownerFor(tx, list[i].ID, clean); err != nil {
 				return err
 			}
 		}
-		return s.adoptKeys(tx)
+		if err := s.adoptKeys(tx); err != nil || owner == nil || a.Key == nil {
+			return err
+		}
+		return s.firstKey(tx, owner, a.Key)
 	})
+}
+
+// firstKey makes and shows the key of a new owner, who may have had one that opens
+// everything before.
+func (s *Service) firstKey(tx Tx, owner *User, key func() (FirstKey, error)) error {
+	keys, err := tx.Keys(owner.ID)
+	if err != nil {
+		return err
+	}
+	for i := range keys {
+		if k := &keys[i]; k.Origin == "" && !k.Secret && len(k.Projects)+len(k.Organizations) == 0 && (k.Scopes == nil || slices.Contains(k.Scopes, AllScopes)) {
+			return nil
+		}
+	}
+	first, err := key()
+	if err != nil {
+		return err
+	}
+	value := first.Text
+	if value == "" {
+		value = NewPersonalKey()
+	}
+	hash := HashKey(value)
+	if other, err := tx.Key(hash); err != nil || other != nil {
+		if err == nil {
+			err = errors.New("management: the key that is to be the owner's is another one already: give another")
+		}
+		return err
+	}
+	label := []rune("First key of " + owner.Email)
+	k := &KeyRecord{
+		ID: RandomText(24), User: owner.ID, CreatedAt: s.now(), Scopes: []string{AllScopes},
+		Hash: hash, Mask: MaskKey(value), Label: string(label[:min(len(label), maxKeyLabel)]),
+	}
+	if err := tx.PutKey(k); err != nil {
+		return err
+	}
+	return first.Show(value)
 }
 
 // ownerless are the organizations without members.
@@ -77,7 +138,7 @@ func (s *Service) ownerFor(tx Tx, organization, email string) (*User, error) {
 }
 
 // adoptKeys gives keys that are nobody's to the first owner of the organization
-// of their projects, or of the only organization.
+// that they open, or of that of their projects, or of the only one.
 func (s *Service) adoptKeys(tx Tx) error {
 	keys, err := tx.Keys(0)
 	if err != nil {
@@ -107,6 +168,9 @@ func (s *Service) adoptKeys(tx Tx) error {
 }
 
 func organizationOf(tx Tx, k *KeyRecord) (string, error) {
+	if len(k.Organizations) > 0 {
+		return k.Organizations[0], nil
+	}
 	for _, id := range k.Projects {
 		p, err := tx.Project(id)
 		if err != nil {

@@ -76,7 +76,7 @@ func openDesk(t *testing.T, database string, mailer management.Mailer, at time.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Adopt(t.Context(), "owner@example.com"); err != nil {
+	if err := d.Adopt(t.Context(), management.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	d.owner = d.standing(t, "phx_owner")

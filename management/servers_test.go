@@ -82,7 +82,7 @@ func TestServers_FollowOnce(t *testing.T) {
 			}
 		}
 	}
-	if err := services[0].Adopt(t.Context(), "owner@example.com"); err != nil {
+	if err := services[0].Adopt(t.Context(), management.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	caller, err := services[0].Authenticate(t.Context(), first.PersonalKey, "")

@@ -95,7 +95,11 @@ func (s *Source) publish(accepted []*file) {
 	next := &snapshot{projects: map[string]*project{}, grants: map[string]*grant{}}
 	for _, f := range s.files {
 		for i := range f.good.Projects {
-			next.add(s.renew(old, &f.good.Projects[i]))
+			p := s.renew(old, &f.good.Projects[i])
+			next.add(p)
+			for _, k := range f.good.PersonalKeys {
+				next.grant(k.Key, false, k.Scopes, p.APIKey)
+			}
 		}
 	}
 	for key := range next.projects {
@@ -200,6 +204,9 @@ func conflict(files []*file) error {
 	byKey, byID := map[string]place{}, map[int64]place{}
 	kinds := map[string]*grant{} // of personal and secret keys
 	for _, f := range files {
+		if err := conflictingKeys(f.path, "organization", f.newest().PersonalKeys, nil, kinds); err != nil {
+			return err
+		}
 		for i := range f.newest().Projects {
 			p := &f.newest().Projects[i]
 			if other, taken := byKey[p.APIKey]; taken {
@@ -209,7 +216,7 @@ func conflict(files []*file) error {
 				return fmt.Errorf("%s and %s both have a project with the id %d (api_key %q and %q): give one of them another id", other.path, f.path, p.ID, other.key, p.APIKey)
 			}
 			byKey[p.APIKey], byID[p.ID] = place{f.path, p.APIKey}, place{f.path, p.APIKey}
-			if err := conflictingKeys(f.path, p, kinds); err != nil {
+			if err := conflictingKeys(f.path, fmt.Sprintf("project %q", p.APIKey), p.PersonalKeys, p.SecretKeys, kinds); err != nil {
 				return err
 			}
 		}
@@ -224,9 +231,9 @@ func conflict(files []*file) error {
 
 // conflictingKeys finds keys that mean different things in different places,
 // and would open more in one of them than is written there.
-func conflictingKeys(path string, p *flags.FileProject, kinds map[string]*grant) error {
+func conflictingKeys(path, owner string, personal []flags.PersonalKey, secrets []string, kinds map[string]*grant) error {
 	check := func(list string, i int, key string, g grant) error {
-		place := fmt.Sprintf("%s: %s[%d] of the project %q", path, list, i, p.APIKey)
+		place := fmt.Sprintf("%s: %s[%d] of the %s", path, list, i, owner)
 		switch other := kinds[key]; {
 		case key == "":
 			return fmt.Errorf("%s is empty", place)
@@ -239,14 +246,14 @@ func conflictingKeys(path string, p *flags.FileProject, kinds map[string]*grant)
 		}
 		return nil
 	}
-	for i, k := range p.PersonalKeys {
+	for i, k := range personal {
 		scopes := slices.Clone(k.Scopes)
 		slices.Sort(scopes)
 		if err := check("personal_api_keys", i, k.Key, grant{scopes: scopes}); err != nil {
 			return err
 		}
 	}
-	for i, k := range p.SecretKeys {
+	for i, k := range secrets {
 		if err := check("secret_api_keys", i, k, grant{secret: true}); err != nil {
 			return err
 		}

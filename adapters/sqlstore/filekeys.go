@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
@@ -68,10 +70,16 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	if err != nil {
 		return err
 	}
+	whole, err := y.organizationKeys(keys)
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(keys)
+	maps.Copy(all, whole)
 	var ours []int64 // what only the file decides about
 	for i := range y.projects {
 		ours = append(ours, y.projects[i].ID)
-		if k := keys[management.HashKey(y.projects[i].APIKey)]; k != nil {
+		if k := all[management.HashKey(y.projects[i].APIKey)]; k != nil {
 			return fmt.Errorf("%s is the public api_key of a project", k.where)
 		}
 	}
@@ -79,15 +87,20 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 		if p.origin == y.origin {
 			ours = append(ours, p.id)
 		}
-		if k := keys[management.HashKey(p.apiKey)]; k != nil && !p.deleted {
+		if k := all[management.HashKey(p.apiKey)]; k != nil && !p.deleted {
 			return fmt.Errorf("%s is the public api_key of a project", k.where)
 		}
 	}
-	if err := y.closeKeys(keys, ours); err != nil {
+	if err := errors.Join(y.closeOrganizationKeys(whole), y.closeKeys(keys, ours)); err != nil {
 		return err
 	}
 	for hash, k := range keys {
 		if err := y.saveKey(hash, k, ours); err != nil {
+			return err
+		}
+	}
+	for hash, k := range whole {
+		if err := y.saveOrganizationKey(hash, k); err != nil {
 			return err
 		}
 	}
@@ -134,8 +147,9 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
 
 func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
 	var kind KeyKind
-	var scopes, projects, origin string
-	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, origin FROM api_keys WHERE hash = $1`, hash).Scan(&kind, &scopes, &projects, &origin)
+	var scopes, projects, organizations, origin string
+	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, organizations, origin FROM api_keys WHERE hash = $1`, hash).
+		Scan(&kind, &scopes, &projects, &organizations, &origin)
 	if errors.Is(err, sql.ErrNoRows) {
 		slices.Sort(k.projects)
 		return y.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -151,6 +165,8 @@ func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
 	elsewhere := slices.DeleteFunc(slices.Clone(opens), func(id int64) bool { return slices.Contains(ours, id) })
 	shared := origin == "" || len(elsewhere) > 0
 	switch {
+	case organizations != "[]":
+		return fmt.Errorf("%s opens an organization already (%s): leave one out", k.where, cmp.Or(origin, "made through the API"))
 	case shared && (kind != k.kind || scopes != k.scopes):
 		return fmt.Errorf("%s is in the store already, as another kind of key or with other scopes", k.where)
 	case shared && k.kind == SecretKey:

@@ -28,7 +28,7 @@ func (s *Store) ApplyFile(ctx context.Context, origin string, f flags.File, raw 
 	if err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	y := &fileSync{store: s, ctx: ctx, origin: origin, organization: f.Organization, projects: projects}
+	y := &fileSync{store: s, ctx: ctx, origin: origin, organization: f.Organization, keys: f.PersonalKeys, projects: projects}
 	return y.run()
 }
 
@@ -64,6 +64,7 @@ type fileSync struct {
 	ctx          context.Context
 	origin       string
 	organization flags.Organization
+	keys         []flags.PersonalKey // beside the organization
 	projects     []fileProject
 
 	tx      *sql.Tx

@@ -45,10 +45,10 @@ type KeyProject struct {
 // that opens nothing any more is unknown.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	var k KeyRecord
-	var scopes, projects string
+	var scopes, projects, organizations string
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-			Scan(&k.Kind, &k.Label, &scopes, &projects)
+		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
+			Scan(&k.Kind, &k.Label, &scopes, &projects, &organizations)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -57,7 +57,8 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.dialect.explain(err))
 	}
 	var ids []int64
-	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &ids)); err != nil {
+	var places []string
+	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &ids), json.Unmarshal([]byte(organizations), &places)); err != nil {
 		return KeyRecord{}, fmt.Errorf("reading a key: %w", err)
 	}
 	all, err := s.Projects(ctx)
@@ -65,7 +66,7 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 		return KeyRecord{}, err
 	}
 	for _, p := range all {
-		if len(ids) == 0 || slices.Contains(ids, p.ID) {
+		if (len(ids) == 0 || slices.Contains(ids, p.ID)) && (len(places) == 0 || slices.Contains(places, p.OrganizationID)) {
 			k.Projects = append(k.Projects, KeyProject{p.ID, p.APIKey})
 		}
 	}
@@ -77,8 +78,8 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 
 // ProjectName is a project as it is listed at a start.
 type ProjectName struct {
-	ID           int64
-	Name, APIKey string
+	ID                           int64
+	Name, APIKey, OrganizationID string
 }
 
 // Projects lists the projects by id.
@@ -86,10 +87,10 @@ func (s *Store) Projects(ctx context.Context) (out []ProjectName, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		return query(ctx, s.quick, func(rows *sql.Rows) error {
 			var p ProjectName
-			err := rows.Scan(&p.ID, &p.Name, &p.APIKey)
+			err := rows.Scan(&p.ID, &p.Name, &p.APIKey, &p.OrganizationID)
 			out = append(out, p)
 			return err
-		}, `SELECT id, name, api_key FROM projects WHERE deleted = 0 ORDER BY id`)
+		}, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing projects: %w", s.dialect.explain(err))

@@ -75,7 +75,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return m.Adopt(context.Background(), "owner@example.com")
+		return m.Adopt(context.Background(), management.Adoption{Email: "owner@example.com"})
 	})
 	prints := 0
 	for _, b := range made {
@@ -150,7 +150,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := managers[0].Adopt(t.Context(), "owner@example.com"); err != nil {
+	if err := managers[0].Adopt(t.Context(), management.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	const changes = 20

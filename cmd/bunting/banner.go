@@ -50,7 +50,7 @@ func (s *server) projectsText(ctx context.Context, address net.Addr) string {
 		}
 	}
 	_ = table.Flush()
-	if file := s.config.ownerKeyFile; s.first != nil && file != "" {
+	if file := s.config.ownerKeyFile; s.first.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
 	if len(projects) > 0 {

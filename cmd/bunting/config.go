@@ -90,7 +90,7 @@ var settings = slices.Concat([]setting{
 		func(c *config, v []string) error { c.data = v[0]; return nil }},
 	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
 		func(c *config, v []string) error { c.database = v[0]; return nil }},
-	{"owner-email", text, "ADDRESS", []string{"owner@localhost"}, "whose the first project is, when the first start makes one",
+	{"owner-email", text, "ADDRESS", []string{"owner@localhost"}, "who owns what the first start makes, or finds in --definitions",
 		func(c *config, v []string) error { c.ownerEmail = v[0]; return nil }},
 	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
 		func(c *config, v []string) error { c.ownerKeyFile = v[0]; return nil }},

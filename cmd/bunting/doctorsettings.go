@@ -145,7 +145,8 @@ func hasKeys(path string) bool {
 		return false
 	}
 	f, err := flags.ParseFile(text)
-	return err == nil && slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 })
+	return err == nil && (len(f.PersonalKeys) > 0 ||
+		slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 }))
 }
 
 // plainPostgres tells of a database elsewhere that may be talked to in plain text.

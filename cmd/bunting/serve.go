@@ -36,7 +36,8 @@ func serveHelp() string {
 Answers flag requests and takes in events over HTTP. Everything is stored in one
 folder, or in PostgreSQL with --database. The definitions file is read again
 whenever it changes; a bad file leaves the last good one in use. Without one the
-first start makes a project and prints its keys, once. SIGTERM and SIGINT stop
+first start makes a project. With or without, the first start prints the key of
+the owner (--owner-email), once. SIGTERM and SIGINT stop
 the server: requests under way have ten seconds to end; a second signal ends it
 at once.
 
@@ -149,16 +150,16 @@ type server struct {
 	source   *filesource.Source // nil without --definitions
 	// files is source once it is open, for who reads it again.
 	files       *atomic.Pointer[filesource.Source]
-	certificate *certificate           // nil without --tls-cert
-	endReloads  func()                 // nil where nothing is read again
-	first       *sqlstore.Bootstrapped // nil but at the very first start without --definitions
-	geo         *geoip.DB              // nil without --geoip
-	scripts     *httpapi.PosthogJS     // nil without --posthog-js
-	geoShared   bool                   // geo is another server's to close
-	copies      *keptsource.Copies     // nil where no definitions are kept
-	keeper      *keptsource.Keeper     // nil without copies
-	stream      *natsstream.Stream     // nil without --stream
-	processor   *capture.Processor     // nil without --stream
+	certificate *certificate       // nil without --tls-cert
+	endReloads  func()             // nil where nothing is read again
+	first       atomic.Bool        // this start has made the owner's key
+	geo         *geoip.DB          // nil without --geoip
+	scripts     *httpapi.PosthogJS // nil without --posthog-js
+	geoShared   bool               // geo is another server's to close
+	copies      *keptsource.Copies // nil where no definitions are kept
+	keeper      *keptsource.Keeper // nil without copies
+	stream      *natsstream.Stream // nil without --stream
+	processor   *capture.Processor // nil without --stream
 	intake      *capture.Intake
 	decider     *flags.Decider
 	manager     *management.Service

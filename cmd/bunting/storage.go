@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // databaseFile is the SQLite file in the data folder.
@@ -94,14 +95,15 @@ func (s *server) openDefinitions(ctx, watching context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		s.first, err = s.store.Bootstrap(ctx, sqlstore.FirstStart{
+		made, err := s.store.Bootstrap(ctx, sqlstore.FirstStart{
 			OwnerEmail: s.config.ownerEmail, PersonalKey: key.text,
 			Show: func(b *sqlstore.Bootstrapped) error { return key.show(b.PersonalKey) },
 		})
 		if err != nil {
 			return err
 		}
-		return s.manager.Adopt(ctx, s.config.ownerEmail)
+		s.first.Store(made != nil)
+		return s.manager.Adopt(ctx, management.Adoption{Email: s.config.ownerEmail})
 	}
 	s.source, err = filesource.Open(filesource.Config{
 		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log,
@@ -129,8 +131,21 @@ func (s *server) applyFiles(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("%s: %w", f.Path, err))
 		}
 	}
-	problems = append(problems, s.manager.Adopt(ctx, s.config.ownerEmail))
+	problems = append(problems, s.adopt(ctx))
 	return errors.Join(problems...)
+}
+
+// adopt gives the organizations of the files an owner, whose key is shown when it is
+// made: at the first start.
+func (s *server) adopt(ctx context.Context) error {
+	return s.manager.Adopt(ctx, management.Adoption{Email: s.config.ownerEmail, Key: func() (management.FirstKey, error) {
+		key, err := s.ownerKey()
+		return management.FirstKey{Text: key.text, Show: func(text string) error {
+			err := key.show(text)
+			s.first.Store(err == nil)
+			return err
+		}}, err
+	}})
 }
 
 // retain deletes events that are older than --retain-events says, a piece at a
