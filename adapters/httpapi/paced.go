@@ -23,7 +23,7 @@ type pacedBody struct {
 	w http.ResponseWriter
 	r *http.Request
 
-	reads bool      // something has been read
+	all   int64     // bytes that have been read
 	since time.Time // when the present span began; zero: no deadline is set
 	ends  time.Time // the server's own deadline, zero for none
 	n     int64     // bytes of the present span
@@ -31,12 +31,12 @@ type pacedBody struct {
 
 // Read implements io.Reader.
 func (p *pacedBody) Read(buf []byte) (int, error) {
-	if p.reads || p.r.ContentLength < 0 || p.r.ContentLength > inOnePacket {
-		p.pace()
+	if declared := p.r.ContentLength; declared < 0 || p.all < declared && (p.all > 0 || declared > inOnePacket) {
+		p.pace() // else there is no more to come, or most likely all of it is there
 	}
-	p.reads = true
 	n, err := p.r.Body.Read(buf)
 	p.n += int64(n)
+	p.all += int64(n)
 	return n, err
 }
 
