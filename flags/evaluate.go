@@ -248,7 +248,7 @@ func (e *evaluation) fact(i int32) *fact {
 	} else {
 		f.value, f.state, f.source = s.find(e)
 	}
-	if text, ok := f.value.(string); ok && utf8.ValidString(text) {
+	if text, ok := f.value.(string); ok && validText(text) {
 		f.text, f.textual = text, 1
 		return f
 	}
@@ -257,6 +257,18 @@ func (e *evaluation) fact(i int32) *fact {
 		f.state = factUnknown
 	}
 	return f
+}
+
+// validText is utf8.ValidString, in place for the short texts that most are.
+func validText(s string) bool {
+	if len(s) > 24 {
+		return utf8.ValidString(s)
+	}
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf || utf8.ValidString(s)
 }
 
 // unknownOf says why a fact is unknown: nobody supplied it, or it has a value
