@@ -176,8 +176,11 @@ const (
 )
 
 // errorLines bounds the lines a second that callers can cause with requests that
-// fail; as many may come at once.
-const errorLines = 100
+// fail; errorLinesAtOnce may come at once.
+const (
+	errorLines       = 10
+	errorLinesAtOnce = 100
+)
 
 // logs reports whether a request is logged, and how loud.
 func (s *server) logs(status int) (slog.Level, bool) {

@@ -181,7 +181,7 @@ func New(c Config) (*Handler, error) {
 	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
 	s.unrouted = s.measure(unroutedName)
-	s.failureLines = rate.NewLimiter(errorLines, errorLines)
+	s.failureLines = rate.NewLimiter(errorLines, errorLinesAtOnce)
 	return &Handler{s.observe(s.router()), s}, nil
 }
 

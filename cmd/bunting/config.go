@@ -181,7 +181,7 @@ var settings = slices.Concat([]setting{
 			c.logLevel = level
 			return nil
 		}},
-	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (at most 100 a second), or all; failed authentication always",
+	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (10 a second, 100 at once), or all; failed authentication always",
 		func(c *config, v []string) error {
 			which, ok := requestLogs[v[0]]
 			if !ok {
