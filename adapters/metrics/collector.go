@@ -123,7 +123,7 @@ var (
 		row(counter, "flags_compilations_total", "Sets of definitions that were compiled.", func(s *flags.Stats) float64 { return float64(s.Compilations) }),
 		row(counter, "flags_source_errors_total", "Failed attempts to read definitions.", func(s *flags.Stats) float64 { return float64(s.SourceErrors) }),
 		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *flags.Stats) float64 { return float64(s.StoreErrors) }),
-		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into their time limit.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
+		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into a limit of time, text or steps.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
 	}
 	definitionsConfirmed = prometheus.NewDesc("bunting_flags_definitions_confirmed_timestamp_seconds", "When the store last said what the definitions are; it is asked when flags are.", nil, nil)
 
