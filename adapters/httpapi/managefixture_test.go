@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,4 +238,31 @@ func (d *officeDNS) TXT(_ context.Context, host string) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.hosts[host], nil
+}
+
+// walkPath fills the parts of a path: the places with those of an office, ids with
+// something that is not there.
+func walkPath(path, id string) string {
+	var out []string
+	for part := range strings.SplitSeq(path, "/") {
+		switch {
+		case part == "{project}":
+			part = "1"
+		case part == "{organization}":
+			part = officeOrg
+		case strings.HasPrefix(part, "{"):
+			part = url.PathEscape(id)
+		}
+		out = append(out, part)
+	}
+	return strings.Join(out, "/")
+}
+
+const unknownUUID = "0191f0a2-5b1c-7d3e-8f40-00000000ffff"
+
+// ask sends a step and returns its answer.
+func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
+	t.Helper()
+	status, _, body := o.send(t, &s)
+	return status, body
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,26 +17,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/management"
 )
-
-// walkPath fills the parts of a path: the places with those of an office, ids with
-// something that is not there.
-func walkPath(path, id string) string {
-	var out []string
-	for part := range strings.SplitSeq(path, "/") {
-		switch {
-		case part == "{project}":
-			part = "1"
-		case part == "{organization}":
-			part = officeOrg
-		case strings.HasPrefix(part, "{"):
-			part = url.PathEscape(id)
-		}
-		out = append(out, part)
-	}
-	return strings.Join(out, "/")
-}
-
-const unknownUUID = "0191f0a2-5b1c-7d3e-8f40-00000000ffff"
 
 // refusal is what a request is to be refused with.
 type refusal struct {
@@ -110,13 +89,6 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 	if diff := difference(before, contents(t, db)); diff != "" {
 		t.Errorf("a refused request has changed something: %s", diff)
 	}
-}
-
-// ask sends a step and returns its answer.
-func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
-	t.Helper()
-	status, _, body := o.send(t, &s)
-	return status, body
 }
 
 // Whatever is sent as an id or in a field, the answer says what is wrong with it,
