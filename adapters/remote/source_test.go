@@ -87,8 +87,7 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 func TestSource_StartsFromTheCopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
-	net := &network{}
-	net.lead(serve(t, p.handler(t)))
+	net := &network{} // which leads nowhere at first
 	c := config(t, net)
 	c.Bundle = []byte(definitions("old"))
 	at := time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
@@ -97,6 +96,7 @@ func TestSource_StartsFromTheCopy(t *testing.T) {
 	if st := s.Status(); keys(s) != "old" || st.From != remote.FromBundle || !st.StaleSince.Equal(at) || !st.FetchedAt.IsZero() {
 		t.Errorf("flags %q, status %+v", keys(s), st)
 	}
+	net.lead(serve(t, p.handler(t)))
 	until(t, "news", func() bool { return keys(s) == "one" })
 	version := s.Status().Version
 	stopped(t, s)

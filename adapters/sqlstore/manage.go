@@ -83,6 +83,9 @@ func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) err
 		}
 		return s.tellServers(ctx, tx, slices.Sorted(maps.Keys(t.changed)))
 	})
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // rolled back when the caller went
+		err = ctx.Err()
+	}
 	if err != nil {
 		return s.managed(err)
 	}
