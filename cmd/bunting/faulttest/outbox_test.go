@@ -62,7 +62,7 @@ func TestKill_Outbox(t *testing.T) {
 		var inviting sync.WaitGroup
 		for range 2 {
 			inviting.Go(func() {
-				for s.running() {
+				for limit := 400 * (n + 1) / times; s.running() && o.invited() < limit; { // a day's mails are 500
 					o.invite(s)
 					time.Sleep(rand.N(40 * time.Millisecond))
 				}
@@ -237,6 +237,13 @@ func (o *outbox) start(t testing.TB) *server {
 	s, address := launchBare(t, nil, o.args...)
 	s.await(t, address)
 	return s
+}
+
+// invited is how many invitations were asked for.
+func (o *outbox) invited() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.made
 }
 
 // invite invites somebody new, and notes it when the answer is 201.
