@@ -151,8 +151,8 @@ func (s *server) observed(x *exchange, r *http.Request) {
 	if x.status != 0 && !isStream(x.Header()) { // 0: the connection has been taken over by a stream
 		row.add(x.status, took)
 	}
-	if level, ok := s.logs(x.status); ok {
-		s.logRequest(r, x, row.route, took, level)
+	if s.logs(x.status) {
+		s.logRequest(r, x, row.route, took)
 	}
 }
 
@@ -182,28 +182,25 @@ const (
 	errorLinesAtOnce = 100
 )
 
-// logs reports whether a request is logged, and how loud.
-func (s *server) logs(status int) (slog.Level, bool) {
-	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError {
-		level = slog.LevelWarn
-	}
+// logs reports whether a request is logged. Lines of requests are no warnings: what
+// went wrong inside has one of its own, with the same request_id.
+func (s *server) logs(status int) bool {
 	switch {
 	case s.LogRequests == LogAllRequests:
-		return level, true
+		return true
 	case status == http.StatusUnauthorized, s.LogRequests == LogFailedRequests && status >= http.StatusBadRequest:
 		if s.failureLines.Allow() {
-			return level, true
+			return true
 		}
 		s.failuresUnsaid.Add(1)
 	}
-	return level, false
+	return false
 }
 
 // logRequest writes the line of a request: no secrets, no bodies, no query, and of
 // the path the route alone.
-func (s *server) logRequest(r *http.Request, x *exchange, route string, took time.Duration, level slog.Level) {
-	if !s.Logger.Enabled(r.Context(), level) {
+func (s *server) logRequest(r *http.Request, x *exchange, route string, took time.Duration) {
+	if !s.Logger.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
 	line := []slog.Attr{
@@ -223,7 +220,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, took tim
 	if unsaid := s.failuresUnsaid.Swap(0); unsaid > 0 {
 		line = append(line, slog.Uint64("unsaid", unsaid))
 	}
-	s.Logger.LogAttrs(x, level, "request", line...)
+	s.Logger.LogAttrs(x, slog.LevelInfo, "request", line...)
 }
 
 // loggedProject is the project of a request, 0 where it is not known.
