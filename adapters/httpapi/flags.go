@@ -19,17 +19,28 @@ type scratch struct {
 	out           []byte
 }
 
-// release empties the scratch; what has grown out of proportion is let go.
+// release empties the scratch.
 func (s *server) release(sc *scratch) {
+	sc.empty()
 	sc.lease.release()
 	sc.lease = lease{}
-	sc.body.reset()
 	sc.body.lease = nil
+	s.scratch.Put(sc)
+}
+
+// empty lets go what has grown out of proportion.
+func (sc *scratch) empty() {
+	sc.body.reset()
 	sc.request = flags.Request{}
 	if cap(sc.raw)+cap(sc.unpacked)+cap(sc.out) > 1<<20 {
 		sc.raw, sc.unpacked, sc.out = nil, nil, nil
 	}
-	s.scratch.Put(sc)
+}
+
+// dismiss keeps the sender of a body that is refused waiting, but nothing of the body.
+func (sc *scratch) dismiss() {
+	sc.empty()
+	sc.lease.dismiss()
 }
 
 // shape is one of the answers of §9.6.
@@ -106,7 +117,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 		}
 	}
 	if decodeErr != nil {
-		sc.lease.dismiss()
+		sc.dismiss()
 		return decodeErr
 	}
 	if sc.body.Token == "" {

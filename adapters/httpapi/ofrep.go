@@ -133,7 +133,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		}
 	}
 	if err := s.readOFREP(w, r, sc, token); err != nil {
-		sc.lease.dismiss()
+		sc.dismiss()
 		return err
 	}
 	b, req := &sc.body, &sc.request
