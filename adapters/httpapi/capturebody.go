@@ -44,7 +44,7 @@ const (
 // readRaw reads the bytes of a body as they come, at most limit.
 func (s *server) readRaw(w http.ResponseWriter, r *http.Request, l *lease, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
-		drain(w, r, r.Header.Get("Expect") == "")
+		drain(w, r, header(r.Header, "Expect") == "")
 		return nil, payloadTooLarge(limit)
 	}
 	first := int64(firstChunk)
@@ -112,7 +112,7 @@ func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQ
 		if payload, err = s.readRaw(w, r, l, limit); err != nil {
 			return "", err
 		}
-		form = isForm(r.Header.Get("Content-Type"))
+		form = isForm(header(r.Header, "Content-Type"))
 	}
 	told := codecOf(q.compression)
 	if form && looksLikeForm(payload) {
@@ -124,7 +124,7 @@ func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQ
 		payload = unescape(payload)
 	}
 	if told == codecUntold {
-		told = codecOf(r.Header.Get("Content-Encoding"))
+		told = codecOf(header(r.Header, "Content-Encoding"))
 	}
 	if len(payload) == 0 {
 		return "", &problemNoData

@@ -131,7 +131,12 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	length := strconv.Itoa(len(body))
+	if x, ok := w.(*exchange); ok {
+		h["Content-Length"] = x.lists.length.of(length)
+	} else {
+		h["Content-Length"] = []string{length}
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the caller has gone: nothing is left to do
 }

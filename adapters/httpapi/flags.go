@@ -173,7 +173,7 @@ func (s *server) unpacked(r *http.Request, compression string, sc *scratch) ([]b
 	if err := sc.lease.take(int64(cap(sc.unpacked))); err != nil {
 		return nil, err
 	}
-	body, bodyErr := unpack(raw, r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
+	body, bodyErr := unpack(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
 	if bodyErr != nil {
 		return nil, bodyErr.orCause()
 	}

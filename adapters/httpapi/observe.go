@@ -29,12 +29,29 @@ type exchange struct {
 	row    *measured    // nil before the router has found it
 	begun  time.Time
 	id     string
+	lists  struct{ id, length headerList }
 	status int
 	bytes  int64
 	// What the handlers have noted for the log.
 	project int64
 	token   [48]byte
 	length  int
+}
+
+// headerList is the memory of a header with one value.
+type headerList [1]string
+
+func (l *headerList) of(value string) []string {
+	l[0] = value
+	return l[:]
+}
+
+// header is the first value of a header whose name is written as net/http keeps it.
+func header(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // exchangeKey finds the exchange of a context.
@@ -102,16 +119,11 @@ var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Context: r.Context(), ResponseWriter: w, begun: time.Now(), id: s.nameRequest(r)}
-		w.Header()[headerRequestID] = []string{x.id}
+		w.Header()[headerRequestID] = x.lists.id.of(x.id)
 		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
 			x.route = chiContexts.Get().(*chi.Context)
 			x.route.Reset()
 			x.route.Routes, _ = next.(chi.Routes)
-			defer func() {
-				route := x.route
-				x.route = nil
-				chiContexts.Put(route)
-			}()
 		}
 		defer s.observed(x, r)
 		next.ServeHTTP(x, r.WithContext(x))
@@ -153,6 +165,10 @@ func (s *server) observed(x *exchange, r *http.Request) {
 	}
 	if s.logs(x.status) {
 		s.logRequest(r, x, row.route, took)
+	}
+	if route := x.route; route != nil {
+		x.route = nil
+		chiContexts.Put(route)
 	}
 }
 

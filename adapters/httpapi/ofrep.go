@@ -169,7 +169,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 // readOFREP reads the body. The key of a long one is looked up before.
 func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
 	s.begin(sc, w, r)
-	if r.ContentLength < 0 || r.ContentLength > firstRead || r.Header.Get("Content-Encoding") != "" {
+	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
 			sc.lease.refused = largeDelay
 			return unknownOFREPKey(err, token)

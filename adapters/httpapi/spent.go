@@ -39,7 +39,7 @@ const otherSDK = "other"
 // sdkOf is the SDK that sends a request: by its User-Agent, or posthog-js by the
 // version that it puts into the query.
 func sdkOf(r *http.Request) string {
-	name, _, _ := strings.Cut(r.UserAgent(), "/")
+	name, _, _ := strings.Cut(header(r.Header, "User-Agent"), "/")
 	if sdks[name] {
 		return name
 	}
@@ -57,7 +57,7 @@ const maxSpent = 4096
 // tokens are those of projects.
 type spending struct {
 	mu  sync.Mutex
-	now map[Spent]int64 // N is 0 in the keys
+	now map[Spent]*int64 // N is 0 in the keys
 }
 
 func (s *spending) add(token, resource, key, sdk string, n int) {
@@ -67,16 +67,19 @@ func (s *spending) add(token, resource, key, sdk string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := Spent{Token: token, Resource: resource, Key: key, SDK: sdk}
-	if _, there := s.now[k]; !there {
+	sum := s.now[k]
+	if sum == nil {
 		if len(s.now) >= maxSpent {
 			return
 		}
 		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // parts of a request's memory
 		if s.now == nil {
-			s.now = map[Spent]int64{}
+			s.now = map[Spent]*int64{}
 		}
+		sum = new(int64)
+		s.now[k] = sum
 	}
-	s.now[k] += int64(n)
+	*sum += int64(n)
 }
 
 // TakeSpent returns what was spent since the last call, in no order. It is for a
@@ -87,7 +90,7 @@ func (h *Handler) TakeSpent() []Spent {
 	defer s.mu.Unlock()
 	out := make([]Spent, 0, len(s.now))
 	for k, n := range s.now {
-		k.N = n
+		k.N = *n
 		out = append(out, k)
 	}
 	s.now = nil
