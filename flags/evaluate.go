@@ -248,8 +248,17 @@ func (e *evaluation) fact(i int32) *fact {
 	} else {
 		f.value, f.state, f.source = s.find(e)
 	}
-	if text, ok := f.value.(string); ok && validText(text) {
-		f.text, f.textual = text, 1
+	switch v := f.value.(type) {
+	case string:
+		if validText(v) {
+			f.text, f.textual = v, 1
+			return f
+		}
+	case float64:
+		if finite(v) {
+			return f
+		}
+	case bool:
 		return f
 	}
 	f.value = normalize(f.value)
@@ -261,14 +270,30 @@ func (e *evaluation) fact(i int32) *fact {
 
 // validText is utf8.ValidString, in place for the short texts that most are.
 func validText(s string) bool {
-	if len(s) > 24 {
+	const high = 0x8080808080808080
+	n := len(s)
+	switch {
+	case n > 32:
 		return utf8.ValidString(s)
+	case n >= 8:
+		all := word(s[n-8:])
+		for i := 0; i+8 < n; i += 8 {
+			all |= word(s[i:])
+		}
+		return all&high == 0 || utf8.ValidString(s)
 	}
 	var all byte
-	for i := range len(s) {
+	for i := range n {
 		all |= s[i]
 	}
 	return all < utf8.RuneSelf || utf8.ValidString(s)
+}
+
+// word are the first eight bytes of a text, which the compiler reads at once.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // unknownOf says why a fact is unknown: nobody supplied it, or it has a value
