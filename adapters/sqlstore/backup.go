@@ -165,7 +165,7 @@ func Restore(ctx context.Context, from, to string, replace bool, progress Progre
 	return out, kept, syncFolder(filepath.Dir(to))
 }
 
-// setAside renames a database that is there with its log, which belongs to it, and
+// setAside gives a database that is there another name, and its log with it, and
 // removes what one that is gone has left: another database must not meet them.
 func setAside(path string, there bool) (kept string, err error) {
 	ends := []string{"", "-wal", "-shm"}
@@ -184,7 +184,14 @@ func setAside(path string, there bool) (kept string, err error) {
 		_ = db.Close()
 	}
 	kept = path + ".before-" + time.Now().UTC().Format("20060102T150405.000")
-	for _, end := range ends {
+	// A second name, so that there is a database under the first one at any moment: a
+	// server that starts without one begins an empty one. Not every file system can.
+	if err := os.Link(path, kept); err != nil {
+		if err := os.Rename(path, kept); err != nil {
+			return kept, err
+		}
+	}
+	for _, end := range ends[1:] {
 		if err := os.Rename(path+end, kept+end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return kept, err
 		}

@@ -224,3 +224,37 @@ func TestBackup_Stopped(t *testing.T) {
 	}
 	cancel()
 }
+
+// While a backup takes the place of a database there is one at any moment: a server
+// that started in between would begin an empty one.
+func TestRestore_NeverWithoutADatabase(t *testing.T) {
+	s, path, file, _ := backedUp(t, 50)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended, missing := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			if _, err := os.Lstat(path); err != nil {
+				n++
+			}
+			select {
+			case <-ended:
+				missing <- n
+				return
+			default:
+			}
+		}
+	}()
+	_, kept, err := Restore(context.Background(), file, path, true, quiet)
+	close(ended)
+	if n := <-missing; err != nil || n > 0 {
+		t.Errorf("%v; the database was seen missing %d times", err, n)
+	}
+	for _, name := range []string{path, kept} {
+		if err := openStore(t, "sqlite:"+name).Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
