@@ -35,7 +35,7 @@ func TestBackup_OverHTTP(t *testing.T) {
 	}
 	r, _ := http.NewRequest(http.MethodPost, s.url+"/api/instance/backup/", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
-	answer, err := client.Do(r)
+	answer, err := httpClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestBackup_OverHTTP(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", nil, "restore", "--input", file, "--data", folder).want(t, 0, "1 events, schema ", "")
+	call(t, "", nil, "restore", "--input", file, "--data", folder).Want(t, 0, "1 events, schema ", "")
 	twin := serve(t, time.Minute, "--data", folder)
 	if strings.Contains(twin.stdout.String(), "first start") {
 		t.Errorf("a first start:\n%s", twin.stdout)
@@ -89,9 +89,9 @@ func TestBackup_CommandLine(t *testing.T) {
 		"no input":       {[]string{"restore"}, 2, "--input is missing"},
 		"no such backup": {[]string{"restore", "--data", t.TempDir(), "--input", "none.db"}, 1, "there is no database"},
 	} {
-		t.Run(name, func(t *testing.T) { call(t, "", nil, tt.args...).want(t, tt.code, "", tt.want) })
+		t.Run(name, func(t *testing.T) { call(t, "", nil, tt.args...).Want(t, tt.code, "", tt.want) })
 	}
-	help := call(t, "", nil, "help", "backup").stdout
+	help := call(t, "", nil, "help", "backup").Stdout
 	for _, want := range []string{"bunting.db-wal", "Do not copy bunting.db by hand"} {
 		if !strings.Contains(help, want) {
 			t.Errorf("the help does not say %q", want)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -26,11 +27,11 @@ func (s *server) announce(ctx context.Context, address net.Addr) string {
 }
 
 func (s *server) headline(address net.Addr) string {
-	return fmt.Sprintf("Bunting %s listens on %s://%s\n", readBuild().version, s.config.scheme(), reachable(address))
+	return fmt.Sprintf("Bunting %s listens on %s://%s\n", cli.ReadBuild().Version, s.config.Scheme(), reachable(address))
 }
 
 func (s *server) projectsText(ctx context.Context, address net.Addr) string {
-	url := s.config.scheme() + "://" + reachable(address)
+	url := s.config.Scheme() + "://" + reachable(address)
 	var b strings.Builder
 	projects, err := s.store.Projects(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (s *server) projectsText(ctx context.Context, address net.Addr) string {
 		}
 	}
 	_ = table.Flush()
-	if file := s.config.ownerKeyFile; s.first.Load() && file != "" {
+	if file := s.config.OwnerKeyFile; s.first.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
 	if len(projects) > 0 {

@@ -3,15 +3,19 @@ package main
 import (
 	"encoding/json"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // A real bash completes with the script that is printed for it.
 func TestCompletion_Bash(t *testing.T) {
-	script := tempFile(t, "bunting.bash", call(t, "", nil, "completion", "bash").stdout)
+	script := clitest.TempFile(t, "bunting.bash", call(t, "", nil, "completion", "bash").Stdout)
 	for line, want := range map[string][]string{
 		"bunting comp":             {"completion"},
 		"bunting flags hi":         {"history"},
@@ -23,7 +27,7 @@ func TestCompletion_Bash(t *testing.T) {
 		words := strings.Split(line, " ")
 		quotedWords := make([]string, len(words))
 		for i, w := range words {
-			quotedWords[i] = quoted(w)
+			quotedWords[i] = "'" + w + "'"
 		}
 		out, err := exec.Command("bash", "-c", `source "$0"; COMP_WORDS=(`+strings.Join(quotedWords, " ")+`); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _bunting; printf '%s\n' "${COMPREPLY[@]}"`, script).CombinedOutput()
 		got := strings.Fields(string(out))
@@ -38,44 +42,42 @@ func TestCompletion_Bash(t *testing.T) {
 func TestCompletion_IsComplete(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		r := call(t, "", nil, "completion", shell)
-		r.want(t, exitOK, "bunting", "")
-		for i := range commands {
-			for _, name := range append([]string{commands[i].name}, optionNamed.FindAllString(commands[i].help(), -1)...) {
-				if !strings.Contains(r.stdout, strings.TrimPrefix(name, "--")) {
+		r.Want(t, cli.ExitOK, "bunting", "")
+		for _, c := range commands {
+			options := regexp.MustCompile(`--[a-z][a-z-]*[a-z]`).FindAllString(c.Help(), -1)
+			for _, name := range slices.Concat([]string{c.Name}, c.Actions, options) {
+				if !strings.Contains(r.Stdout, strings.TrimPrefix(name, "--")) {
 					t.Errorf("%s: no %s", shell, name)
 				}
 			}
 		}
-		for command, actions := range managed {
-			for _, a := range actions {
-				if !strings.Contains(r.stdout, a.name) {
-					t.Errorf("%s: no %s %s", shell, command, a.name)
-				}
-			}
-		}
 	}
-	call(t, "", nil, "completion").want(t, exitUsage, "", "which shell?")
+	call(t, "", nil, "completion").Want(t, cli.ExitUsage, "", "which shell?")
 }
 
 // Every action stands in the help of its command.
 func TestCompletion_HelpNamesActions(t *testing.T) {
-	for command, actions := range managed {
-		help := call(t, "", nil, "help", command).stdout
-		for _, a := range actions {
-			if !strings.Contains(help, "bunting "+command+" "+a.name) {
-				t.Errorf("the help of %s does not name %s", command, a.name)
+	seen := 0
+	for _, c := range commands {
+		help := call(t, "", nil, "help", c.Name).Stdout
+		for _, a := range c.Actions {
+			if seen++; !strings.Contains(help, "bunting "+c.Name+" "+a) {
+				t.Errorf("the help of %s does not name %s", c.Name, a)
 			}
 		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d actions were looked at", seen)
 	}
 }
 
 func TestVersion_JSON(t *testing.T) {
 	var v map[string]any
 	r := call(t, "", nil, "version", "--json")
-	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
+	if err := json.Unmarshal([]byte(r.Stdout), &v); err != nil {
 		t.Fatal(err)
 	}
 	if v["go"] != runtime.Version() || v["platform"] != runtime.GOOS+"/"+runtime.GOARCH || v["version"] == "" || len(v) != 6 {
-		t.Errorf("%s", r.stdout)
+		t.Errorf("%s", r.Stdout)
 	}
 }

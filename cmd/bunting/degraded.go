@@ -37,10 +37,10 @@ const (
 // openCopies opens the last good definitions. There are some where the database is
 // a server: a file in the data folder is there when they are.
 func (s *server) openCopies() {
-	if !strings.HasPrefix(s.config.database, "postgres") || s.config.data == "" {
+	if !strings.HasPrefix(s.config.Database, "postgres") || s.config.Data == "" {
 		return
 	}
-	folder := filepath.Join(s.config.data, lastGoodFolder)
+	folder := filepath.Join(s.config.Data, lastGoodFolder)
 	copies, err := keptsource.Open(folder, s.log)
 	if err != nil {
 		s.log.Warn("no definitions are kept for a time without the database; choose a folder with --data that this user may write to", "error", err)
@@ -104,7 +104,7 @@ func (s *server) openSoon(ctx context.Context) error {
 	}
 	s.degraded = true
 	if reason == errSlow {
-		s.waits.Store(sqlstore.Ping(ctx, s.config.databaseURL()) == nil)
+		s.waits.Store(sqlstore.Ping(ctx, s.config.DatabaseURL()) == nil)
 	}
 	s.front.set(s.handler)
 	s.log.Warn("the database cannot be reached: flags are answered from the last good definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
@@ -133,8 +133,8 @@ func (s *server) openDegraded() (err error) {
 		return err
 	}
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: decider, Keys: gone{}, Partial: true, TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
-		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates, Logger: s.log, PosthogJS: s.scripts,
+		Decider: decider, Keys: gone{}, Partial: true, TrustedProxies: s.config.TrustedProxies, StrictGeoIP: s.config.GeoIPStrict,
+		MaxBody: s.config.MaxBody, RateLimits: s.config.RateLimits, TokenRates: s.config.TokenRates, Logger: s.log, PosthogJS: s.scripts,
 		Ready:   s.degradedReady,
 		Metrics: metrics.Handler(s.flagMetrics(decider)),
 	})

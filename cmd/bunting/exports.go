@@ -18,9 +18,9 @@ const exportTick = 2 * time.Second
 
 // exportRunner is what writes exports.
 func (s *server) exportRunner() management.ExportRunner {
-	c := exports.Config{Allowed: s.config.exportNetworks}
-	if s.config.data != "" {
-		c.Folder = filepath.Join(s.config.data, exportFolder)
+	c := exports.Config{Allowed: s.config.ExportNetworks}
+	if s.config.Data != "" {
+		c.Folder = filepath.Join(s.config.Data, exportFolder)
 	}
 	return exports.New(c)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 const ownedFile = `{
@@ -78,7 +80,7 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 	}
 	// A key that leaves the file opens nothing.
 	write("")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(clitest.Patience)
 	for {
 		code, body := s.get("/api/organizations/@current/", "phx_of_everything")
 		if code == http.StatusUnauthorized {
@@ -98,7 +100,7 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 func TestServe_FileOwnerKeyFile(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "key")
 	call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--definitions", demo, "--log-level", "error", "--owner-key-file", filepath.Join(dir, "none", "key")).
-		want(t, 1, "", "no key was made")
+		Want(t, 1, "", "no key was made")
 	s := serve(t, time.Minute, "--data", dir, "--definitions", demo, "--owner-key-file", file)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -121,8 +123,8 @@ func TestServe_KeysBesideTheOrganization(t *testing.T) {
 		"no list":           {`"personal_api_keys": "phx_a",`, "personal_api_keys"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := tempFile(t, "flags.json", strings.Replace(ownedFile, "KEYS", tt.keys, 1))
-			call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "error", "--definitions", path).want(t, 1, "", tt.want)
+			path := clitest.TempFile(t, "flags.json", strings.Replace(ownedFile, "KEYS", tt.keys, 1))
+			call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "error", "--definitions", path).Want(t, 1, "", tt.want)
 		})
 	}
 }

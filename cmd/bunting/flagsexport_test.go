@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // The demo's flags as code: bunting check finds nothing wrong with them, bunting
@@ -18,10 +20,10 @@ func TestFlagsExport_Demo(t *testing.T) {
 	run := func(code int, args ...string) string {
 		t.Helper()
 		r := call(t, "", env, args...)
-		if r.code != code {
-			t.Fatalf("bunting %s: exit %d, want %d: %s%s", strings.Join(args, " "), r.code, code, r.stdout, r.stderr)
+		if r.Code != code {
+			t.Fatalf("bunting %s: exit %d, want %d: %s%s", strings.Join(args, " "), r.Code, code, r.Stdout, r.Stderr)
 		}
-		return r.stdout
+		return r.Stdout
 	}
 	run(0, "flags", "export", "--output", file, "--project", "1")
 	text, err := os.ReadFile(file)
@@ -37,7 +39,7 @@ func TestFlagsExport_Demo(t *testing.T) {
 	if out := run(0, "check", file); !strings.Contains(out, "0 errors, 0 warnings") || !strings.Contains(out, "8 flags, 2 cohorts") {
 		t.Errorf("check:\n%s", out)
 	}
-	company := tempFile(t, "user.json", `{"distinct_id": "di", "groups": {"company": "acme"}, "group_properties": {"company": {"seats": 60}}}`)
+	company := clitest.TempFile(t, "user.json", `{"distinct_id": "di", "groups": {"company": "acme"}, "group_properties": {"company": {"seats": 60}}}`)
 	for name, user := range map[string][]string{
 		"a tester":            {"--distinct-id", "user-7"},
 		"somebody else":       {"--distinct-id", "ana"},

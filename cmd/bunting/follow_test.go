@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // Decision 24: exceptions become issues while the server runs, and the follower
@@ -30,7 +32,7 @@ func TestServe_FollowsExceptions(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(patience); ; <-tick.C {
+	for deadline := time.Now().Add(clitest.Patience); ; <-tick.C {
 		status, text := s.get("/api/projects/1/error_tracking/issues/", key("phx"))
 		if status == 200 && strings.Contains(text, `"fingerprint":"mine"`) {
 			break

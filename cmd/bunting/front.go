@@ -41,10 +41,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // drain waits for --drain before the server stops. A second signal ends the process
 // meanwhile.
 func (s *server) drain() {
-	if s.config.drain == 0 {
+	if s.config.Drain == 0 {
 		return
 	}
-	s.log.Info("draining: /_readiness answers 503, everything else as ever", "for", s.config.drain)
+	s.log.Info("draining: /_readiness answers 503, everything else as ever", "for", s.config.Drain)
 	s.front.draining.Store(true)
-	time.Sleep(s.config.drain)
+	time.Sleep(s.config.Drain)
 }

@@ -69,10 +69,19 @@ var table = map[string]room{
 	"adapters/console":    {},
 	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"cmd/bunting": {ours: append([]string{
-		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/sinks", "adapters/filesource",
-		"adapters/smtpmail", "adapters/dnstxt", "adapters/exports", "adapters/metrics", "adapters/console",
-		"adapters/lastgood", "adapters/keptsource", "adapters/convert", "adapters/shadow",
-	}, core...), others: []string{"golang.org/x/term"}},
+		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/filesource", "adapters/smtpmail", "adapters/dnstxt",
+		"adapters/exports", "adapters/metrics", "adapters/keptsource", "adapters/shadow",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
+	}, core...)},
+	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
+	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
+	"cmd/bunting/internal/settings": {ours: []string{
+		"cmd/bunting/internal/cli", "adapters/httpapi", "adapters/shadow", "adapters/smtpmail", "adapters/dnstxt", "geoip", "management",
+	}},
+	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
+	"cmd/bunting/internal/local": {ours: []string{
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "geoip", "management",
+	}},
 }
 
 // contextFiles are the files of flags above its inner line: below it everything

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 const goFeatureFlags = `
@@ -28,23 +30,23 @@ half:
 
 // The file that import writes is one that check and eval take.
 func TestImportFlags_File(t *testing.T) {
-	in, out := tempFile(t, "flags.yaml", goFeatureFlags), filepath.Join(t.TempDir(), "out.json")
+	in, out := clitest.TempFile(t, "flags.yaml", goFeatureFlags), filepath.Join(t.TempDir(), "out.json")
 	r := call(t, "", nil, "import", "gofeatureflag", in, "--output", out)
-	if r.code != 1 || r.stdout != "" {
-		t.Errorf("exit %d, want 1 because a flag is left out; %s", r.code, r.stdout)
+	if r.Code != 1 || r.Stdout != "" {
+		t.Errorf("exit %d, want 1 because a flag is left out; %s", r.Code, r.Stdout)
 	}
 	for _, want := range []string{"FLAG", "PLACE", "REASON", "half", "defaultRule", "--rebucket", "2 flags converted, 1 left out"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("no %q in\n%s", want, r.stderr)
+		if !strings.Contains(r.Stderr, want) {
+			t.Errorf("no %q in\n%s", want, r.Stderr)
 		}
 	}
-	if r := call(t, "", nil, "check", out); r.code != 0 || !strings.Contains(r.stdout, "project phc_imported (imported): 2 flags") {
-		t.Errorf("check: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	if r := call(t, "", nil, "check", out); r.Code != 0 || !strings.Contains(r.Stdout, "project phc_imported (imported): 2 flags") {
+		t.Errorf("check: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	// The values follow from the rules above: Norway is red, pro of age 20 is on.
 	eval := call(t, "", nil, "eval", "--definitions", out, "--distinct-id", "u", "--property", "plan=PRO", "--property", "age=20", "--property", "country=no", "--json")
-	if eval.code != 0 || !strings.Contains(eval.stdout, `"red"`) || strings.Contains(eval.stdout, `"blue"`) {
-		t.Errorf("eval: exit %d: %s%s", eval.code, eval.stdout, eval.stderr)
+	if eval.Code != 0 || !strings.Contains(eval.Stdout, `"red"`) || strings.Contains(eval.Stdout, `"blue"`) {
+		t.Errorf("eval: exit %d: %s%s", eval.Code, eval.Stdout, eval.Stderr)
 	}
 
 	all := call(t, goFeatureFlags, nil, "import", "gofeatureflag", "-", "--rebucket", "--project-key", "phc_mine")
@@ -54,19 +56,19 @@ func TestImportFlags_File(t *testing.T) {
 			Flags []struct{ Key string } `json:"flags"`
 		}
 	}
-	if err := json.Unmarshal([]byte(all.stdout), &file); err != nil || all.code != 0 {
-		t.Fatalf("exit %d: %v %s", all.code, err, all.stderr)
+	if err := json.Unmarshal([]byte(all.Stdout), &file); err != nil || all.Code != 0 {
+		t.Fatalf("exit %d: %v %s", all.Code, err, all.Stderr)
 	}
 	if p := file.Projects[0]; p.Key != "phc_mine" || len(p.Flags) != 3 || p.Flags[0].Key != "color" {
 		t.Errorf("%+v, want phc_mine with three flags in order", p)
 	}
-	if !strings.Contains(all.stderr, "other people get them") || !strings.Contains(all.stderr, "3 flags converted, 0 left out") {
-		t.Errorf("what is told: %s", all.stderr)
+	if !strings.Contains(all.Stderr, "other people get them") || !strings.Contains(all.Stderr, "3 flags converted, 0 left out") {
+		t.Errorf("what is told: %s", all.Stderr)
 	}
 }
 
 func TestImportFlags_Refusals(t *testing.T) {
-	in := tempFile(t, "flags.json", `{"flags": {,}}`)
+	in := clitest.TempFile(t, "flags.json", `{"flags": {,}}`)
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -82,11 +84,11 @@ func TestImportFlags_Refusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, c.args...)
-			if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("exit %d, want %d; %s; want %q in it", r.code, c.code, r.stderr, c.want)
+			if r.Code != c.code || !strings.Contains(r.Stderr, c.want) {
+				t.Errorf("exit %d, want %d; %s; want %q in it", r.Code, c.code, r.Stderr, c.want)
 			}
-			if c.code == 0 && !strings.Contains(r.stdout, "gofeatureflag") {
-				t.Errorf("the help names no format: %s", r.stdout)
+			if c.code == 0 && !strings.Contains(r.Stdout, "gofeatureflag") {
+				t.Errorf("the help names no format: %s", r.Stdout)
 			}
 		})
 	}
@@ -105,14 +107,14 @@ func TestImportFlags_Server(t *testing.T) {
 	if err := json.Unmarshal(in, &corpus); err != nil {
 		t.Fatal(err)
 	}
-	file := tempFile(t, "unleash.json", string(corpus.Input))
+	file := clitest.TempFile(t, "unleash.json", string(corpus.Input))
 	args := []string{"import", "unleash", file, "--server", s.url, "--key", key}
 	first := call(t, "", nil, args...)
-	if first.code != 1 || !strings.Contains(first.stdout, "+ flag strategy-variants") || !strings.Contains(first.stderr, "9 left out") {
-		t.Fatalf("exit %d: %s%s", first.code, first.stdout, first.stderr)
+	if first.Code != 1 || !strings.Contains(first.Stdout, "+ flag strategy-variants") || !strings.Contains(first.Stderr, "9 left out") {
+		t.Fatalf("exit %d: %s%s", first.Code, first.Stdout, first.Stderr)
 	}
-	if again := call(t, "", nil, args...); !strings.Contains(again.stdout, "0 changed") {
-		t.Errorf("again: %s%s", again.stdout, again.stderr)
+	if again := call(t, "", nil, args...); !strings.Contains(again.Stdout, "0 changed") {
+		t.Errorf("again: %s%s", again.Stdout, again.Stderr)
 	}
 	s.stop()
 	s.wait(0)

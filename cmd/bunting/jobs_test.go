@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // What becomes of work that nobody waits for is in the log and in the metrics:
@@ -53,10 +55,10 @@ func TestServe_JobsTellTheirResults(t *testing.T) {
 
 	log := func(want string) {
 		t.Helper()
-		deadline := time.After(patience)
+		deadline := time.After(clitest.Patience)
 		for !strings.Contains(s.stderr.String(), want) {
 			select {
-			case <-s.stderr.written:
+			case <-s.stderr.Written:
 			case <-deadline:
 				t.Fatalf("no %q in the log: %s", want, s.stderr)
 			}

@@ -11,8 +11,8 @@ import (
 
 // listen takes the address; who connects waits until the server is ready.
 func (s *server) listen(ctx context.Context) (err error) {
-	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.listen); err != nil {
-		return listenError(s.config.listen, err)
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen); err != nil {
+		return listenError(s.config.Listen, err)
 	}
 	return nil
 }

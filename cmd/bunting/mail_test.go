@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+	"github.com/miekg/dns"
 )
 
 // site is where people reach the servers of these tests, as they are told.
@@ -56,7 +56,7 @@ func (s *serving) postAs(host, path, key, body string) (int, string) {
 // that the page shows.
 func TestServe_InvitationByMail(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "hushhush", Plain: true})
-	file := tempFile(t, "password", "hushhush\n")
+	file := clitest.TempFile(t, "password", "hushhush\n")
 	s := serve(t, time.Second, "--smtp-url", "smtp+plain://me@"+mails.Address, "--smtp-password-file", file, "--mail-from", "Bunting <bunting@example.org>", "--site-url", site)
 	owner := printedKey.FindString(s.stdout.String())
 	if status, body := s.postAs("evil.example.com", "/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated || !strings.Contains(body, `"emailing_attempt_made":true`) || strings.Contains(body, "accept_url") {
@@ -101,10 +101,10 @@ func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	if status, body := s.post(s.url+"/api/organizations/@current/invites/", owner, `{"target_email": "new@example.com"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
-	deadline := time.After(patience)
+	deadline := time.After(clitest.Patience)
 	for !strings.Contains(s.stderr.String(), "a mail was not sent yet") {
 		select {
-		case <-s.stderr.written:
+		case <-s.stderr.Written:
 		case <-deadline:
 			t.Fatalf("nothing is logged: %s", s.stderr)
 		}
@@ -177,14 +177,14 @@ func TestConfig_PasswordsAreNotShown(t *testing.T) {
 		{"--print-config", "--smtp-url", "smtp://me:hush2@mail.example.com", "--mail-from", "a@example.org"},
 		{"--smtp-url", "smtp://me:hush2@mail.example.com/path"},
 		{"--smtp-url", "smtp://me:hu%zzsh2@mail.example.com"},
-		{"--config", tempFile(t, "bunting.json", `{"smtp_url": "smtp://me:hush2 @mail.example.com"}`)},
+		{"--config", clitest.TempFile(t, "bunting.json", `{"smtp_url": "smtp://me:hush2 @mail.example.com"}`)},
 	} {
 		r := call(t, "", env, append([]string{"serve"}, args...)...)
-		if strings.Contains(r.stdout+r.stderr, "sh1") || strings.Contains(r.stdout+r.stderr, "sh2") {
-			t.Errorf("%v: %s%s", args, r.stdout, r.stderr)
+		if strings.Contains(r.Stdout+r.Stderr, "sh1") || strings.Contains(r.Stdout+r.Stderr, "sh2") {
+			t.Errorf("%v: %s%s", args, r.Stdout, r.Stderr)
 		}
-		if printed := args[0] == "--print-config"; printed != (r.code == 0) || printed && (!strings.Contains(r.stdout, "smtp://me:***@mail.example.com") || !strings.Contains(r.stdout, "postgres://me:***@db.example.com/x")) {
-			t.Errorf("%v: exit code %d: %s%s", args, r.code, r.stdout, r.stderr)
+		if printed := args[0] == "--print-config"; printed != (r.Code == 0) || printed && (!strings.Contains(r.Stdout, "smtp://me:***@mail.example.com") || !strings.Contains(r.Stdout, "postgres://me:***@db.example.com/x")) {
+			t.Errorf("%v: exit code %d: %s%s", args, r.Code, r.Stdout, r.Stderr)
 		}
 	}
 }
@@ -204,8 +204,8 @@ func TestConfig_Mail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, tt.args...)...)
-			if r.code == 0 || !strings.Contains(r.stderr, tt.want) {
-				t.Errorf("exit code %d, %q, want %q", r.code, r.stderr, tt.want)
+			if r.Code == 0 || !strings.Contains(r.Stderr, tt.want) {
+				t.Errorf("exit code %d, %q, want %q", r.Code, r.Stderr, tt.want)
 			}
 		})
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"path/filepath"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"go.uber.org/goleak"
 )
 
@@ -16,66 +13,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const demo = "../../testdata/demo.json"
 
-// output is what a program has written, for readers and writers at once.
-type output struct {
-	mu      sync.Mutex
-	b       bytes.Buffer
-	written chan struct{} // told after each write
-}
-
-func newOutput() *output { return &output{written: make(chan struct{}, 1)} }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	select {
-	case o.written <- struct{}{}:
-	default:
-	}
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
-// result is what a call of the program came to.
-type result struct {
-	code           int
-	stdout, stderr string
-}
-
 // call runs the program to its end.
-func call(t *testing.T, stdin string, env []string, args ...string) result {
+func call(t *testing.T, stdin string, env []string, args ...string) clitest.Result {
 	t.Helper()
-	stdout, stderr := newOutput(), newOutput()
-	code := run(context.Background(), args, strings.NewReader(stdin), stdout, stderr, env)
-	return result{code, stdout.String(), stderr.String()}
-}
-
-// want checks exit code and what must stand in the two outputs.
-func (r result) want(t *testing.T, code int, stdout, stderr string) {
-	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d", r.code, code)
-	}
-	if !strings.Contains(r.stdout, stdout) || stdout == "" && r.stdout != "" {
-		t.Errorf("stdout %q, want %q in it", r.stdout, stdout)
-	}
-	if !strings.Contains(r.stderr, stderr) || stderr == "" && r.stderr != "" {
-		t.Errorf("stderr %q, want %q in it", r.stderr, stderr)
-	}
-}
-
-func tempFile(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	stdout, stderr := clitest.NewOutput(), clitest.NewOutput()
+	code := run(t.Context(), args, strings.NewReader(stdin), stdout, stderr, env)
+	return clitest.Result{Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
 }
 
 func TestRun_HelpAndUsage(t *testing.T) {
@@ -111,30 +54,21 @@ func TestRun_HelpAndUsage(t *testing.T) {
 		"eval bad group":      {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--group", "acme"}, 2, "", `--group: want type=key`},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) { call(t, "", nil, tt.args...).want(t, tt.code, tt.stdout, tt.stderr) })
+		t.Run(name, func(t *testing.T) { call(t, "", nil, tt.args...).Want(t, tt.code, tt.stdout, tt.stderr) })
 	}
 }
 
 // Every setting, command and flag is in the help.
 func TestRun_HelpIsComplete(t *testing.T) {
-	general, serve := call(t, "", nil).stdout, call(t, "", nil, "help", "serve").stdout
+	general, serve := call(t, "", nil).Stdout, call(t, "", nil, "help", "serve").Stdout
 	for _, c := range commands {
-		if !strings.Contains(general, "\n  "+c.name+" ") {
-			t.Errorf("the help does not name the command %s", c.name)
+		if !strings.Contains(general, "\n  "+c.Name+" ") {
+			t.Errorf("the help does not name the command %s", c.Name)
 		}
 	}
-	for _, s := range settings {
-		if !strings.Contains(serve, "\n  --"+s.name) {
-			t.Errorf("the help of serve does not name --%s", s.name)
+	for _, s := range settings.All {
+		if !strings.Contains(serve, "\n  --"+s.Name) {
+			t.Errorf("the help of serve does not name --%s", s.Name)
 		}
-	}
-}
-
-func TestParseArgs_AnyOrder(t *testing.T) {
-	fs := newFlags("check")
-	on := fs.Bool("json", false, "")
-	rest, err := parseArgs(fs, []string{"a.json", "--json", "b.json", "--", "--json.json"})
-	if err != nil || !*on || strings.Join(rest, " ") != "a.json b.json --json.json" {
-		t.Errorf("rest %q, json %v, %v", rest, *on, err)
 	}
 }

@@ -25,10 +25,10 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		r := call(t, "", env, args...)
-		if r.code != 0 {
-			t.Fatalf("bunting %s: exit %d: %s", strings.Join(args, " "), r.code, r.stderr)
+		if r.Code != 0 {
+			t.Fatalf("bunting %s: exit %d: %s", strings.Join(args, " "), r.Code, r.Stderr)
 		}
-		return r.stdout
+		return r.Stdout
 	}
 	contains := func(text string, parts ...string) {
 		t.Helper()
@@ -77,10 +77,10 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	}
 	contains(run("projects", "create", "Staging"), "Staging")
 	planned := call(t, "", env, "flags", "plan", file, "--project", "2")
-	if planned.code != 2 {
-		t.Errorf("a plan with changes: exit %d, want 2", planned.code)
+	if planned.Code != 2 {
+		t.Errorf("a plan with changes: exit %d, want 2", planned.Code)
 	}
-	contains(planned.stdout, "+ flag color", "+ flag new-checkout", "2 would change")
+	contains(planned.Stdout, "+ flag color", "+ flag new-checkout", "2 would change")
 	contains(run("flags", "apply", file, "--project", "2"), "2 changed")
 	if again := run("flags", "export", "--project", "2"); again != string(exported) {
 		t.Errorf("exported again:\n%s\nwant\n%s", again, exported)
@@ -91,10 +91,10 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	made := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
 	reader := printedKey.FindString(made)
 	contains(run("keys", "list"), "reader", "feature_flag:read")
-	if r := call(t, "", env, "flags", "disable", "new-checkout", "--project", "1", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "feature_flag:write") {
-		t.Errorf("a key that may only read: exit %d, %s", r.code, r.stderr)
+	if r := call(t, "", env, "flags", "disable", "new-checkout", "--project", "1", "--key", reader); r.Code != 1 || !strings.Contains(r.Stderr, "feature_flag:write") {
+		t.Errorf("a key that may only read: exit %d, %s", r.Code, r.Stderr)
 	}
-	var keys []keyShown
+	var keys []struct{ ID, Label string }
 	if err := json.Unmarshal([]byte(run("keys", "list", "--json")), &keys); err != nil || len(keys) != 2 {
 		t.Fatal(keys, err)
 	}
@@ -103,8 +103,8 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 			run("keys", "revoke", k.ID)
 		}
 	}
-	if r := call(t, "", env, "flags", "list", "--project", "1", "--key", reader); r.code != 1 || !strings.Contains(r.stderr, "401") {
-		t.Errorf("a revoked key: exit %d, %s", r.code, r.stderr)
+	if r := call(t, "", env, "flags", "list", "--project", "1", "--key", reader); r.Code != 1 || !strings.Contains(r.Stderr, "401") {
+		t.Errorf("a revoked key: exit %d, %s", r.Code, r.Stderr)
 	}
 	s.stop()
 	s.wait(0)
@@ -126,8 +126,8 @@ func TestManager_Refusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, c.args...)
-			if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("exit %d, %q; want %d, %q", r.code, r.stderr, c.code, c.want)
+			if r.Code != c.code || !strings.Contains(r.Stderr, c.want) {
+				t.Errorf("exit %d, %q; want %d, %q", r.Code, r.Stderr, c.code, c.want)
 			}
 		})
 	}

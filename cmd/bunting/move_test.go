@@ -36,14 +36,14 @@ func TestMove_ServerKeepsItsKeys(t *testing.T) {
 		}
 		want[path] = strings.ReplaceAll(answer, s.url, "")
 	}
-	call(t, "", nil, "move", "--from", folder, "--to", there).want(t, 1, "", "is in use by another server")
+	call(t, "", nil, "move", "--from", folder, "--to", there).Want(t, 1, "", "is in use by another server")
 	s.stop()
 	s.wait(0)
 	for _, step := range []struct {
 		from, to string
 		serve    []string
 	}{{folder, there, []string{"--database", there}}, {there, back, []string{"--data", back}}} {
-		call(t, "", nil, "move", "--from", step.from, "--to", step.to).want(t, 0, "counts and checksums are equal", "")
+		call(t, "", nil, "move", "--from", step.from, "--to", step.to).Want(t, 0, "counts and checksums are equal", "")
 		s := serve(t, time.Minute, step.serve...)
 		if strings.Contains(s.stdout.String(), "first start") {
 			t.Errorf("a first start:\n%s", s.stdout)
@@ -75,7 +75,7 @@ func TestMove_CommandLine(t *testing.T) {
 		"another thing": {[]string{"--from", "mysql://x/y", "--to", t.TempDir()}, 1, "mysql is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			call(t, "", nil, append([]string{"move"}, tt.args...)...).want(t, tt.code, "", tt.want)
+			call(t, "", nil, append([]string{"move"}, tt.args...)...).Want(t, tt.code, "", tt.want)
 		})
 	}
 }

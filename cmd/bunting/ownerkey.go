@@ -27,7 +27,7 @@ var ownerKeyPattern = regexp.MustCompile(`^phx_[0-9A-Za-z]{32,128}$`)
 const maxOwnerKeyFile = 4 << 10
 
 func (s *server) ownerKey() (ownerKey, error) {
-	path := s.config.ownerKeyFile
+	path := s.config.OwnerKeyFile
 	if path == "" {
 		return ownerKey{show: func(key string) error {
 			text := fmt.Sprintf("This is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", key)

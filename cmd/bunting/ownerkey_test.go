@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // opens reports whether a key opens everything on a server.
@@ -46,11 +49,11 @@ func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 	defer func() { _ = pipe.Close() }()
 	for name, stdout := range map[string]*os.File{"full disk": full, "closed pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
-			dir, stderr := t.TempDir(), newOutput()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			dir, stderr := t.TempDir(), clitest.NewOutput()
+			ctx, cancel := context.WithTimeout(t.Context(), clitest.Patience)
 			defer cancel()
 			code := run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, strings.NewReader(""), stdout, stderr, nil)
-			if code != exitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so none was made") {
+			if code != cli.ExitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so none was made") {
 				t.Errorf("exit code %d: %s", code, stderr)
 			}
 			firstKey(t, dir)
@@ -80,7 +83,7 @@ func killedFirstStart(t *testing.T, binary string) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(clitest.Patience)
 	for !inPipe(cmd.Process.Pid) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is printed")
@@ -119,7 +122,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	s.wait(0)
 	// Another server takes the key that is there.
 	key := "phx_" + strings.Repeat("a1B2", 10)
-	given := tempFile(t, "given.key", "\n"+key+"\r\n")
+	given := clitest.TempFile(t, "given.key", "\n"+key+"\r\n")
 	s = serve(t, time.Second, "--owner-key-file", given)
 	if !s.opens(key) || strings.Contains(s.stdout.String(), key) {
 		t.Errorf("the key of the file opens nothing, or is printed: %s", s.stdout)
@@ -127,15 +130,15 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	s.stop()
 	s.wait(0)
 	for name, tt := range map[string]struct{ path, want string }{
-		"an easy key": {tempFile(t, "easy.key", "phx_demo"), "has no personal key in it"},
-		"no key":      {tempFile(t, "empty.key", ""), "has no personal key in it"},
+		"an easy key": {clitest.TempFile(t, "easy.key", "phx_demo"), "has no personal key in it"},
+		"no key":      {clitest.TempFile(t, "empty.key", ""), "has no personal key in it"},
 		"no folder":   {filepath.Join(dir, "none", "x"), "--owner-key-file: "},
 		"a folder":    {dir, "--owner-key-file: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			r := call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--owner-key-file", tt.path)
-			r.want(t, 1, "", tt.want)
+			r.Want(t, 1, "", tt.want)
 			firstKey(t, dir)
 		})
 	}
@@ -146,25 +149,25 @@ func TestKeys_Recover(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, time.Second, "--data", dir, "--owner-email", "me@example.com")
 	lost := printedKey.FindString(s.stdout.String())
-	call(t, "", nil, "keys", "recover", "--data", dir).want(t, 1, "", "is in use by another server")
+	call(t, "", nil, "keys", "recover", "--data", dir).Want(t, 1, "", "is in use by another server")
 	s.stop()
 	s.wait(0)
-	call(t, "", nil, "keys", "recover", "--data", dir, "--email", "you@example.com").want(t, 1, "", `no owner has the e-mail address "you@example.com", only me@example.com`)
+	call(t, "", nil, "keys", "recover", "--data", dir, "--email", "you@example.com").Want(t, 1, "", `no owner has the e-mail address "you@example.com", only me@example.com`)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = full.Close() }()
-	stderr := newOutput()
+	stderr := clitest.NewOutput()
 	if code := run(t.Context(), []string{"keys", "recover", "--data", dir}, strings.NewReader(""), full, stderr, nil); code != 1 || !strings.Contains(stderr.String(), "none was made") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	r := call(t, "", []string{"BUNTING_DATA=" + dir}, "keys", "recover")
-	r.want(t, 0, "of me@example.com. Keep it", "")
-	key := printedKey.FindString(r.stdout)
+	r.Want(t, 0, "of me@example.com. Keep it", "")
+	key := printedKey.FindString(r.Stdout)
 	s = serve(t, time.Second, "--data", dir)
 	if key == lost || !s.opens(key) || !s.opens(lost) {
-		t.Errorf("the recovered key opens nothing: %s", r.stdout)
+		t.Errorf("the recovered key opens nothing: %s", r.Stdout)
 	}
 	if status, body := s.get("/api/personal_api_keys/", key); status != 200 || strings.Count(body, `"label":`) != 2 {
 		t.Errorf("a key that was not shown was made: %s", body)
@@ -172,9 +175,9 @@ func TestKeys_Recover(t *testing.T) {
 	s.stop()
 	s.wait(0)
 	none := filepath.Join(t.TempDir(), "none")
-	call(t, "", nil, "keys", "recover", "--data", none).want(t, 1, "", "name the data folder of the server")
+	call(t, "", nil, "keys", "recover", "--data", none).Want(t, 1, "", "name the data folder of the server")
 	if _, err := os.Stat(none); err == nil {
 		t.Error("a folder was made")
 	}
-	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").want(t, 1, "", "nobody owns anything here yet")
+	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").Want(t, 1, "", "nobody owns anything here yet")
 }

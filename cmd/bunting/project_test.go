@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
 // The project of a command is never one that the server has chosen: the option,
@@ -14,9 +16,9 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 	s := serve(t, time.Second)
 	key := printedKey.FindString(s.stdout.String())
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + key}
-	call(t, "", env, "flags", "set", "a").want(t, exitOK, "100%", "in project 1 (Default project)\n")
-	call(t, "", env, "flags", "list").want(t, exitOK, "100%", "")
-	call(t, "", env, "projects", "create", "Staging").want(t, exitOK, "Staging", "")
+	call(t, "", env, "flags", "set", "a").Want(t, cli.ExitOK, "100%", "in project 1 (Default project)\n")
+	call(t, "", env, "flags", "list").Want(t, cli.ExitOK, "100%", "")
+	call(t, "", env, "projects", "create", "Staging").Want(t, cli.ExitOK, "Staging", "")
 
 	list := "bunting:   1  Default project\nbunting:   2  Staging\n"
 	for _, args := range [][]string{
@@ -28,43 +30,43 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 			in = `{"type": "group", "group_type": "company", "group_key": "acme"}`
 		}
 		r := call(t, in, env, args...)
-		r.want(t, exitUsage, "", "which project?")
-		if !strings.Contains(r.stderr, list) {
-			t.Errorf("%v: the projects are not listed: %s", args, r.stderr)
+		r.Want(t, cli.ExitUsage, "", "which project?")
+		if !strings.Contains(r.Stderr, list) {
+			t.Errorf("%v: the projects are not listed: %s", args, r.Stderr)
 		}
 	}
-	call(t, "", env, "flags", "set", "b", "--project", "2").want(t, exitOK, "b ", "in project 2 (Staging)\n")
+	call(t, "", env, "flags", "set", "b", "--project", "2").Want(t, cli.ExitOK, "b ", "in project 2 (Staging)\n")
 	env = append(env, "BUNTING_PROJECT=Staging")
-	call(t, "", env, "flags", "set", "b", "--rollout", "5", "--json").want(t, exitOK, `"version": 2`, "in project 2 (Staging)\n")
-	call(t, "", env, "flags", "disable", "a", "--project", "1").want(t, exitOK, "off", "in project 1 (Default project)\n")
-	call(t, "", env, "flags", "list", "--project", "@current").want(t, exitOK, "a ", "")
-	call(t, "", env, "flags", "list", "--project", "Stagin").want(t, exitUsage, "", `there is no project "Stagin"`)
-	call(t, "", env, "flags", "list", "--project", "3").want(t, exitUsage, "", list)
+	call(t, "", env, "flags", "set", "b", "--rollout", "5", "--json").Want(t, cli.ExitOK, `"version": 2`, "in project 2 (Staging)\n")
+	call(t, "", env, "flags", "disable", "a", "--project", "1").Want(t, cli.ExitOK, "off", "in project 1 (Default project)\n")
+	call(t, "", env, "flags", "list", "--project", "@current").Want(t, cli.ExitOK, "a ", "")
+	call(t, "", env, "flags", "list", "--project", "Stagin").Want(t, cli.ExitUsage, "", `there is no project "Stagin"`)
+	call(t, "", env, "flags", "list", "--project", "3").Want(t, cli.ExitUsage, "", list)
 	call(t, `{"type": "group", "group_type": "company", "group_key": "acme"}`, env, "import", "--server", s.url, "-").
-		want(t, exitOK, "", "1 persons and groups imported, 0 refused, 0 left out, in project 2 (Staging)")
+		Want(t, cli.ExitOK, "", "1 persons and groups imported, 0 refused, 0 left out, in project 2 (Staging)")
 
 	var second struct {
 		Token string `json:"api_token"`
 	}
-	if err := json.Unmarshal([]byte(call(t, "", env, "projects", "get", "2", "--json").stdout), &second); err != nil {
+	if err := json.Unmarshal([]byte(call(t, "", env, "projects", "get", "2", "--json").Stdout), &second); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", env[:2], "flags", "enable", "b", "--project", second.Token).want(t, exitOK, "on", "in project 2 (Staging)\n")
+	call(t, "", env[:2], "flags", "enable", "b", "--project", second.Token).Want(t, cli.ExitOK, "on", "in project 2 (Staging)\n")
 
 	// A name that stands twice chooses nothing.
-	call(t, "", env, "projects", "create", "Staging").want(t, exitOK, "Staging", "")
-	call(t, "", env, "flags", "list").want(t, exitUsage, "", `several projects have the name "Staging"`)
+	call(t, "", env, "projects", "create", "Staging").Want(t, cli.ExitOK, "Staging", "")
+	call(t, "", env, "flags", "list").Want(t, cli.ExitUsage, "", `several projects have the name "Staging"`)
 
 	// A key of one project needs no name, one that may not list needs one.
-	one := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "one", "--projects", "2").stdout)
-	call(t, "", env[:1], "flags", "enable", "b", "--key", one).want(t, exitOK, "on", "in project 2 (Staging)\n")
-	two := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "two", "--projects", "2,3").stdout)
-	call(t, "", env[:1], "flags", "list", "--key", two).want(t, exitUsage, "", "bunting:   2  Staging\nbunting:   3  Staging\n")
-	blind := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "blind", "--scopes", "feature_flag:write").stdout)
-	call(t, "", env[:1], "flags", "list", "--key", blind).want(t, exitUsage, "", "the key may not list them")
-	call(t, "", env[:1], "flags", "enable", "b", "--key", blind, "--project", "2").want(t, exitOK, "on", "in project 2\n")
+	one := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "one", "--projects", "2").Stdout)
+	call(t, "", env[:1], "flags", "enable", "b", "--key", one).Want(t, cli.ExitOK, "on", "in project 2 (Staging)\n")
+	two := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "two", "--projects", "2,3").Stdout)
+	call(t, "", env[:1], "flags", "list", "--key", two).Want(t, cli.ExitUsage, "", "bunting:   2  Staging\nbunting:   3  Staging\n")
+	blind := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "blind", "--scopes", "feature_flag:write").Stdout)
+	call(t, "", env[:1], "flags", "list", "--key", blind).Want(t, cli.ExitUsage, "", "the key may not list them")
+	call(t, "", env[:1], "flags", "enable", "b", "--key", blind, "--project", "2").Want(t, cli.ExitOK, "on", "in project 2\n")
 
-	call(t, "", env, "keys", "list", "--project", "1").want(t, exitUsage, "", "-project")
+	call(t, "", env, "keys", "list", "--project", "1").Want(t, cli.ExitUsage, "", "-project")
 	s.stop()
 	s.wait(0)
 }
@@ -78,9 +80,9 @@ func TestProject_StoppedServer(t *testing.T) {
 	s.wait(0)
 	for _, args := range [][]string{{"flags", "list"}} {
 		r := call(t, "", nil, append(args, "--server", s.url, "--key", key)...)
-		r.want(t, exitError, "", "no answer from "+s.url+": ")
-		if strings.Contains(r.stderr, "trying again in 4s") {
-			t.Errorf("%v waits too long: %s", args, r.stderr)
+		r.Want(t, cli.ExitError, "", "no answer from "+s.url+": ")
+		if strings.Contains(r.Stderr, "trying again in 4s") {
+			t.Errorf("%v waits too long: %s", args, r.Stderr)
 		}
 	}
 }

@@ -9,28 +9,19 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
-
-// tlsSettings are rows of the table of settings.
-var tlsSettings = []setting{
-	{"tls-cert", text, "FILE", []string{""}, "certificates in PEM, the server's own first: serve HTTPS; read again on SIGHUP",
-		func(c *config, v []string) error { c.tls.cert = v[0]; return nil }},
-	{"tls-key", text, "FILE", []string{""}, "private key in PEM of --tls-cert",
-		func(c *config, v []string) error { c.tls.key = v[0]; return nil }},
-}
-
-// tlsFiles hold the certificate of the server; both empty: plain HTTP.
-type tlsFiles struct{ cert, key string }
 
 // certificate is the one that new connections get.
 type certificate struct {
-	files tlsFiles
+	files settings.TlsFiles
 	now   atomic.Pointer[tls.Certificate]
 }
 
 // load reads the files; what is in use stays where they cannot be used.
 func (c *certificate) load() error {
-	pair, err := tls.LoadX509KeyPair(c.files.cert, c.files.key)
+	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
 		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
@@ -40,11 +31,11 @@ func (c *certificate) load() error {
 
 // secure wraps the listener where certificates are configured.
 func (s *server) secure() error {
-	files := s.config.tls
+	files := s.config.Tls
 	switch {
-	case files == tlsFiles{}:
+	case files == settings.TlsFiles{}:
 		return nil
-	case files.cert == "" || files.key == "":
+	case files.Cert == "" || files.Key == "":
 		return errors.New("--tls-cert and --tls-key go together: name both files")
 	}
 	s.certificate = &certificate{files: files}
@@ -100,12 +91,4 @@ func (s *server) reload() {
 		}
 		s.log.Info(part.name + " read again")
 	}
-}
-
-// scheme is how the server is reached.
-func (c *config) scheme() string {
-	if c.tls.cert != "" {
-		return "https"
-	}
-	return "http"
 }

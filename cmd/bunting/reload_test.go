@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // certify writes a certificate for 127.0.0.1 with a serial number, and its key.
@@ -59,9 +61,9 @@ func TestServe_SIGHUP(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	definitions := tempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc_hup", "flags": []}]}`)
+	definitions := clitest.TempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc_hup", "flags": []}]}`)
 	certify(t, cert, key, 1)
-	s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan int, 1)}
+	s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
 	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", definitions, "--data", filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	if err := cmd.Start(); err != nil {
@@ -94,10 +96,10 @@ func TestServe_SIGHUP(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.After(patience)
+		deadline := time.After(clitest.Patience)
 		for strings.Count(s.stderr.String(), want) == before {
 			select {
-			case <-s.stderr.written:
+			case <-s.stderr.Written:
 			case code := <-s.ended:
 				t.Fatalf("ended with %d: %s", code, s.stderr)
 			case <-deadline:
@@ -140,7 +142,7 @@ func TestServe_SIGHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answer bytes.Buffer
-	_ = underWay.SetReadDeadline(time.Now().Add(patience))
+	_ = underWay.SetReadDeadline(time.Now().Add(clitest.Patience))
 	_, _ = answer.ReadFrom(underWay)
 	if !strings.HasPrefix(answer.String(), "HTTP/1.1 200") {
 		t.Errorf("the request under way: %q", answer.String())
@@ -161,28 +163,10 @@ func TestServe_TLSFaults(t *testing.T) {
 		"--tls-cert, --tls-key: ":              {"--tls-cert", cert, "--tls-key", cert},
 	} {
 		var stderr bytes.Buffer
-		p := &program{stdin: strings.NewReader(""), stdout: &stderr, stderr: &stderr, env: map[string]string{}}
-		code := p.exit(p.dispatch(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)))
+		args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
+		code := run(t.Context(), args, strings.NewReader(""), &stderr, &stderr, nil)
 		if code == 0 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
-		}
-	}
-}
-
-// The password of a database is not shown, wherever it stands in the address.
-func TestWithoutPassword(t *testing.T) {
-	for text, want := range map[string]string{
-		"postgres://bunting@db/x":                                     "postgres://bunting@db/x",
-		"postgres://bunting:secret@db/x":                              "postgres://bunting:***@db/x",
-		"postgres://db/x?user=bunting&password=secret":                "postgres://db/x?user=bunting&password=***",
-		"postgres://b:secret@db/x?sslmode=require&sslpassword=secret": "postgres://b:***@db/x?sslmode=require&sslpassword=***",
-		"postgres://db/x?PASSWORD=secret&a=b":                         "postgres://db/x?PASSWORD=***&a=b",
-		`host=db password='se cr\'et' user=b`:                         `host=db password=*** user=b`,
-		"host=db password=secret user=b":                              "host=db password=*** user=b",
-		"bunting-data":                                                "bunting-data",
-	} {
-		if got := withoutPassword(text); got != want {
-			t.Errorf("%s is shown as %s, want %s", text, got, want)
 		}
 	}
 }
@@ -190,7 +174,7 @@ func TestWithoutPassword(t *testing.T) {
 // Requests that fail are in the log, with what their answer was named.
 func TestServe_LogRequests(t *testing.T) {
 	s := serve(t, time.Second, "--definitions", demo)
-	resp, err := client.Get(s.url + "/nowhere")
+	resp, err := httpClient.Get(s.url + "/nowhere")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,10 +183,10 @@ func TestServe_LogRequests(t *testing.T) {
 		t.Errorf("metrics: %d", code)
 	}
 	want := "request_id=" + resp.Header.Get("X-Request-Id")
-	deadline := time.After(patience)
+	deadline := time.After(clitest.Patience)
 	for !strings.Contains(s.stderr.String(), want) {
 		select {
-		case <-s.stderr.written:
+		case <-s.stderr.Written:
 		case <-deadline:
 			t.Fatalf("no %s in the log: %s", want, s.stderr)
 		}

@@ -23,6 +23,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/natsstream"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
@@ -42,10 +44,10 @@ at once.
 
 Settings:
 `)
-	for _, s := range settings {
-		name := strings.TrimSuffix("--"+s.name+" "+s.arg, " ")
-		fmt.Fprintf(&b, "  %s\n        %s\n", name, s.help)
-		if value := strings.Join(s.fallback, ","); value != "" && s.kind != boolean {
+	for _, s := range settings.All {
+		name := strings.TrimSuffix("--"+s.Name+" "+s.Arg, " ")
+		fmt.Fprintf(&b, "  %s\n        %s\n", name, s.Help)
+		if value := strings.Join(s.Fallback, ","); value != "" && s.Kind != settings.Boolean {
 			fmt.Fprintf(&b, "        default %s\n", value)
 		}
 	}
@@ -69,25 +71,25 @@ Prometheus.
 }
 
 // serve runs the server until the context ends or a signal comes.
-func (p *program) serve(ctx context.Context, args []string) error {
-	r, err := p.resolve(args)
+func runServe(ctx context.Context, p *cli.Program, args []string) error {
+	r, err := settings.Resolve(p, args)
 	if err != nil {
 		return err
 	}
-	if r.printConfig {
-		text, err := r.print()
+	if r.PrintConfig {
+		text, err := r.Print()
 		if err != nil {
 			return err
 		}
-		return p.print(text)
+		return p.Print(text)
 	}
-	p.tuneMemory()
+	tuneMemory(p)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	hangups, ignore := hangups()
 	defer ignore()
-	log := newLogger(&r.config, p.stderr)
-	s := &server{config: &r.config, log: log, jobs: newJobs(log), files: new(atomic.Pointer[filesource.Source]), front: &front{}, print: p.print}
+	log := newLogger(&r.Config, p.Stderr)
+	s := &server{config: &r.Config, log: log, jobs: newJobs(log), files: new(atomic.Pointer[filesource.Source]), front: &front{}, print: p.Print}
 	defer s.close()
 	// First of all: a first start whose address is taken must not make keys that
 	// nobody gets to see.
@@ -122,18 +124,18 @@ const (
 )
 
 // tuneMemory leaves alone what the environment says.
-func (p *program) tuneMemory() {
-	if p.env["GOGC"] == "" {
+func tuneMemory(p *cli.Program) {
+	if p.Env["GOGC"] == "" {
 		debug.SetGCPercent(memoryPercent)
 	}
-	if p.env["GOMEMLIMIT"] == "" {
+	if p.Env["GOMEMLIMIT"] == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
 }
 
-func newLogger(c *config, to io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.logLevel}
-	if c.logFormat == "json" {
+func newLogger(c *settings.Config, to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))
@@ -141,7 +143,7 @@ func newLogger(c *config, to io.Writer) *slog.Logger {
 
 // server is the wiring of serve.
 type server struct {
-	config   *config
+	config   *settings.Config
 	log      *slog.Logger
 	jobs     *jobs
 	store    *sqlstore.Store
@@ -225,10 +227,10 @@ func (s *server) open(starting context.Context) (err error) {
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
 		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store},
-		Management: s.manager, ManagementLimits: s.config.managementLimits, Backup: s.backups(),
-		TrustedProxies: s.config.trustedProxies, StrictGeoIP: s.config.geoIPStrict,
-		MaxBody: s.config.maxBody, RateLimits: s.config.rateLimits, TokenRates: s.config.tokenRates,
-		Ready: s.ready, Metrics: s.metrics(), Logger: s.log, LogRequests: s.config.logRequests,
+		Management: s.manager, ManagementLimits: s.config.ManagementLimits, Backup: s.backups(),
+		TrustedProxies: s.config.TrustedProxies, StrictGeoIP: s.config.GeoIPStrict,
+		MaxBody: s.config.MaxBody, RateLimits: s.config.RateLimits, TokenRates: s.config.TokenRates,
+		Ready: s.ready, Metrics: s.metrics(), Logger: s.log, LogRequests: s.config.LogRequests,
 		PosthogJS: s.scripts,
 	})
 	if err != nil {
@@ -239,7 +241,7 @@ func (s *server) open(starting context.Context) (err error) {
 }
 
 func (s *server) openGeo(ctx context.Context) (err error) {
-	path := s.config.geoIP
+	path := s.config.GeoIP
 	if path == "" || s.geo != nil {
 		return nil
 	}
@@ -256,10 +258,10 @@ func (s *server) openGeo(ctx context.Context) (err error) {
 
 // openScripts takes the copy of posthog-js that there is.
 func (s *server) openScripts() (err error) {
-	if s.config.posthogJS == "" || s.scripts != nil {
+	if s.config.PosthogJS == "" || s.scripts != nil {
 		return nil
 	}
-	if s.scripts, err = httpapi.OpenPosthogJS(s.config.posthogJS); err != nil {
+	if s.scripts, err = httpapi.OpenPosthogJS(s.config.PosthogJS); err != nil {
 		return fmt.Errorf("--posthog-js: %w", err)
 	}
 	return nil
@@ -309,7 +311,7 @@ func (s *server) close() {
 
 // run listens and serves until the context ends, then lets requests end. From
 // then on, after stopCatching, a signal meets no handler and ends the process.
-func (s *server) run(ctx context.Context, stopCatching func(), p *program) error {
+func (s *server) run(ctx context.Context, stopCatching func(), p *cli.Program) error {
 	handler, endShadow, err := s.besideUpstream(s.front)
 	if err != nil {
 		return err
@@ -333,7 +335,7 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	} else {
 		banner = s.opened().announce(ctx, address)
 	}
-	if err := p.print(banner); err != nil {
+	if err := p.Print(banner); err != nil {
 		s.log.Warn("the start could not be printed", "error", err)
 	}
 	if s.degraded {
@@ -347,20 +349,20 @@ func (s *server) run(ctx context.Context, stopCatching func(), p *program) error
 	}
 	stopCatching()
 	s.drain()
-	s.log.Info("stopping, requests under way may end", "within", p.grace)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
+	s.log.Info("stopping, requests under way may end", "within", p.Grace)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Grace)
 	defer cancel()
 	if err = srv.Shutdown(grace); err != nil {
 		_ = srv.Close()
 	}
 	if report := endShadow(); report != nil {
-		_ = report.Write(p.stdout, shadowFlags)
+		_ = report.Write(p.Stdout, shadowFlags)
 	}
 	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
 		s.log.Warn("the server had failed", "error", ended)
 	}
 	if err != nil {
-		return fmt.Errorf("requests that were still under way after %s were cut off", p.grace)
+		return fmt.Errorf("requests that were still under way after %s were cut off", p.Grace)
 	}
 	s.log.Info("stopped")
 	return nil

@@ -13,18 +13,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// patience bounds every wait of these tests.
-const patience = 30 * time.Second
-
-// client keeps no connection: nothing stays behind a test.
-var client = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+// httpClient keeps no connection: nothing stays behind a test.
+var httpClient = &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // serving is a server in this process.
 type serving struct {
 	t              *testing.T
-	stdout, stderr *output
+	stdout, stderr *clitest.Output
 	stop           context.CancelFunc
 	ended          chan int
 	url            string
@@ -33,26 +32,27 @@ type serving struct {
 func serve(t *testing.T, grace time.Duration, args ...string) *serving {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), stop: stop, ended: make(chan int, 1)}
-	p := &program{stdin: strings.NewReader(""), stdout: s.stdout, stderr: s.stderr, env: map[string]string{}, grace: grace}
+	s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), stop: stop, ended: make(chan int, 1)}
+	p := newProgram(strings.NewReader(""), s.stdout, s.stderr, nil)
+	p.Grace = grace
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
-	go func() { s.ended <- p.exit(p.dispatch(ctx, args)) }()
+	go func() { s.ended <- p.Run(ctx, args) }()
 	t.Cleanup(func() { stop() })
 	s.url = s.address(s.stdout)
 	return s
 }
 
 // address waits for the start and reads where the server is.
-func (s *serving) address(out *output) string {
+func (s *serving) address(out *clitest.Output) string {
 	s.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(clitest.Patience)
 	for {
 		if _, rest, ok := strings.Cut(out.String(), " listens on "); ok {
 			url, _, _ := strings.Cut(rest, "\n")
 			return url
 		}
 		select {
-		case <-out.written:
+		case <-out.Written:
 		case code := <-s.ended:
 			s.t.Fatalf("ended with %d: %s", code, s.stderr)
 		case <-deadline:
@@ -68,7 +68,7 @@ func (s *serving) wait(code int) {
 		if got != code {
 			s.t.Errorf("exit code %d, want %d; stderr: %s", got, code, s.stderr)
 		}
-	case <-time.After(patience):
+	case <-time.After(clitest.Patience):
 		s.t.Fatalf("does not end; stderr: %s", s.stderr)
 	}
 }
@@ -87,7 +87,7 @@ func (s *serving) get(path, key string) (int, string) {
 
 func do(t *testing.T, r *http.Request) (int, string) {
 	t.Helper()
-	resp, err := client.Do(r)
+	resp, err := httpClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestServe_ChangedFile(t *testing.T) {
 		}
 	}
 	write("after")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(clitest.Patience)
 	for {
 		r, _ := http.NewRequest(http.MethodPost, s.url+"/flags?v=2", strings.NewReader(`{"api_key": "phc_demo", "distinct_id": "u"}`))
 		if _, body := do(t, r); enabled(t, body)["after"] {
@@ -231,7 +231,7 @@ func (s *serving) begin(body string) net.Conn {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(clitest.Patience))
 	head := "POST /flags?v=2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: " +
 		jsonLength(body) + "\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
@@ -254,7 +254,7 @@ func TestServe_RequestsMayEnd(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	s.stop()
 	for strings.Count(s.stderr.String(), "stopping") == 0 {
-		<-s.stderr.written
+		<-s.stderr.Written
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestServe_PublicAddressWarning(t *testing.T) {
 	if !strings.Contains(s.stderr.String(), warning) {
 		t.Errorf("no warning in %s", s.stderr)
 	}
-	s = serve(t, time.Minute, "--listen", "0.0.0.0:0", "--api-key", "phc_p", "--definitions", tempFile(t, "p.json", `{"flags": []}`))
+	s = serve(t, time.Minute, "--listen", "0.0.0.0:0", "--api-key", "phc_p", "--definitions", clitest.TempFile(t, "p.json", `{"flags": []}`))
 	s.stop()
 	s.wait(0)
 	if strings.Contains(s.stderr.String(), warning) {
@@ -310,7 +310,7 @@ func TestServe_PublicAddressWarning(t *testing.T) {
 }
 
 func TestServe_ReadyNeedsAProject(t *testing.T) {
-	s := serve(t, time.Minute, "--definitions", tempFile(t, "empty.json", `{"projects": []}`))
+	s := serve(t, time.Minute, "--definitions", clitest.TempFile(t, "empty.json", `{"projects": []}`))
 	if code, body := s.get("/_readiness", ""); code != http.StatusServiceUnavailable || !strings.Contains(body, "no project") {
 		t.Errorf("%d %s", code, body)
 	}
@@ -324,8 +324,8 @@ func TestServe_Errors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	notAFolder := tempFile(t, "file", "")
-	bare := tempFile(t, "bare.json", `{"flags": []}`)
+	notAFolder := clitest.TempFile(t, "file", "")
+	bare := clitest.TempFile(t, "bare.json", `{"flags": []}`)
 	tests := map[string]struct {
 		args []string
 		want string
@@ -351,7 +351,7 @@ func TestServe_Errors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, append([]string{"serve", "--log-level", "error", "--data", t.TempDir()}, tt.args...)...)
-			r.want(t, 1, "", tt.want)
+			r.Want(t, 1, "", tt.want)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -57,10 +58,10 @@ func (s *server) latencies() []metrics.Latency {
 
 // flagMetrics are those of whatever answers flags.
 func (s *server) flagMetrics(d *flags.Decider) metrics.Config {
-	c := metrics.Config{Flags: d.Stats, Version: readBuild().version}
+	c := metrics.Config{Flags: d.Stats, Version: cli.ReadBuild().Version}
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(s.handler.Stats()) }
 	c.Latencies = s.latencies
-	if s.config.shadow.upstream != nil {
+	if s.config.Shadow.Upstream != nil {
 		c.Shadow = s.shadowMetrics
 	}
 	if s.geo != nil {

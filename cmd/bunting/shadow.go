@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/adapters/shadow"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
 func shadowHelp() string {
@@ -40,59 +40,20 @@ not fit into the queue (1,024 requests, 32 MiB) is answered and not compared.
 `
 }
 
-// shadowConfig are the settings of the shadow.
-type shadowConfig struct {
-	upstream *url.URL // nil: there is none
-	answer   shadow.Side
-	sample   float64
-	report   string
-}
-
-// shadowSettings are rows of the table of settings.
-var shadowSettings = []setting{
-	{"upstream", text, "URL", []string{""}, "service that speaks the same wire, to be compared with: see bunting help shadow",
-		func(c *config, v []string) (err error) {
-			if v[0] == "" {
-				return nil
-			}
-			c.shadow.upstream, err = url.Parse(v[0])
-			if err != nil || c.shadow.upstream.Host == "" {
-				return fmt.Errorf("want a URL such as https://us.i.posthog.com, not %q", v[0])
-			}
-			return nil
-		}},
-	{"shadow-answer", text, "self|upstream", []string{string(shadow.Self)}, "with --upstream: who answers",
-		func(c *config, v []string) error {
-			if c.shadow.answer = shadow.Side(v[0]); c.shadow.answer != shadow.Self && c.shadow.answer != shadow.Upstream {
-				return fmt.Errorf("want %s or %s, not %q", shadow.Self, shadow.Upstream, v[0])
-			}
-			return nil
-		}},
-	{"shadow-sample", text, "SHARE", []string{"1"}, "with --upstream: share of the flag requests that are compared, above 0 to 1",
-		func(c *config, v []string) (err error) {
-			if c.shadow.sample, err = strconv.ParseFloat(v[0], 64); err != nil || !(c.shadow.sample > 0 && c.shadow.sample <= 1) {
-				return fmt.Errorf("want a share above 0 and up to 1, not %q", v[0])
-			}
-			return nil
-		}},
-	{"shadow-report", text, "FILE", []string{""}, "with --upstream: file of the report; shadow.json in the data folder when empty",
-		func(c *config, v []string) error { c.shadow.report = v[0]; return nil }},
-}
-
 // shadow is serve with an upstream.
-func (p *program) shadow(ctx context.Context, args []string) error {
-	r, err := p.resolve(args)
+func runShadow(ctx context.Context, p *cli.Program, args []string) error {
+	r, err := settings.Resolve(p, args)
 	if err != nil {
-		var help errHelp
+		var help cli.HelpWanted
 		if errors.As(err, &help) {
-			return errHelp{"shadow"}
+			return cli.HelpWanted("shadow")
 		}
 		return err
 	}
-	if r.config.shadow.upstream == nil && !r.printConfig {
-		return badUsage("shadow", "--upstream is missing: whom to compare with")
+	if r.Config.Shadow.Upstream == nil && !r.PrintConfig {
+		return cli.BadUsage("shadow", "--upstream is missing: whom to compare with")
 	}
-	return p.serve(ctx, args)
+	return runServe(ctx, p, args)
 }
 
 // shadowFlags is how many flags the table at the end has at most.
@@ -104,19 +65,19 @@ const shadowEvery = 10 * time.Second
 // besideUpstream puts a handler beside the upstream, if there is one. The result is
 // to be called at the end: it closes the shadow and returns its report.
 func (s *server) besideUpstream(next http.Handler) (http.Handler, func() *shadow.Report, error) {
-	c := &s.config.shadow
-	if c.upstream == nil {
+	c := &s.config.Shadow
+	if c.Upstream == nil {
 		return next, func() *shadow.Report { return nil }, nil
 	}
-	h, err := shadow.New(shadow.Config{Next: next, Upstream: c.upstream, Answer: c.answer, Sample: c.sample, Logger: s.log})
+	h, err := shadow.New(shadow.Config{Next: next, Upstream: c.Upstream, Answer: c.Answer, Sample: c.Sample, Logger: s.log})
 	if err != nil {
 		return nil, nil, err
 	}
 	s.front.beside = h
-	path := c.report
+	path := c.Report
 	if path == "" {
-		path = filepath.Join(s.config.data, "shadow.json")
-		if err := makeFolder(s.config.data); err != nil {
+		path = filepath.Join(s.config.Data, "shadow.json")
+		if err := makeFolder(s.config.Data); err != nil {
 			h.Close()
 			return nil, nil, fmt.Errorf("--data: %w; choose a folder that this user may write to, or name the report with --shadow-report", err)
 		}

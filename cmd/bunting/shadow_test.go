@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/shadow"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // oneFlag writes a definitions file with the flag "f" at a rollout.
@@ -39,7 +40,7 @@ func TestShadow_TellsWhatDiffers(t *testing.T) {
 			if status, body := do(t, r); status != 200 || !strings.Contains(body, want) {
 				t.Errorf("%d %s, want %s", status, body, want)
 			}
-			for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
+			for end := time.Now().Add(clitest.Patience); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
 				if _, body := s.get("/metrics", ""); strings.Contains(body, "bunting_shadow_compared_total 1\n") {
 					break
 				} else if time.Now().After(end) {
@@ -66,7 +67,7 @@ func TestShadow_TellsWhatDiffers(t *testing.T) {
 }
 
 func TestShadow_NeedsAnUpstream(t *testing.T) {
-	call(t, "", nil, "shadow").want(t, 2, "", "--upstream is missing")
-	call(t, "", nil, "shadow", "--upstream", "nowhere").want(t, 2, "", `want a URL such as`)
-	call(t, "", nil, "shadow", "--help").want(t, 0, "--shadow-answer SIDE", "")
+	call(t, "", nil, "shadow").Want(t, 2, "", "--upstream is missing")
+	call(t, "", nil, "shadow", "--upstream", "nowhere").Want(t, 2, "", `want a URL such as`)
+	call(t, "", nil, "shadow", "--help").Want(t, 0, "--shadow-answer SIDE", "")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // The real program, with real signals.
@@ -17,7 +19,7 @@ func TestServe_Signals(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	start := func(t *testing.T) (*exec.Cmd, *serving) {
-		s := &serving{t: t, stdout: newOutput(), stderr: newOutput(), ended: make(chan int, 1)}
+		s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
 		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", demo, "--data", t.TempDir())
 		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 		if err := cmd.Start(); err != nil {
@@ -52,7 +54,7 @@ func TestServe_Signals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for !strings.Contains(s.stderr.String(), "stopping") {
-			<-s.stderr.written
+			<-s.stderr.Written
 		}
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

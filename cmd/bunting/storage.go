@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
@@ -14,28 +13,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// databaseFile is the SQLite file in the data folder.
-const databaseFile = "bunting.db"
-
-// databaseURL is where everything is stored.
-func (c *config) databaseURL() string {
-	if c.database != "" {
-		return c.database
-	}
-	return "sqlite:" + filepath.Join(c.data, databaseFile)
-}
-
 // openStore opens the database and what records into it.
 func (s *server) openStore(ctx context.Context) (err error) {
-	if s.config.database == "" {
-		if s.config.data == "" {
+	if s.config.Database == "" {
+		if s.config.Data == "" {
 			return errors.New("--data is empty: name a folder, or a database with --database")
 		}
-		if err := makeFolder(s.config.data); err != nil {
+		if err := makeFolder(s.config.Data); err != nil {
 			return fmt.Errorf("--data: %w; choose a folder that this user may write to", err)
 		}
 	}
-	if s.store, err = sqlstore.Open(ctx, s.config.databaseURL(), sqlstore.Config{Logger: s.log, Changed: s.renew}); err != nil {
+	if s.store, err = sqlstore.Open(ctx, s.config.DatabaseURL(), sqlstore.Config{Logger: s.log, Changed: s.renew}); err != nil {
 		return err
 	}
 	s.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: s.store, OnFailure: s.storeFailed()})
@@ -48,7 +36,7 @@ func (s *server) storeFailed() func(error) {
 	var said time.Time
 	unsaid := 0
 	return func(err error) {
-		if s.config.stream.url != "" && !errors.Is(err, capture.ErrIndexing) {
+		if s.config.Stream.Url != "" && !errors.Is(err, capture.ErrIndexing) {
 			return // nobody was told: the events wait in the stream, and streamFailed says so
 		}
 		if time.Since(said) < time.Second {
@@ -90,23 +78,23 @@ func (s *server) openIntake() (err error) {
 // openDefinitions brings the definitions files into the store, or makes a first
 // project where there is none at all. Files are watched until watching ends.
 func (s *server) openDefinitions(ctx, watching context.Context) (err error) {
-	if len(s.config.definitions) == 0 {
+	if len(s.config.Definitions) == 0 {
 		key, err := s.ownerKey()
 		if err != nil {
 			return err
 		}
 		made, err := s.store.Bootstrap(ctx, sqlstore.FirstStart{
-			OwnerEmail: s.config.ownerEmail, PersonalKey: key.text,
+			OwnerEmail: s.config.OwnerEmail, PersonalKey: key.text,
 			Show: func(b *sqlstore.Bootstrapped) error { return key.show(b.PersonalKey) },
 		})
 		if err != nil {
 			return err
 		}
 		s.first.Store(made != nil)
-		return s.manager.Adopt(ctx, management.Adoption{Email: s.config.ownerEmail})
+		return s.manager.Adopt(ctx, management.Adoption{Email: s.config.OwnerEmail})
 	}
 	s.source, err = filesource.Open(filesource.Config{
-		Files: s.config.definitions, APIKey: s.config.apiKey, Logger: s.log,
+		Files: s.config.Definitions, APIKey: s.config.ApiKey, Logger: s.log,
 		OnChange: func() {
 			s.warnOfKeys()
 			if err := s.applyFiles(watching); err != nil && watching.Err() == nil {
@@ -138,7 +126,7 @@ func (s *server) applyFiles(ctx context.Context) error {
 // adopt gives the organizations of the files an owner, whose key is shown when it is
 // made: at the first start.
 func (s *server) adopt(ctx context.Context) error {
-	return s.manager.Adopt(ctx, management.Adoption{Email: s.config.ownerEmail, Key: func() (management.FirstKey, error) {
+	return s.manager.Adopt(ctx, management.Adoption{Email: s.config.OwnerEmail, Key: func() (management.FirstKey, error) {
 		key, err := s.ownerKey()
 		return management.FirstKey{Text: key.text, Show: func(text string) error {
 			err := key.show(text)
@@ -151,12 +139,12 @@ func (s *server) adopt(ctx context.Context) error {
 // retain deletes events that are older than --retain-events says, a piece at a
 // time.
 func (s *server) retain(ctx context.Context) {
-	if s.config.retainEvents == 0 {
+	if s.config.RetainEvents == 0 {
 		return
 	}
 	const pause, piece = time.Minute, 5000
 	for gone := int64(0); ; {
-		before := time.Now().AddDate(0, 0, -s.config.retainEvents)
+		before := time.Now().AddDate(0, 0, -s.config.RetainEvents)
 		n, err := s.store.DeleteEventsBefore(ctx, before, piece)
 		gone += n
 		wait := pause

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,55 +10,14 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// streamConfig is what a stream in front of the database needs.
-type streamConfig struct {
-	url, creds string
-	replicas   int
-	bytes      int64
-}
-
-// streamSettings are rows of the table of settings.
-var streamSettings = []setting{
-	{"stream", text, "URL", []string{""}, "JetStream that takes events in front of the database: nats://HOST:PORT, several with commas between them",
-		func(c *config, v []string) error { c.stream.url = v[0]; return checkStream(v[0]) }},
-	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
-		func(c *config, v []string) error { c.stream.creds = v[0]; return nil }},
-	{"stream-replicas", number, "N", []string{"0"}, "brokers that keep each event: 1, 3 or 5; 0 leaves a stream as it is and makes a new one with 1",
-		func(c *config, v []string) (err error) {
-			if c.stream.replicas, err = strconv.Atoi(v[0]); err != nil || c.stream.replicas < 0 || c.stream.replicas > 5 {
-				return fmt.Errorf("want 0 to 5, not %q", v[0])
-			}
-			return nil
-		}},
-	{"stream-bytes", number, "BYTES", []string{"0"}, "how much may wait in the stream until events are refused; 0 leaves a stream as it is and makes a new one with 8 GiB",
-		func(c *config, v []string) (err error) {
-			if c.stream.bytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.stream.bytes < 0 || c.stream.bytes > 0 && c.stream.bytes < 1<<20 {
-				return fmt.Errorf("want 0, or 1048576 bytes or more, not %q", v[0])
-			}
-			return nil
-		}},
-}
-
-func checkStream(urls string) error {
-	if urls == "" {
-		return nil
-	}
-	for one := range strings.SplitSeq(urls, ",") {
-		if u, err := url.Parse(strings.TrimSpace(one)); err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" {
-			return errors.New("want nats://HOST:PORT, or tls://HOST:PORT, several with commas between them")
-		}
-	}
-	return nil
-}
-
 // openStream connects to the stream, if there is one, and records what it holds
 // until ctx ends.
 func (s *server) openStream(ctx context.Context) (err error) {
-	if s.config.stream.url == "" {
+	if s.config.Stream.Url == "" {
 		return nil
 	}
-	c := s.config.stream
-	s.stream, err = natsstream.Connect(ctx, natsstream.Config{URL: c.url, Creds: c.creds, Replicas: c.replicas, MaxBytes: c.bytes, Logger: s.log})
+	c := s.config.Stream
+	s.stream, err = natsstream.Connect(ctx, natsstream.Config{URL: c.Url, Creds: c.Creds, Replicas: c.Replicas, MaxBytes: c.Bytes, Logger: s.log})
 	if err != nil {
 		return fmt.Errorf("--stream: %w", err)
 	}

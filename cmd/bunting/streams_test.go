@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 // Streams of definitions follow a definitions file, and the end of the server: it
@@ -53,7 +55,7 @@ func TestServe_Streams(t *testing.T) {
 				if strings.HasPrefix(line, "data: ") {
 					return line
 				}
-			case <-time.After(patience):
+			case <-time.After(clitest.Patience):
 				t.Fatal("nothing comes")
 			}
 		}

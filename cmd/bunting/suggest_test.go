@@ -6,6 +6,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
 // What is mistyped is refused, and what is most likely meant is named.
@@ -27,13 +31,13 @@ func TestSuggest(t *testing.T) {
 		"variable of serve":   {"BUNTING_LISEN=:1", []string{"serve", "--print-config"}, "there is no variable BUNTING_LISEN; did you mean BUNTING_LISTEN?"},
 		"no variable near":    {"BUNTING_FROBNICATE=1", []string{"check", demo}, "there is no variable BUNTING_FROBNICATE\n"},
 		"a port":              {"BUNTING_PORT=8000", []string{"serve", "--print-config"}, "there is no variable BUNTING_PORT"},
-		"setting of a file":   {"", []string{"serve", "--print-config", "--config", tempFile(t, "c.json", `{"lisen": ":1"}`)}, "; did you mean listen?"},
+		"setting of a file":   {"", []string{"serve", "--print-config", "--config", clitest.TempFile(t, "c.json", `{"lisen": ":1"}`)}, "; did you mean listen?"},
 		"shell":               {"", []string{"completion", "bsh"}, "; did you mean bash?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", []string{c.env}, c.args...)
-			if r.code == 0 || r.stdout != "" || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("exit %d, %q; want %q in it", r.code, r.stderr, c.want)
+			if r.Code == 0 || r.Stdout != "" || !strings.Contains(r.Stderr, c.want) {
+				t.Errorf("exit %d, %q; want %q in it", r.Code, r.Stderr, c.want)
 			}
 		})
 	}
@@ -47,26 +51,27 @@ func TestSuggest_OtherVariables(t *testing.T) {
 		"BUNTING_PORT=tcp://10.0.0.1:8000", "BUNTING_PORT_8000_TCP=tcp://10.0.0.1:8000", "BUNTING_PORT_8000_TCP_ADDR=10.0.0.1",
 		"BUNTING_CANARY_SERVICE_HOST=10.0.0.2", "BUNTING_CANARY_PORT=tcp://10.0.0.2:80",
 	}
-	if r := call(t, "", env, "check", demo); r.code != 0 {
-		t.Error(r.stderr)
+	if r := call(t, "", env, "check", demo); r.Code != 0 {
+		t.Error(r.Stderr)
 	}
-	if r := call(t, "", []string{"BUNTING_FROBNICATE=1"}, "version"); r.code != 0 {
-		t.Error(r.stderr)
+	if r := call(t, "", []string{"BUNTING_FROBNICATE=1"}, "version"); r.Code != 0 {
+		t.Error(r.Stderr)
 	}
 }
 
 // Every variable that this package reads is known.
 func TestSuggest_VariablesAreKnown(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
+	rooms, err2 := filepath.Glob("internal/*/*.go")
+	if files = append(files, rooms...); err != nil || err2 != nil || len(rooms) == 0 {
+		t.Fatal(err, err2)
 	}
 	known := map[string]bool{"BUNTING_NAME": true, "BUNTING_PORT": true} // any; one that others make
-	for _, name := range variables {
+	for _, name := range cli.Variables {
 		known[name] = true
 	}
-	for i := range settings {
-		known[settings[i].env()] = true
+	for i := range settings.All {
+		known[settings.All[i].Env()] = true
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// NewFlags makes an empty set of flags that prints nothing by itself.
+func NewFlags(command string) *flag.FlagSet {
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	return fs
+}
+
+// ParseArgs reads flags and other arguments in any order.
+func ParseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, HelpWanted(fs.Name())
+			}
+			if name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
+				return nil, unknownOption(fs, name)
+			}
+			return nil, BadUsage(fs.Name(), "%s", err)
+		}
+		left := fs.Args()
+		if len(left) == 0 {
+			return rest, nil
+		}
+		if read := len(args) - len(left); read > 0 && args[read-1] == "--" {
+			return append(rest, left...), nil
+		}
+		rest, args = append(rest, left[0]), left[1:]
+	}
+}
+
+// NoArgs refuses what is not a flag.
+func NoArgs(fs *flag.FlagSet, args []string) error {
+	rest, err := ParseArgs(fs, args)
+	if err == nil && len(rest) > 0 {
+		return BadUsage(fs.Name(), "unexpected argument %q", rest[0])
+	}
+	return err
+}
+
+// DidYouMean ends an error about an unknown name with the one that is most likely
+// meant, if one is near.
+func DidYouMean(name string, known []string, prefix string) string {
+	if near := flags.Nearest(name, known); near != "" {
+		return "; did you mean " + prefix + near + "?"
+	}
+	return ""
+}
+
+// unknownOption puts an option that a command does not have into words.
+func unknownOption(fs *flag.FlagSet, name string) error {
+	var known []string
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	return BadUsage(fs.Name(), "there is no option --%s%s", name, DidYouMean(name, known, "--"))
+}
+
+// Texts is the value of a flag that may be repeated.
+type Texts []string
+
+func (t *Texts) String() string     { return strings.Join(*t, ",") }
+func (t *Texts) Set(s string) error { *t = append(*t, s); return nil }
+
+// SplitList is the value of a flag that is a list, without empty elements.
+func SplitList(s string) []string {
+	out := []string{}
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Property reads name=value: the value is JSON, or text where it is none.
+func Property(s string) (name string, value any, err error) {
+	name, text, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return "", nil, fmt.Errorf("want name=value, not %q", s)
+	}
+	return name, jsonOrText(text), nil
+}
+
+func jsonOrText(s string) any {
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return s
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return s
+	}
+	return v
+}
+
+// Group reads type=key.
+func Group(s string) (groupType, key string, err error) {
+	groupType, key, ok := strings.Cut(s, "=")
+	if !ok || groupType == "" {
+		return "", "", fmt.Errorf("want type=key, such as company=acme, not %q", s)
+	}
+	return groupType, key, nil
+}

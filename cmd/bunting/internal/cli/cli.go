@@ -1,0 +1,161 @@
+// Package cli is the frame of bunting's command line: the table of commands, exit
+// codes, options, help, completion, and what more than one command prints with.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Exit codes.
+const (
+	ExitOK    = 0
+	ExitError = 1 // it did not work, or what was looked for is not there
+	ExitUsage = 2 // the command line is wrong, or a plan has changes
+)
+
+// Program is all that a command has of the world.
+type Program struct {
+	Commands       []Command
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            map[string]string
+	// Settings are the variables of the environment that serve reads.
+	Settings []string
+	// Grace is how long requests may take to end when the server stops.
+	Grace time.Duration
+	// Askable reports whether somebody sits before an input and can be asked.
+	Askable func(io.Reader) bool
+}
+
+// Command is a row of the table of commands.
+type Command struct {
+	Name, Summary string
+	Run           func(ctx context.Context, p *Program, args []string) error
+	Help          func() string
+	Actions       []string // words that may follow the name
+}
+
+// Environment are variables as os.Environ has them, by name.
+func Environment(variables []string) map[string]string {
+	out := make(map[string]string, len(variables))
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		out[name] = value
+	}
+	return out
+}
+
+// IsTerminal reports whether somebody may sit before a stream.
+func IsTerminal(stream any) bool {
+	f, isFile := stream.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}
+
+// Print writes to the standard output.
+func (p *Program) Print(text string) error {
+	_, err := io.WriteString(p.Stdout, text)
+	return err
+}
+
+// UsageError is a wrong command line: exit code 2 and a hint.
+type UsageError struct{ Problem, Hint string }
+
+// Usage makes one.
+func Usage(problem, hint string) error { return &UsageError{problem, hint} }
+
+func (e *UsageError) Error() string { return e.Problem + "\n" + e.Hint }
+
+// BadUsage is the UsageError of a command.
+func BadUsage(command, format string, args ...any) error {
+	return Usage(command+": "+fmt.Sprintf(format, args...), "see bunting help "+command)
+}
+
+// Errors that say nothing, because the output has said everything.
+var (
+	ErrTold    = errors.New("told")              // exit code 1
+	ErrChanges = errors.New("there are changes") // exit code 2
+)
+
+// HelpWanted is the error that asks for the help of a command.
+type HelpWanted string
+
+func (e HelpWanted) Error() string { return "help for " + string(e) }
+
+// Run runs the command that the arguments name. It returns the exit code.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	return p.exit(p.dispatch(ctx, args))
+}
+
+func (p *Program) dispatch(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return p.help(nil)
+	}
+	name, args := args[0], args[1:]
+	switch name {
+	case "help", "-h", "-help", "--help":
+		return p.help(args)
+	case "-v", "-version", "--version":
+		name = "version"
+	}
+	c := p.find(name)
+	if c == nil {
+		return p.unknown(name)
+	}
+	if name != "version" && name != "completion" {
+		if err := p.checkEnvironment(); err != nil {
+			return err
+		}
+	}
+	return c.Run(ctx, p, args)
+}
+
+// exit tells an error and returns the exit code that goes with it.
+func (p *Program) exit(err error) int {
+	var usage *UsageError
+	var help HelpWanted
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &help):
+		return p.exit(p.help([]string{string(help)}))
+	case errors.Is(err, ErrTold):
+		return ExitError
+	case errors.Is(err, ErrChanges):
+		return ExitUsage
+	}
+	for line := range strings.Lines(err.Error()) {
+		_, _ = fmt.Fprintf(p.Stderr, "bunting: %s\n", strings.TrimSuffix(line, "\n"))
+	}
+	if errors.As(err, &usage) {
+		return ExitUsage
+	}
+	return ExitError
+}
+
+func (p *Program) find(name string) *Command {
+	for i := range p.Commands {
+		if p.Commands[i].Name == name {
+			return &p.Commands[i]
+		}
+	}
+	return nil
+}
+
+func (p *Program) unknown(name string) error {
+	names := make([]string, len(p.Commands))
+	for i, c := range p.Commands {
+		names[i] = c.Name
+	}
+	return Usage(
+		fmt.Sprintf("unknown command %q%s", name, DidYouMean(name, append(names, "help"), "")),
+		"there are "+strings.Join(names, ", ")+" and help; bunting help says more",
+	)
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// help prints the help of a command, or that of the program.
+func (p *Program) help(args []string) error {
+	if len(args) == 0 {
+		return p.Print(p.overview())
+	}
+	if args[0] == "help" {
+		return p.Print("Usage: bunting help [COMMAND]\n\nExplains a command, or lists them all.\n")
+	}
+	c := p.find(args[0])
+	if c == nil {
+		return p.unknown(args[0])
+	}
+	return p.Print(c.Help())
+}
+
+func (p *Program) overview() string {
+	var b strings.Builder
+	b.WriteString(`Bunting decides feature flags, takes in events and manages both. It answers
+PostHog's SDKs, and has tools for definitions files and for running servers.
+
+Usage: bunting COMMAND [ARGUMENTS]
+
+Commands:
+`)
+	for _, c := range p.Commands {
+		fmt.Fprintf(&b, "  %-11s %s\n", c.Name, c.Summary)
+	}
+	b.WriteString(`  help        explain a command: bunting help serve
+
+A first try, from the root of the repository:
+  bunting serve --definitions testdata/demo.json
+  bunting eval --definitions testdata/demo.json --distinct-id user-1
+  bunting check testdata/demo.json
+
+Exit codes: 0 good, 1 it did not work, 2 the command line is wrong.
+`)
+	return b.String()
+}

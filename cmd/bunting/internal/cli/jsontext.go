@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// NextText is where the next text of a JSON document begins.
+func NextText(data []byte, from int64) int64 {
+	for from < int64(len(data)) && strings.IndexByte(" \t\r\n,:", data[from]) >= 0 {
+		from++
+	}
+	return from
+}
+
+// Place names a position in a document for people.
+func Place(data []byte, offset int64) string {
+	before := data[:min(offset, int64(len(data)))]
+	line := bytes.Count(before, []byte{'\n'}) + 1
+	return fmt.Sprintf("line %d column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
+}
+
+// JSONError says where a document is no JSON. err is what the reading said; the
+// place is looked for anew, because a decoder tells it in two ways.
+func JSONError(path string, data []byte, err error) error {
+	var syntax *json.SyntaxError
+	var v any
+	switch found := json.Unmarshal(data, &v); {
+	case len(bytes.TrimSpace(data)) == 0:
+		return fmt.Errorf("%s: the document is empty", path)
+	case errors.As(found, &syntax) && syntax.Offset < int64(len(data)):
+		return fmt.Errorf("%s: %s: %s", path, Place(data, syntax.Offset-1), strings.TrimPrefix(syntax.Error(), "json: "))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s: %s: the document ends in the middle", path, Place(data, int64(len(data))))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

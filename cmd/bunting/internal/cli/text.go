@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Indented is JSON for people, without the escapes that only HTML needs.
+func Indented(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// Plural counts things: 1 flag, 2 flags.
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// maxCell bounds a long text in a table, in runes.
+const maxCell = 60
+
+// Shorten bounds a text that may be long, such as JSON in a table.
+func Shorten(s string) string {
+	s = strings.ReplaceAll(s, "\t", " ")
+	if runes := []rune(s); len(runes) > maxCell {
+		return string(runes[:maxCell]) + "…"
+	}
+	return s
+}
+
+// Cell keeps what stands in a file or on a server from breaking a table.
+func Cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if s == "" {
+		return "-"
+	}
+	return s
+}

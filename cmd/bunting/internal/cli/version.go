@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Version prints what the binary knows of itself.
+var Version = Command{Name: "version", Summary: "print version and build", Run: version, Help: versionHelp}
+
+func versionHelp() string {
+	return `Usage: bunting version [--json]
+
+Prints the version, the revision it was built from when that is known, the
+Go release and the platform.
+
+  --json   for programs
+`
+}
+
+// Build is what the binary knows of itself. Revision and time are empty where they
+// are not known.
+type Build struct {
+	Version, Revision, Time string
+	Modified                bool // since the revision
+}
+
+// buildShown is a build for programs. Revision and time are empty where they are
+// not known.
+type buildShown struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Time     string `json:"time"` // of the revision
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// ReadBuild asks the binary.
+func ReadBuild() Build {
+	b := Build{Version: "(devel)"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func version(_ context.Context, p *Program, args []string) error {
+	fs := NewFlags("version")
+	asJSON := fs.Bool("json", false, "")
+	if err := NoArgs(fs, args); err != nil {
+		return err
+	}
+	b := ReadBuild()
+	if *asJSON {
+		text, err := Indented(buildShown{b.Version, b.Revision, b.Time, b.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+		if err != nil {
+			return err
+		}
+		return p.Print(text)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "bunting   %s\n", b.Version)
+	if b.Revision != "" {
+		fmt.Fprintf(&out, "revision  %s", b.Revision)
+		if b.Time != "" {
+			fmt.Fprintf(&out, " of %s", b.Time)
+		}
+		if b.Modified {
+			out.WriteString(", with changes")
+		}
+		out.WriteByte('\n')
+	}
+	fmt.Fprintf(&out, "go        %s\nplatform  %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return p.Print(out.String())
+}

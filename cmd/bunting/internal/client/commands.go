@@ -1,0 +1,45 @@
+// Package client are the commands that talk to a running server: what people manage
+// there, and events, persons and groups carried over.
+package client
+
+import (
+	"context"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// The commands.
+var (
+	Flags    = managed("flags", "list, make, change, export and apply the flags of a server", flagActions, flagsHelp)
+	Events   = managed("events", "print the newest events of a server", eventActions, eventsHelp)
+	Persons  = managed("persons", "show or erase a person of a server", personActions, personsHelp)
+	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)
+	Usage    = single("usage", "print what an organization has used this month", &usageAction, usageHelp)
+	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
+	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp}
+	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp}
+)
+
+// Keys is the command for personal keys; recover makes one without a server.
+func Keys(recover func(ctx context.Context, p *cli.Program, args []string) error) cli.Command {
+	actions := append(keyActions[:len(keyActions):len(keyActions)], action{name: "recover", offline: recover})
+	return managed("keys", "make and revoke personal API keys", actions, keysHelp)
+}
+
+// managed is a command with actions.
+func managed(name, summary string, actions []action, help func() string) cli.Command {
+	c := cli.Command{Name: name, Summary: summary, Help: help, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+		return manage(ctx, p, name, actions, args)
+	}}
+	for _, a := range actions {
+		c.Actions = append(c.Actions, a.name)
+	}
+	return c
+}
+
+// single is a command that is one action.
+func single(name, summary string, a *action, help func() string) cli.Command {
+	return cli.Command{Name: name, Summary: summary, Help: help, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+		return act(ctx, p, name, a, args)
+	}}
+}

@@ -1,0 +1,172 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// Bounds of tail.
+const (
+	// tailPause is how long --follow waits before it looks again.
+	tailPause = 2 * time.Second
+	// maxTail is the most events that are asked for at once, tailSeen how many that
+	// were shown are remembered.
+	maxTail, tailSeen = 500, 10_000
+)
+
+func eventsHelp() string {
+	return `Usage: bunting events tail [OPTIONS]
+
+Prints the newest events of a project, the newest last.
+
+  --lines N         how many, 20 by default, at most 500
+  --follow, -f      go on with those that come in, until interrupted; looks every
+                    two seconds at the newest 500 by their own time, so that what
+                    is older when it comes in may be missing
+  --event NAME      only events of this name
+  --distinct-id ID  only those of this distinct id
+` + projectOption + managerOptions + `  --json            an event a line, for programs
+`
+}
+
+type tailOptions struct {
+	lines             *int
+	follow            *bool
+	event, distinctID *string
+}
+
+var eventActions = []action{{name: "tail", project: reads, options: func(m *manager) any {
+	o := &tailOptions{
+		lines: m.fs.Int("lines", 20, ""), follow: m.fs.Bool("follow", false, ""),
+		event: m.fs.String("event", "", ""), distinctID: m.fs.String("distinct-id", "", ""),
+	}
+	m.fs.BoolVar(o.follow, "f", false, "")
+	return o
+}, run: tailEvents}}
+
+// eventShown is what is read of an event.
+type eventShown struct {
+	UUID       string          `json:"uuid"`
+	Event      string          `json:"event"`
+	DistinctID string          `json:"distinct_id"`
+	Timestamp  string          `json:"timestamp"`
+	Properties json.RawMessage `json:"properties"`
+	raw        json.RawMessage
+}
+
+// newestEvents are so many events, the newest first.
+func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventShown, error) {
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
+	if *o.event != "" {
+		q.Set("event", *o.event)
+	}
+	if *o.distinctID != "" {
+		q.Set("distinct_id", *o.distinctID)
+	}
+	var page struct{ Results []json.RawMessage }
+	if err := m.send(ctx, "GET", m.inProject("/events/?"+q.Encode()), nil, &page); err != nil {
+		return nil, err
+	}
+	out := make([]eventShown, len(page.Results))
+	for i, raw := range page.Results {
+		if err := json.Unmarshal(raw, &out[i]); err != nil {
+			return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+		}
+		out[i].raw = raw
+	}
+	return out, nil
+}
+
+func tailEvents(ctx context.Context, m *manager, _ []string, options any) error {
+	o := options.(*tailOptions)
+	if *o.lines < 1 || *o.lines > maxTail {
+		return cli.BadUsage("events", "--lines: want a number from 1 to %d, not %d", maxTail, *o.lines)
+	}
+	limit := *o.lines
+	if *o.follow {
+		limit = maxTail // what is not printed now is not new later
+	}
+	list, err := m.newestEvents(ctx, o, limit)
+	if err != nil {
+		return endless(ctx, err)
+	}
+	if err := m.printEvents(list[:min(*o.lines, len(list))]); err != nil || !*o.follow {
+		return err
+	}
+	seen := newSeen(list)
+	for {
+		if err := m.client.pause(ctx, tailPause); err != nil {
+			return endless(ctx, err)
+		}
+		if list, err = m.newestEvents(ctx, o, maxTail); err != nil {
+			return endless(ctx, err)
+		}
+		if err := m.printEvents(seen.fresh(list)); err != nil {
+			return err
+		}
+	}
+}
+
+// endless is the end of what goes on until it is interrupted.
+func endless(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// printEvents prints events that come newest first, the newest last.
+func (m *manager) printEvents(list []eventShown) error {
+	var out bytes.Buffer
+	for _, e := range slices.Backward(list) {
+		var line bytes.Buffer
+		if *m.asJSON {
+			if err := json.Compact(&line, e.raw); err != nil {
+				return err
+			}
+			fmt.Fprintln(&out, line.String())
+			continue
+		}
+		if json.Compact(&line, e.Properties) != nil {
+			line.WriteString("{}")
+		}
+		fmt.Fprintf(&out, "%s  %s  %s  %s\n", e.Timestamp, cli.Cell(e.Event), cli.Cell(e.DistinctID), cli.Shorten(line.String()))
+	}
+	return m.Print(out.String())
+}
+
+// seen remembers which events were shown, the last tailSeen of them.
+type seen struct {
+	ids   map[string]bool
+	order []string
+}
+
+func newSeen(list []eventShown) *seen {
+	s := &seen{ids: map[string]bool{}}
+	s.fresh(list)
+	return s
+}
+
+// fresh are those of a list that it has not seen, which it has then.
+func (s *seen) fresh(list []eventShown) (out []eventShown) {
+	for _, e := range list {
+		if s.ids[e.UUID] {
+			continue
+		}
+		out = append(out, e)
+		s.ids[e.UUID] = true
+		if s.order = append(s.order, e.UUID); len(s.order) > tailSeen {
+			delete(s.ids, s.order[0])
+			s.order = s.order[1:]
+		}
+	}
+	return out
+}

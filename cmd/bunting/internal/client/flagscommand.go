@@ -1,0 +1,390 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func flagsHelp() string {
+	return `Usage: bunting flags ACTION [OPTIONS]
+
+Manages the feature flags of a server.
+
+  bunting flags list
+  bunting flags get KEY
+  bunting flags set KEY [--rollout N] [--variants a=50,b=50] [--payload JSON]
+                        [--payload VARIANT=JSON]... [--name TEXT]
+                        [--filters FILE] [--off]
+                                    makes the flag, or changes what is named
+  bunting flags enable KEY
+  bunting flags disable KEY
+  bunting flags delete KEY [--yes]
+  bunting flags export [--output FILE]
+                                    all flags and cohorts as one document
+  bunting flags plan FILE [--prune]
+                                    what apply would do, and how many people
+                                    would see another value; exit code 2 when
+                                    there is something to change
+  bunting flags apply FILE [--prune [--yes]]
+                                    makes the server's flags those of the file,
+                                    all or none
+  bunting flags history KEY         what the flag has been, and who changed what
+  bunting flags restore KEY VERSION
+                                    makes an earlier version the next one
+  bunting flags why KEY (--distinct-id ID | --person UUID) [--property K=V]
+                        [--group TYPE=KEY]
+                                    what the flag is for somebody, and why
+
+  --rollout N       percentage of the first condition
+  --variants LIST   keys with their shares in percent, 100 together
+  --payload JSON    what the flag brings along; for a flag with variants
+                    VARIANT=JSON, which may be repeated
+  --filters FILE    the whole filters as JSON, - for the standard input
+  --off             a new flag begins disabled
+  --prune           flags that the file does not have are deleted
+  --format FORMAT   text (default), json or markdown, with a line for each value
+                    that changes
+  --output FILE     - (default) is the standard output
+  --distinct-id ID  for whom; --person UUID names somebody who is stored
+  --property K=V    person property laid over the stored ones; V is JSON, or text
+                    where it is none; may be repeated
+  --group TYPE=KEY  group; may be repeated
+` + projectOption + yesHelp + managerOptions + `  --json            for programs
+`
+}
+
+type flagSetOptions struct {
+	rollout, variants, name, filters *string
+	payloads                         cli.Texts
+	off                              *bool
+}
+
+type documentOptions struct {
+	output *string
+	prune  *bool
+	format *string
+}
+
+func documentOption(m *manager) any {
+	return &documentOptions{prune: m.fs.Bool("prune", false, ""), format: m.fs.String("format", "text", "")}
+}
+
+var flagActions = []action{
+	{name: "list", project: reads, run: listFlags},
+	{name: "get", project: reads, args: []string{"KEY"}, run: getFlag},
+	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) any {
+		o := &flagSetOptions{
+			rollout: m.fs.String("rollout", "", ""), variants: m.fs.String("variants", "", ""),
+			name: m.fs.String("name", "", ""), filters: m.fs.String("filters", "", ""), off: m.fs.Bool("off", false, ""),
+		}
+		m.fs.Var(&o.payloads, "payload", "")
+		return o
+	}, run: setFlag},
+	{name: "enable", project: writes, args: []string{"KEY"}, run: func(ctx context.Context, m *manager, args []string, _ any) error {
+		return m.patchFlag(ctx, args[0], map[string]any{"active": true})
+	}},
+	{name: "disable", project: writes, args: []string{"KEY"}, run: func(ctx context.Context, m *manager, args []string, _ any) error {
+		return m.patchFlag(ctx, args[0], map[string]any{"active": false})
+	}},
+	{name: "delete", project: writes, args: []string{"KEY"}, asks: true, run: func(ctx context.Context, m *manager, args []string, _ any) error {
+		if err := m.confirm(ctx, fmt.Sprintf("Delete the flag %q?", args[0])); err != nil {
+			return err
+		}
+		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
+	}},
+	{name: "export", project: reads, options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
+	{name: "plan", project: reads, args: []string{"FILE"}, options: documentOption, run: planFlags},
+	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: documentOption, run: applyFlags},
+	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
+	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
+	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlagOptions, run: whyFlag},
+}
+
+// flagShown is what is read of a flag as the server shows it.
+type flagShown struct {
+	ID      int64                      `json:"id"`
+	Key     string                     `json:"key"`
+	Name    string                     `json:"name"`
+	Active  bool                       `json:"active"`
+	Deleted bool                       `json:"deleted"`
+	Version int64                      `json:"version"`
+	Status  string                     `json:"status"`
+	Filters map[string]json.RawMessage `json:"filters"`
+}
+
+// condition is what is read of a condition.
+type condition struct {
+	Properties []json.RawMessage `json:"properties"`
+	Rollout    *float64          `json:"rollout_percentage"`
+}
+
+func (f *flagShown) conditions() (out []condition) {
+	_ = json.Unmarshal(f.Filters["groups"], &out) // what cannot be read is not summed up
+	return out
+}
+
+// summary says in a few words whom the flag is for.
+func (f *flagShown) summary() string {
+	var out []string
+	for _, c := range f.conditions() {
+		share := 100.0
+		if c.Rollout != nil {
+			share = *c.Rollout
+		}
+		text := strconv.FormatFloat(share, 'f', -1, 64) + "%"
+		if n := len(c.Properties); n == 1 {
+			text += " of 1 property"
+		} else if n > 1 {
+			text += fmt.Sprintf(" of %d properties", n)
+		}
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return "nobody"
+	}
+	return strings.Join(out, " | ")
+}
+
+func (f *flagShown) variants() string {
+	var multivariate struct {
+		Variants []struct {
+			Key     string  `json:"key"`
+			Rollout float64 `json:"rollout_percentage"`
+		} `json:"variants"`
+	}
+	_ = json.Unmarshal(f.Filters["multivariate"], &multivariate) // null for none
+	var out []string
+	for _, v := range multivariate.Variants {
+		out = append(out, v.Key+"="+strconv.FormatFloat(v.Rollout, 'f', -1, 64))
+	}
+	return strings.Join(out, ",")
+}
+
+func (f *flagShown) state() string {
+	switch {
+	case f.Deleted:
+		return "deleted"
+	case f.Active:
+		return "on"
+	}
+	return "off"
+}
+
+func (m *manager) showFlags(list ...flagShown) error {
+	rows := [][]string{{"KEY", "STATE", "WHO", "VARIANTS", "VERSION", "NAME"}}
+	for _, f := range list {
+		rows = append(rows, []string{f.Key, f.state(), f.summary(), f.variants(), strconv.FormatInt(f.Version, 10), f.Name})
+	}
+	return m.printTable(rows)
+}
+
+func (m *manager) flagsPath(rest string) string { return m.inProject("/feature_flags/" + rest) }
+
+func listFlags(ctx context.Context, m *manager, _ []string, _ any) error {
+	if *m.asJSON {
+		list, err := all[json.RawMessage](ctx, m, m.flagsPath(""))
+		if err != nil {
+			return err
+		}
+		return m.printJSON(list)
+	}
+	list, err := all[flagShown](ctx, m, m.flagsPath(""))
+	if err != nil {
+		return err
+	}
+	return m.showFlags(list...)
+}
+
+var errNoFlag = errors.New("there is no such flag")
+
+// findFlag finds a flag by its key.
+func (m *manager) findFlag(ctx context.Context, key string) (*flagShown, json.RawMessage, error) {
+	list, err := all[json.RawMessage](ctx, m, m.flagsPath("?search="+url.QueryEscape(key)))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, raw := range list {
+		var f flagShown
+		if err := json.Unmarshal(raw, &f); err != nil {
+			return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+		}
+		if f.Key == key {
+			return &f, raw, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("flag %q: %w", key, errNoFlag)
+}
+
+func getFlag(ctx context.Context, m *manager, args []string, _ any) error {
+	_, raw, err := m.findFlag(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return m.printJSON(raw)
+}
+
+// saved prints a flag as it is now.
+func (m *manager) saved(ctx context.Context, method, path string, body any) error {
+	var raw json.RawMessage
+	if err := m.send(ctx, method, path, body, &raw); err != nil {
+		return err
+	}
+	if *m.asJSON {
+		return m.printJSON(raw)
+	}
+	var f flagShown
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return m.showFlags(f)
+}
+
+func (m *manager) patchFlag(ctx context.Context, key string, change map[string]any) error {
+	f, _, err := m.findFlag(ctx, key)
+	if err != nil {
+		return err
+	}
+	return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
+}
+
+func setFlag(ctx context.Context, m *manager, args []string, options any) error {
+	o := options.(*flagSetOptions)
+	old, _, err := m.findFlag(ctx, args[0])
+	if err != nil && !errors.Is(err, errNoFlag) {
+		return err
+	}
+	filters, changed, err := o.apply(m, old)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	if changed || old == nil {
+		body["filters"] = filters
+	}
+	if *o.name != "" {
+		body["name"] = *o.name
+	}
+	if old != nil {
+		if len(body) == 0 {
+			return cli.BadUsage("flags", "set: say what is to change, such as --rollout 50")
+		}
+		body["version"] = old.Version
+		return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(old.ID, 10)+"/"), body)
+	}
+	body["key"], body["active"] = args[0], !*o.off
+	return m.saved(ctx, "POST", m.flagsPath(""), body)
+}
+
+// apply lays the options over the filters of a flag, nil for a new one.
+func (o *flagSetOptions) apply(m *manager, old *flagShown) (filters map[string]json.RawMessage, changed bool, err error) {
+	filters = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`)}
+	if old != nil && old.Filters != nil {
+		filters = old.Filters
+	}
+	if *o.filters != "" {
+		text, err := m.readInput(*o.filters)
+		if err != nil {
+			return nil, false, err
+		}
+		filters, changed = nil, true
+		if err := json.Unmarshal(text, &filters); err != nil {
+			return nil, false, fmt.Errorf("--filters: %w", err)
+		}
+	}
+	if *o.rollout != "" {
+		share, err := strconv.ParseFloat(strings.TrimSuffix(*o.rollout, "%"), 64)
+		if err != nil || share < 0 || share > 100 {
+			return nil, false, cli.BadUsage("flags", "--rollout: want a percentage from 0 to 100, not %q", *o.rollout)
+		}
+		if filters["groups"], err = withRollout(filters["groups"], share); err != nil {
+			return nil, false, err
+		}
+		changed = true
+	}
+	if *o.variants != "" {
+		if filters["multivariate"], err = variantsOf(*o.variants); err != nil {
+			return nil, false, err
+		}
+		changed = true
+	}
+	for _, text := range o.payloads {
+		if filters["payloads"], err = withPayload(filters["payloads"], text); err != nil {
+			return nil, false, err
+		}
+		changed = true
+	}
+	return filters, changed, nil
+}
+
+// withRollout sets the share of the first condition.
+func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error) {
+	var list []map[string]json.RawMessage
+	if len(groups) > 0 {
+		if err := json.Unmarshal(groups, &list); err != nil {
+			return nil, fmt.Errorf("the flag's conditions cannot be read: %w", err)
+		}
+	}
+	if len(list) == 0 {
+		list = []map[string]json.RawMessage{{"properties": json.RawMessage("[]")}}
+	}
+	list[0]["rollout_percentage"] = json.RawMessage(strconv.FormatFloat(share, 'f', -1, 64))
+	return json.Marshal(list)
+}
+
+// withPayload adds what the command line says of a payload: JSON for a flag that is
+// on, or VARIANT=JSON.
+func withPayload(payloads json.RawMessage, text string) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if len(payloads) > 0 {
+		if err := json.Unmarshal(payloads, &all); err != nil {
+			return nil, fmt.Errorf("the flag's payloads cannot be read: %w", err)
+		}
+	}
+	key, payload := "true", text
+	if !json.Valid([]byte(text)) {
+		var found bool
+		if key, payload, found = strings.Cut(text, "="); !found || key == "" || !json.Valid([]byte(payload)) {
+			return nil, cli.BadUsage("flags", "--payload: want JSON or VARIANT=JSON, such as red='{\"hex\":\"f00\"}', not %q", text)
+		}
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	all[key], _ = json.Marshal(payload) // texts marshal always
+	return json.Marshal(all)
+}
+
+func variantsOf(text string) (json.RawMessage, error) {
+	type variant struct {
+		Key     string  `json:"key"`
+		Name    string  `json:"name"`
+		Rollout float64 `json:"rollout_percentage"`
+	}
+	var list []variant
+	for _, part := range cli.SplitList(text) {
+		key, share, found := strings.Cut(part, "=")
+		n, err := strconv.ParseFloat(share, 64)
+		if !found || err != nil || key == "" {
+			return nil, cli.BadUsage("flags", "--variants: want such as control=50,test=50, not %q", part)
+		}
+		list = append(list, variant{Key: key, Rollout: n})
+	}
+	return json.Marshal(map[string]any{"variants": list})
+}
+
+// readInput reads a file, or the standard input for a dash.
+func (m *manager) readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(io.LimitReader(m.Stdin, maxAnswer))
+	}
+	return os.ReadFile(name)
+}

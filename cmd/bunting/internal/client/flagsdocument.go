@@ -1,0 +1,232 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// documentChange is a flag or cohort that a document changes.
+type documentChange struct {
+	Kind    string `json:"kind"` // flag, cohort
+	Name    string `json:"name"`
+	Action  string `json:"action"` // create, update, delete
+	Changes []struct {
+		Field  string          `json:"field"`
+		Before json.RawMessage `json:"before"`
+		After  json.RawMessage `json:"after"`
+	} `json:"changes"`
+	People *struct {
+		Changed int  `json:"changed"`
+		Counted int  `json:"counted"`
+		Of      int  `json:"of"`
+		Sample  bool `json:"sample"`
+	} `json:"people"`
+}
+
+type documentAnswer struct {
+	Changes   []documentChange `json:"changes"`
+	Unchanged int              `json:"unchanged"`
+	Warnings  []string         `json:"warnings"`
+}
+
+// documentFormats are how a plan is shown; JSON is the server's answer.
+var documentFormats = map[string]func(a *documentAnswer, applied bool) string{
+	"text": (*documentAnswer).text, "markdown": (*documentAnswer).markdown, "json": nil,
+}
+
+func exportFlags(ctx context.Context, m *manager, _ []string, options any) error {
+	var text json.RawMessage
+	if err := m.send(ctx, "GET", m.flagsPath("export/"), nil, &text); err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if output := *options.(*documentOptions).output; output != "-" {
+		return os.WriteFile(output, text, 0o644)
+	}
+	return m.Print(string(text))
+}
+
+func planFlags(ctx context.Context, m *manager, args []string, options any) error {
+	changes, err := m.document(ctx, "plan/", args[0], options.(*documentOptions))
+	if err == nil && changes > 0 {
+		err = cli.ErrChanges
+	}
+	return err
+}
+
+func applyFlags(ctx context.Context, m *manager, args []string, options any) error {
+	o := options.(*documentOptions)
+	if *o.prune {
+		if err := m.confirm(ctx, "Delete the flags that the file does not have?"); err != nil {
+			return err
+		}
+	}
+	_, err := m.document(ctx, "apply/", args[0], o)
+	return err
+}
+
+// document sends a document and shows what it changes, or would change. It returns
+// how much that is.
+func (m *manager) document(ctx context.Context, what, file string, o *documentOptions) (changes int, err error) {
+	format := *o.format
+	if *m.asJSON {
+		format = "json"
+	}
+	show, known := documentFormats[format]
+	if !known {
+		return 0, cli.BadUsage(m.command, "--format: want text, json or markdown, not %q", format)
+	}
+	text, err := m.readInput(file)
+	if err != nil {
+		return 0, err
+	}
+	path := m.flagsPath(what)
+	if *o.prune {
+		path += "?prune=true"
+	}
+	m.client.warned = nil // the answer has them all
+	var raw json.RawMessage
+	end, err := m.waiting(what, file, text)
+	if err != nil {
+		return 0, err
+	}
+	err = m.client.do(ctx, "POST", path, text, &raw)
+	end()
+	if err != nil {
+		return 0, err
+	}
+	var a documentAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return 0, fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	for _, text := range a.Warnings {
+		m.warn(text)
+	}
+	if show == nil {
+		return len(a.Changes), m.printJSON(raw)
+	}
+	return len(a.Changes), m.Print(show(&a, what == "apply/"))
+}
+
+// waiting shows what is on its way until end is called.
+func (m *manager) waiting(what, file string, text []byte) (end func(), err error) {
+	var document struct{ Flags, Cohorts []json.RawMessage }
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("%s is no document of flags: %w", file, err)
+	}
+	doing := "planning"
+	if what == "apply/" {
+		doing = "applying"
+	}
+	line := fmt.Sprintf("%s %s and %s", doing, cli.Plural(len(document.Flags), "flag"), cli.Plural(len(document.Cohorts), "cohort"))
+	p, begun := cli.NewProgress(m.Stderr), time.Now()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(cli.BarEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				p.Clear()
+				return
+			case <-tick.C:
+				p.Show(0, 0, fmt.Sprintf("%s, %d s", line, int(time.Since(begun).Seconds())))
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }, nil
+}
+
+// signs are how actions are shown.
+var signs = map[string]string{"create": "+", "update": "~", "delete": "-"}
+
+// fields are the single values that a change of something that is there changes.
+func (c *documentChange) fields() (out []fieldChange) {
+	if c.Action != "update" {
+		return nil
+	}
+	for _, f := range c.Changes {
+		out = fieldChanges(f.Field, decoded(f.Before), decoded(f.After), out)
+	}
+	return out
+}
+
+// people says for how many a change is one, empty where nobody has counted.
+func (c *documentChange) people() string {
+	p := c.People
+	switch {
+	case p == nil:
+		return ""
+	case p.Sample:
+		return fmt.Sprintf("%d of a sample of %d out of %d people would see another value", p.Changed, p.Counted, p.Of)
+	}
+	return fmt.Sprintf("%d of %d people would see another value", p.Changed, p.Of)
+}
+
+// total is a line that sums up.
+func (a *documentAnswer) total(applied bool) string {
+	done := "would change"
+	if applied {
+		done = "changed"
+	}
+	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), done, a.Unchanged)
+}
+
+// text is the answer for people.
+func (a *documentAnswer) text(applied bool) string {
+	var b strings.Builder
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		fmt.Fprintf(&b, "%s %s %s", signs[c.Action], c.Kind, c.Name)
+		if people := c.people(); people != "" {
+			b.WriteString("   " + people)
+		}
+		b.WriteByte('\n')
+		for _, f := range c.fields() {
+			b.WriteString("    " + f.text("->", func(s string) string { return s }) + "\n")
+		}
+	}
+	return b.String() + a.total(applied) + "\n"
+}
+
+// markdown is the answer for a comment on a change, such as that of a pull request.
+func (a *documentAnswer) markdown(applied bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\n", a.total(applied))
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		fmt.Fprintf(&b, "- %s %s %s", c.Action, c.Kind, code(c.Name))
+		if people := c.people(); people != "" {
+			b.WriteString(": " + people)
+		}
+		b.WriteByte('\n')
+		for _, f := range c.fields() {
+			b.WriteString("  - " + f.text("→", code) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// code is a text as code of Markdown, whatever it holds.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	longest, run := 0, 0
+	for _, c := range text {
+		if run++; c != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}

@@ -1,0 +1,126 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// versionShown is what is read of a version of a flag.
+type versionShown struct {
+	flagShown
+	At string `json:"created_at"`
+	By *struct {
+		Email string `json:"email"`
+	} `json:"created_by"`
+	Tags []string `json:"tags"`
+}
+
+// historyFlag lists what a flag has been, the newest first.
+func historyFlag(ctx context.Context, m *manager, args []string, _ any) error {
+	f, err := m.namedFlag(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	path := m.flagsPath(strconv.FormatInt(f.ID, 10) + "/versions/")
+	if *m.asJSON {
+		list, err := all[json.RawMessage](ctx, m, path)
+		if err != nil {
+			return err
+		}
+		return m.printJSON(list)
+	}
+	list, err := all[versionShown](ctx, m, path)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"VERSION", "WHEN", "BY", "STATE", "WHO", "VARIANTS", "CHANGED"}}
+	for i := range list {
+		v, by := &list[i], "-"
+		if v.By != nil {
+			by = v.By.Email
+		}
+		changed := "made"
+		if i+1 < len(list) {
+			changed = strings.Join(v.changes(&list[i+1]), ", ")
+		} else if v.Version > 1 {
+			changed = "-" // what was before is not kept
+		}
+		rows = append(rows, []string{strconv.FormatInt(v.Version, 10), v.At, cli.Cell(by), v.state(), v.summary(), v.variants(), cli.Cell(changed)})
+	}
+	return m.printTable(rows)
+}
+
+// changes names what differs from the version before.
+func (v *versionShown) changes(before *versionShown) (out []string) {
+	for _, name := range []string{"groups", "multivariate", "payloads"} {
+		if !sameJSON(v.Filters[name], before.Filters[name]) {
+			out = append(out, name)
+		}
+	}
+	rest := func(f *versionShown) map[string]json.RawMessage {
+		filters := map[string]json.RawMessage{}
+		for name, value := range f.Filters {
+			if name != "groups" && name != "multivariate" && name != "payloads" {
+				filters[name] = value
+			}
+		}
+		return filters
+	}
+	mine, theirs := encoded(rest(v)), encoded(rest(before))
+	for name, differs := range map[string]bool{
+		"key": v.Key != before.Key, "name": v.Name != before.Name, "active": v.Active != before.Active, "deleted": v.Deleted != before.Deleted,
+		"tags": !slices.Equal(v.Tags, before.Tags), "filters": !bytes.Equal(mine, theirs),
+	} {
+		if differs {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// encoded is a value whose members are sorted, and its JSON without spaces.
+func encoded(v any) []byte {
+	text, _ := json.Marshal(v) // what came as JSON goes as JSON
+	return text
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y) // absent is null
+	return bytes.Equal(encoded(x), encoded(y))
+}
+
+// restoreFlag makes an earlier version the next one.
+func restoreFlag(ctx context.Context, m *manager, args []string, _ any) error {
+	version, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
+		return cli.BadUsage("flags", "restore: want the number of a version, as bunting flags history shows it, not %q", args[1])
+	}
+	f, err := m.namedFlag(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return m.saved(ctx, "POST", m.flagsPath(fmt.Sprintf("%d/restore/", f.ID)), map[string]any{"version": version})
+}
+
+// namedFlag finds a flag by its key, else by its number, by which a deleted one is
+// found too.
+func (m *manager) namedFlag(ctx context.Context, named string) (*flagShown, error) {
+	f, _, err := m.findFlag(ctx, named)
+	if id, bad := strconv.ParseInt(named, 10, 64); err == nil || bad != nil || id <= 0 {
+		return f, err
+	}
+	var found flagShown
+	if byID := m.send(ctx, "GET", m.flagsPath(pathPart(named)+"/"), nil, &found); byID != nil {
+		return nil, err
+	}
+	return &found, nil
+}

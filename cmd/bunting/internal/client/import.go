@@ -1,0 +1,276 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/convert"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func importHelp() string {
+	return `Usage: bunting import --server URL --project-key phc_… [OPTIONS] FILE...
+
+Reads JSON lines, or a JSON list, plain or gzip, and sends events, persons and
+groups to a server: files of bunting export, PostHog's batch exports of events,
+and its lists of events. - is the standard input.
+
+  --server URL       such as http://127.0.0.1:8000
+  --project-key KEY  the project's public key, for events; BUNTING_PROJECT_KEY in
+                     the environment by default
+  --key KEY          personal API key with the scope person:write, for persons and
+                     groups; BUNTING_KEY in the environment by default
+  --project ID       project for persons and groups: its number, name or public key,
+                     BUNTING_PROJECT in the environment by default, else that of
+                     --project-key, else the only one that --key opens
+
+Events go through the batch path as a historical migration, in the order of the
+file, and keep their uuids; those without one get one made of their text. So
+nothing is there twice when a file is imported again. An event without an $ip gets
+none, and is not located.
+
+FILE.import says how far a file is: after an interruption the same command goes
+on there. It goes away at the end.
+
+Exit code 1 when something was refused or left out; each such line is told.
+` + importFlagsHelp()
+}
+
+// importer is one call of import.
+type importer struct {
+	client     *apiClient
+	progress   *cli.Progress
+	projectKey string
+	project    string      // as the command line has it
+	into       *projectRef // nil: it was not needed yet
+	server     string
+
+	state importState
+	batch importBatch
+	told  int // lines that were complained about
+}
+
+// importState is what FILE.import holds.
+type importState struct {
+	Server     string `json:"server"`
+	ProjectKey string `json:"project_key"`
+	// Offset is how far the file is done, in bytes, unpacked. Done: all of it is.
+	Offset int64 `json:"offset"`
+	Done   bool  `json:"done"`
+	// Sent events and Imported persons and groups were taken by the server,
+	// Refused ones were not, Skipped ones were never sent.
+	Sent     int64 `json:"sent"`
+	Imported int64 `json:"imported"`
+	Refused  int64 `json:"refused"`
+	Skipped  int64 `json:"skipped"`
+}
+
+func importFiles(ctx context.Context, p *cli.Program, args []string) error {
+	if len(args) > 0 {
+		if format, ok := convert.Find(args[0]); ok {
+			return importDefinitions(ctx, p, format, args[1:])
+		}
+	}
+	i := &importer{progress: cli.NewProgress(p.Stderr)}
+	fs := cli.NewFlags("import")
+	fs.StringVar(&i.server, "server", "", "")
+	fs.StringVar(&i.projectKey, "project-key", p.Env["BUNTING_PROJECT_KEY"], "")
+	key := fs.String("key", p.Env["BUNTING_KEY"], "")
+	fs.StringVar(&i.project, "project", p.Env[cli.ProjectVariable], "")
+	files, err := cli.ParseArgs(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case i.server == "":
+		return cli.BadUsage("import", "--server is missing")
+	case i.projectKey == "" && *key == "":
+		return cli.BadUsage("import", "--project-key is missing (and --key, for persons and groups)")
+	case len(files) == 0:
+		return cli.BadUsage("import", "which file? - is the standard input")
+	}
+	if i.client, err = newAPIClient(i.server, *key); err != nil {
+		return cli.BadUsage("import", "%s", err)
+	}
+	defer i.client.close()
+	i.client.enduring = true
+	i.client.told = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	var total importState
+	for _, file := range files {
+		if err := i.file(ctx, p.Stdin, file); err != nil {
+			i.progress.Clear()
+			return fmt.Errorf("%s: %w\n%s so far; the same command goes on where this one has stopped", file, err, i.state.summary())
+		}
+		total.add(&i.state)
+	}
+	for _, file := range files {
+		if err := os.Remove(stateOf(file)); file != "-" && err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	i.progress.Say("%s%s", total.summary(), i.where())
+	if total.Refused+total.Skipped > 0 {
+		return cli.ErrTold
+	}
+	return nil
+}
+
+func (s *importState) add(t *importState) {
+	s.Sent, s.Imported, s.Refused, s.Skipped = s.Sent+t.Sent, s.Imported+t.Imported, s.Refused+t.Refused, s.Skipped+t.Skipped
+}
+
+func (s *importState) summary() string {
+	return fmt.Sprintf("%d events sent, %d persons and groups imported, %d refused, %d left out", s.Sent, s.Imported, s.Refused, s.Skipped)
+}
+
+// where names the project that was written to.
+func (i *importer) where() string {
+	switch {
+	case i.into != nil:
+		return ", in project " + i.into.String()
+	case i.projectKey != "":
+		return ", in the project of " + i.projectKey
+	}
+	return ""
+}
+
+func stateOf(file string) string { return file + ".import" }
+
+// counter counts what is read of a file.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// file imports one file, from where the state says.
+func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error {
+	i.state, i.batch = importState{Server: i.server, ProjectKey: i.projectKey}, importBatch{}
+	from, size := &counter{Reader: stdin}, int64(0)
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if info, err := f.Stat(); err == nil {
+			size = info.Size()
+		}
+		from.Reader = f
+		var old importState
+		resumed, err := readState(stateOf(name), &old)
+		if err != nil {
+			return err
+		}
+		if resumed {
+			if old.Server != i.server || old.ProjectKey != i.projectKey {
+				return fmt.Errorf("%s belongs to an import into another project; remove it to start over", stateOf(name))
+			}
+			i.state = old
+			i.progress.Say("%s: going on after %s", name, old.summary())
+		}
+	}
+	if i.state.Done {
+		return nil
+	}
+	all, err := newRecords(from)
+	if err != nil {
+		return err
+	}
+	done := i.state.Offset
+	for {
+		if err := ctx.Err(); err != nil {
+			return errors.New("interrupted")
+		}
+		rec, err := all.next()
+		if err != nil && err != io.EOF {
+			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.number, err), i.flush(ctx, name, done))
+		}
+		if err == io.EOF {
+			i.state.Done = true
+			return i.flush(ctx, name, all.offset)
+		}
+		if all.offset <= i.state.Offset {
+			continue // done by the call before
+		}
+		if err := i.take(ctx, name, done, rec); err != nil {
+			return err
+		}
+		done = all.offset
+		i.progress.Show(from.n, size, i.state.summary())
+	}
+}
+
+// take adds a record to the batch, and sends what does not fit beside it. before
+// is where the record begins.
+func (i *importer) take(ctx context.Context, name string, before int64, rec record) error {
+	if rec.tooLong {
+		i.leaveOut(rec.number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
+		return nil
+	}
+	kind, item, err := readRecord(rec.text)
+	if err != nil {
+		i.leaveOut(rec.number, err)
+		return nil
+	}
+	if kind == importEvent && i.projectKey == "" {
+		return fmt.Errorf("line %d is an event, and events need --project-key", rec.number)
+	}
+	if kind == importPerson && i.client.key == "" {
+		return fmt.Errorf("line %d is a person or a group, and these need --key", rec.number)
+	}
+	if !i.batch.fits(kind, len(item)) {
+		if err := i.flush(ctx, name, before); err != nil {
+			return err
+		}
+	}
+	i.batch.add(kind, slices.Clone(item), rec.number)
+	return nil
+}
+
+func (i *importer) leaveOut(line int, why error) {
+	i.state.Skipped++
+	i.complain(line, why.Error())
+}
+
+// maxComplaints is how many lines are told one by one.
+const maxComplaints = 100
+
+func (i *importer) complain(line int, why string) {
+	if i.told++; i.told <= maxComplaints {
+		i.progress.Say("line %d %s", line, why)
+	} else if i.told == maxComplaints+1 {
+		i.progress.Say("more lines like these are only counted")
+	}
+}
+
+// flush sends the batch. Then everything before offset is done, and the state
+// says so.
+func (i *importer) flush(ctx context.Context, name string, offset int64) error {
+	if err := i.send(ctx, i.batch.items); err != nil {
+		i.state.Done = false
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return err
+	}
+	i.batch.items, i.batch.bytes = nil, 0
+	i.state.Offset = offset
+	if name == "-" {
+		return nil
+	}
+	return writeState(stateOf(name), &i.state)
+}

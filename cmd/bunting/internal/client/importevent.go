@@ -1,0 +1,142 @@
+package client
+
+import (
+	"crypto/sha1"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// importKind is where a record of an import goes.
+type importKind uint8
+
+const (
+	importEvent  importKind = iota
+	importPerson            // persons and groups of our own export
+)
+
+// lineNamespace is the namespace of the uuids of events that have none.
+var lineNamespace = capture.UUID{0x5b, 0x0e, 0x43, 0xd7, 0x71, 0x1c, 0x4b, 0x9f, 0x9d, 0x0a, 0x52, 0x3c, 0x86, 0x1f, 0xe4, 0x38}
+
+// lineUUID is the uuid of an event that has none: one of version 5 (RFC 9562 §5.5)
+// of its text, so that importing it again makes no second event.
+func lineUUID(text []byte) capture.UUID {
+	sum := sha1.Sum(append(lineNamespace[:], text...))
+	u := capture.UUID(sum[:16])
+	u[6], u[8] = u[6]&0x0f|0x50, u[8]&0x3f|0x80
+	return u
+}
+
+// readRecord tells what a record is, and makes an event of the batch of it. The
+// error says why it is left out. The forms of events are those of our export, of
+// PostHog's batch export (properties may be JSON text), and of its lists.
+func readRecord(text []byte) (importKind, []byte, error) {
+	if !utf8.Valid(text) {
+		return 0, nil, errors.New("is no UTF-8")
+	}
+	o, err := capture.ParseObject(string(text))
+	if err != nil {
+		return 0, nil, fmt.Errorf("is no JSON object: %w", err)
+	}
+	kind, _ := o.Text("type")
+	_, isEvent := o.Get("event")
+	switch {
+	case !isEvent && (kind == "person" || kind == "group"):
+		return importPerson, text, nil
+	case !isEvent && has(o, "person_id"):
+		return 0, nil, errors.New("is a person of PostHog's export; persons come with their events")
+	case !isEvent:
+		return 0, nil, errors.New(`has no "event"`)
+	}
+	event, err := makeEvent(o, text)
+	return importEvent, event, err
+}
+
+func has(o capture.Object, key string) bool {
+	value, ok := o.Get(key)
+	return ok && value != "null"
+}
+
+// makeEvent makes an event as /batch/ takes it.
+func makeEvent(o capture.Object, text []byte) ([]byte, error) {
+	if name, ok := o.Text("event"); ok && name == "" || !has(o, "event") {
+		return nil, errors.New("has no name of an event")
+	}
+	properties, err := eventProperties(o)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := o.Get("distinct_id")
+	if id == "" || id == "null" || id == `""` {
+		if id, _ = properties.Get("distinct_id"); id == "" || id == "null" || id == `""` {
+			return nil, errors.New("has no distinct_id")
+		}
+	}
+	uuid, _ := o.Text("uuid")
+	u, ok := capture.ParseUUID(uuid)
+	if !ok {
+		uuid, _ = o.Text("id") // that of PostHog's lists
+		if u, ok = capture.ParseUUID(uuid); !ok {
+			u = lineUUID(text)
+		}
+	}
+	name, _ := o.Get("event")
+	event := []capture.Member{
+		{Key: "uuid", Value: `"` + u.String() + `"`}, {Key: "event", Value: name}, {Key: "distinct_id", Value: id},
+		{Key: "properties", Value: properties.String()},
+	}
+	if has(o, "timestamp") {
+		at, _ := o.Get("timestamp")
+		event = append(event, capture.Member{Key: "timestamp", Value: at})
+	}
+	out := capture.NewObject(event).AppendJSON(nil)
+	if len(out) > capture.MaxEvent {
+		return nil, fmt.Errorf("has %d bytes as an event, %d are allowed", len(out), capture.MaxEvent)
+	}
+	return out, nil
+}
+
+// eventProperties are the properties with what exports keep beside them.
+func eventProperties(o capture.Object) (capture.Object, error) {
+	value, _ := o.Get("properties")
+	if inner, ok := o.Text("properties"); ok {
+		value = inner
+	}
+	properties := capture.Object{}
+	if value != "" && value != "null" {
+		var err error
+		if properties, err = capture.ParseObject(value); err != nil {
+			return nil, fmt.Errorf("has properties that are no JSON object: %w", err)
+		}
+	}
+	var more []capture.Member
+	add := func(key, value string) {
+		if _, ok := properties.Get(key); !ok {
+			more = append(more, capture.Member{Key: key, Value: value})
+		}
+	}
+	for _, name := range []string{"elements_chain", "elements"} {
+		if chain, ok := o.Text(name); ok && chain != "" {
+			value, err := json.Marshal(chain)
+			if err != nil {
+				return nil, err
+			}
+			add("$elements_chain", string(value))
+			break
+		}
+	}
+	if mode, _ := o.Text("person_mode"); mode == "propertyless" {
+		add("$process_person_profile", "false")
+	}
+	// Without an address of its own an event would get that of this machine, and
+	// its place.
+	if ip, ok := o.Get("ip"); ok && ip != `""` {
+		add("$ip", ip)
+	} else {
+		add("$ip", "null")
+	}
+	return capture.NewObject(append(more, properties...)), nil
+}

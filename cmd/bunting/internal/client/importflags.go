@@ -1,0 +1,176 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/convert"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func importFlagsHelp() string {
+	var b strings.Builder
+	b.WriteString(`
+Usage: bunting import FORMAT FILE... [OPTIONS]
+
+Converts the flag definitions of another system into a definitions file, for
+bunting serve --definitions. A flag that would not answer every user as before is
+left out, and listed with the place and the reason. FORMAT is:
+
+`)
+	for _, f := range convert.Formats {
+		fmt.Fprintf(&b, "  %-14s %s\n", f.Name, f.Summary)
+	}
+	b.WriteString(`
+  --output FILE      - (default) is the standard output
+  --rebucket         convert flags for a share of the users too: the share stays,
+                     but other people have it
+  --environment NAME choose one of several environments in a file
+  --project-key KEY  public key of the project that is made, phc_imported by
+                     default
+  --key KEY          instead of writing a file, make these the flags of a server's
+                     project, as bunting flags apply does; then also
+                     --server URL and --project ID (BUNTING_PROJECT, else the
+                     only project that the key opens)
+
+Exit code 1 when a flag was left out.
+`)
+	return b.String()
+}
+
+// importDefinitions is bunting import with the name of a format.
+func importDefinitions(ctx context.Context, p *cli.Program, format convert.Format, args []string) error {
+	fs := cli.NewFlags("import")
+	output := fs.String("output", "-", "")
+	server := fs.String("server", "", "")
+	key := fs.String("key", "", "")
+	project := fs.String("project", p.Env[cli.ProjectVariable], "")
+	var o convert.Options
+	fs.BoolVar(&o.Rebucket, "rebucket", false, "")
+	fs.StringVar(&o.Environment, "environment", "", "")
+	fs.StringVar(&o.ProjectKey, "project-key", "", "")
+	files, err := cli.ParseArgs(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case len(files) == 0:
+		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
+	case (*server == "") != (*key == ""):
+		return cli.BadUsage("import", "--server and --key go together")
+	case *server != "" && *output != "-":
+		return cli.BadUsage("import", "--output is for a file, --server for a server: choose one")
+	}
+	var inputs []convert.Input
+	for _, name := range files {
+		data, err := readDefinitions(p, name)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, convert.Input{Name: name, Data: data})
+	}
+	result, err := format.Read(inputs, o)
+	if err != nil {
+		return err
+	}
+	whole := tellLeft(p, result)
+	if *server != "" {
+		err = applyDefinitions(ctx, p, result, *server, *key, *project)
+	} else {
+		err = writeDefinitions(p, result, *output)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stderr, "%s converted, %d left out, %s\n", cli.Plural(len(result.Converted), "flag"), whole, cli.Plural(len(result.Left)-whole, "note"))
+	if err == nil && whole > 0 {
+		return cli.ErrTold
+	}
+	return err
+}
+
+// readDefinitions reads a file, or the standard input for a dash.
+func readDefinitions(p *cli.Program, name string) ([]byte, error) {
+	from := p.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, convert.MaxSize+1)) // the reader refuses what is larger
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// tellLeft lists what was not converted, or not wholly, and counts the flags that
+// are left out.
+func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
+	if len(r.Left) == 0 {
+		return 0
+	}
+	w := tabwriter.NewWriter(p.Stderr, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "FLAG\tLEFT OUT\tPLACE\tREASON")
+	for _, l := range r.Left {
+		out := "no"
+		if l.Whole {
+			out = "yes"
+			whole++
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cli.Cell(l.Flag), out, cli.Cell(l.Place), cli.Cell(l.Reason))
+	}
+	_ = w.Flush()
+	return whole
+}
+
+func writeDefinitions(p *cli.Program, r *convert.Result, output string) error {
+	text, err := r.Document()
+	if err != nil {
+		return err
+	}
+	if output == "-" {
+		return p.Print(string(text))
+	}
+	return os.WriteFile(output, text, 0o644)
+}
+
+// applyDefinitions makes the flags those of a server's project, all or none.
+func applyDefinitions(ctx context.Context, p *cli.Program, r *convert.Result, server, key, project string) error {
+	doc, err := r.Portable()
+	if err != nil {
+		return err
+	}
+	asJSON := false
+	m := &manager{Program: p, command: "import", server: &server, key: &key, asJSON: &asJSON}
+	if m.client, err = newAPIClient(server, key); err != nil {
+		return cli.BadUsage("import", "%s", err)
+	}
+	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.Stderr, "%s; trying again in %s\n", why, d) }
+	defer m.client.close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if m.project, err = m.client.findProject(ctx, project); err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &raw); err != nil {
+		return err
+	}
+	var a documentAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	m.nameProject()
+	return m.Print(a.text(true))
+}

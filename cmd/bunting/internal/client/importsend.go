@@ -1,0 +1,149 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// Bounds of one request. Persons take longer than events.
+const (
+	maxBatchBytes  = 5_000_000 - 1000 // what is around the events takes the rest
+	maxBatchEvents = 1000
+	maxBatchPeople = 200
+)
+
+// importBatch is what the next request holds, all of one kind.
+type importBatch struct {
+	kind  importKind
+	items []importItem
+	bytes int
+}
+
+type importItem struct {
+	text []byte
+	line int
+}
+
+func (b *importBatch) fits(kind importKind, size int) bool {
+	most := maxBatchEvents
+	if kind == importPerson {
+		most = maxBatchPeople
+	}
+	return len(b.items) == 0 || b.kind == kind && len(b.items) < most && b.bytes+size+1 <= maxBatchBytes
+}
+
+func (b *importBatch) add(kind importKind, text []byte, line int) {
+	b.kind = kind
+	b.items = append(b.items, importItem{text, line})
+	b.bytes += len(text) + 1
+}
+
+// send sends items in their order. What the server does not take is counted and
+// told; an error is about all of them.
+func (i *importer) send(ctx context.Context, items []importItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if i.batch.kind == importPerson {
+		return i.sendPeople(ctx, items)
+	}
+	return i.sendEvents(ctx, items)
+}
+
+// aboutItems are statuses that may be the fault of one event: then the batch is
+// sent in two halves, down to that event.
+var aboutItems = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+
+func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
+	key, err := json.Marshal(i.projectKey)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	body.WriteString(`{"api_key":`)
+	body.Write(key)
+	body.WriteString(`,"historical_migration":true,"batch":[`)
+	for n, item := range items {
+		if n > 0 {
+			body.WriteByte(',')
+		}
+		body.Write(item.text)
+	}
+	body.WriteString(`]}`)
+	// Not with the personal key: events are for everybody who has the public one.
+	events := *i.client
+	events.key = ""
+	err = events.do(ctx, "POST", "/batch/", body.Bytes(), nil)
+	var told *apiError
+	switch {
+	case err == nil:
+		i.state.Sent += int64(len(items))
+		return nil
+	case !errors.As(err, &told) || !slices.Contains(aboutItems, told.Status):
+		return err
+	case len(items) == 1:
+		i.state.Refused++
+		i.complain(items[0].line, "was refused: "+told.Error())
+		return nil
+	}
+	half := len(items) / 2
+	if err := i.sendEvents(ctx, items[:half]); err != nil {
+		return err
+	}
+	return i.sendEvents(ctx, items[half:])
+}
+
+// findProject finds the project of persons and groups, which is that of the events
+// as well.
+func (i *importer) findProject(ctx context.Context) error {
+	if i.into != nil {
+		return nil
+	}
+	p, err := i.client.findProject(ctx, cmp.Or(i.project, i.projectKey))
+	if err != nil {
+		return err
+	}
+	if i.projectKey != "" && p.Token != "" && p.Token != i.projectKey {
+		return cli.BadUsage("import", "--project-key is not that of project %s: events would go elsewhere than persons and groups", p)
+	}
+	i.into = p
+	return nil
+}
+
+func (i *importer) sendPeople(ctx context.Context, items []importItem) error {
+	var body []byte
+	for _, item := range items {
+		// A record of a list may have line breaks, which mean nothing in JSON.
+		body = append(append(body, bytes.ReplaceAll(bytes.ReplaceAll(item.text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))...), '\n')
+	}
+	var answer struct {
+		Imported int64 `json:"imported"`
+		Failed   int64 `json:"failed"`
+		Errors   []struct {
+			Line   int    `json:"line"`
+			Detail string `json:"detail"`
+		} `json:"errors"`
+	}
+	if err := i.findProject(ctx); err != nil {
+		return err
+	}
+	if err := i.client.do(ctx, "POST", fmt.Sprintf("/api/projects/%d/import/", i.into.ID), body, &answer); err != nil {
+		return err
+	}
+	i.state.Imported += answer.Imported
+	i.state.Refused += max(answer.Failed, int64(len(answer.Errors)))
+	for _, e := range answer.Errors {
+		if e.Line >= 1 && e.Line <= len(items) {
+			i.complain(items[e.Line-1].line, "was refused: "+e.Detail)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func keysHelp() string {
+	return `Usage: bunting keys ACTION [OPTIONS]
+
+Manages your personal API keys on a server.
+
+  bunting keys list
+  bunting keys create --label NAME [--scopes LIST] [--projects LIST]
+  bunting keys roll ID      a new text; the old one is dead at once
+  bunting keys revoke ID    it opens nothing any more
+  bunting keys recover [--data DIR | --database URL] [--email ADDRESS]
+                            a new key for an owner whose keys are lost: without the
+                            server, straight into its data, while it is stopped
+                            (where that is PostgreSQL it may run)
+
+  --label NAME      what the key is for, at most 40 characters
+  --scopes LIST     such as feature_flag:read,person:read; * (default) is all of
+                    them
+  --projects LIST   numbers of the only projects that it opens; all by default
+  --data DIR        the server's data folder, as of serve (default bunting-data)
+  --database URL    the server's database, as of serve
+  --email ADDRESS   which owner; the first one by default
+` + managerOptions + `  --json            for programs
+
+A key is shown once, when it is made or rolled: the server keeps its hash only.
+`
+}
+
+type keyOptions struct{ label, scopes, projects *string }
+
+var keyActions = []action{
+	{name: "list", run: listKeys},
+	{name: "create", options: func(m *manager) any {
+		return &keyOptions{m.fs.String("label", "", ""), m.fs.String("scopes", "*", ""), m.fs.String("projects", "", "")}
+	}, run: createKey},
+	{name: "roll", args: []string{"ID"}, run: rollKey},
+	{name: "revoke", args: []string{"ID"}, run: revokeKey},
+}
+
+const keysPath = "/api/personal_api_keys/"
+
+// keyShown is a personal key as the server shows it.
+type keyShown struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Value    *string  `json:"value"`
+	Mask     *string  `json:"mask_value"`
+	Scopes   []string `json:"scopes"`
+	Projects []int64  `json:"scoped_teams"`
+	Created  string   `json:"created_at"`
+	Used     *string  `json:"last_used_at"`
+}
+
+func listKeys(ctx context.Context, m *manager, _ []string, _ any) error {
+	var list []keyShown
+	if err := m.send(ctx, "GET", keysPath, nil, &list); err != nil {
+		return err
+	}
+	if *m.asJSON {
+		return m.printJSON(list)
+	}
+	rows := [][]string{{"ID", "LABEL", "KEY", "SCOPES", "PROJECTS", "LAST USED"}}
+	for _, k := range list {
+		rows = append(rows, []string{k.ID, k.Label, textOr(k.Mask, "-"), strings.Join(k.Scopes, ","), numbers(k.Projects), textOr(k.Used, "never")})
+	}
+	return m.printTable(rows)
+}
+
+func textOr(text *string, or string) string {
+	if text == nil || *text == "" {
+		return or
+	}
+	return *text
+}
+
+func numbers(list []int64) string {
+	if len(list) == 0 {
+		return "all"
+	}
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(out, ",")
+}
+
+func createKey(ctx context.Context, m *manager, _ []string, options any) error {
+	o := options.(*keyOptions)
+	if *o.label == "" {
+		return cli.BadUsage("keys", "--label is missing: say what the key is for")
+	}
+	projects := []int64{}
+	for _, text := range cli.SplitList(*o.projects) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return cli.BadUsage("keys", "--projects: want numbers, not %q", text)
+		}
+		projects = append(projects, n)
+	}
+	var made keyShown
+	err := m.send(ctx, "POST", keysPath, map[string]any{
+		"label": *o.label, "scopes": cli.SplitList(*o.scopes), "scoped_teams": projects, "scoped_organizations": []string{},
+	}, &made)
+	if err != nil {
+		return err
+	}
+	return m.showKey(&made)
+}
+
+// showKey prints a key whose text is shown this once.
+func (m *manager) showKey(k *keyShown) error {
+	if *m.asJSON {
+		return m.printJSON(k)
+	}
+	return m.Print(fmt.Sprintf("%s\n\nThis is key %s (%s). Keep it: it is not shown again.\n", textOr(k.Value, ""), k.ID, k.Label))
+}
+
+func rollKey(ctx context.Context, m *manager, args []string, _ any) error {
+	var rolled keyShown
+	if err := m.send(ctx, "POST", keysPath+pathPart(args[0])+"/roll/", map[string]any{}, &rolled); err != nil {
+		return err
+	}
+	return m.showKey(&rolled)
+}
+
+func revokeKey(ctx context.Context, m *manager, args []string, _ any) error {
+	if err := m.send(ctx, "DELETE", keysPath+pathPart(args[0])+"/", nil, nil); err != nil {
+		return err
+	}
+	return m.Print("key " + args[0] + " is revoked\n")
+}

@@ -1,0 +1,193 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// defaultServer is where a server listens that runs as it comes.
+const defaultServer = "http://127.0.0.1:8000"
+
+// manager is one call of a command that manages things on a server.
+type manager struct {
+	*cli.Program
+	command string
+	fs      *flag.FlagSet
+	server  *string
+	key     *string
+	named   *string     // the project as the command line has it
+	project *projectRef // nil: the action is outside of projects
+	asJSON  *bool
+	yes     *bool // of actions that ask
+	client  *apiClient
+}
+
+// touch is what an action does to a project.
+type touch uint8
+
+const (
+	nothing touch = iota // it is outside of projects
+	reads
+	writes // the project is named when it is done
+)
+
+// action is what a manager can do: a word after the command.
+type action struct {
+	name    string
+	project touch
+	// args are the names of the arguments that it wants.
+	args []string
+	// options adds those of its own; nil: it has none.
+	options func(m *manager) any
+	// keyless: it does something without a key too.
+	keyless bool
+	// asks: it deletes, and has --yes (see confirm).
+	asks bool
+	run  func(ctx context.Context, m *manager, args []string, options any) error
+	// offline, where it is there, runs instead of all this: it needs no server.
+	offline func(ctx context.Context, p *cli.Program, args []string) error
+}
+
+const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
+  --key KEY         personal API key, BUNTING_KEY in the environment by default
+`
+
+// manage runs the action that the first argument names.
+func manage(ctx context.Context, p *cli.Program, command string, actions []action, args []string) error {
+	words := make([]string, len(actions))
+	for i := range actions {
+		words[i] = actions[i].name
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
+			return cli.HelpWanted(command)
+		}
+		return cli.BadUsage(command, "say what to do: %s", strings.Join(words, ", "))
+	}
+	for i := range actions {
+		if actions[i].name == args[0] {
+			if actions[i].offline != nil {
+				return actions[i].offline(ctx, p, args[1:])
+			}
+			return act(ctx, p, command, &actions[i], args[1:])
+		}
+	}
+	return cli.BadUsage(command, "there is no %q, only %s%s", args[0], strings.Join(words, ", "), cli.DidYouMean(args[0], words, ""))
+}
+
+func act(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
+	m := &manager{Program: p, command: command, fs: cli.NewFlags(command)}
+	server := p.Env["BUNTING_SERVER"]
+	if server == "" {
+		server = defaultServer
+	}
+	m.server = m.fs.String("server", server, "")
+	m.key = m.fs.String("key", p.Env["BUNTING_KEY"], "")
+	if a.project != nothing {
+		m.named = m.fs.String("project", p.Env[cli.ProjectVariable], "")
+	}
+	m.asJSON = m.fs.Bool("json", false, "")
+	if a.asks {
+		m.yes = m.fs.Bool("yes", false, "")
+	}
+	var options any
+	if a.options != nil {
+		options = a.options(m)
+	}
+	rest, err := cli.ParseArgs(m.fs, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) != len(a.args):
+		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wanted(a.args))
+	case *m.key == "" && !a.keyless:
+		return cli.BadUsage(command, "--key is missing: the first start of a server prints one")
+	}
+	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
+		return cli.BadUsage(command, "%s", err)
+	}
+	m.client.warned = m.warn
+	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.Stderr, "%s; trying again in %s\n", why, d) }
+	defer m.client.close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if a.project != nothing {
+		if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
+			return err
+		}
+	}
+	if err := a.run(ctx, m, rest, options); err != nil {
+		return err
+	}
+	if a.project == writes {
+		m.nameProject()
+	}
+	return nil
+}
+
+// nameProject says where a change was made. It does so beside the output, which
+// may be for programs.
+func (m *manager) nameProject() { _, _ = fmt.Fprintf(m.Stderr, "in project %s\n", m.project) }
+
+func wanted(args []string) string {
+	if len(args) == 0 {
+		return "no argument"
+	}
+	return strings.Join(args, " and ")
+}
+
+// warn tells of what had no effect.
+func (m *manager) warn(text string) { _, _ = fmt.Fprintln(m.Stderr, "warning: "+text) }
+
+// inProject is a path below the project.
+func (m *manager) inProject(path string) string {
+	return fmt.Sprintf("/api/projects/%d%s", m.project.ID, path)
+}
+
+func (m *manager) send(ctx context.Context, method, path string, value, into any) error {
+	return m.client.send(ctx, method, path, value, into)
+}
+
+// all reads all pages of a list.
+func all[T any](ctx context.Context, m *manager, path string) ([]T, error) {
+	return pages[T](ctx, m.client, path)
+}
+
+// printJSON prints a value for programs.
+func (m *manager) printJSON(v any) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return m.Print(out.String())
+}
+
+// printTable prints rows for people, the first of which are the headings.
+func (m *manager) printTable(rows [][]string) error {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return m.Print(out.String())
+}

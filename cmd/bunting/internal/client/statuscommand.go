@@ -1,0 +1,141 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func statusHelp() string {
+	return `Usage: bunting status [OPTIONS]
+
+Says whether a server answers and is ready; with a key, what that key opens, and
+how the project is: its flags, its newest event, its newest warning.
+
+` + projectOption + managerOptions + `  --json            for programs
+
+Exit code 1 when the server is not ready or does not take the key.
+`
+}
+
+var statusAction = action{keyless: true, options: func(m *manager) any { return m.fs.String("project", m.Env[cli.ProjectVariable], "") }, run: showStatus}
+
+// statusShown is what status prints, a line a member. Empty: not asked for, or the
+// key may not read it.
+type statusShown struct {
+	Server  string `json:"server"`
+	State   string `json:"state"`
+	Ready   bool   `json:"ready"`
+	Key     string `json:"key,omitempty"`
+	User    string `json:"user,omitempty"`
+	Project string `json:"project,omitempty"`
+	Flags   string `json:"flags,omitempty"`
+	Event   string `json:"newest_event,omitempty"`
+	Warning string `json:"newest_warning,omitempty"`
+}
+
+func showStatus(ctx context.Context, m *manager, _ []string, options any) error {
+	s := statusShown{Server: m.client.server}
+	said, _, err := m.client.once(ctx, "GET", "/_readiness/", nil)
+	var told *apiError
+	switch {
+	case err == nil:
+		s.State, s.Ready = strings.TrimSpace(string(said)), true
+	case errors.As(err, &told):
+		s.State = fmt.Sprintf("not ready (%d): %s", told.Status, told.Detail)
+	default:
+		return m.client.silent(err)
+	}
+	refused := false
+	if s.Ready && *m.key != "" {
+		refused = !m.readStatus(ctx, &s, *options.(*string))
+	}
+	if err := m.printStatus(&s); err != nil {
+		return err
+	}
+	if !s.Ready || refused {
+		return cli.ErrTold
+	}
+	return nil
+}
+
+// readStatus asks for everything that needs a key; what the key may not read is
+// left out. False: the key opens nothing.
+func (m *manager) readStatus(ctx context.Context, s *statusShown, named string) bool {
+	var key keyShown
+	if err := m.send(ctx, "GET", keysPath+"@current/", nil, &key); err != nil {
+		s.Key = err.Error()
+		return false
+	}
+	s.Key = fmt.Sprintf("%s %s, scopes %s, projects %s", textOr(key.Mask, ""), cli.Cell(key.Label), strings.Join(key.Scopes, " "), numbers(key.Projects))
+	var me struct{ Email string }
+	if m.send(ctx, "GET", "/api/users/@me/", nil, &me) == nil {
+		s.User = me.Email
+	}
+	var err error
+	if m.project, err = m.client.findProject(ctx, named); err != nil {
+		s.Project = strings.Join(strings.Fields(err.Error()), " ")
+		return statusOf(err) != http.StatusUnauthorized
+	}
+	s.Project = m.project.String()
+	s.Flags = m.flagsStatus(ctx)
+	var events struct{ Results []eventShown }
+	if m.send(ctx, "GET", m.inProject("/events/?limit=1"), nil, &events) == nil {
+		s.Event = "none"
+		for _, e := range events.Results {
+			s.Event = e.Timestamp + " " + cli.Cell(e.Event)
+		}
+	}
+	var warnings struct {
+		Results []struct {
+			Type, Detail string
+			Count        int64
+			Last         string `json:"last_seen"`
+		}
+	}
+	if m.send(ctx, "GET", m.inProject("/ingestion_warnings/?limit=1"), nil, &warnings) == nil {
+		s.Warning = "none"
+		for _, w := range warnings.Results {
+			s.Warning = fmt.Sprintf("%s %s, %d times: %s", w.Last, w.Type, w.Count, cli.Cell(cmp.Or(w.Detail, "-")))
+		}
+	}
+	return true
+}
+
+// flagsStatus counts flags, empty where the key may not.
+func (m *manager) flagsStatus(ctx context.Context) string {
+	var all, on, stale struct{ Count int }
+	for query, into := range map[string]any{"": &all, "&active=true": &on, "&active=STALE": &stale} {
+		if m.send(ctx, "GET", m.flagsPath("?limit=1"+query), nil, into) != nil {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%d, %d on, %d stale", all.Count, on.Count, stale.Count)
+}
+
+func (m *manager) printStatus(s *statusShown) error {
+	if *m.asJSON {
+		return m.printJSON(s)
+	}
+	var members map[string]any
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, name := range []string{"server", "state", "key", "user", "project", "flags", "newest_event", "newest_warning"} {
+		if value, ok := members[name]; ok {
+			rows = append(rows, []string{strings.ReplaceAll(name, "_", " "), fmt.Sprint(value)})
+		}
+	}
+	return m.printTable(rows)
+}

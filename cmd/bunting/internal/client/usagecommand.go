@@ -1,0 +1,98 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+func usageHelp() string {
+	return `Usage: bunting usage [OPTIONS]
+
+Prints what an organization has used in this UTC month: for each resource the
+number and its limit, then by project, key and SDK. Wants organization:read.
+
+  --organization ID   @current (default) is the one that you work in
+` + managerOptions + `  --json            for programs, with every day
+`
+}
+
+var usageAction = action{options: func(m *manager) any { return m.fs.String("organization", "@current", "") }, run: showUsage}
+
+// usageShown is what is read of a month's usage of one resource.
+type usageShown struct {
+	Usage int64  `json:"usage"`
+	Today int64  `json:"todays_usage"`
+	Limit *int64 `json:"limit"`
+	Until string `json:"quota_limited_until"`
+}
+
+// spentShown is what one SDK has spent with one key on one day.
+type spentShown struct {
+	Project  int64  `json:"project_id"`
+	Resource string `json:"resource"`
+	Key      string `json:"key"`
+	SDK      string `json:"sdk"`
+	Count    int64  `json:"count"`
+}
+
+// usedResources are the resources in the order in which they are shown.
+var usedResources = []string{"events", "feature_flags", "exceptions", "surveys", "recordings", "llm_events"}
+
+func showUsage(ctx context.Context, m *manager, _ []string, options any) error {
+	var raw json.RawMessage
+	if err := m.send(ctx, "GET", "/api/organizations/"+pathPart(*options.(*string))+"/usage/", nil, &raw); err != nil {
+		return err
+	}
+	if *m.asJSON {
+		return m.printJSON(raw)
+	}
+	var members map[string]json.RawMessage
+	var sources struct{ Sources []spentShown }
+	if err := cmp.Or(json.Unmarshal(raw, &members), json.Unmarshal(raw, &sources)); err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	rows := [][]string{{"RESOURCE", "THIS MONTH", "TODAY", "LIMIT", "LIMITED UNTIL"}}
+	for _, name := range usedResources {
+		var u usageShown
+		if err := json.Unmarshal(members[name], &u); err != nil {
+			continue // another version of the server does not have it
+		}
+		limit := "none"
+		if u.Limit != nil {
+			limit = strconv.FormatInt(*u.Limit, 10)
+		}
+		rows = append(rows, []string{name, strconv.FormatInt(u.Usage+u.Today, 10), strconv.FormatInt(u.Today, 10), limit, cmp.Or(u.Until, "-")})
+	}
+	if err := m.printTable(rows); err != nil || len(sources.Sources) == 0 {
+		return err
+	}
+	rows = [][]string{{"\nPROJECT", "RESOURCE", "KEY", "SDK", "THIS MONTH"}}
+	for _, s := range monthly(sources.Sources) {
+		rows = append(rows, []string{strconv.FormatInt(s.Project, 10), s.Resource, cli.Cell(s.Key), cli.Cell(s.SDK), strconv.FormatInt(s.Count, 10)})
+	}
+	return m.printTable(rows)
+}
+
+// monthly adds the days up, the largest first.
+func monthly(days []spentShown) (out []spentShown) {
+	sums := map[spentShown]int64{}
+	for _, d := range days {
+		n := d.Count
+		d.Count = 0
+		sums[d] += n
+	}
+	for s, n := range sums {
+		s.Count = n
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b spentShown) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Resource+" "+a.Key+" "+a.SDK, b.Resource+" "+b.Key+" "+b.SDK))
+	})
+	return out
+}

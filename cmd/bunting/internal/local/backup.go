@@ -1,0 +1,130 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+)
+
+func backupHelp() string {
+	return `Usage: bunting backup [--data DIR] --output FILE
+
+Copies everything that is stored in the data folder into one file: events,
+persons, groups, flags, cohorts, projects with their settings and keys, members,
+invitations, everything else that people manage. The server may be running: what
+it has answered before the copy begins is in it, what comes later is not. The
+copy is checked, and on the disk when the command ends; only its owner may read
+it. It holds personal data, and keys as hashes.
+
+  --data DIR        the server's data folder, bunting-data by default
+                    (BUNTING_DATA)
+  --output FILE     a new file; while it is written it is called FILE.part
+
+Do not copy bunting.db by hand: what was written last stands in bunting.db-wal
+beside it, and a copy of bunting.db alone lacks that, or is damaged.
+
+While it copies the database's log (bunting.db-wal) grows by what is written
+meanwhile; a copy so slow that this takes half of the free disk is given up. Not
+in it: the options that the server is started with, files of batch exports, and
+events that wait in a --stream. Over HTTP an owner of every organization gets the
+same file, unchecked:
+
+  curl -f -X POST -H "Authorization: Bearer $BUNTING_KEY" -o FILE URL/api/instance/backup/
+
+PostgreSQL (--database) has pg_dump for this; bunting move makes a SQLite file of
+one too. bunting restore reads the file.
+`
+}
+
+func restoreHelp() string {
+	return `Usage: bunting restore --input FILE [--data DIR] [--replace]
+
+Makes the database of a data folder out of a file that bunting backup has
+written. The file is checked before anything is changed. No server may be using
+the folder.
+
+  --input FILE      the backup
+  --data DIR        the data folder, bunting-data by default (BUNTING_DATA); made
+                    when it is missing
+  --replace         also where there is a database: it is kept under another name,
+                    bunting.db.before-TIME
+
+Keys, ids and addresses are those of the backup: clients need not be told.
+`
+}
+
+// backup copies a data folder's database into a file.
+func backup(ctx context.Context, p *cli.Program, args []string) error {
+	fs := cli.NewFlags("backup")
+	data := fs.String("data", dataFolder(p), "")
+	output := fs.String("output", "", "")
+	switch err := cli.NoArgs(fs, args); {
+	case err != nil:
+		return err
+	case *output == "":
+		return cli.BadUsage("backup", "--output is missing: say into which file")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	shown := cli.NewProgress(p.Stderr)
+	done, err := sqlstore.Backup(ctx, filepath.Join(*data, settings.DatabaseFile), *output, shown.Bytes)
+	shown.Clear()
+	if err != nil {
+		return noFolder(*data, err)
+	}
+	return p.Print(copiedText(*output, &done))
+}
+
+// restore makes a data folder's database out of a backup.
+func restore(ctx context.Context, p *cli.Program, args []string) error {
+	fs := cli.NewFlags("restore")
+	data := fs.String("data", dataFolder(p), "")
+	input := fs.String("input", "", "")
+	replace := fs.Bool("replace", false, "")
+	switch err := cli.NoArgs(fs, args); {
+	case err != nil:
+		return err
+	case *input == "":
+		return cli.BadUsage("restore", "--input is missing: say which backup")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	path := filepath.Join(*data, settings.DatabaseFile)
+	shown := cli.NewProgress(p.Stderr)
+	done, kept, err := sqlstore.Restore(ctx, *input, path, *replace, shown.Bytes)
+	shown.Clear()
+	if kept != "" {
+		shown.Say("the database that was there is now %s", kept)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Print(copiedText(path, &done))
+}
+
+// dataFolder is --data where it is not given.
+func dataFolder(p *cli.Program) string {
+	if dir := p.Env["BUNTING_DATA"]; dir != "" {
+		return dir
+	}
+	return "bunting-data"
+}
+
+func noFolder(dir string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w; name the server's data folder with --data (now %s)", err, dir)
+	}
+	return err
+}
+
+func copiedText(path string, c *sqlstore.Copied) string {
+	return fmt.Sprintf("%s: %d bytes, %d events, schema %d, checked\nsha256 %s\n", path, c.Size, c.Events, c.Schema, c.SHA256)
+}

@@ -1,0 +1,229 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func checkHelp() string {
+	return `Usage: bunting check [--json] FILE...
+
+Reads definitions files, bare payloads as PostHog serves them, or documents of
+bunting flags export, and lists:
+
+  errors     what makes a flag fail, with its place in the file; a member with
+             a name that is all but a known one is one (rolout_percentage)
+  warnings   what is ignored or can never match; members that nothing reads
+  SDKs       which flags a PostHog SDK cannot decide locally and asks the server
+             for, or decides by other rules than the server, and why; this is
+             for your information and no fault
+
+  --json         the same as JSON
+  --api-key KEY  key of a bare payload's project, which is not needed here
+
+Exit code 1 when there is an error.
+`
+}
+
+// checked is what was found in one file.
+type checked struct {
+	File     string           `json:"file"`
+	Error    string           `json:"error,omitempty"` // the file cannot be used at all
+	Projects []checkedProject `json:"projects"`
+}
+
+type checkedProject struct {
+	Key     string         `json:"api_key"`
+	Name    string         `json:"name"`
+	Flags   int            `json:"flags"`
+	Cohorts int            `json:"cohorts"`
+	Faults  []checkedFault `json:"faults"`
+	Local   []checkedLocal `json:"local"`
+}
+
+type checkedFault struct {
+	Severity string `json:"severity"` // error: something fails; warning: only reported
+	Place    string `json:"place"`
+	Flag     string `json:"flag,omitempty"`
+	Code     string `json:"code,omitempty"`
+	Problem  string `json:"problem"`
+}
+
+type checkedLocal struct {
+	Flag    string `json:"flag"`
+	SDK     string `json:"sdk"`
+	Differs bool   `json:"differs"`
+	Why     string `json:"why"`
+}
+
+const (
+	severityError   = "error"
+	severityWarning = "warning"
+)
+
+func check(_ context.Context, p *cli.Program, args []string) error {
+	fs := cli.NewFlags("check")
+	asJSON := fs.Bool("json", false, "")
+	apiKey := fs.String("api-key", payloadKey, "")
+	paths, err := cli.ParseArgs(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return cli.BadUsage("check", "which file? to try it: bunting check testdata/demo.json")
+	}
+	results, errs := make([]checked, len(paths)), 0
+	for i, path := range paths {
+		results[i] = checkFile(path, cmp.Or(*apiKey, payloadKey))
+		errs += results[i].count(severityError)
+	}
+	var out string
+	if *asJSON {
+		out, err = cli.Indented(results)
+	} else {
+		out = checkText(results)
+	}
+	if err == nil {
+		err = p.Print(out)
+	}
+	if err == nil && errs > 0 {
+		return cli.ErrTold
+	}
+	return err
+}
+
+func checkFile(path, apiKey string) checked {
+	out := checked{File: path, Projects: []checkedProject{}}
+	f, err := filesource.Load(path, apiKey)
+	if err != nil {
+		out.Error = strings.TrimPrefix(err.Error(), path+": ")
+		return out
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	unknown := flags.UnknownKeys(flags.FilePart, text)
+	bare := len(f.Projects) == 1 && f.Projects[0].APIKey == apiKey && f.Organization.ID == ""
+	for i := range f.Projects {
+		prefix := "projects[" + strconv.Itoa(i) + "]."
+		if bare {
+			prefix = ""
+		}
+		p := checkProject(&f.Projects[i], prefix)
+		p.addUnknown(unknown, prefix, i == 0)
+		out.Projects = append(out.Projects, p)
+	}
+	return out
+}
+
+func checkProject(p *flags.FileProject, prefix string) checkedProject {
+	out := checkedProject{
+		Key: p.APIKey, Name: p.Name, Flags: len(p.Definitions.Flags), Cohorts: len(p.Definitions.Cohorts),
+		Faults: []checkedFault{}, Local: []checkedLocal{},
+	}
+	for _, f := range flags.Compile(p.Definitions).Faults() {
+		fault := newFault(f)
+		if !strings.HasPrefix(fault.Place, "projects[") {
+			fault.Place = prefix + fault.Place
+		}
+		out.Faults = append(out.Faults, fault)
+	}
+	for _, l := range flags.LocalProblems(p.Definitions) {
+		out.Local = append(out.Local, checkedLocal{l.Key, l.SDK, l.Differs, l.Why})
+	}
+	out.Local = slices.Compact(out.Local)
+	return out
+}
+
+func newFault(f *flags.DefinitionError) checkedFault {
+	fault := checkedFault{severityWarning, f.Path, f.Flag, f.Code.String(), f.Problem}
+	if f.Code != flags.NoReason {
+		fault.Severity = severityError
+	}
+	return fault
+}
+
+// addUnknown adds the members that nothing reads and that are not listed yet: those
+// of the project, and with the first project those that are in none.
+func (p *checkedProject) addUnknown(unknown []*flags.DefinitionError, prefix string, first bool) {
+	for _, u := range unknown {
+		ours := strings.HasPrefix(u.Path, prefix) || first && !strings.HasPrefix(u.Path, "projects[")
+		listed := func(f checkedFault) bool { return f.Place == u.Path }
+		if ours && !slices.ContainsFunc(p.Faults, listed) {
+			p.Faults = append(p.Faults, newFault(u))
+		}
+	}
+}
+
+// count counts faults; a file that cannot be used is an error.
+func (c *checked) count(severity string) (n int) {
+	if c.Error != "" && severity == severityError {
+		n++
+	}
+	for i := range c.Projects {
+		for _, f := range c.Projects[i].Faults {
+			if f.Severity == severity {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func checkText(results []checked) string {
+	var b strings.Builder
+	errs, warnings := 0, 0
+	for i := range results {
+		r := &results[i]
+		errs += r.count(severityError)
+		warnings += r.count(severityWarning)
+		if r.Error != "" {
+			fmt.Fprintf(&b, "%s\n  error    %s\n\n", r.File, r.Error)
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", r.File)
+		for j := range r.Projects {
+			r.Projects[j].text(&b)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%s, %s\n", cli.Plural(errs, "error"), cli.Plural(warnings, "warning"))
+	return b.String()
+}
+
+func (p *checkedProject) text(b *strings.Builder) {
+	fmt.Fprintf(b, "  project %s (%s): %s, %s\n", p.Key, p.Name, cli.Plural(p.Flags, "flag"), cli.Plural(p.Cohorts, "cohort"))
+	for _, f := range p.Faults {
+		flag := ""
+		if f.Flag != "" {
+			flag = fmt.Sprintf(" (flag %q)", f.Flag)
+		}
+		fmt.Fprintf(b, "    %-8s %s%s: %s\n", f.Severity, f.Place, flag, f.Problem)
+	}
+	if len(p.Local) == 0 {
+		return
+	}
+	b.WriteString("    Evaluated locally by an SDK, these flags may not be decided as on the server:\n")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "      FLAG\tSDK\tTHERE\tWHY")
+	for _, l := range p.Local {
+		there := "asks the server"
+		if l.Differs {
+			there = "differs"
+		}
+		_, _ = fmt.Fprintf(w, "      %s\t%s\t%s\t%s\n", l.Flag, l.SDK, there, l.Why)
+	}
+	_ = w.Flush()
+}

@@ -1,0 +1,261 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func diffHelp() string {
+	return `Usage: bunting diff [OPTIONS] A B
+
+Compares two definitions files, or bare payloads as PostHog serves them: which
+flags only one of them has and, with --users, which users would change value from
+A to B, and why.
+
+  --users FILE     the users, - for the standard input: one a line, as JSON or as
+                   a plain distinct id, or a JSON list
+  --flag KEY       only this flag; may be repeated
+  --at TIME        decide as if it were then, such as 2026-01-31T12:00:00Z
+  --project KEY    project key, where a file has several projects
+  --limit N        examples of each flag: 10 by default, 0 for all
+  --reasons        the same answer for another reason is a change too
+  --format FORMAT  text (default) or json
+  --api-key KEY    key of a bare payload's project, which is not needed here
+
+A user is what bunting eval takes: {"distinct_id": "user-1", "person_properties":
+{}, "groups": {}, "group_properties": {}, …}; "properties" may stand for
+"person_properties".
+
+Exit code 0 when there is no difference, 1 when there is one, 2 when it did not
+work.
+`
+}
+
+// diffLimit is how many examples of each flag are shown when nobody says.
+const diffLimit = 10
+
+// differ is one call of diff.
+type differ struct {
+	usersFile, format, project string
+	keys                       cli.Texts
+	limit                      int64
+	reasons                    bool
+	at                         time.Time
+
+	diff     *flags.Diff
+	examples map[string][]flags.Change
+}
+
+func diff(ctx context.Context, p *cli.Program, args []string) error {
+	differs, err := runDiff(ctx, p, args)
+	var usage *cli.UsageError
+	var help cli.HelpWanted
+	switch {
+	case err == nil && differs:
+		return cli.ErrTold
+	case err == nil, errors.As(err, &usage), errors.As(err, &help):
+		return err
+	}
+	return cli.Usage(err.Error(), "see bunting help diff") // 1 is for a difference
+}
+
+func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, err error) {
+	d := &differ{examples: map[string][]flags.Change{}}
+	fs := cli.NewFlags("diff")
+	fs.StringVar(&d.usersFile, "users", "", "")
+	fs.StringVar(&d.format, "format", "text", "")
+	fs.StringVar(&d.project, "project", "", "")
+	fs.Var(&d.keys, "flag", "")
+	fs.Int64Var(&d.limit, "limit", diffLimit, "")
+	fs.BoolVar(&d.reasons, "reasons", false, "")
+	at := fs.String("at", "", "")
+	apiKey := fs.String("api-key", payloadKey, "")
+	files, err := cli.ParseArgs(fs, args)
+	switch {
+	case err != nil:
+		return false, err
+	case len(files) != 2:
+		return false, cli.BadUsage("diff", "want two definitions files, as in: bunting diff A.json B.json --users users.jsonl")
+	case d.format != "text" && d.format != "json":
+		return false, cli.BadUsage("diff", "--format: want text or json, not %q", d.format)
+	case d.limit < 0:
+		return false, cli.BadUsage("diff", "--limit: want a number of examples, 0 for all, not %d", d.limit)
+	}
+	if d.at, err = diffTime(*at); err != nil {
+		return false, err
+	}
+	var sets [2]*flags.Set
+	for i, path := range files {
+		if sets[i], err = d.load(path, cmp.Or(*apiKey, payloadKey)); err != nil {
+			return false, err
+		}
+	}
+	d.diff = flags.NewDiff(sets[0], sets[1], flags.DiffOptions{Keys: d.keys, Reasons: d.reasons, Limit: d.limit})
+	if unknown := d.diff.Unknown(); len(unknown) > 0 {
+		return false, cli.BadUsage("diff", "--flag: neither file has a flag %q", unknown[0])
+	}
+	if d.usersFile != "" {
+		if err := d.compare(ctx, p); err != nil {
+			return false, err
+		}
+	}
+	out := d.text()
+	if d.format == "json" {
+		if out, err = d.json(); err != nil {
+			return false, err
+		}
+	}
+	_, changed := d.diff.Users()
+	return changed > 0 || len(d.diff.Flags()) > 0, p.Print(out)
+}
+
+func diffTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Now(), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, cli.BadUsage("diff", "--at: want a time such as 2026-01-31T12:00:00Z, not %q", text)
+	}
+	return at, nil
+}
+
+// load compiles the project of a file that is meant. A file with one project
+// needs no --project, and has the one that is asked for when it is a bare payload.
+func (d *differ) load(path, apiKey string) (*flags.Set, error) {
+	f, err := filesource.Load(path, apiKey)
+	if err != nil {
+		return nil, err
+	}
+	choice := evaluation{project: d.project}
+	if len(f.Projects) == 1 && f.Projects[0].APIKey == apiKey {
+		choice.project = ""
+	}
+	project, err := choice.choose(f.Projects)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return flags.Compile(project.Definitions), nil
+}
+
+func (d *differ) compare(ctx context.Context, p *cli.Program) error {
+	from, name, size := p.Stdin, "the standard input", int64(0)
+	if d.usersFile != "-" {
+		f, err := os.Open(d.usersFile)
+		if err != nil {
+			return fmt.Errorf("--users: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		from, name = f, d.usersFile
+	}
+	bar := cli.NewProgress(p.Stderr)
+	defer bar.Clear()
+	users := newUserReader(name, from)
+	for n := int64(1); ; n++ {
+		u, err := users.next()
+		if u == nil || err != nil {
+			return err
+		}
+		for _, c := range d.diff.Compare(&u.subject, d.at) {
+			d.examples[c.Key] = append(d.examples[c.Key], c)
+		}
+		if n%64 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			bar.Show(users.read(), size, cli.Plural(int(n), "user"))
+		}
+	}
+}
+
+// text is the answer for people.
+func (d *differ) text() string {
+	var b strings.Builder
+	for _, f := range d.diff.Flags() {
+		fmt.Fprintf(&b, "flag %s: %s\n", f.Key, flagDifferences[f.Cause])
+	}
+	if d.usersFile == "" {
+		if b.Len() == 0 {
+			b.WriteString("both have the same flags; --users FILE says whose values would change\n")
+		}
+		return b.String()
+	}
+	compared, changed := d.diff.Users()
+	for _, t := range d.diff.Totals() {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "flag %s: %d of %s would change (%s %%)\n", t.Key, t.Changed, cli.Plural(int(t.Users), "user"), strconv.FormatFloat(t.Share*100, 'f', 2, 64))
+		for _, c := range d.examples[t.Key] {
+			fmt.Fprintf(&b, "  %s: %s -> %s\n      %s\n", strconv.Quote(c.DistinctID), diffValue(&c.Before, &c.After), diffValue(&c.After, &c.Before), c.Why.Text)
+		}
+		if more := t.Changed - int64(len(d.examples[t.Key])); more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%d of %s would change\n", changed, cli.Plural(int(compared), "user"))
+	return b.String()
+}
+
+var flagDifferences = map[flags.Cause]string{
+	flags.CauseNew: "only in B", flags.CauseRemoved: "only in A", flags.CauseActivated: "active only in B",
+	flags.CauseDeactivated: "active only in A", flags.CauseUnanswered: "on or behind a cycle of dependencies in one of them",
+}
+
+// diffValue shows an answer, with its payload where that is what differs.
+func diffValue(a, other *flags.DiffAnswer) string {
+	text := fmt.Sprint(a.Value)
+	switch {
+	case !a.Answered:
+		return "no answer"
+	case a.Failed:
+		return "failed"
+	case a.Undecided:
+		return "not decided"
+	}
+	if variant, ok := a.Value.(string); ok {
+		text = strconv.Quote(variant)
+	}
+	if a.Answered == other.Answered && string(a.Payload) != string(other.Payload) {
+		if a.Payload == nil {
+			return text + " without payload"
+		}
+		text += " with payload " + cli.Shorten(string(a.Payload))
+	}
+	return text
+}
+
+func (d *differ) json() (string, error) {
+	type total struct {
+		flags.DiffTotal
+		Examples []flags.Change `json:"examples"`
+	}
+	out := struct {
+		At      time.Time              `json:"at"`
+		Flags   []flags.FlagDifference `json:"flags"`
+		Users   int64                  `json:"users"`
+		Changed int64                  `json:"changed"`
+		Changes []total                `json:"changes"`
+	}{At: d.at.UTC(), Flags: d.diff.Flags(), Changes: []total{}}
+	out.Users, out.Changed = d.diff.Users()
+	for _, t := range d.diff.Totals() {
+		out.Changes = append(out.Changes, total{t, d.examples[t.Key]})
+	}
+	return cli.Indented(out)
+}

@@ -1,0 +1,175 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+)
+
+func doctorHelp() string {
+	return `Usage: bunting doctor [--quick] [--json] [SETTINGS]
+
+Looks at a server from outside, running or not, and changes nothing: whether the
+database is whole (every page, every index), its schema, the free disk, the
+length of its log, who may read the files, and which settings are unsafe. Give
+the settings that serve has, on the command line, in the environment or with
+--config; without any the folder bunting-data is looked at.
+
+  --quick   leave out whether indexes and tables agree, which takes long
+  --json    for programs: an array of {"check", "level", "text"}
+
+Levels: ok, note, warning (works, but look at it), fault. Exit code 1 when there
+is a fault. PostgreSQL looks after its own files and disk: of it the schema and
+the settings are looked at.
+`
+}
+
+// The levels of findings.
+const (
+	levelOK      = "ok"
+	levelNote    = "note"
+	levelWarning = "warning"
+	levelFault   = "fault"
+)
+
+// finding is one line of the doctor's.
+type finding struct {
+	Check string `json:"check"`
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+// Free disk: below leastFree nothing can be expected to work, below roomyFree, or
+// the size of the database, there is no room for a backup or a night of events.
+const (
+	leastFree = 256 << 20
+	roomyFree = 1 << 30
+	// longLog is a log of SQLite's that something keeps from beginning anew.
+	longLog = 512 << 20
+)
+
+func doctor(ctx context.Context, p *cli.Program, args []string) error {
+	var quick, asJSON bool
+	r, err := settings.ResolveAs(p, "doctor", args, func(fs *flag.FlagSet) {
+		fs.BoolVar(&quick, "quick", false, "")
+		fs.BoolVar(&asJSON, "json", false, "")
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	found := append(examineData(ctx, &r.Config, quick), unsafeSettings(r)...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if asJSON {
+		text, err := json.MarshalIndent(found, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := p.Print(string(text) + "\n"); err != nil {
+			return err
+		}
+	}
+	bad := false
+	for _, f := range found {
+		bad = bad || f.Level == levelFault
+		if asJSON {
+			continue
+		}
+		if err := p.Print(fmt.Sprintf("%-8s %-9s %s\n", f.Level, f.Check, f.Text)); err != nil {
+			return err
+		}
+	}
+	if bad {
+		return cli.ErrTold
+	}
+	return nil
+}
+
+// examineData looks at the folder and the database.
+func examineData(ctx context.Context, c *settings.Config, quick bool) (out []finding) {
+	say := func(check, level, format string, args ...any) {
+		out = append(out, finding{check, level, fmt.Sprintf(format, args...)})
+	}
+	if c.Database == "" {
+		if info, err := os.Stat(c.Data); err == nil && info.Mode().Perm()&0o077 != 0 {
+			say("folder", levelWarning, "%s can be entered by others (%v): chmod 700 %s", c.Data, info.Mode().Perm(), c.Data)
+		}
+	}
+	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), quick)
+	switch {
+	case errors.Is(err, sqlstore.ErrNothing):
+		say("database", levelNote, "%s: %v", e.Shown, err)
+		return out
+	case err != nil:
+		say("database", levelFault, "%s: %v", e.Shown, err)
+	case len(e.Faults) > 0:
+		for _, fault := range e.Faults {
+			say("database", levelFault, "%s is damaged: %s", e.Shown, fault)
+		}
+		say("database", levelFault, "stop the server, keep the files as they are, and restore the last backup elsewhere (bunting restore)")
+	default:
+		state := "no server uses it"
+		switch {
+		case e.Postgres:
+			state = "PostgreSQL"
+		case e.InUse:
+			state = "a server uses it"
+		}
+		say("database", levelOK, "%s is whole: %d projects, %d events; %s", e.Shown, e.Projects, e.Events, state)
+	}
+	if err == nil && len(e.Faults) == 0 {
+		out = append(out, schemaFinding(&e))
+	}
+	if e.Moving {
+		say("database", levelFault, "a move into it has not ended: run bunting move again")
+	}
+	for _, path := range e.Open {
+		say("files", levelWarning, "%s can be read by others: chmod 600 %s", path, path)
+	}
+	return append(out, diskFindings(&e)...)
+}
+
+func schemaFinding(e *sqlstore.Examined) finding {
+	switch {
+	case e.Schema > e.Known:
+		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this one knows %d: run that version", e.Schema, e.Known)}
+	case e.Schema < e.Known:
+		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start brings it up to %d: take a backup first", e.Schema, e.Known)}
+	}
+	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
+}
+
+func diskFindings(e *sqlstore.Examined) (out []finding) {
+	if e.Postgres {
+		return nil
+	}
+	if e.Free >= 0 {
+		f := finding{"disk", levelOK, fmt.Sprintf("%d MiB are free; the database has %d MiB, its log %d", e.Free>>20, e.Size>>20, e.Log>>20)}
+		switch {
+		case e.Free < leastFree:
+			f.Level, f.Text = levelFault, f.Text+": events will soon be refused, make room"
+		case e.Free < max(roomyFree, e.Size+e.Log):
+			f.Level, f.Text = levelWarning, f.Text+": no room for a copy beside it"
+		}
+		out = append(out, f)
+	}
+	if e.Log > longLog {
+		out = append(out, finding{"log", levelWarning, fmt.Sprintf("%d MiB: a backup is under way, or another program has been reading the file for long", e.Log>>20)})
+	}
+	if e.Unindexed > 100_000 {
+		out = append(out, finding{"index", levelNote, fmt.Sprintf("%d events wait to be indexed: reading them back is slower until then", e.Unindexed)})
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// advice is a row of the table of what is unsafe: empty where all is well.
+type advice struct {
+	name  string // of the setting
+	judge func(r *settings.Resolved) string
+}
+
+// unsafe is the table.
+var unsafe = []advice{
+	{"listen", func(r *settings.Resolved) string {
+		if !r.Config.Public() {
+			return ""
+		}
+		return r.Config.Listen + " is reached from other machines, in plain HTTP, and /metrics asks for no key: put a proxy before it that ends TLS and keeps /metrics to itself"
+	}},
+	{"rate-limit", func(r *settings.Resolved) string {
+		if r.Config.Public() && r.IsSet("rate-limit", "off") {
+			return "nothing is limited on an address that others reach: use on, or api"
+		}
+		return ""
+	}},
+	{"trusted-proxies", func(r *settings.Resolved) string {
+		return wide(r.Config.TrustedProxies, "whoever sends from there may say which address is theirs, and so has no rate limit: name only your proxies")
+	}},
+	{"export-networks", func(r *settings.Resolved) string {
+		return wide(r.Config.ExportNetworks, "who manages exports may send to everything that this machine reaches: name only the networks that are meant")
+	}},
+	{"definitions", func(r *settings.Resolved) string {
+		for _, path := range r.Config.Definitions {
+			if !hasKeys(path) {
+				continue
+			}
+			if r.Config.Public() {
+				return path + " has personal or secret keys, which are for development and tests, on an address that others reach"
+			}
+		}
+		return ""
+	}},
+	{"database", func(r *settings.Resolved) string {
+		if strings.HasPrefix(r.Config.Database, "sqlite::memory:") {
+			return "nothing is kept: events and flags are gone when the server ends"
+		}
+		if r.IsIn("database", "command line") && settings.WithoutPassword(r.Config.Database) != r.Config.Database {
+			return "a password on the command line can be read by every user of the machine: use BUNTING_DATABASE or the config file"
+		}
+		return plainPostgres(r.Config.Database)
+	}},
+	{"smtp-url", func(r *settings.Resolved) string {
+		switch smtp := r.Config.Mail.Smtp; {
+		case smtp == nil:
+			return ""
+		case r.Config.Mail.SiteURL == "":
+			return "without --site-url links in mails are made of the address of whoever asks"
+		case r.IsIn("smtp-url", "command line") && r.Config.Mail.PasswordFile == "" && settings.WithoutPassword(r.Given("smtp-url")) != r.Given("smtp-url"):
+			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
+		case strings.HasPrefix(r.Given("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Given("smtp-url"))):
+			return "mails, with the secrets of invitations in them, are sent in plain text"
+		}
+		return ""
+	}},
+	{"owner-email", func(r *settings.Resolved) string {
+		if r.Config.Mail.Smtp != nil && strings.HasSuffix(r.Config.OwnerEmail, "@localhost") {
+			return r.Config.OwnerEmail + " gets no mails: give an address that does"
+		}
+		return ""
+	}},
+	{"smtp-password-file", func(r *settings.Resolved) string { return readByAll(r.Config.Mail.PasswordFile) }},
+	{"stream-creds", func(r *settings.Resolved) string { return readByAll(r.Given("stream-creds")) }},
+	{"config", func(r *settings.Resolved) string {
+		for _, name := range []string{"database", "smtp-url", "stream"} {
+			if r.IsIn(name, "config file") && settings.WithoutPassword(r.Given(name)) != r.Given(name) {
+				return readByAll(r.File.Values[0])
+			}
+		}
+		return ""
+	}},
+}
+
+// unsafeSettings are the findings of the table.
+func unsafeSettings(r *settings.Resolved) (out []finding) {
+	for _, a := range unsafe {
+		if text := a.judge(r); text != "" {
+			out = append(out, finding{"settings", levelWarning, "--" + a.name + ": " + text})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, finding{"settings", levelOK, "nothing unsafe"})
+	}
+	return out
+}
+
+// wide tells of networks that are most of the world.
+func wide(networks []netip.Prefix, why string) string {
+	i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return n.Bits() < 8 && !n.Addr().IsPrivate() })
+	if i < 0 {
+		return ""
+	}
+	return networks[i].String() + ": " + why
+}
+
+// hasKeys reports whether a definitions file has personal or secret keys.
+func hasKeys(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	f, err := flags.ParseFile(text)
+	return err == nil && (len(f.PersonalKeys) > 0 ||
+		slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 }))
+}
+
+// plainPostgres tells of a database elsewhere that may be talked to in plain text.
+func plainPostgres(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return ""
+	}
+	host := u.Query().Get("host")
+	if host == "" {
+		host = u.Hostname()
+	}
+	switch u.Query().Get("sslmode") {
+	case "require", "verify-ca", "verify-full":
+		return ""
+	}
+	if isNear(host) {
+		return ""
+	}
+	return "the connection to " + host + " may be in plain text: add sslmode=verify-full, or require"
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// isNear reports whether a host is this machine: a socket, or a loopback address.
+func isNear(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || host == "localhost" || strings.HasPrefix(host, "/") || err == nil && ip.IsLoopback()
+}
+
+// readByAll tells of a file with a secret that others may read.
+func readByAll(path string) string {
+	info, err := os.Stat(path)
+	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has a secret and can be read by others (%v): chmod 600 %s", path, info.Mode().Perm(), path)
+}

@@ -1,0 +1,318 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+func evalHelp() string {
+	return `Usage: bunting eval --definitions FILE (--user FILE | --distinct-id ID) [OPTIONS]
+
+Decides the flags of one user from a definitions file, without a server.
+
+What to decide by:
+  --definitions FILE   definitions file, bare payload as PostHog serves it, or
+                       document of bunting flags export; may be repeated
+  --project KEY        project key, where the files have several projects
+  --geoip FILE         City or Country database (.mmdb) that locates "ip"
+  --at TIME            decide as if it were then, such as 2026-01-31T12:00:00Z
+  --runtime NAME       only flags for "server" or "client" requests; all by default
+
+For whom:
+  --user FILE          the user as JSON, - for the standard input
+  --distinct-id ID     the distinct id, instead of or over that of --user
+  --property K=V       person property; V is JSON, or text where it is none;
+                       may be repeated
+  --group TYPE=KEY     group; may be repeated
+  --partial            more may be known elsewhere: what is not given is unknown,
+                       and flags that hang on it are not decided
+
+What to print:
+  --flag KEY           only this flag, and exit code 1 when it has no answer;
+                       may be repeated
+  --explain            why, step by step
+  --json               JSON: flags as in the answer of /flags?v=2, with what is
+                       undecided beside them; with --explain the traces
+  --watch              again whenever a definitions file changes
+  --api-key KEY        key of a bare payload's project, which is not needed here
+
+The user, all members optional:
+  {
+    "distinct_id": "user-1", "$anon_distinct_id": "…", "$device_id": "…", "ip": "192.0.2.1",
+    "person_properties": {"plan": "pro", "seats": 5},
+    "groups": {"company": "acme"}, "group_properties": {"company": {"seats": 50}},
+    "stored": {
+      "person_properties": {}, "groups": {"company": {}}, "cohorts": [12],
+      "created_at": "2026-01-31T12:00:00Z", "overrides": {"some-flag": "first-id"}
+    }
+  }
+"stored" is what a server would know; "ip" counts as named by X-Forwarded-For.
+Numbers keep their form: 5 and 5.0 are different texts.
+`
+}
+
+// evaluation is one call of eval.
+type evaluation struct {
+	definitions              cli.Texts
+	project, apiKey, geoIP   string
+	userFile                 string
+	distinctID               *string // nil: not given; "" is a distinct id too
+	properties, groups, keys cli.Texts
+	runtime                  string
+	partial                  bool
+	explain, json, watch     bool
+	at                       time.Time // zero: now
+
+	user *user
+}
+
+// payloadKey stands for the project of a bare payload.
+const payloadKey = "payload"
+
+func eval(ctx context.Context, p *cli.Program, args []string) error {
+	e, err := parseEval(args)
+	if err != nil {
+		return err
+	}
+	if err := e.readUser(p.Stdin); err != nil {
+		return err
+	}
+	if err := e.locate(); err != nil {
+		return err
+	}
+	if e.watch {
+		return e.watchFiles(ctx, p)
+	}
+	var projects []flags.FileProject
+	for _, path := range e.definitions {
+		f, err := filesource.Load(path, e.apiKey)
+		if err != nil {
+			return err
+		}
+		projects = append(projects, f.Projects...)
+	}
+	return e.print(p, projects)
+}
+
+func parseEval(args []string) (*evaluation, error) {
+	e := &evaluation{}
+	fs := cli.NewFlags("eval")
+	fs.Var(&e.definitions, "definitions", "")
+	fs.StringVar(&e.project, "project", "", "")
+	fs.StringVar(&e.apiKey, "api-key", payloadKey, "")
+	fs.StringVar(&e.geoIP, "geoip", "", "")
+	fs.StringVar(&e.userFile, "user", "", "")
+	fs.Func("distinct-id", "", func(id string) error { e.distinctID = &id; return nil })
+	fs.Var(&e.properties, "property", "")
+	fs.Var(&e.groups, "group", "")
+	fs.Var(&e.keys, "flag", "")
+	fs.StringVar(&e.runtime, "runtime", "all", "")
+	fs.BoolVar(&e.partial, "partial", false, "")
+	fs.BoolVar(&e.explain, "explain", false, "")
+	fs.BoolVar(&e.json, "json", false, "")
+	fs.BoolVar(&e.watch, "watch", false, "")
+	at := fs.String("at", "", "")
+	if err := cli.NoArgs(fs, args); err != nil {
+		return nil, err
+	}
+	e.apiKey = cmp.Or(e.apiKey, payloadKey)
+	if *at != "" {
+		t, err := time.Parse(time.RFC3339, *at)
+		if err != nil {
+			return nil, cli.BadUsage("eval", "--at: want a time such as 2026-01-31T12:00:00Z, not %q", *at)
+		}
+		e.at = t
+	}
+	switch {
+	case len(e.definitions) == 0:
+		return nil, cli.BadUsage("eval", "--definitions FILE is missing; to try it: bunting eval --definitions testdata/demo.json --distinct-id user-1")
+	case e.userFile == "" && e.distinctID == nil:
+		return nil, cli.BadUsage("eval", "for whom? give --user FILE or --distinct-id ID")
+	case e.runtime != "all" && e.runtime != "server" && e.runtime != "client":
+		return nil, cli.BadUsage("eval", "--runtime: want server, client or all, not %q", e.runtime)
+	}
+	return e, nil
+}
+
+// readUser reads the user's file and lays the command line over it.
+func (e *evaluation) readUser(stdin io.Reader) error {
+	e.user = &user{}
+	switch e.userFile {
+	case "":
+	case "-":
+		u, err := readUser("the standard input", stdin)
+		if err != nil {
+			return err
+		}
+		e.user = u
+	default:
+		f, err := os.Open(e.userFile)
+		if err != nil {
+			return fmt.Errorf("--user: %w", err)
+		}
+		u, err := readUser(e.userFile, f)
+		_ = f.Close()
+		if err != nil {
+			return err
+		}
+		e.user = u
+	}
+	if e.distinctID != nil {
+		e.user.subject.DistinctID, e.user.named = *e.distinctID, true
+	}
+	if !e.user.named {
+		return errors.New(`the user has no "distinct_id"; give one there or with --distinct-id`)
+	}
+	for _, s := range e.properties {
+		if err := e.user.setProperty(s); err != nil {
+			return cli.BadUsage("eval", "--property: %v", err)
+		}
+	}
+	for _, s := range e.groups {
+		if err := e.user.setGroup(s); err != nil {
+			return cli.BadUsage("eval", "--group: %v", err)
+		}
+	}
+	e.user.subject.Partial = e.partial
+	return nil
+}
+
+// locate looks the user's address up.
+func (e *evaluation) locate() error {
+	if e.geoIP == "" {
+		if e.user.ip != (netip.Addr{}) {
+			return errors.New(`the user has an "ip", and there is nothing to locate it with: give --geoip FILE`)
+		}
+		return nil
+	}
+	db, err := geoip.Open(e.geoIP)
+	if err != nil {
+		return fmt.Errorf("--geoip: %w", err)
+	}
+	e.user.subject.Located = db.Locate(e.user.ip)
+	return db.Close()
+}
+
+// watchFiles prints now and after each change, until the context ends or a
+// signal comes.
+func (e *evaluation) watchFiles(ctx context.Context, p *cli.Program) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	changed := make(chan struct{}, 1)
+	s, err := filesource.Open(filesource.Config{Files: e.definitions, APIKey: e.apiKey, Documents: true, OnChange: func() {
+		select {
+		case changed <- struct{}{}:
+		default: // a change is waiting already
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for {
+		var projects []flags.FileProject
+		for _, project := range s.Projects() {
+			d, err := s.Definitions(ctx, project)
+			if err != nil {
+				continue // left its file just now: the next round knows
+			}
+			projects = append(projects, flags.FileProject{Project: project, Definitions: d})
+		}
+		if err := e.print(p, projects); err != nil && !errors.Is(err, cli.ErrTold) {
+			_, _ = fmt.Fprintf(p.Stderr, "bunting: %v\n", err)
+		}
+		for _, f := range s.Status() {
+			if f.Err != nil {
+				_, _ = fmt.Fprintf(p.Stderr, "bunting: %v; its last good state is used\n", f.Err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+			if err := p.Print("\n"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// choose finds the project that is meant.
+func (e *evaluation) choose(projects []flags.FileProject) (*flags.FileProject, error) {
+	var found []*flags.FileProject
+	known := make([]string, len(projects))
+	for i := range projects {
+		known[i] = projects[i].APIKey
+		if e.project == "" || projects[i].APIKey == e.project {
+			found = append(found, &projects[i])
+		}
+	}
+	there := "; there are " + strings.Join(known, ", ")
+	switch {
+	case len(projects) == 0:
+		return nil, errors.New("the definitions have no project")
+	case len(found) == 0:
+		return nil, fmt.Errorf("--project: there is no project with the key %q%s", e.project, there)
+	case len(found) > 1 && e.project == "":
+		return nil, fmt.Errorf("the definitions have several projects: choose one with --project KEY%s", there)
+	case len(found) > 1:
+		return nil, fmt.Errorf("several files have the project with the key %q", e.project)
+	}
+	return found[0], nil
+}
+
+// print decides and prints. Flags asked for that have no answer are told on the
+// standard error and end in errTold.
+func (e *evaluation) print(p *cli.Program, projects []flags.FileProject) error {
+	project, err := e.choose(projects)
+	if err != nil {
+		return err
+	}
+	at := e.at
+	if at.IsZero() {
+		at = time.Now()
+	}
+	r := &evaluated{
+		project: project, set: flags.Compile(project.Definitions), subject: &e.user.subject, at: at,
+		selection: flags.Selection{Keys: e.keys, Runtime: e.runtime},
+	}
+	missing := r.decide(e.keys)
+	var out string
+	switch {
+	case e.explain && e.json:
+		out, err = r.tracesJSON()
+	case e.explain:
+		out = r.tracesText()
+	case e.json:
+		out, err = r.answerJSON()
+	default:
+		out = r.table()
+	}
+	if err == nil {
+		err = p.Print(out)
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range missing {
+		_, _ = fmt.Fprintln(p.Stderr, "bunting: "+line)
+	}
+	if len(missing) > 0 {
+		return cli.ErrTold
+	}
+	return nil
+}

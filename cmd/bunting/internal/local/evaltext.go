@@ -1,0 +1,155 @@
+package local
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// evaluated is what eval prints.
+type evaluated struct {
+	project   *flags.FileProject
+	set       *flags.Set
+	subject   *flags.Subject
+	at        time.Time
+	selection flags.Selection
+
+	decisions flags.Decisions
+	list      []flags.Decision // what was asked for, by key
+}
+
+// decide fills in the decisions. What was asked for by key and has no answer is
+// told in the result, a line each.
+func (r *evaluated) decide(keys []string) (missing []string) {
+	if len(keys) == 0 {
+		r.selection.Keys = nil
+	}
+	r.set.Select(r.subject, r.at, &r.selection, &r.decisions)
+	for i := range r.decisions.List {
+		// What a flag depends on is decided with it, and not asked for.
+		if d := &r.decisions.List[i]; len(keys) == 0 || slices.Contains(keys, d.Key) {
+			r.list = append(r.list, *d)
+		}
+	}
+	slices.SortFunc(r.list, func(a, b flags.Decision) int { return strings.Compare(a.Key, b.Key) })
+	for _, key := range keys {
+		if r.decisions.Find(key) == nil {
+			missing = append(missing, fmt.Sprintf("--flag %s: no answer: %s", key, r.trace(key).Decided))
+		}
+	}
+	return missing
+}
+
+func (r *evaluated) trace(key string) *flags.Trace {
+	return r.set.Explain(key, r.subject, r.at, r.selection)
+}
+
+// table is the answer for people.
+func (r *evaluated) table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "user %q, project %s, at %s\n\n", r.subject.DistinctID, r.project.APIKey, r.at.UTC().Format(time.RFC3339))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "FLAG\tVALUE\tREASON\tPAYLOAD")
+	for i := range r.list {
+		d := &r.list[i]
+		payload := "-"
+		if d.Payload != nil {
+			payload = cli.Shorten(string(d.Payload))
+		}
+		value, reason := fmt.Sprint(d.Value()), d.Reason.Description()
+		switch {
+		case d.Undecided != nil:
+			value, reason = "not decided", "unknown "+d.Undecided.Fact+" "+d.Undecided.Name
+		case d.Failed():
+			value = "failed"
+		case d.ReasonOpen != nil:
+			reason = "open, unknown " + d.ReasonOpen.Fact + " " + d.ReasonOpen.Name
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Key, value, reason, payload)
+	}
+	_ = w.Flush()
+	if len(r.list) == 0 {
+		b.WriteString("no flag has an answer\n")
+	}
+	return b.String()
+}
+
+func (r *evaluated) tracesText() string {
+	parts := make([]string, len(r.list))
+	for i := range r.list {
+		parts[i] = r.trace(r.list[i].Key).String()
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (r *evaluated) tracesJSON() (string, error) {
+	traces := make([]*flags.Trace, len(r.list))
+	for i := range r.list {
+		traces[i] = r.trace(r.list[i].Key)
+	}
+	return cli.Indented(traces)
+}
+
+// answer is the v2 shape of §9.6, and what is not decided.
+type answer struct {
+	Errors      bool                        `json:"errorsWhileComputingFlags"`
+	Flags       map[string]answerFlag       `json:"flags"`
+	Undecided   map[string]*flags.Undecided `json:"undecided,omitempty"`
+	EvaluatedAt int64                       `json:"evaluatedAt"` // milliseconds since 1970
+}
+
+type answerFlag struct {
+	Key      string         `json:"key"`
+	Enabled  bool           `json:"enabled"`
+	Variant  *string        `json:"variant"`
+	Failed   bool           `json:"failed,omitempty"`
+	Reason   answerReason   `json:"reason"`
+	Metadata answerMetadata `json:"metadata"`
+}
+
+type answerReason struct {
+	Code        flags.ReasonCode `json:"code"`
+	Condition   *int             `json:"condition_index"`
+	Description string           `json:"description"`
+}
+
+type answerMetadata struct {
+	ID            int64           `json:"id"`
+	Version       int64           `json:"version"`
+	Description   *string         `json:"description"` // always null
+	Payload       json.RawMessage `json:"payload"`
+	HasExperiment bool            `json:"has_experiment"`
+}
+
+func (r *evaluated) answerJSON() (string, error) {
+	a := answer{Errors: r.decisions.Errors, Flags: map[string]answerFlag{}, EvaluatedAt: r.at.UnixMilli()}
+	for i := range r.list {
+		d := &r.list[i]
+		if d.Undecided != nil {
+			if a.Undecided == nil {
+				a.Undecided = map[string]*flags.Undecided{}
+			}
+			a.Undecided[d.Key] = d.Undecided
+			continue
+		}
+		f := answerFlag{
+			Key: d.Key, Enabled: d.Enabled, Failed: d.Failed(),
+			Reason:   answerReason{Code: d.Reason.Code, Description: d.Reason.Description()},
+			Metadata: answerMetadata{ID: d.ID, Version: d.Version, Payload: d.Payload, HasExperiment: d.HasExperiment},
+		}
+		if d.Variant != "" {
+			f.Variant = &d.Variant
+		}
+		if d.Reason.Condition >= 0 {
+			f.Reason.Condition = &d.Reason.Condition
+		}
+		a.Flags[d.Key] = f
+	}
+	return cli.Indented(a)
+}

@@ -1,0 +1,55 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// recoverKey makes a key for an owner straight in the data of a server. Whoever may
+// write there may do anything anyway.
+func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
+	fs := cli.NewFlags("keys")
+	data := fs.String("data", cmp.Or(p.Env["BUNTING_DATA"], "bunting-data"), "")
+	database := fs.String("database", p.Env["BUNTING_DATABASE"], "")
+	email := fs.String("email", "", "")
+	if err := cli.NoArgs(fs, args); err != nil {
+		return err
+	}
+	c := &settings.Config{Data: *data, Database: *database}
+	if c.Database == "" {
+		// What is not there must not be made: it would be another, empty server.
+		if _, err := os.Stat(filepath.Join(c.Data, settings.DatabaseFile)); err != nil {
+			return fmt.Errorf("--data: %w; name the data folder of the server, or its database with --database", err)
+		}
+	}
+	store, err := sqlstore.Open(ctx, c.DatabaseURL(), sqlstore.Config{Logger: slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // what was committed is safe without
+	service, err := management.New(management.Config{Store: sqlstore.ManagementStore{Store: store}})
+	if err != nil {
+		return err
+	}
+	err = service.RecoverKey(ctx, *email, func(owner string, k *management.APIKey) error {
+		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
+		if err := p.Print(text); err != nil {
+			return fmt.Errorf("the key could not be printed, so none was made: %w", err)
+		}
+		return nil
+	})
+	if errors.Is(err, management.ErrNoOwner) {
+		return errors.New("nobody owns anything here yet: the first start of the server makes an owner with a key")
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+package local
+
+import (
+	"testing"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const demo = "../../../../testdata/demo.json"
+
+func call(t *testing.T, stdin string, env []string, args ...string) clitest.Result {
+	t.Helper()
+	return clitest.Call(t.Context(), []cli.Command{Eval, Check, Diff, Backup, Restore, Move, Doctor, DeadLetters}, stdin, env, args...)
+}

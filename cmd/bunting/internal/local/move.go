@@ -1,0 +1,82 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+)
+
+func moveHelp() string {
+	return `Usage: bunting move --from DATABASE --to DATABASE
+
+Copies everything from one database into another, empty one: from SQLite to
+PostgreSQL, back, or between two of a kind. Project keys, personal keys, ids,
+people and events stay what they are, so no client has to be told. Stop all
+servers of both first, and start them on the new one at the end:
+
+  bunting move --from bunting-data --to postgres://bunting@localhost/bunting
+  bunting serve --database postgres://bunting@localhost/bunting
+
+  --from DATABASE   a data folder, sqlite:FILE or postgres://USER@HOST/NAME; it is
+                    brought to this version's schema and not changed otherwise
+  --to DATABASE     the same; it must hold nothing yet
+
+It goes in batches. After an interruption the same command goes on where it was;
+until it has ended no server starts on the new database. At the end the number of
+rows and a checksum of every table are compared. Passwords can be left out of
+PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
+`
+}
+
+// move copies one database into another.
+func move(ctx context.Context, p *cli.Program, args []string) error {
+	fs := cli.NewFlags("move")
+	from := fs.String("from", "", "")
+	to := fs.String("to", "", "")
+	if err := cli.NoArgs(fs, args); err != nil {
+		return err
+	}
+	for name, value := range map[string]*string{"from": from, "to": to} {
+		if *value == "" {
+			return cli.BadUsage("move", "--from and --to are needed: data folders, sqlite:FILE or postgres://USER@HOST/NAME")
+		}
+		if *value = moveAddress(*value); strings.HasSuffix(*value, ":memory:") {
+			return cli.BadUsage("move", "--%s: a database in memory is gone when the command ends", name)
+		}
+	}
+	if *from == *to {
+		return cli.BadUsage("move", "--from and --to are the same")
+	}
+	if path, ok := strings.CutPrefix(*from, "sqlite:"); ok {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("--from: there is no database: %w", err)
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	shown := cli.NewProgress(p.Stderr)
+	done, err := sqlstore.Move(ctx, *from, *to, func(what string, n, total int64) {
+		shown.Show(n, total, fmt.Sprintf("%s: %d of %d rows", what, n, total))
+	})
+	shown.Clear()
+	if err != nil {
+		return err
+	}
+	return p.Print(fmt.Sprintf("%d rows of %d tables are moved, counts and checksums are equal\n", done.Rows, done.Tables))
+}
+
+// moveAddress is the URL of a database that may be named by its folder.
+func moveAddress(text string) string {
+	if strings.Contains(text, "://") || strings.HasPrefix(text, "sqlite:") {
+		return text
+	}
+	return "sqlite:" + filepath.Join(text, settings.DatabaseFile)
+}

@@ -1,0 +1,103 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// parseConfigFile reads the config file: a JSON object with the settings as
+// members. Its errors name line and column.
+func parseConfigFile(path string, data []byte) (map[string][]string, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	fail := func(at int64, format string, args ...any) error {
+		return fmt.Errorf("%s: %s: %s", path, cli.Place(data, at), fmt.Sprintf(format, args...))
+	}
+	first, err := dec.Token()
+	if err != nil {
+		return nil, cli.JSONError(path, data, err)
+	}
+	if first != json.Delim('{') {
+		return nil, fail(0, "want an object with settings as members")
+	}
+	members := map[string][]string{}
+	for dec.More() {
+		at := cli.NextText(data, dec.InputOffset())
+		token, err := dec.Token()
+		if err != nil {
+			return nil, cli.JSONError(path, data, err)
+		}
+		name, _ := token.(string)
+		s := findMember(name)
+		if s == nil {
+			return nil, fail(at, "there is no setting %q; there are %s%s", name, strings.Join(memberNames(), ", "), cli.DidYouMean(name, memberNames(), ""))
+		}
+		if _, twice := members[name]; twice {
+			return nil, fail(at, "%q stands there twice", name)
+		}
+		valueAt := cli.NextText(data, dec.InputOffset())
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return nil, cli.JSONError(path, data, err)
+		}
+		values, ok := s.read(value)
+		if !ok {
+			return nil, fail(valueAt, "%q must be %s", name, kindNames[s.Kind])
+		}
+		members[name] = values
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, cli.JSONError(path, data, err)
+	}
+	at := cli.NextText(data, dec.InputOffset())
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fail(at, "text after the end of the JSON document")
+	}
+	return members, nil
+}
+
+// read takes a value of the right JSON type.
+func (s *setting) read(value any) ([]string, bool) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}, s.Kind == text
+	case json.Number:
+		return []string{v.String()}, s.Kind == number
+	case bool:
+		return []string{fmt.Sprint(v)}, s.Kind == Boolean
+	case []any:
+		values := []string{}
+		for _, element := range v {
+			text, ok := element.(string)
+			if !ok {
+				return nil, false
+			}
+			values = append(values, text)
+		}
+		return values, s.Kind == list
+	}
+	return nil, false
+}
+
+func findMember(name string) *setting {
+	for i := range All {
+		if All[i].member() == name {
+			return &All[i]
+		}
+	}
+	return nil
+}
+
+func memberNames() []string {
+	names := make([]string, len(All))
+	for i := range All {
+		names[i] = All[i].member()
+	}
+	return names
+}

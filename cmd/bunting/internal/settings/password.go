@@ -1,0 +1,26 @@
+package settings
+
+import (
+	"regexp"
+	"strings"
+)
+
+// passwordParameter is a password among the parameters of an address, or of a
+// connection in PostgreSQL's other form ("host=db password=secret").
+var passwordParameter = regexp.MustCompile(`(?i)(password=)('(?:[^'\\]|\\.)*'|[^&\s]*)`)
+
+// withoutPassword is a setting as it may be shown: an address without the password
+// in it.
+func WithoutPassword(text string) string {
+	text = passwordParameter.ReplaceAllString(text, "$1***")
+	scheme, rest, ok := strings.Cut(text, "://")
+	at := strings.LastIndexByte(rest, '@')
+	if !ok || at < 0 {
+		return text
+	}
+	user, _, has := strings.Cut(rest[:at], ":")
+	if !has {
+		return text
+	}
+	return scheme + "://" + user + ":***" + rest[at:]
+}

@@ -1,0 +1,48 @@
+package settings
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/adapters/shadow"
+)
+
+// shadowConfig are the settings of the shadow.
+type shadowConfig struct {
+	Upstream *url.URL // nil: there is none
+	Answer   shadow.Side
+	Sample   float64
+	Report   string
+}
+
+// shadowSettings are rows of the table of settings.
+var shadowSettings = []setting{
+	{"upstream", text, "URL", []string{""}, "service that speaks the same wire, to be compared with: see bunting help shadow",
+		func(c *Config, v []string) (err error) {
+			if v[0] == "" {
+				return nil
+			}
+			c.Shadow.Upstream, err = url.Parse(v[0])
+			if err != nil || c.Shadow.Upstream.Host == "" {
+				return fmt.Errorf("want a URL such as https://us.i.posthog.com, not %q", v[0])
+			}
+			return nil
+		}},
+	{"shadow-answer", text, "self|upstream", []string{string(shadow.Self)}, "with --upstream: who answers",
+		func(c *Config, v []string) error {
+			if c.Shadow.Answer = shadow.Side(v[0]); c.Shadow.Answer != shadow.Self && c.Shadow.Answer != shadow.Upstream {
+				return fmt.Errorf("want %s or %s, not %q", shadow.Self, shadow.Upstream, v[0])
+			}
+			return nil
+		}},
+	{"shadow-sample", text, "SHARE", []string{"1"}, "with --upstream: share of the flag requests that are compared, above 0 to 1",
+		func(c *Config, v []string) (err error) {
+			if c.Shadow.Sample, err = strconv.ParseFloat(v[0], 64); err != nil || !(c.Shadow.Sample > 0 && c.Shadow.Sample <= 1) {
+				return fmt.Errorf("want a share above 0 and up to 1, not %q", v[0])
+			}
+			return nil
+		}},
+	{"shadow-report", text, "FILE", []string{""}, "with --upstream: file of the report; shadow.json in the data folder when empty",
+		func(c *Config, v []string) error { c.Shadow.Report = v[0]; return nil }},
+}

@@ -1,0 +1,50 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// streamConfig is what a stream in front of the database needs.
+type streamConfig struct {
+	Url, Creds string
+	Replicas   int
+	Bytes      int64
+}
+
+// streamSettings are rows of the table of settings.
+var streamSettings = []setting{
+	{"stream", text, "URL", []string{""}, "JetStream that takes events in front of the database: nats://HOST:PORT, several with commas between them",
+		func(c *Config, v []string) error { c.Stream.Url = v[0]; return CheckStream(v[0]) }},
+	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
+		func(c *Config, v []string) error { c.Stream.Creds = v[0]; return nil }},
+	{"stream-replicas", number, "N", []string{"0"}, "brokers that keep each event: 1, 3 or 5; 0 leaves a stream as it is and makes a new one with 1",
+		func(c *Config, v []string) (err error) {
+			if c.Stream.Replicas, err = strconv.Atoi(v[0]); err != nil || c.Stream.Replicas < 0 || c.Stream.Replicas > 5 {
+				return fmt.Errorf("want 0 to 5, not %q", v[0])
+			}
+			return nil
+		}},
+	{"stream-bytes", number, "BYTES", []string{"0"}, "how much may wait in the stream until events are refused; 0 leaves a stream as it is and makes a new one with 8 GiB",
+		func(c *Config, v []string) (err error) {
+			if c.Stream.Bytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.Bytes < 0 || c.Stream.Bytes > 0 && c.Stream.Bytes < 1<<20 {
+				return fmt.Errorf("want 0, or 1048576 bytes or more, not %q", v[0])
+			}
+			return nil
+		}},
+}
+
+func CheckStream(urls string) error {
+	if urls == "" {
+		return nil
+	}
+	for one := range strings.SplitSeq(urls, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" {
+			return errors.New("want nats://HOST:PORT, or tls://HOST:PORT, several with commas between them")
+		}
+	}
+	return nil
+}
