@@ -60,7 +60,7 @@ const usedEvery = time.Hour
 func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller, error) {
 	c := &Caller{}
 	hash := HashKey(key)
-	err := s.store.Read(ctx, func(tx Tx) (err error) {
+	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if c.Key, err = tx.Key(hash); err != nil || c.Key == nil || c.Key.Secret {
 			return err
 		}
@@ -76,8 +76,8 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
 	}
-	if now := s.now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
-		err = s.store.Write(ctx, func(tx Tx) error {
+	if now := s.desk.now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
+		err = s.desk.Store.Write(ctx, func(tx Tx) error {
 			k, err := tx.Key(hash)
 			if err != nil || k == nil {
 				return err
@@ -167,7 +167,7 @@ func (s *Service) VisibleProject(ctx context.Context, c *Caller, named string) (
 
 func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
 	st := &Standing{Caller: c}
-	err := s.store.Read(ctx, func(tx Tx) (err error) {
+	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if st.Project, err = s.projectNamed(tx, c, named); err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, 
 // the path (§1.7).
 func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Standing, error) {
 	st := &Standing{Caller: c}
-	err := s.store.Read(ctx, func(tx Tx) (err error) {
+	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if st.Project, err = tx.ProjectByKey(apiKey); err != nil || st.Project == nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 		return nil, err
 	}
 	st := &Standing{Caller: c}
-	err := s.store.Read(ctx, func(tx Tx) (err error) {
+	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		id := named
 		if named == current {
 			id = c.currentOrganization()

@@ -130,7 +130,7 @@ func firstProject(tx Tx, c *Caller, organization string) (*ProjectRecord, error)
 
 // Me returns the caller.
 func (s Account) Me(ctx context.Context, st *Standing) (*Me, error) {
-	return read(ctx, s.core, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
+	return read(ctx, &s.desk, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
 }
 
 func (s *core) me(tx Tx, c *Caller) (*Me, error) {
@@ -138,7 +138,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
-		PendingEmail: u.pending(s.now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
+		PendingEmail: pendingAddress(u, s.desk.now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
 		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []OrganizationBasic{}, EventsColumns: setting("events_column_config"),
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
@@ -155,7 +155,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Organizations = append(out.Organizations, OrganizationBasic{o.ID, o.Name, meta.slug(o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
+		out.Organizations = append(out.Organizations, OrganizationBasic{o.ID, o.Name, organizationSlug(&meta, o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
 	}
 	o, p, err := home(tx, c)
 	if err != nil || o == nil {
@@ -168,7 +168,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 	if err != nil {
 		return nil, err
 	}
-	team, _, err := p.basic(ingested)
+	team, _, err := basicOf(p, ingested)
 	out.Team = &team
 	return out, err
 }
@@ -177,7 +177,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 // with the link that is mailed there (§1.9); where no mails are sent it counts at once,
 // as one that is not verified.
 func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) {
-	out, err := write(ctx, s.core, func(tx Tx) (*Me, error) {
+	out, err := write(ctx, &s.desk, func(tx Tx) (*Me, error) {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return nil, err
@@ -273,7 +273,7 @@ func choose(tx Tx, c *Caller, v Values) error {
 // Delete takes the caller away, who is no member of anything any more, with all
 // keys.
 func (s Account) Delete(ctx context.Context, st *Standing) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return err
@@ -295,4 +295,13 @@ func (s Account) Delete(ctx context.Context, st *Standing) error {
 		}
 		return tx.Delete(kindUser, "", c.User.UUID)
 	})
+}
+
+// newUser makes a user without saving it.
+func (s *core) newUser(tx Tx, email, firstName string) (*User, error) {
+	id, err := tx.Next(kindUser)
+	if err != nil {
+		return nil, err
+	}
+	return &User{ID: id, UUID: s.desk.newID(), DistinctID: RandomText(24), Email: email, FirstName: firstName, Joined: At(s.desk.now())}, nil
 }

@@ -112,7 +112,7 @@ func members(v any) (map[string]json.RawMessage, error) {
 // note writes a line of the log in the transaction of the change. by is nil for
 // the server itself; before is nil for what was made, after for what is gone. A
 // change that changes nothing is not noted.
-func (s *core) note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
+func (d *Desk) note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
 	list, err := changes(scope, before, after)
 	if err != nil {
 		return err
@@ -126,17 +126,17 @@ func (s *core) note(tx Tx, by *Caller, parent, scope, item, name string, before,
 	case len(list) == 0:
 		return nil
 	}
-	return s.noteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
+	return d.noteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
 }
 
 // noteAs is note for what has a word of its own.
-func (s *core) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
+func (d *Desk) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
 	n, err := tx.Next(kindActivity)
 	if err != nil {
 		return err
 	}
 	a := storedActivity{Activity: Activity{
-		ID: s.newID(), Activity: activity, Scope: scope, ItemID: item, Created: At(s.now()), Detail: detail,
+		ID: d.newID(), Activity: activity, Scope: scope, ItemID: item, Created: At(d.now()), Detail: detail,
 		User: ActivityUser{FirstName: "System", System: true},
 	}}
 	if by != nil {
@@ -202,7 +202,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 	} else {
 		parent = st.Organization.ID
 	}
-	return read(ctx, s.core, func(tx Tx) (*ActivityPage, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*ActivityPage, error) {
 		out := &ActivityPage{Results: []Activity{}}
 		var user *User
 		if q.User != "" {

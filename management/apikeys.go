@@ -45,9 +45,9 @@ func errNoScope(scope string) error {
 	case meant == "" && near != "":
 		meant = near + ":" + action
 	case meant == "":
-		return Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", plainText(scope), strings.Join(scopeObjects, ", "))
+		return Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", shortText(scope), strings.Join(scopeObjects, ", "))
 	}
-	return Fault("scopes", "Invalid scope: %s. Did you mean %s?", plainText(scope), meant)
+	return Fault("scopes", "Invalid scope: %s. Did you mean %s?", shortText(scope), meant)
 }
 
 // isScope reports whether a key can be given a scope.
@@ -86,7 +86,7 @@ var APIKeyFields = Fields{
 	{Name: "scoped_organizations", Type: TextList, Required: true, Max: 64, Help: "the only organizations that it opens; none: all of the user's"},
 }
 
-func (k *KeyRecord) view() *APIKey {
+func viewKey(k *KeyRecord) *APIKey {
 	out := &APIKey{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: At(k.CreatedAt), LastUsedAt: At(k.LastUsedAt), User: k.User,
 		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: At(k.LastRolledAt),
@@ -105,11 +105,11 @@ func (k *KeyRecord) view() *APIKey {
 
 // Keys are the caller's keys, newest first.
 func (s Account) Keys(ctx context.Context, st *Standing) ([]*APIKey, error) {
-	return read(ctx, s.core, func(tx Tx) ([]*APIKey, error) {
+	return read(ctx, &s.desk, func(tx Tx) ([]*APIKey, error) {
 		keys, err := tx.Keys(st.User.ID)
 		out := make([]*APIKey, len(keys))
 		for i := range keys {
-			out[i] = keys[i].view()
+			out[i] = viewKey(&keys[i])
 		}
 		return out, err
 	})
@@ -135,25 +135,25 @@ func (s Account) Key(ctx context.Context, st *Standing, id string) (*APIKey, err
 			return nil, err
 		}
 	}
-	return read(ctx, s.core, func(tx Tx) (*APIKey, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
 		k, err := ownKey(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		return k.view(), nil
+		return viewKey(k), nil
 	})
 }
 
 // CreateKey makes a key that opens no more than the calling one. The answer alone
 // has it in clear.
 func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, error) {
-	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
 		v, err := APIKeyFields.Create(b)
 		if err != nil {
 			return nil, err
 		}
-		k := &KeyRecord{ID: RandomText(24), User: st.User.ID, CreatedAt: s.now()}
-		if err := k.change(tx, st, v); err != nil {
+		k := &KeyRecord{ID: RandomText(24), User: st.User.ID, CreatedAt: s.desk.now()}
+		if err := changeKey(tx, k, st, v); err != nil {
 			return nil, err
 		}
 		keys, err := tx.Keys(st.User.ID)
@@ -168,7 +168,7 @@ func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, 
 		if err != nil {
 			return nil, err
 		}
-		return out, s.noteKey(tx, st, k, nil, k.view())
+		return out, s.noteKey(tx, st, k, nil, viewKey(k))
 	})
 }
 
@@ -179,7 +179,7 @@ func NewPersonalKey() string { return "phx_" + RandomText(35) }
 func (s *core) saveNew(tx Tx, k *KeyRecord) (*APIKey, error) {
 	value := NewPersonalKey()
 	k.Hash, k.Mask = HashKey(value), MaskKey(value)
-	out := k.view()
+	out := viewKey(k)
 	out.Value = &value
 	return out, tx.PutKey(k)
 }
@@ -198,11 +198,11 @@ func (s Account) noteKey(tx Tx, st *Standing, k *KeyRecord, before, after *APIKe
 	if after != nil {
 		is = after
 	}
-	return s.note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
+	return s.desk.note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
 }
 
-// change puts what was sent into a key.
-func (k *KeyRecord) change(tx Tx, st *Standing, v Values) error {
+// changeKey puts what was sent into a key.
+func changeKey(tx Tx, k *KeyRecord, st *Standing, v Values) error {
 	Set(v, "label", &k.Label)
 	if v.Has("scopes") {
 		k.Scopes = v.Texts("scopes")
@@ -241,13 +241,13 @@ func (k *KeyRecord) change(tx Tx, st *Standing, v Values) error {
 		}
 	}
 	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
-		return st.holds(k)
+		return holds(st.Caller, k)
 	}
 	return nil
 }
 
 // holds refuses a key that opens more than the calling one (decision 19).
-func (c *Caller) holds(k *KeyRecord) error {
+func holds(c *Caller, k *KeyRecord) error {
 	if c.scopedAll() {
 		return nil
 	}
@@ -293,14 +293,14 @@ func writableKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
 	case k.Origin != "":
 		return nil, errFromFile("key", k.Origin)
 	case k.ID != st.Key.ID:
-		err = st.holds(k)
+		err = holds(st.Caller, k)
 	}
 	return k, err
 }
 
 // UpdateKey changes a key. put: all required fields have to be there.
 func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body, put bool) (*APIKey, error) {
-	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -309,37 +309,37 @@ func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body,
 		if err != nil {
 			return nil, err
 		}
-		before := k.view()
-		if err := k.change(tx, st, v); err != nil {
+		before := viewKey(k)
+		if err := changeKey(tx, k, st, v); err != nil {
 			return nil, err
 		}
 		if err := tx.PutKey(k); err != nil {
 			return nil, err
 		}
-		return k.view(), s.noteKey(tx, st, k, before, k.view())
+		return viewKey(k), s.noteKey(tx, st, k, before, viewKey(k))
 	})
 }
 
 // RollKey gives a key another value: the old one opens nothing from then on.
 func (s Account) RollKey(ctx context.Context, st *Standing, id string) (*APIKey, error) {
-	return write(ctx, s.core, func(tx Tx) (*APIKey, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		before := k.view()
-		k.LastRolledAt = s.now()
+		before := viewKey(k)
+		k.LastRolledAt = s.desk.now()
 		out, err := s.saveNew(tx, k)
 		if err != nil {
 			return nil, err
 		}
-		return out, s.noteKey(tx, st, k, before, k.view())
+		return out, s.noteKey(tx, st, k, before, viewKey(k))
 	})
 }
 
 // DeleteKey takes a key away.
 func (s Account) DeleteKey(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return err
@@ -347,6 +347,6 @@ func (s Account) DeleteKey(ctx context.Context, st *Standing, id string) error {
 		if err := tx.DeleteKey(k.ID); err != nil {
 			return err
 		}
-		return s.noteKey(tx, st, k, k.view(), nil)
+		return s.noteKey(tx, st, k, viewKey(k), nil)
 	})
 }

@@ -62,7 +62,7 @@ func TestCaller_Holds(t *testing.T) {
 		{"another organization", key("*", nil, "a"), key("*", nil, "b"), false},
 		{"all organizations", key("*", nil, "a"), key("*", nil), false},
 	} {
-		if err := (&Caller{Key: c.caller}).holds(c.new); (err == nil) != c.want {
+		if err := holds(&Caller{Key: c.caller}, c.new); (err == nil) != c.want {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Create makes an export. Its first run covers the interval that holds this
 // moment, or the one that ends with start_at when that is later.
 func (s BatchExports) Create(ctx context.Context, st *Standing, b Body) (*BatchExport, error) {
-	return write(ctx, s.core, func(tx Tx) (*BatchExport, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*BatchExport, error) {
 		e, err := s.draft(b)
 		if err != nil {
 			return nil, err
@@ -20,8 +20,8 @@ func (s BatchExports) Create(ctx context.Context, st *Standing, b Body) (*BatchE
 		if err != nil {
 			return nil, err
 		}
-		now := At(s.now())
-		e.ID, e.Team, e.Organization, e.Created, e.Updated = s.newID(), project.ID, st.Organization.ID, now, now
+		now := At(s.desk.now())
+		e.ID, e.Team, e.Organization, e.Created, e.Updated = s.desk.newID(), project.ID, st.Organization.ID, now, now
 		if e.Number, err = tx.Next(kindBatchExport); err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (s BatchExports) Create(ctx context.Context, st *Standing, b Body) (*BatchE
 		if err := s.putTask(tx, e, t); err != nil {
 			return nil, err
 		}
-		if err := s.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, nil, e.logged()); err != nil {
+		if err := s.desk.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, nil, e.logged()); err != nil {
 			return nil, err
 		}
 		return e.view(tx)
@@ -170,7 +170,7 @@ func (e *exportRecord) check() error {
 // Update changes an export. put: all required fields have to be there. Where
 // paused changes it is as with Pause and Unpause.
 func (s BatchExports) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*BatchExport, error) {
-	return write(ctx, s.core, func(tx Tx) (*BatchExport, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*BatchExport, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func (s BatchExports) Update(ctx context.Context, st *Standing, id string, b Bod
 		if err != nil {
 			return nil, err
 		}
-		now := At(s.now())
+		now := At(s.desk.now())
 		e.Updated = now
 		if e.Paused && !paused {
 			e.LastPaused = now
@@ -204,7 +204,7 @@ func (s BatchExports) Update(ctx context.Context, st *Standing, id string, b Bod
 		if err := s.putTask(tx, e, t); err != nil {
 			return nil, err
 		}
-		if err := s.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged()); err != nil {
+		if err := s.desk.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged()); err != nil {
 			return nil, err
 		}
 		return e.view(tx)
@@ -213,7 +213,7 @@ func (s BatchExports) Update(ctx context.Context, st *Standing, id string, b Bod
 
 // Delete takes an export out of sight. What runs is cancelled.
 func (s BatchExports) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return err
@@ -226,14 +226,14 @@ func (s BatchExports) Delete(ctx context.Context, st *Standing, id string) error
 			return err
 		}
 		before := e.logged()
-		e.Deleted, e.Updated = true, At(s.now())
+		e.Deleted, e.Updated = true, At(s.desk.now())
 		if err := putExport(tx, e); err != nil {
 			return err
 		}
 		if err := tx.Delete(kindExportTask, "", e.ID); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, nil)
+		return s.desk.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, nil)
 	})
 }
 
@@ -244,7 +244,7 @@ type Paused struct {
 
 // Pause stops the schedule. A run that is under way ends as usual.
 func (s BatchExports) Pause(ctx context.Context, st *Standing, id string) (*Paused, error) {
-	return write(ctx, s.core, func(tx Tx) (*Paused, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Paused, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil || e.Paused {
 			return &Paused{true}, err
@@ -254,7 +254,7 @@ func (s BatchExports) Pause(ctx context.Context, st *Standing, id string) (*Paus
 			return nil, err
 		}
 		before := e.logged()
-		e.Paused, e.LastPaused, e.Updated = true, At(s.now()), At(s.now())
+		e.Paused, e.LastPaused, e.Updated = true, At(s.desk.now()), At(s.desk.now())
 		return &Paused{true}, s.saveWith(tx, st, e, t, before)
 	})
 }
@@ -280,11 +280,11 @@ func (s BatchExports) Unpause(ctx context.Context, st *Standing, id string, b Bo
 		if horizon, err = s.ExportRows.Horizon(ctx, e.Team); err != nil {
 			return nil, err
 		}
-		if low, err = s.ExportRows.Boundary(ctx, s.now().Add(-lateness), horizon); err != nil {
+		if low, err = s.ExportRows.Boundary(ctx, s.desk.now().Add(-lateness), horizon); err != nil {
 			return nil, err
 		}
 	}
-	return write(ctx, s.core, func(tx Tx) (*Paused, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Paused, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil || !e.Paused {
 			return &Paused{}, err
@@ -293,7 +293,7 @@ func (s BatchExports) Unpause(ctx context.Context, st *Standing, id string, b Bo
 		if err != nil {
 			return nil, err
 		}
-		now, before := s.now(), e.logged()
+		now, before := s.desk.now(), e.logged()
 		if v.Bool("backfill") {
 			if err := s.takeOver(tx, e, t, horizon, low); err != nil {
 				return nil, err
@@ -313,7 +313,7 @@ func (s BatchExports) saveWith(tx Tx, st *Standing, e *exportRecord, t *exportTa
 	if err := s.putTask(tx, e, t); err != nil {
 		return err
 	}
-	return s.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged())
+	return s.desk.note(tx, st.Caller, ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged())
 }
 
 // errNoExports says that this server runs no exports.

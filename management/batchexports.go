@@ -83,13 +83,13 @@ type BatchExports struct{ *core }
 
 // List returns a page of exports, newest first.
 func (s BatchExports) List(ctx context.Context, st *Standing, p Page) (List[BatchExport], error) {
-	return read(ctx, s.core, func(tx Tx) (out List[BatchExport], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out List[BatchExport], err error) {
 		q := Query{Kind: kindBatchExport, Descending: true, Offset: p.Offset, Limit: p.Limit}
 		if st.Project != nil {
 			q.Parent = ProjectParent(st.Project.ID)
 		} else {
 			q.Other = st.Organization.ID
-			parents, all, err := st.reached(tx)
+			parents, all, err := reached(tx, st)
 			if err != nil {
 				return out, err
 			}
@@ -119,7 +119,7 @@ func (s BatchExports) List(ctx context.Context, st *Standing, p Page) (List[Batc
 
 // reached are the projects of the organization that the caller may see, as
 // parents; all says that these are all that there are.
-func (st *Standing) reached(tx Tx) (parents []string, all bool, err error) {
+func reached(tx Tx, st *Standing) (parents []string, all bool, err error) {
 	list, err := tx.Projects(st.Organization.ID)
 	all = true
 	for i := range list {
@@ -134,7 +134,7 @@ func (st *Standing) reached(tx Tx) (parents []string, all bool, err error) {
 
 // Get returns one export.
 func (s BatchExports) Get(ctx context.Context, st *Standing, id string) (*BatchExport, error) {
-	return read(ctx, s.core, func(tx Tx) (*BatchExport, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*BatchExport, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return nil, err

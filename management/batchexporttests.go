@@ -53,7 +53,7 @@ func (s BatchExports) TestNew(ctx context.Context, b Body) (*ExportTest, error) 
 // Test does a step of the test of an export, with what the body would change of
 // it. Nothing is changed.
 func (s BatchExports) Test(ctx context.Context, st *Standing, id string, b Body) (*ExportTest, error) {
-	e, err := read(ctx, s.core, func(tx Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	e, err := read(ctx, &s.desk, func(tx Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -65,15 +65,15 @@ var browserReads = []string{
 // object: flags.Project.Browser is empty for it.
 var BrowserUnset = string(encode(browserSettings{}))
 
-// browser is what a project tells browsers, a JSON object; nil when no setting
+// browserOf is what a project tells browsers, a JSON object; nil when no setting
 // for them was ever chosen and no survey runs. surveys: one runs. Those are shown
 // unless surveys_opt_in says no.
-func (m *projectMeta) browser(surveys bool) (json.RawMessage, error) {
+func browserOf(m *projectMeta, surveys bool) (json.RawMessage, error) {
 	chosen := slices.ContainsFunc(browserReads, func(name string) bool { _, there := m.Settings[name]; return there })
 	if !chosen && !surveys {
 		return nil, nil
 	}
-	set, err := m.settings()
+	set, err := settingsOf(m)
 	if err != nil {
 		return nil, err
 	}
@@ -110,24 +110,18 @@ func (s *core) tellBrowsers(tx Tx, p *ProjectRecord) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	runs, err := surveyRuns(tx, p.ID)
+	runs, err := s.surveysRun(tx, p.ID)
 	if err != nil {
 		return false, err
 	}
-	now, err := meta.browser(runs)
+	now, err := browserOf(&meta, runs)
 	changed = string(now) != string(p.Browser)
 	p.Browser = now
 	return changed, err
 }
 
-// surveyRuns reports whether a survey of a project is being shown.
-func surveyRuns(tx Tx, project int64) (bool, error) {
-	list, err := listOfRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(project)})
-	return slices.ContainsFunc(list.Results, func(x storedSurvey) bool { return x.running() && !x.Archived }), err
-}
-
-// surveysChanged is tellBrowsers after a change of a survey.
-func (s *core) surveysChanged(tx Tx, project int64) error {
+// SurveysChanged is tellBrowsers after a change of a survey.
+func (s *core) SurveysChanged(tx Tx, project int64) error {
 	p, err := tx.Project(project)
 	if err != nil || p == nil {
 		return err
@@ -149,11 +143,11 @@ const (
 // older rules, or by none: it is for the start of a server, and writes nothing
 // the next time.
 func (s *Service) TellBrowsers(ctx context.Context) error {
-	made, err := read(ctx, s.core, func(tx Tx) (int64, error) { return placeOf(tx, browserFollower) })
+	made, err := read(ctx, &s.desk, func(tx Tx) (int64, error) { return placeOf(tx, browserFollower) })
 	if err != nil || made >= browserRules {
 		return err
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		all, err := tx.Projects("")
 		if err != nil {
 			return err

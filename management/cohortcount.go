@@ -39,8 +39,8 @@ type matcher struct {
 // matcher reads what a cohort consists of. record is its record in the store, by
 // which a change meanwhile is found.
 func (s Cohorts) matcher(ctx context.Context, st *Standing, id int64) (m *matcher, record json.RawMessage, err error) {
-	m = &matcher{at: s.now(), static: map[int64]map[string]bool{}}
-	err = s.store.Read(ctx, func(tx Tx) error {
+	m = &matcher{at: s.desk.now(), static: map[int64]map[string]bool{}}
+	err = s.desk.Store.Read(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (s Cohorts) scan(ctx context.Context, st *Standing, m *matcher, visit func(
 // calculate counts the persons of a dynamic cohort and keeps what came of it. A
 // count that fails is noted, and the one before stays.
 func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) error {
-	started := s.now()
+	started := s.desk.now()
 	within, cancel := context.WithTimeout(ctx, calculateTime)
 	defer cancel()
 	m, record, failed := s.matcher(within, st, c.ID)
@@ -157,7 +157,7 @@ func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) e
 	if failed == nil {
 		failed = s.scan(within, st, m, func(*Person) bool { n++; return true })
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		d, err := tx.Definition(CohortDefinition, st.Project.ID, c.ID)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
 			return err // somebody has changed it, and counts as well
@@ -166,7 +166,7 @@ func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) e
 		if err != nil {
 			return err
 		}
-		run := CohortCalculation{ID: s.newID(), Filters: rawOr(again.Filters, "null"), Started: At(started), Finished: At(s.now())}
+		run := CohortCalculation{ID: s.desk.newID(), Filters: rawOr(again.Filters, "null"), Started: At(started), Finished: At(s.desk.now())}
 		if failed != nil {
 			again.Errors++
 			run.Error = uncounted(failed)
@@ -231,7 +231,7 @@ func keepCalculation(tx Tx, st *Standing, cohort int64, run *CohortCalculation) 
 
 // Calculations are the last counts of a cohort, newest first.
 func (s Cohorts) Calculations(ctx context.Context, st *Standing, id string, p Page) (List[CohortCalculation], error) {
-	return read(ctx, s.core, func(tx Tx) (List[CohortCalculation], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[CohortCalculation], error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return List[CohortCalculation]{}, err

@@ -30,22 +30,6 @@ var cohortLeaves = map[string]cohortLeaf{
 // behavioralPrefix begins the members of behavioral filters about sequences.
 const behavioralPrefix = "seq_"
 
-// jsonObject are the members of a JSON object, nil when it is none.
-func jsonObject(raw json.RawMessage) map[string]json.RawMessage {
-	var out map[string]json.RawMessage
-	if json.Unmarshal(raw, &out) != nil {
-		return nil
-	}
-	return out
-}
-
-// jsonText is the text of a JSON value, "" for what is none.
-func jsonText(raw json.RawMessage) string {
-	var text string
-	_ = json.Unmarshal(raw, &text) // what is no text is an empty one
-	return text
-}
-
 // checkFilters looks whether filters have the form of §5.2.
 func checkFilters(raw json.RawMessage) error {
 	top := jsonObject(raw)

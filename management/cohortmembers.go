@@ -80,7 +80,7 @@ func (s Cohorts) recount(tx Tx, st *Standing, c *storedCohort) error {
 	if c.Count != nil && *c.Count == n {
 		return nil
 	}
-	c.Count, c.LastCalculation = &n, At(s.now())
+	c.Count, c.LastCalculation = &n, At(s.desk.now())
 	return c.put(tx, st)
 }
 
@@ -100,7 +100,7 @@ func (s Cohorts) AddPersons(ctx context.Context, st *Standing, id string, b Body
 		return nil, err
 	}
 	const msg = "Can only add users to static cohorts"
-	_, err = read(ctx, s.core, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
+	_, err = read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s Cohorts) AddPersons(ctx context.Context, st *Standing, id string, b Body
 
 // changeMembers changes the list of a static cohort and notes it.
 func (s Cohorts) changeMembers(ctx context.Context, st *Standing, id, msg string, work func(Tx, *storedCohort) error) (*Done, error) {
-	return write(ctx, s.core, func(tx Tx) (*Done, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Done, error) {
 		c, err := s.loadStatic(tx, st, id, msg)
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (s Cohorts) changeMembers(ctx context.Context, st *Standing, id, msg string
 		if err != nil {
 			return nil, err
 		}
-		return &Done{true}, s.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
+		return &Done{true}, s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
 	})
 }
 
@@ -200,7 +200,7 @@ type CohortPersons struct {
 // order of their distinct ids, of a dynamic one newest first. from is Next of the
 // page before, empty for the first.
 func (s Cohorts) Persons(ctx context.Context, st *Standing, id string, limit int, from string) (*CohortPersons, error) {
-	c, err := read(ctx, s.core, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -238,7 +238,7 @@ func (s Cohorts) Persons(ctx context.Context, st *Standing, id string, limit int
 // Membership tells who is in a cohort now; in one that is not there nobody
 // is. What it makes is for one goroutine.
 func (s Cohorts) Membership(ctx context.Context, st *Standing, id string) (func(*Person) bool, error) {
-	c, err := read(ctx, s.core, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	var told *Error
 	switch {
 	case errors.As(err, &told) && told.Kind == NotFound, err == nil && c.Deleted:
@@ -264,7 +264,7 @@ func (s Cohorts) Membership(ctx context.Context, st *Standing, id string) (func(
 func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {
 	out := &CohortPersons{}
 	for {
-		page, err := read(ctx, s.core, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
+		page, err := read(ctx, &s.desk, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limi
 			if p == nil {
 				continue
 			}
-			among, err := read(ctx, s.core, func(tx Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
+			among, err := read(ctx, &s.desk, func(tx Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
 			if err != nil {
 				return nil, err
 			}
@@ -297,7 +297,7 @@ func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limi
 
 // DuplicateStatic makes a static cohort of the persons that a dynamic one has now.
 func (s Cohorts) DuplicateStatic(ctx context.Context, st *Standing, id string) (*Cohort, error) {
-	c, err := read(ctx, s.core, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -320,7 +320,7 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, st *Standing, id string) (
 	}
 	name := strings.TrimSpace(c.title() + " (static copy)")
 	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.now()), CreatedBy: st.User.ID}}
+		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID}}
 		return out, s.save(tx, st, out, Values{"name": name, "is_static": true}, slices.Clone(ids), nil)
 	})
 }

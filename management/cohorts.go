@@ -191,7 +191,7 @@ type CohortQuery struct {
 
 // List returns a page of the cohorts that are not deleted, newest first.
 func (s Cohorts) List(ctx context.Context, st *Standing, q CohortQuery) (List[Cohort], error) {
-	return read(ctx, s.core, func(tx Tx) (out List[Cohort], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out List[Cohort], err error) {
 		var bad error
 		query := DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
 		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral {
@@ -227,7 +227,7 @@ func (s Cohorts) List(ctx context.Context, st *Standing, q CohortQuery) (List[Co
 
 // Get returns a cohort, also one that is deleted.
 func (s Cohorts) Get(ctx context.Context, st *Standing, id string) (*Cohort, error) {
-	return read(ctx, s.core, func(tx Tx) (*Cohort, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Cohort, error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -263,7 +263,7 @@ func (s Cohorts) loadWritable(tx Tx, st *Standing, named string) (*storedCohort,
 // Create makes a cohort. list are the first members of a static one, nil for none.
 // Persons are counted before it returns.
 func (s Cohorts) Create(ctx context.Context, st *Standing, b Body, list *MemberList) (*Cohort, error) {
-	if err := b.known(flags.CohortPart); err != nil {
+	if err := checkBody(&b, flags.CohortPart); err != nil {
 		return nil, err
 	}
 	v, err := CohortFields.Create(b)
@@ -285,14 +285,14 @@ func (s Cohorts) Create(ctx context.Context, st *Standing, b Body, list *MemberL
 		ids = slices.Concat(ids, more)
 	}
 	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.now()), CreatedBy: st.User.ID}}
+		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID}}
 		return c, s.save(tx, st, c, v, ids, nil)
 	})
 }
 
 // Update changes a cohort. list are more members of a static one, nil for none.
 func (s Cohorts) Update(ctx context.Context, st *Standing, id string, b Body, put bool, list *MemberList) (*Cohort, error) {
-	if err := b.known(flags.CohortPart); err != nil {
+	if err := checkBody(&b, flags.CohortPart); err != nil {
 		return nil, err
 	}
 	v, err := CohortFields.update(b, put)
@@ -347,7 +347,7 @@ func (s Cohorts) save(tx Tx, st *Standing, c *storedCohort, v Values, ids []stri
 	if before != nil {
 		old = before
 	}
-	return s.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
+	return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
 }
 
 // assign lays values over a cohort. The oldest form of filters becomes the one of
@@ -376,7 +376,7 @@ func (c *storedCohort) assign(v Values) {
 // finish stores a cohort, counts its persons outside of the transaction and
 // shows it.
 func (s Cohorts) finish(ctx context.Context, st *Standing, work func(Tx) (*storedCohort, error)) (*Cohort, error) {
-	c, err := write(ctx, s.core, work)
+	c, err := write(ctx, &s.desk, work)
 	if err != nil {
 		return nil, err
 	}

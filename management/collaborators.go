@@ -39,7 +39,7 @@ type collaboratorRecord struct {
 
 // Collaborators returns all active collaborators of a dashboard, oldest first.
 func (s Dashboards) Collaborators(ctx context.Context, st *Standing, dashboard string) ([]Collaborator, error) {
-	return read(ctx, s.core, func(tx Tx) ([]Collaborator, error) {
+	return read(ctx, &s.desk, func(tx Tx) ([]Collaborator, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (c *collaboratorRecord) show(d *dashboardRecord, u *User) Collaborator {
 
 // AddCollaborator lets somebody edit a restricted dashboard.
 func (s Dashboards) AddCollaborator(ctx context.Context, st *Standing, dashboard string, b Body) (*Collaborator, error) {
-	return write(ctx, s.core, func(tx Tx) (*Collaborator, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Collaborator, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -90,8 +90,8 @@ func (s Dashboards) AddCollaborator(ctx context.Context, st *Standing, dashboard
 		if err != nil {
 			return nil, err
 		}
-		now := At(s.now())
-		c := collaboratorRecord{ID: s.newID(), User: u.UUID, Level: CanEdit, Added: now, Updated: now}
+		now := At(s.desk.now())
+		c := collaboratorRecord{ID: s.desk.newID(), User: u.UUID, Level: CanEdit, Added: now, Updated: now}
 		err = tx.Put(&Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: sortTime(now.Time), Data: encode(c)})
 		if err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (s Dashboards) newCollaborator(tx Tx, st *Standing, d *dashboardRecord, uui
 
 // RemoveCollaborator takes the right to edit from somebody.
 func (s Dashboards) RemoveCollaborator(ctx context.Context, st *Standing, dashboard, user string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return err
@@ -179,6 +179,6 @@ func (s Dashboards) noteCollaborator(tx Tx, st *Standing, d *dashboardRecord, u 
 	if !added {
 		c.Action, c.Before, c.After = "deleted", c.After, nil
 	}
-	return s.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), "updated", "Dashboard", strconv.FormatInt(d.ID, 10),
+	return s.desk.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), "updated", "Dashboard", strconv.FormatInt(d.ID, 10),
 		ActivityDetail{Name: d.title(), Changes: []Change{c}})
 }

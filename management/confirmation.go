@@ -7,27 +7,16 @@ import (
 	"time"
 )
 
-// pendingEmail is an address that its user says is the user's own, until the secret
-// that is mailed there comes back, for InviteLife at most.
-type pendingEmail struct {
-	Email   string   `json:"email"`
-	Since   Stamp    `json:"since"`
-	Secrets []string `json:"secrets,omitempty"` // hashes, one for each attempt to mail
-}
-
 // maxConfirmations is how many secrets of a pending address count: the newest.
 const maxConfirmations = 8
 
-// pending is the address that waits, nil for none.
-func (u *User) pending(now time.Time) *string {
+// pendingAddress is the address that waits, nil for none.
+func pendingAddress(u *User, now time.Time) *string {
 	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
 		return nil
 	}
 	return &u.Pending.Email
 }
-
-// verified reports whether the address is known to be the user's.
-func (u *User) verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
 
 // changeEmail gives a user another address, or makes it wait for its confirmation.
 func (s *core) changeEmail(tx Tx, u *User, email string) error {
@@ -44,9 +33,9 @@ func (s *core) changeEmail(tx Tx, u *User, email string) error {
 	if err := s.spendMail(tx, userMails(u.UUID)); err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.desk.now()
 	u.Pending = &pendingEmail{Email: email, Since: At(now)}
-	m := &waitingMail{ID: s.newID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: At(now)}
+	m := &waitingMail{ID: s.desk.newID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: At(now)}
 	return m.put(tx, now)
 }
 
@@ -72,7 +61,7 @@ func (s *Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, er
 	}
 	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
 	*to = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
-	to.write([]string{"Hello " + u.called() + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
+	to.write([]string{"Hello " + calledName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
 		"Confirm the address", confirmLink(s.SiteURL, u.UUID, secret), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
@@ -80,13 +69,13 @@ func (s *Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, er
 // Confirm makes a pending address the user's own: secret was mailed there. Another
 // account that has the address without ever having proven it loses it.
 func (s Account) Confirm(ctx context.Context, user, secret string) (*UserView, error) {
-	return write(ctx, s.core, func(tx Tx) (*UserView, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*UserView, error) {
 		id, _ := NormalUUID(user)
 		u, err := userByUUID(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if u == nil || u.pending(s.now()) == nil || !u.Pending.opens(secret) {
+		if u == nil || pendingAddress(u, s.desk.now()) == nil || !opensPending(u.Pending, secret) {
 			return nil, Coded("invalid_token", "token", "This link is not valid, or not any more.")
 		}
 		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
@@ -103,7 +92,7 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*UserView, e
 	})
 }
 
-func (p *pendingEmail) opens(secret string) (ok bool) {
+func opensPending(p *pendingEmail, secret string) (ok bool) {
 	hash := []byte(HashKey(secret))
 	for _, known := range p.Secrets {
 		ok = subtle.ConstantTimeCompare([]byte(known), hash) == 1 || ok
@@ -131,7 +120,7 @@ func (s *core) displace(tx Tx, email, user string) error {
 	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
 	for i := range memberships {
 		m := &memberships[i]
-		if err := s.note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, m.view(&was), m.view(u)); err != nil {
+		if err := s.desk.note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &was), viewMember(m, u)); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ var MoveTileFields = append(Fields{
 // MoveTile puts a tile on another dashboard and returns the one it comes from. A
 // body that speaks of no tile changes the dashboard like Update.
 func (s Dashboards) MoveTile(ctx context.Context, st *Standing, id string, b Body) (*Dashboard, error) {
-	return write(ctx, s.core, func(tx Tx) (*Dashboard, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Dashboard, error) {
 		_, tile := b.Members["tile"]
 		_, target := b.Members["toDashboard"]
 		if !tile && !target {

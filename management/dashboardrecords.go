@@ -3,9 +3,7 @@ package management
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // dashboardRecord is a dashboard as it is stored.
@@ -56,6 +54,12 @@ func putDashboard(tx Tx, project int64, d *dashboardRecord) error {
 	return tx.Put(&Record{
 		Kind: kindDashboard, Parent: ProjectParent(project), ID: strconv.FormatInt(d.ID, 10), Sort: d.sort(), Hidden: d.Deleted, Data: encode(d),
 	})
+}
+
+// Exists reports whether a project has a dashboard of a number.
+func Exists(tx Tx, project, id int64) (bool, error) {
+	d, err := dashboardOf(tx, project, id)
+	return d != nil, err
 }
 
 // dashboardOf returns a dashboard, nil when there is none or it is deleted.
@@ -256,23 +260,6 @@ func pythonTrue(raw json.RawMessage) bool {
 	}
 }
 
-// tidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
-func tidyTags(list []string) []string {
-	out, seen := []string{}, map[string]bool{"": true}
-	for _, tag := range list {
-		if tag = strings.ToLower(strings.TrimSpace(tag)); !seen[tag] {
-			seen[tag] = true
-			out = append(out, tag)
-		}
-	}
-	return out
-}
-
 func tooManyTags() error {
 	return Coded(CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxDashboardTags)
-}
-
-// errNoObject is a number in a body that names nothing.
-func errNoObject(field string, id any) error {
-	return Coded(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
 }

@@ -108,7 +108,7 @@ func (s Dashboards) List(ctx context.Context, st *Standing, f DashboardFilter, p
 	if len(f.Tags) > 0 || f.ExcludeGenerated || f.Search != "" || f.Pinned != nil || f.Creators != nil {
 		q.Match = f.match()
 	}
-	return read(ctx, s.core, func(tx Tx) (List[Dashboard], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[Dashboard], error) {
 		records, count, err := tx.List(q)
 		if err != nil {
 			return List[Dashboard]{}, err
@@ -145,7 +145,7 @@ func (f DashboardFilter) match() func(*Record) bool {
 
 // Get returns a dashboard with its tiles.
 func (s Dashboards) Get(ctx context.Context, st *Standing, id string) (*Dashboard, error) {
-	return read(ctx, s.core, func(tx Tx) (*Dashboard, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Dashboard, error) {
 		d, err := dashboardNamed(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (s Dashboards) Create(ctx context.Context, st *Standing, b Body) (*Dashboar
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Dashboard, error) { return s.create(tx, st, v) })
+	return write(ctx, &s.desk, func(tx Tx) (*Dashboard, error) { return s.create(tx, st, v) })
 }
 
 func (s Dashboards) create(tx Tx, st *Standing, v Values) (*Dashboard, error) {
@@ -206,7 +206,7 @@ func (s Dashboards) newDashboard(tx Tx, st *Standing) (*dashboardRecord, error) 
 		return nil, err
 	}
 	return &dashboardRecord{
-		ID: id, Created: At(s.now()), Author: st.User.ID, Mode: madeByHand, Tags: []string{}, Restriction: EveryoneEdits,
+		ID: id, Created: At(s.desk.now()), Author: st.User.ID, Mode: madeByHand, Tags: []string{}, Restriction: EveryoneEdits,
 		Filters: json.RawMessage("{}"), Variables: json.RawMessage("{}"), Colors: json.RawMessage("[]"),
 	}, nil
 }
@@ -239,12 +239,12 @@ func (s Dashboards) finish(tx Tx, st *Standing, before, d *dashboardRecord, v Va
 
 // noteDashboard notes a change of a dashboard or of something that belongs to it.
 func (s Dashboards) noteDashboard(tx Tx, st *Standing, d *dashboardRecord, before, after any) error {
-	return s.note(tx, st.Caller, ProjectParent(st.Project.ID), "Dashboard", strconv.FormatInt(d.ID, 10), d.title(), before, after)
+	return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), "Dashboard", strconv.FormatInt(d.ID, 10), d.title(), before, after)
 }
 
 // Update changes a dashboard, deletes it softly or brings it back (§4.1.4, §4.1.5).
 func (s Dashboards) Update(ctx context.Context, st *Standing, id string, b Body) (*Dashboard, error) {
-	return write(ctx, s.core, func(tx Tx) (*Dashboard, error) { return s.update(tx, st, id, b) })
+	return write(ctx, &s.desk, func(tx Tx) (*Dashboard, error) { return s.update(tx, st, id, b) })
 }
 
 func (s Dashboards) update(tx Tx, st *Standing, named string, b Body) (*Dashboard, error) {

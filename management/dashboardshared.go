@@ -34,7 +34,7 @@ func derive(password string, salt []byte) ([]byte, error) {
 
 // AddSharePassword adds a password to a link that asks for one, and tells it.
 func (s Dashboards) AddSharePassword(ctx context.Context, st *Standing, dashboard string, b Body) (*SharePassword, error) {
-	c, err := write(ctx, s.core, func(tx Tx) (*sharingRecord, error) {
+	c, err := write(ctx, &s.desk, func(tx Tx) (*sharingRecord, error) {
 		_, c, err := s.ownSharing(tx, st, dashboard)
 		return c, err
 	})
@@ -59,7 +59,7 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *Standing, dashboar
 	if err != nil {
 		return nil, err
 	}
-	p := sharePassword{ID: s.newID(), Note: v.Text("note"), Created: At(s.now()), Email: st.User.Email, Hash: hash}
+	p := sharePassword{ID: s.desk.newID(), Note: v.Text("note"), Created: At(s.desk.now()), Email: st.User.Email, Hash: hash}
 	_, err = s.changeSharing(ctx, st, dashboard, func(_ Tx, _ *dashboardRecord, c *sharingRecord) error {
 		if len(c.Passwords) >= MaxSharePasswords {
 			return Fault("", "A link has at most %d passwords.", MaxSharePasswords)
@@ -96,7 +96,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, may func
 		return nil, errNotFound()
 	}
 	password = strings.TrimSpace(password)
-	l, err := read(ctx, s.core, func(tx Tx) (*shareLink, error) { return s.link(tx, token) })
+	l, err := read(ctx, &s.desk, func(tx Tx) (*shareLink, error) { return s.link(tx, token) })
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, may func
 			return nil, err
 		}
 	}
-	return read(ctx, s.core, func(tx Tx) (*SharedDashboard, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*SharedDashboard, error) {
 		l, err := s.link(tx, token)
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (s Dashboards) link(tx Tx, token string) (*shareLink, error) {
 		return nil, err
 	}
 	t, err := decode[shareToken](r)
-	if err == nil && (t == nil || !t.Until.IsZero() && !s.now().Before(t.Until.Time)) {
+	if err == nil && (t == nil || !t.Until.IsZero() && !s.desk.now().Before(t.Until.Time)) {
 		err = errNotFound()
 	}
 	if err != nil {

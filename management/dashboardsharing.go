@@ -130,7 +130,7 @@ func (s Dashboards) someSharing(tx Tx, st *Standing, d *dashboardRecord) (*shari
 	if err != nil || c != nil {
 		return c, err
 	}
-	c = &sharingRecord{Created: At(s.now()), Token: newShareToken(), Salt: randomBytes(16)}
+	c = &sharingRecord{Created: At(s.desk.now()), Token: newShareToken(), Salt: randomBytes(16)}
 	if err := putShareToken(tx, c.Token, shareToken{Project: st.Project.ID, Dashboard: d.ID}); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s Dashboards) someSharing(tx Tx, st *Standing, d *dashboardRecord) (*shari
 
 // Sharing returns how a dashboard is shared.
 func (s Dashboards) Sharing(ctx context.Context, st *Standing, dashboard string) (*Sharing, error) {
-	c, err := read(ctx, s.core, func(tx Tx) (*sharingRecord, error) {
+	c, err := read(ctx, &s.desk, func(tx Tx) (*sharingRecord, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (s Dashboards) Sharing(ctx context.Context, st *Standing, dashboard string)
 		return sharingOf(tx, d.ID)
 	})
 	if err == nil && c == nil {
-		c, err = write(ctx, s.core, func(tx Tx) (*sharingRecord, error) {
+		c, err = write(ctx, &s.desk, func(tx Tx) (*sharingRecord, error) {
 			d, err := parentDashboard(tx, st, dashboard)
 			if err != nil {
 				return nil, err
@@ -185,7 +185,7 @@ func (s Dashboards) ownSharing(tx Tx, st *Standing, dashboard string) (*dashboar
 // changeSharing runs change on how a dashboard is shared, saves it and notes what
 // is other now.
 func (s Dashboards) changeSharing(ctx context.Context, st *Standing, dashboard string, change func(Tx, *dashboardRecord, *sharingRecord) error) (*Sharing, error) {
-	c, err := write(ctx, s.core, func(tx Tx) (*sharingRecord, error) {
+	c, err := write(ctx, &s.desk, func(tx Tx) (*sharingRecord, error) {
 		d, c, err := s.ownSharing(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -276,7 +276,7 @@ func (s Dashboards) RefreshSharing(ctx context.Context, st *Standing, dashboard 
 		if err := tx.DeleteUnder(kindShareToken, dashboardParent(d.ID)); err != nil {
 			return err
 		}
-		old := shareToken{Project: st.Project.ID, Dashboard: d.ID, Until: At(s.now().Add(ShareTokenGrace))}
+		old := shareToken{Project: st.Project.ID, Dashboard: d.ID, Until: At(s.desk.now().Add(ShareTokenGrace))}
 		if err := putShareToken(tx, c.Token, old); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (s Dashboards) RefreshSharing(ctx context.Context, st *Standing, dashboard 
 		if err := putShareToken(tx, c.Token, shareToken{Project: st.Project.ID, Dashboard: d.ID}); err != nil {
 			return err
 		}
-		return s.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), "access_token_refreshed", "Dashboard", strconv.FormatInt(d.ID, 10),
+		return s.desk.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), "access_token_refreshed", "Dashboard", strconv.FormatInt(d.ID, 10),
 			ActivityDetail{Name: d.title(), Changes: []Change{}})
 	})
 }

@@ -239,13 +239,13 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, st *Standing, b Body
 		for _, name := range []string{"use_template", "use_dashboard"} {
 			delete(v, name)
 		}
-		return write(ctx, s.core, func(tx Tx) (*Dashboard, error) { return s.create(tx, st, v) })
+		return write(ctx, &s.desk, func(tx Tx) (*Dashboard, error) { return s.create(tx, st, v) })
 	}
 	plan, err := readTemplate(raw)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Dashboard, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Dashboard, error) {
 		d, err := s.newDashboard(tx, st)
 		if err != nil {
 			return nil, err

@@ -198,7 +198,7 @@ func (s Dashboards) writeText(st *Standing, t *tileRecord, body string) {
 	if t.Text == nil {
 		t.Text = &tileText{ID: t.ID, Author: st.User.ID}
 	}
-	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, st.User.ID, At(s.now())
+	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, st.User.ID, At(s.desk.now())
 }
 
 func checkTileText(field, body string) error {

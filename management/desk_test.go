@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 const (
@@ -29,7 +30,7 @@ var deskStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // desk is a service that sends mails, whose clock a test moves.
 type desk struct {
-	*management.Service
+	*rooms.Rooms
 	store  management.Store
 	close  func()
 	clock  atomic.Int64 // microseconds since 1970
@@ -61,7 +62,7 @@ func openDesk(t *testing.T, database string, mailer management.Mailer, at time.T
 	}
 	t.Cleanup(d.close)
 	d.store = sqlstore.ManagementStore{Store: store}
-	d.Service, err = management.New(management.Config{
+	d.Rooms, err = rooms.Open(rooms.Config{
 		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) },
 	})
 	if err != nil {

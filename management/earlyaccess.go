@@ -64,7 +64,7 @@ var (
 
 // List returns a page of features, newest first.
 func (s EarlyAccess) List(ctx context.Context, st *Standing, p Page) (List[Feature], error) {
-	return read(ctx, s.core, func(tx Tx) (out List[Feature], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out List[Feature], err error) {
 		list, err := listOfRecords[storedFeature](tx, Query{
 			Kind: kindFeature, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
@@ -81,7 +81,7 @@ func (s EarlyAccess) List(ctx context.Context, st *Standing, p Page) (List[Featu
 
 // Get returns one feature.
 func (s EarlyAccess) Get(ctx context.Context, st *Standing, id string) (*Feature, error) {
-	return read(ctx, s.core, func(tx Tx) (*Feature, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -139,8 +139,8 @@ func (s EarlyAccess) Create(ctx context.Context, st *Standing, b Body) (*Feature
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Feature, error) {
-		f := &storedFeature{ID: s.newID(), Created: At(s.now())}
+	return write(ctx, &s.desk, func(tx Tx) (*Feature, error) {
+		f := &storedFeature{ID: s.desk.newID(), Created: At(s.desk.now())}
 		f.set(v)
 		flag, err := s.flagFor(tx, st, f, v)
 		if err != nil {
@@ -175,7 +175,7 @@ func (s EarlyAccess) put(tx Tx, st *Standing, f *storedFeature, before *Feature)
 	if before != nil {
 		was = before
 	}
-	return after, s.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, was, after)
+	return after, s.desk.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, was, after)
 }
 
 // flagFor is the flag that is named, if it can be a feature's, or a new one.
@@ -294,7 +294,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *Standing, id string, b Body
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Feature, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *Standing, id string, b Body
 
 // Delete takes a feature away for good. Its flag stays, without early access.
 func (s EarlyAccess) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -337,7 +337,7 @@ func (s EarlyAccess) Delete(ctx context.Context, st *Standing, id string) error 
 		if err := tx.Delete(kindFeature, parent, f.ID); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, before, nil)
+		return s.desk.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, before, nil)
 	})
 }
 
@@ -360,7 +360,7 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 	if len(stages) == 0 {
 		stages = []string{defaultStage}
 	}
-	return read(ctx, s.core, func(tx Tx) ([]PublicFeature, error) {
+	return read(ctx, &s.desk, func(tx Tx) ([]PublicFeature, error) {
 		list, err := listOfRecords[storedFeature](tx, Query{Kind: kindFeature, Parent: ProjectParent(project), Descending: true})
 		if err != nil {
 			return nil, err

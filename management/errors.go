@@ -87,3 +87,8 @@ const (
 
 // errNotFound is an unknown record below a known place.
 func errNotFound() *Error { return Missing(msgNotFound) }
+
+// errNoObject is a number in a body that names nothing.
+func errNoObject(field string, id any) error {
+	return Coded(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
+}

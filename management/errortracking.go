@@ -64,14 +64,14 @@ const ruleKeys = math.MaxInt32
 
 // Rules returns a page of rules in their order.
 func (s ErrorTracking) Rules(ctx context.Context, st *Standing, p Page) (List[AssignmentRule], error) {
-	return read(ctx, s.core, func(tx Tx) (List[AssignmentRule], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[AssignmentRule], error) {
 		return listOfRecords[AssignmentRule](tx, Query{Kind: kindRule, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
 // Rule returns one rule.
 func (s ErrorTracking) Rule(ctx context.Context, st *Standing, id string) (*AssignmentRule, error) {
-	return read(ctx, s.core, func(tx Tx) (*AssignmentRule, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*AssignmentRule, error) {
 		r, err := ruleOf(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -103,8 +103,8 @@ func putRule(tx Tx, project int64, r *storedRule) error {
 
 // CreateRule makes a rule, the last of those with the order_key 0.
 func (s ErrorTracking) CreateRule(ctx context.Context, st *Standing, b Body) (*AssignmentRule, error) {
-	return write(ctx, s.core, func(tx Tx) (*AssignmentRule, error) {
-		r := &storedRule{AssignmentRule: AssignmentRule{ID: s.newID()}}
+	return write(ctx, &s.desk, func(tx Tx) (*AssignmentRule, error) {
+		r := &storedRule{AssignmentRule: AssignmentRule{ID: s.desk.newID()}}
 		v, err := AssignmentRuleFields.Create(b)
 		if err == nil {
 			err = r.set(tx, st, v)
@@ -126,7 +126,7 @@ func (s ErrorTracking) CreateRule(ctx context.Context, st *Standing, b Body) (*A
 		if err := putRule(tx, st.Project.ID, r); err != nil {
 			return nil, err
 		}
-		return &r.AssignmentRule, s.note(tx, st.Caller, parent, ruleScope, r.ID, "", nil, r.AssignmentRule)
+		return &r.AssignmentRule, s.desk.note(tx, st.Caller, parent, ruleScope, r.ID, "", nil, r.AssignmentRule)
 	})
 }
 
@@ -153,7 +153,7 @@ func (r *storedRule) set(tx Tx, st *Standing, v Values) error {
 // UpdateRule changes the filters or the assignee of a rule. put: the filters have
 // to be there.
 func (s ErrorTracking) UpdateRule(ctx context.Context, st *Standing, id string, b Body, put bool) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := ruleOf(tx, st.Project.ID, id)
 		if err != nil {
 			return err
@@ -169,13 +169,13 @@ func (s ErrorTracking) UpdateRule(ctx context.Context, st *Standing, id string, 
 		if err := putRule(tx, st.Project.ID, r); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule)
+		return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule)
 	})
 }
 
 // DeleteRule takes a rule away for good.
 func (s ErrorTracking) DeleteRule(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := ruleOf(tx, st.Project.ID, id)
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (s ErrorTracking) DeleteRule(ctx context.Context, st *Standing, id string) 
 		if err := tx.Delete(kindRule, parent, r.ID); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, parent, ruleScope, r.ID, "", r.AssignmentRule, nil)
+		return s.desk.note(tx, st.Caller, parent, ruleScope, r.ID, "", r.AssignmentRule, nil)
 	})
 }
 
@@ -201,7 +201,7 @@ func (s ErrorTracking) ReorderRules(ctx context.Context, st *Standing, b Body) e
 	if len(orders) > MaxItems {
 		return Coded(CodeMaxLength, "orders", "Ensure this field has no more than %d elements.", MaxItems)
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(orders)) {
 			field := Field{Name: "orders__" + id, Type: Int, Least: -ruleKeys, Most: ruleKeys}
 			key, err := field.read(orders[id])
@@ -228,7 +228,7 @@ func (s ErrorTracking) ReorderRules(ctx context.Context, st *Standing, b Body) e
 			if err := putRule(tx, st.Project.ID, r); err != nil {
 				return err
 			}
-			if err := s.note(tx, st.Caller, ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule); err != nil {
+			if err := s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule); err != nil {
 				return err
 			}
 		}

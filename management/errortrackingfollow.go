@@ -26,7 +26,7 @@ func (s ErrorTracking) Follow(ctx context.Context) (more bool, err error) {
 	if s.Events == nil {
 		return false, nil
 	}
-	after, err := read(ctx, s.core, func(tx Tx) (int64, error) { return placeOf(tx, issueFollower) })
+	after, err := read(ctx, &s.desk, func(tx Tx) (int64, error) { return placeOf(tx, issueFollower) })
 	if err != nil {
 		return false, err
 	}
@@ -34,7 +34,7 @@ func (s ErrorTracking) Follow(ctx context.Context) (more bool, err error) {
 	if err != nil || last <= after {
 		return false, err
 	}
-	err = s.store.Write(ctx, func(tx Tx) error {
+	err = s.desk.Store.Write(ctx, func(tx Tx) error {
 		now, err := placeOf(tx, issueFollower)
 		if err != nil || now != after { // another server has been here
 			return err
@@ -134,7 +134,7 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 		name, description := x.title()
 		at := At(e.Timestamp)
 		stored = &storedIssue{Issue: Issue{
-			ID: f.newID(), Fingerprint: fingerprint, Status: IssueActive, FirstSeen: at, LastSeen: at,
+			ID: f.desk.newID(), Fingerprint: fingerprint, Status: IssueActive, FirstSeen: at, LastSeen: at,
 			Name: firstCharacters(name, maxIssueName), Description: firstCharacters(description, maxIssueDescription),
 		}, Changed: at}
 	}
@@ -162,7 +162,7 @@ func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 		}
 		p.filters = make([]*ruleFilters, len(p.rules))
 	}
-	facts := &ruleFacts{issue: &i.Issue, at: f.now()}
+	facts := &ruleFacts{issue: &i.Issue, at: f.desk.now()}
 	for n, r := range p.rules {
 		if r.Disabled != nil {
 			continue
@@ -215,7 +215,7 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	if err := putRule(f.tx, e.Project, r); err != nil {
 		return err
 	}
-	return f.note(f.tx, nil, ProjectParent(e.Project), ruleScope, r.ID, "", before, r.AssignmentRule)
+	return f.desk.note(f.tx, nil, ProjectParent(e.Project), ruleScope, r.ID, "", before, r.AssignmentRule)
 }
 
 // save puts the issues that have changed.

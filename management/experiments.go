@@ -92,7 +92,7 @@ var ExperimentFields = Fields{
 
 // Get returns one experiment.
 func (s Experiments) Get(ctx context.Context, st *Standing, id string) (*Experiment, error) {
-	return read(ctx, s.core, func(tx Tx) (*Experiment, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -148,8 +148,8 @@ func (s Experiments) Create(ctx context.Context, st *Standing, b Body) (*Experim
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Experiment, error) {
-		e := &storedExperiment{ID: s.newID(), CreatedBy: st.User.ID, CreatedAt: At(s.now()), FlagKey: v.Text("feature_flag_key")}
+	return write(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
+		e := &storedExperiment{ID: s.desk.newID(), CreatedBy: st.User.ID, CreatedAt: At(s.desk.now()), FlagKey: v.Text("feature_flag_key")}
 		SetNull(v, "exposure_cohort", &e.Cohort)
 		SetNull(v, "type", &e.Type)
 		if err := e.set(tx, st, v); err != nil {
@@ -190,7 +190,7 @@ func (s Experiments) put(tx Tx, st *Standing, e *storedExperiment, flag *storedF
 			}
 		}
 	}
-	e.UpdatedAt = At(s.now())
+	e.UpdatedAt = At(s.desk.now())
 	if err := s.keep(tx, st, e, false); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (s Experiments) put(tx Tx, st *Standing, e *storedExperiment, flag *storedF
 	if before != nil {
 		was = before
 	}
-	return after, s.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, was, after)
+	return after, s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, was, after)
 }
 
 func (s Experiments) keep(tx Tx, st *Standing, e *storedExperiment, deleted bool) error {
@@ -255,7 +255,7 @@ func (s Experiments) Update(ctx context.Context, st *Standing, id string, b Body
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Experiment, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -321,7 +321,7 @@ func checkFixed(e *Experiment, v Values) error {
 
 // Delete takes an experiment away. Its flag stays.
 func (s Experiments) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -345,6 +345,6 @@ func (s Experiments) Delete(ctx context.Context, st *Standing, id string) error 
 		if err := s.keep(tx, st, e, true); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, before, nil)
+		return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, before, nil)
 	})
 }

@@ -55,7 +55,7 @@ func (s Experiments) List(ctx context.Context, st *Standing, q ExperimentQuery) 
 	if err := checkSearch(q.Search); err != nil {
 		return List[Experiment]{}, err
 	}
-	return read(ctx, s.core, func(tx Tx) (out List[Experiment], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out List[Experiment], err error) {
 		all, err := s.chosen(tx, st, &q)
 		if err != nil {
 			return out, err

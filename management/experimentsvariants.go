@@ -127,7 +127,7 @@ type Exposure struct {
 
 // Exposures counts the calls of an experiment's flag.
 func (s Experiments) Exposures(ctx context.Context, st *Standing, id string) (*Exposures, error) {
-	return read(ctx, s.core, func(tx Tx) (*Exposures, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Exposures, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err

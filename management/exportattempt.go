@@ -49,7 +49,7 @@ func (s BatchExports) watch(ctx context.Context, h *held, cancel context.CancelC
 			return
 		case <-ticker.C:
 		}
-		err := s.store.Write(ctx, func(tx Tx) error {
+		err := s.desk.Store.Write(ctx, func(tx Tx) error {
 			t, err := s.mine(tx, h)
 			if err != nil {
 				return err
@@ -61,7 +61,7 @@ func (s BatchExports) watch(ctx context.Context, h *held, cancel context.CancelC
 			if r == nil || !underWay(r.Status) {
 				return errRunCancelled
 			}
-			t.Until = At(s.now().Add(exportLease))
+			t.Until = At(s.desk.now().Add(exportLease))
 			return s.putTask(tx, h.export, t)
 		})
 		// A store that does not answer may do so the next time; whether the lease was
@@ -80,7 +80,7 @@ func (s BatchExports) conclude(ctx context.Context, h *held, done ExportDone, fa
 		return err
 	}
 	var told *JobDone
-	err = s.store.Write(ctx, func(tx Tx) error {
+	err = s.desk.Store.Write(ctx, func(tx Tx) error {
 		told = nil
 		t, err := s.mine(tx, h)
 		if err != nil {
@@ -116,22 +116,22 @@ func (s BatchExports) conclude(ctx context.Context, h *held, done ExportDone, fa
 		return nil
 	}
 	if err == nil {
-		s.jobDone(told)
+		told.TellTo(s.JobDone)
 	}
 	return err
 }
 
 func (s BatchExports) complete(r *exportRun, done ExportDone) {
 	none := int64(0)
-	r.finish(s.now(), exportCompleted)
+	r.finish(s.desk.now(), exportCompleted)
 	r.Completed, r.Total, r.Failed, r.Bytes, r.LatestError = &done.Rows, &done.Rows, &none, &done.Bytes, nil
-	r.say(s.now(), "INFO", fmt.Sprintf("The run is complete: %d rows, %d bytes.", done.Rows, done.Bytes))
+	r.say(s.desk.now(), "INFO", fmt.Sprintf("The run is complete: %d rows, %d bytes.", done.Rows, done.Bytes))
 }
 
 // fail notes a failure, and returns when to try again unless the run has ended.
 func (s BatchExports) fail(r *exportRun, e *exportRecord, failure error) Stamp {
 	text := cutText(e.Destination.redact(failure.Error()), maxExportError)
-	now := s.now()
+	now := s.desk.now()
 	r.Attempts++
 	r.LatestError, r.Updated = &text, At(now)
 	var refused *ExportRefused
@@ -176,7 +176,7 @@ func (s BatchExports) advance(tx Tx, e *exportRecord, t *exportTask, r *exportRu
 		return err
 	}
 	b.Done++
-	b.Next, b.Updated = r.To, At(s.now())
+	b.Next, b.Updated = r.To, At(s.desk.now())
 	if b.Place != nil {
 		b.Place = &place
 	}
@@ -184,7 +184,7 @@ func (s BatchExports) advance(tx Tx, e *exportRecord, t *exportTask, r *exportRu
 		b.Worst = r.Status
 	}
 	if !b.Next.Before(b.Until.Time) {
-		b.Status, b.Finished = exportCompleted, At(s.now())
+		b.Status, b.Finished = exportCompleted, At(s.desk.now())
 		if b.Worst != "" {
 			b.Status = b.Worst
 		}

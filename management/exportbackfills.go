@@ -89,7 +89,7 @@ func backfillOf(tx Tx, export, id string) (*exportBackfill, error) {
 
 // Backfills returns a page of the backfills of an export, newest first.
 func (s BatchExports) Backfills(ctx context.Context, st *Standing, id, cursor string) (CursorPage[BatchExportBackfill], error) {
-	return read(ctx, s.core, func(tx Tx) (out CursorPage[BatchExportBackfill], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out CursorPage[BatchExportBackfill], err error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return out, err
@@ -112,7 +112,7 @@ func (s BatchExports) Backfills(ctx context.Context, st *Standing, id, cursor st
 
 // Backfill returns one backfill.
 func (s BatchExports) Backfill(ctx context.Context, st *Standing, export, id string) (*BatchExportBackfill, error) {
-	return read(ctx, s.core, func(tx Tx) (*BatchExportBackfill, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*BatchExportBackfill, error) {
 		_, b, err := backfillIn(tx, st, export, id)
 		if err != nil {
 			return nil, err
@@ -184,7 +184,7 @@ func (s BatchExports) AddBackfill(ctx context.Context, st *Standing, id string, 
 	if err != nil {
 		return nil, err
 	}
-	e, err := read(ctx, s.core, func(tx Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	e, err := read(ctx, &s.desk, func(tx Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s BatchExports) AddBackfill(ctx context.Context, st *Standing, id string, 
 	if err := s.measure(ctx, e, b, v); err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*ExportBackfillID, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*ExportBackfillID, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ func (s BatchExports) AddBackfill(ctx context.Context, st *Standing, id string, 
 
 // measure finds out what a backfill covers.
 func (s BatchExports) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v Values) error {
-	now, plan := s.now(), e.schedule()
+	now, plan := s.desk.now(), e.schedule()
 	start, err := backfillTime(plan, v, "start_at")
 	if err != nil {
 		return err
@@ -278,8 +278,8 @@ func (s BatchExports) queueBackfill(tx Tx, e *exportRecord, t *exportTask, b *ex
 	if len(t.Backfills) >= maxBackfills {
 		return Fault("", "There are %d backfills already that wait. Cancel one of them first.", maxBackfills)
 	}
-	now := At(s.now())
-	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.newID(), e.Team, e.ID, exportStarting, now, now
+	now := At(s.desk.now())
+	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.desk.newID(), e.Team, e.ID, exportStarting, now, now
 	if b.Number, err = tx.Next(kindExportBackfill); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s BatchExports) queueBackfill(tx Tx, e *exportRecord, t *exportTask, b *ex
 // the time of coming in and up to the horizon, where the schedule then begins. Up
 // to low everything came in long ago.
 func (s BatchExports) takeOver(tx Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
-	now, place := s.now(), t.Place
+	now, place := s.desk.now(), t.Place
 	if t.Run != "" && t.Backfill == "" { // the schedule is in a run, behind which it goes on
 		r, err := runOf(tx, e.ID, t.Run)
 		if err != nil {
@@ -315,7 +315,7 @@ func (s BatchExports) takeOver(tx Tx, e *exportRecord, t *exportTask, horizon, l
 
 // CancelBackfill ends a backfill, and its run that is under way.
 func (s BatchExports) CancelBackfill(ctx context.Context, st *Standing, export, id string) (*ExportCancelled, error) {
-	return write(ctx, s.core, func(tx Tx) (*ExportCancelled, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*ExportCancelled, error) {
 		e, b, err := backfillIn(tx, st, export, id)
 		if err != nil {
 			return nil, err

@@ -90,8 +90,8 @@ func (s BatchExports) Work(ctx context.Context) (bool, error) {
 
 // nextDue is the export that has been due longest, empty for none.
 func (s BatchExports) nextDue(ctx context.Context) (string, error) {
-	return read(ctx, s.core, func(tx Tx) (string, error) {
-		list, _, err := tx.List(Query{Kind: kindExportTask, To: sortTime(s.now().Add(time.Microsecond)), Limit: 1})
+	return read(ctx, &s.desk, func(tx Tx) (string, error) {
+		list, _, err := tx.List(Query{Kind: kindExportTask, To: sortTime(s.desk.now().Add(time.Microsecond)), Limit: 1})
 		if err != nil || len(list) == 0 {
 			return "", err
 		}
@@ -110,9 +110,9 @@ type held struct {
 // claim takes the lease of an export; nil when it is not to be had, or there is
 // nothing to do.
 func (s BatchExports) claim(ctx context.Context, export string) (*held, error) {
-	return write(ctx, s.core, func(tx Tx) (*held, error) {
-		now := s.now()
-		h := &held{owner: s.newID()}
+	return write(ctx, &s.desk, func(tx Tx) (*held, error) {
+		now := s.desk.now()
+		h := &held{owner: s.desk.newID()}
 		var err error
 		if h.export, err = exportByID(tx, export); err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func (s BatchExports) again(tx Tx, h *held) (*exportRun, error) {
 		return nil, err
 	}
 	if r != nil && underWay(r.Status) {
-		r.say(s.now(), "INFO", "The run is tried again.")
+		r.say(s.desk.now(), "INFO", "The run is tried again.")
 		return r, putRun(tx, r)
 	}
 	if r != nil {
@@ -175,7 +175,7 @@ func (s BatchExports) begin(ctx context.Context, h *held) error {
 	if err != nil || p == nil {
 		return err
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		t, err := s.mine(tx, h)
 		if err != nil {
 			return err
@@ -189,14 +189,14 @@ func (s BatchExports) begin(ctx context.Context, h *held) error {
 				return err // it was cancelled
 			}
 			if b.Status == exportStarting {
-				b.Status, b.Updated = exportRunning, At(s.now())
+				b.Status, b.Updated = exportRunning, At(s.desk.now())
 				if err := putBackfill(tx, b); err != nil {
 					return err
 				}
 			}
 			t.Backfill = b.ID
 		}
-		now := At(s.now())
+		now := At(s.desk.now())
 		r := &exportRun{
 			BatchExportRun: BatchExportRun{BatchExport: t.Export, Status: exportRunning, From: At(p.from), To: At(p.to), Created: now, Updated: now},
 			Span:           p.span,
@@ -238,7 +238,7 @@ func (s BatchExports) mine(tx Tx, h *held) (*exportTask, error) {
 
 // release gives the lease back.
 func (s BatchExports) release(ctx context.Context, h *held) error {
-	err := s.store.Write(context.WithoutCancel(ctx), func(tx Tx) error {
+	err := s.desk.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error {
 		t, err := s.mine(tx, h)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (s BatchExports) planRun(ctx context.Context, h *held) (*plannedRun, error)
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
+	now := s.desk.now()
 	if from, to, ok := h.export.interval(h.task); ok && !to.Add(settle).After(now) {
 		span, err := s.spanOf(ctx, h.export, h.task.Place, from, to, horizon, false)
 		return &plannedRun{from: from, to: to, span: span}, err
@@ -38,7 +38,7 @@ func (s BatchExports) planRun(ctx context.Context, h *held) (*plannedRun, error)
 	}
 	p := &plannedRun{}
 	var repeated *exportRun
-	err = s.store.Read(ctx, func(tx Tx) (err error) {
+	err = s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if p.backfill, _, err = s.nextBackfill(tx, h.export, h.task); err != nil || p.backfill == nil || p.backfill.Repeats == "" {
 			return err
 		}

@@ -130,7 +130,7 @@ func (s BatchExports) job(h *held) *ExportJob {
 		if err != nil {
 			return &ExportRefused{Reason: err.Error()}
 		}
-		r := &rowMaker{export: e, filters: filters, query: query, now: s.now(), yield: yield,
+		r := &rowMaker{export: e, filters: filters, query: query, now: s.desk.now(), yield: yield,
 			include: e.Destination.Texts("include_events"), exclude: e.Destination.Texts("exclude_events")}
 		switch e.Model {
 		case modelPersons:

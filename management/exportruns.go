@@ -141,7 +141,7 @@ func (s BatchExports) Runs(ctx context.Context, st *Standing, id string, q Expor
 	if err != nil {
 		return CursorPage[BatchExportRun]{}, err
 	}
-	return read(ctx, s.core, func(tx Tx) (out CursorPage[BatchExportRun], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out CursorPage[BatchExportRun], err error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return out, err
@@ -175,7 +175,7 @@ type runWindow struct {
 }
 
 func (s BatchExports) window(q ExportRunQuery) (w runWindow, err error) {
-	now := s.now()
+	now := s.desk.now()
 	w = runWindow{after: now.AddDate(0, 0, -7), before: now, status: q.Status}
 	for _, f := range []struct {
 		name, text string
@@ -301,7 +301,7 @@ func pageBy[T any](list []placed[T], descending bool, cursor string, size int) (
 
 // Run returns one run.
 func (s BatchExports) Run(ctx context.Context, st *Standing, export, id string) (*BatchExportRun, error) {
-	return read(ctx, s.core, func(tx Tx) (*BatchExportRun, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*BatchExportRun, error) {
 		_, r, err := runIn(tx, st, export, id)
 		if err != nil {
 			return nil, err
@@ -328,7 +328,7 @@ func runIn(tx Tx, st *Standing, export, id string) (*exportRecord, *exportRun, e
 
 // RunLog returns a page of the log of a run, oldest first.
 func (s BatchExports) RunLog(ctx context.Context, st *Standing, export, id string, p Page) (List[ExportLogEntry], error) {
-	return read(ctx, s.core, func(tx Tx) (List[ExportLogEntry], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[ExportLogEntry], error) {
 		_, r, err := runIn(tx, st, export, id)
 		if err != nil {
 			return List[ExportLogEntry]{}, err
@@ -346,7 +346,7 @@ type ExportCancelled struct {
 // CancelRun ends a run. A server that works on it notices within
 // Config.ExportWatch.
 func (s BatchExports) CancelRun(ctx context.Context, st *Standing, export, id string) (*ExportCancelled, error) {
-	return write(ctx, s.core, func(tx Tx) (*ExportCancelled, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*ExportCancelled, error) {
 		e, r, err := runIn(tx, st, export, id)
 		if err != nil {
 			return nil, err
@@ -354,8 +354,8 @@ func (s BatchExports) CancelRun(ctx context.Context, st *Standing, export, id st
 		if !underWay(r.Status) {
 			return nil, Fault("", "Cannot cancel a run that is in '%s' status", r.Status)
 		}
-		r.finish(s.now(), exportCancelled)
-		r.say(s.now(), "WARNING", "The run was cancelled.")
+		r.finish(s.desk.now(), exportCancelled)
+		r.say(s.desk.now(), "WARNING", "The run was cancelled.")
 		if err := putRun(tx, r); err != nil {
 			return nil, err
 		}
@@ -366,7 +366,7 @@ func (s BatchExports) CancelRun(ctx context.Context, st *Standing, export, id st
 // RetryRun makes a backfill that repeats a run: it covers the same and writes
 // over what the run has written.
 func (s BatchExports) RetryRun(ctx context.Context, st *Standing, export, id string) (*ExportBackfillID, error) {
-	return write(ctx, s.core, func(tx Tx) (*ExportBackfillID, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*ExportBackfillID, error) {
 		e, r, err := runIn(tx, st, export, id)
 		if err != nil {
 			return nil, err

@@ -100,7 +100,7 @@ func (s BatchExports) due(tx Tx, e *exportRecord, t *exportTask) (at time.Time, 
 // is over first: one that ends in the future keeps no other waiting. begin is when it
 // can go on, long ago for at once, zero for no backfill. b is nil for one that is gone.
 func (s BatchExports) nextBackfill(tx Tx, e *exportRecord, t *exportTask) (b *exportBackfill, begin time.Time, err error) {
-	now := s.now()
+	now := s.desk.now()
 	for _, id := range t.Backfills {
 		one, err := backfillOf(tx, e.ID, id)
 		if err != nil {
@@ -165,7 +165,7 @@ func (s BatchExports) wake(tx Tx, e *exportRecord) error {
 
 // cancelBackfill ends a backfill that is not done.
 func (s BatchExports) cancelBackfill(tx Tx, t *exportTask, b *exportBackfill) error {
-	now := At(s.now())
+	now := At(s.desk.now())
 	b.Status, b.Finished, b.Updated = exportCancelled, now, now
 	t.Backfills = slices.DeleteFunc(t.Backfills, func(id string) bool { return id == b.ID })
 	if err := putBackfill(tx, b); err != nil {
@@ -183,8 +183,8 @@ func (s BatchExports) cancelCurrent(tx Tx, t *exportTask) error {
 	if err != nil || r == nil || !underWay(r.Status) {
 		return err
 	}
-	r.finish(s.now(), exportCancelled)
-	r.say(s.now(), "WARNING", "The run was cancelled.")
+	r.finish(s.desk.now(), exportCancelled)
+	r.say(s.desk.now(), "WARNING", "The run was cancelled.")
 	return putRun(tx, r)
 }
 

@@ -47,7 +47,7 @@ var FlagFields = Fields{
 
 // Get returns a flag, also one that is deleted.
 func (s FeatureFlags) Get(ctx context.Context, st *Standing, id int64) (*Flag, error) {
-	return read(ctx, s.core, func(tx Tx) (*Flag, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -58,14 +58,14 @@ func (s FeatureFlags) Get(ctx context.Context, st *Standing, id int64) (*Flag, e
 
 // Create makes a flag.
 func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, error) {
-	if err := b.known(flags.FlagPart); err != nil {
+	if err := checkBody(&b, flags.FlagPart); err != nil {
 		return nil, err
 	}
 	v, err := FlagFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
 		f := &storedFlag{Active: true}
 		if err := s.apply(tx, st, f, v); err != nil {
 			return nil, err
@@ -80,12 +80,12 @@ func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, 
 
 // Update changes a flag. put: all required fields have to be there.
 func (s FeatureFlags) Update(ctx context.Context, st *Standing, id int64, b Body, put bool) (*Flag, error) {
-	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.known(flags.FlagPart); err != nil {
+		if err := checkBody(&b, flags.FlagPart); err != nil {
 			return nil, err
 		}
 		v, err := FlagFields.update(b, put)
@@ -165,8 +165,8 @@ func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error 
 	if v.Has("analytics_dashboards") {
 		f.Dashboards = v.Ints("analytics_dashboards")
 		for _, id := range f.Dashboards {
-			d, err := dashboardOf(tx, st.Project.ID, id)
-			if err == nil && d == nil {
+			there, err := s.hasDashboard(tx, st.Project.ID, id)
+			if err == nil && !there {
 				err = errNoObject("analytics_dashboards", id)
 			}
 			if err != nil {

@@ -55,7 +55,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 	if utf8.RuneCountInString(q.Search) > maxSearch {
 		return nil, Fault("search", "Search term cannot exceed %d characters", maxSearch)
 	}
-	tags, without, now := tidyTags(q.Tags), tidyTags(q.ExcludedTags), s.now()
+	tags, without, now := tidyTags(q.Tags), tidyTags(q.ExcludedTags), s.desk.now()
 	return func(f *storedFlag) bool {
 		switch q.Active {
 		case "true", "false":
@@ -110,7 +110,7 @@ func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List
 	if err != nil {
 		return List[Flag]{}, err
 	}
-	return read(ctx, s.core, func(tx Tx) (List[Flag], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[Flag], error) {
 		var all []*storedFlag
 		var failed error
 		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {

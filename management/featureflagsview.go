@@ -57,7 +57,7 @@ type flagLook struct {
 }
 
 func (s FeatureFlags) look(tx Tx, st *Standing) *flagLook {
-	return &flagLook{s, tx, st, s.now(), map[int64]*UserView{}, map[string]*string{}}
+	return &flagLook{s, tx, st, s.desk.now(), map[int64]*UserView{}, map[string]*string{}}
 }
 
 func (l *flagLook) user(id int64) (*UserView, error) {

@@ -148,10 +148,7 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 // notAChoice is a value that is none of the choices, which it names. The first
 // sentence is §2.2's.
 func notAChoice(field, got string, choices []string) *Error {
-	if len(got) > maxShown {
-		got = strings.ToValidUTF8(got[:maxShown], "") + "…"
-	}
-	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", got, strings.Join(choices, ", "))
+	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", shortText(got), strings.Join(choices, ", "))
 }
 
 // integer reads a whole number, also one that stands in a text.
@@ -238,4 +235,19 @@ func parseTime(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// maxShown is how much of a text errors repeat, in bytes.
+const maxShown = 200
+
+// shortText is a text as errors repeat it.
+func shortText(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}
+
+func notATimezone(name string) *Error {
+	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", shortText(name))
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -223,19 +222,13 @@ func badValue(operator string, value any) error {
 	return Coded("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))
 }
 
-// maxShown is how much of a value errors repeat, in bytes.
-const maxShown = 200
-
 // plainText is a value as errors show it: texts as they are, others as JSON.
 func plainText(v any) string {
 	text, ok := v.(string)
 	if !ok {
 		text = string(encodeAny(v))
 	}
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
-	}
-	return text
+	return shortText(text)
 }
 
 // checkPayloads looks at payloads; what is no text becomes its JSON text.

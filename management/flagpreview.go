@@ -68,7 +68,7 @@ func (s FeatureFlags) BlastRadius(ctx context.Context, st *Standing, b Body) (*B
 		return nil, err
 	}
 	p := &preview{people: s.People, core: s.core}
-	err = s.store.Read(ctx, func(tx Tx) (err error) {
+	err = s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if p.set, err = s.compile(tx, st, f); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 
 // matches tries the condition on one subject.
 func (p *preview) matches(sub *flags.Subject) bool {
-	d, ok := p.set.EvaluateFlag(previewKey, sub, p.core.now(), &p.answers)
+	d, ok := p.set.EvaluateFlag(previewKey, sub, p.core.desk.now(), &p.answers)
 	return ok && d.Enabled
 }
 
@@ -198,7 +198,7 @@ type Listed struct {
 
 // Listed are the flags that are not deleted, newest first.
 func (s FeatureFlags) Listed(ctx context.Context, st *Standing) ([]Listed, error) {
-	return read(ctx, s.core, func(tx Tx) (out []Listed, err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out []Listed, err error) {
 		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 		for i := range list {
 			f, err := decodeFlag(st.Project.ID, &list[i])
@@ -255,7 +255,7 @@ func (s FeatureFlags) BulkKeys(ctx context.Context, st *Standing, b Body) (*Bulk
 	if len(bad) > 0 {
 		out.Warning = "Invalid flag IDs ignored: " + plainText(bad)
 	}
-	return read(ctx, s.core, func(tx Tx) (*BulkKeys, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*BulkKeys, error) {
 		for _, id := range ids {
 			d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 			if err != nil {

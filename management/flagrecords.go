@@ -222,14 +222,6 @@ func flagMinimal(f *storedFlag) json.RawMessage {
 	})
 }
 
-// texts is a list that is never null.
-func texts(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // loadFlag finds a flag, also one that is deleted.
 func (s FeatureFlags) loadFlag(tx Tx, st *Standing, id int64) (*storedFlag, error) {
 	if id <= 0 {
@@ -280,7 +272,7 @@ func (s FeatureFlags) addFlag(tx Tx, st *Standing, f *storedFlag) error {
 // begin makes a flag a new one.
 func (f *storedFlag) begin(s *core, st *Standing) {
 	f.Project, f.Version = st.Project.ID, 1
-	f.CreatedAt, f.UpdatedAt = At(s.now()), At(s.now())
+	f.CreatedAt, f.UpdatedAt = At(s.desk.now()), At(s.desk.now())
 	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
 }
 
@@ -302,7 +294,7 @@ func (s FeatureFlags) saveFlag(tx Tx, st *Standing, f *storedFlag) error {
 		return err
 	}
 	f.Version++
-	f.UpdatedAt, f.ModifiedBy = At(s.now()), st.User.ID
+	f.UpdatedAt, f.ModifiedBy = At(s.desk.now()), st.User.ID
 	return s.putFlag(tx, st, f)
 }
 
@@ -337,7 +329,7 @@ func (s FeatureFlags) noteFlag(tx Tx, st *Standing, f *storedFlag) error {
 	if err != nil || len(list) == 0 && activity == "updated" {
 		return err
 	}
-	return s.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), ActivityDetail{Name: f.Key, Changes: list})
+	return s.desk.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), ActivityDetail{Name: f.Key, Changes: list})
 }
 
 // logged are the members whose changes are noted.

@@ -21,7 +21,7 @@ func (s FeatureFlags) Apply(ctx context.Context, st *Standing, b Body, prune boo
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
+	return write(ctx, &s.desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
 }
 
 // wantedDocument is a document as it was sent.
@@ -260,7 +260,7 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	c := &cohortDraft{storedCohort: stored}
 	switch {
 	case stored == nil:
-		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(a.now()), CreatedBy: a.st.User.ID}}
+		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(a.desk.now()), CreatedBy: a.st.User.ID}}
 		c.ID = a.has.cohortIDs[w.name]
 	case stored.origin != "":
 		return nil, Clash("It stands in the file %s and can only be changed there.", stored.origin)
@@ -379,7 +379,7 @@ func (a *application) saveCohorts() error {
 		if c.before != nil {
 			before = c.before
 		}
-		if err := cohorts.note(a.tx, a.st.Caller, ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
+		if err := cohorts.desk.note(a.tx, a.st.Caller, ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 // what is not in it. Static cohorts list all distinct ids of their members; those
 // that are too large are exported without them, the smallest go first.
 func (s FeatureFlags) Export(ctx context.Context, st *Standing) (text json.RawMessage, warnings []string, err error) {
-	doc, err := read(ctx, s.core, func(tx Tx) (*document, error) { return s.document(tx, st) })
+	doc, err := read(ctx, &s.desk, func(tx Tx) (*document, error) { return s.document(tx, st) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -58,7 +58,7 @@ func (s FeatureFlags) Copy(ctx context.Context, st *Standing, b Body) (*Copied, 
 	}
 	var wanted json.RawMessage
 	var schedule []storedChange
-	err = s.store.Read(ctx, func(tx Tx) (err error) {
+	err = s.desk.Store.Read(ctx, func(tx Tx) (err error) {
 		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
 		return err
 	})
@@ -84,7 +84,7 @@ func (s FeatureFlags) Copy(ctx context.Context, st *Standing, b Body) (*Copied, 
 // placeOf is a project of the organization, nil when there is none that the
 // caller may be in.
 func (s FeatureFlags) placeOf(ctx context.Context, st *Standing, id int64) (*Standing, error) {
-	p, err := read(ctx, s.core, func(tx Tx) (*ProjectRecord, error) { return tx.Project(id) })
+	p, err := read(ctx, &s.desk, func(tx Tx) (*ProjectRecord, error) { return tx.Project(id) })
 	if err != nil || p == nil || p.Organization != st.Organization.ID {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (s FeatureFlags) copyTo(ctx context.Context, st *Standing, project int64, k
 	if err != nil {
 		return nil, err
 	}
-	id, err := write(ctx, s.core, func(tx Tx) (int64, error) {
+	id, err := write(ctx, &s.desk, func(tx Tx) (int64, error) {
 		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
 			return 0, err
 		}
@@ -192,7 +192,7 @@ type FlagPlace struct {
 // Places are the flags of a key in the projects of the organization that the
 // caller may be in.
 func (s FeatureFlags) Places(ctx context.Context, st *Standing, key string) ([]FlagPlace, error) {
-	return read(ctx, s.core, func(tx Tx) ([]FlagPlace, error) {
+	return read(ctx, &s.desk, func(tx Tx) ([]FlagPlace, error) {
 		projects, err := tx.Projects(st.Organization.ID)
 		if err != nil {
 			return nil, err

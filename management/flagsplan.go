@@ -28,7 +28,7 @@ func (s FeatureFlags) Plan(ctx context.Context, st *Standing, b Body, prune bool
 	}
 	var out *DocumentResult
 	var before, after *decider
-	err = s.store.Write(ctx, func(tx Tx) (err error) {
+	err = s.desk.Store.Write(ctx, func(tx Tx) (err error) {
 		if before, err = deciderOf(tx, st); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *Docum
 	}
 	changed := newValueCount(out)
 	counted := 0
-	now := s.now()
+	now := s.desk.now()
 	var was, is flags.Decisions
 	look := func(p *Person) {
 		counted++

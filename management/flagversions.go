@@ -61,7 +61,7 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 
 // Versions returns a page of a flag's versions, the newest first.
 func (s FeatureFlags) Versions(ctx context.Context, st *Standing, id int64, p Page) (List[FlagVersion], error) {
-	return read(ctx, s.core, func(tx Tx) (List[FlagVersion], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[FlagVersion], error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return List[FlagVersion]{}, err
@@ -96,7 +96,7 @@ func (s FeatureFlags) Restore(ctx context.Context, st *Standing, id int64, b Bod
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Flag, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ type Dependent struct {
 
 // Dependents are the flags that depend on one directly, oldest first.
 func (s FeatureFlags) Dependents(ctx context.Context, st *Standing, id int64) ([]Dependent, error) {
-	return read(ctx, s.core, func(tx Tx) ([]Dependent, error) {
+	return read(ctx, &s.desk, func(tx Tx) ([]Dependent, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ var groupTypeFields = Fields{
 
 // GroupTypeLabels returns the labels of a project's group types by index (§5.4).
 func (s *Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]GroupTypeLabels, error) {
-	return read(ctx, s.core, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
+	return read(ctx, &s.desk, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
 }
 
 func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
@@ -57,7 +57,7 @@ func (s *Service) LabelGroupTypes(ctx context.Context, project int64, changes []
 	if len(changes) > MaxItems {
 		return nil, Coded(CodeMaxLength, "", "Ensure this field has no more than %d elements.", MaxItems)
 	}
-	return write(ctx, s.core, func(tx Tx) (map[int]GroupTypeLabels, error) {
+	return write(ctx, &s.desk, func(tx Tx) (map[int]GroupTypeLabels, error) {
 		types, err := tx.GroupTypes(project)
 		if err != nil {
 			return nil, err

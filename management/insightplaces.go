@@ -2,7 +2,6 @@ package management
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -12,11 +11,6 @@ func (i *insightRecord) title() string {
 		return ""
 	}
 	return *i.Name
-}
-
-// holdsText reports whether a text holds another one, in whatever case.
-func holdsText(text, part string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
 // place puts an insight on the dashboards that are named and takes it from all
@@ -118,6 +112,6 @@ func (s Insights) setDeleted(tx Tx, st *Standing, id string, deleted bool) error
 		return err
 	}
 	before := *i
-	i.Deleted, i.Modified, i.Modifier = deleted, At(s.now()), st.User.ID
+	i.Deleted, i.Modified, i.Modifier = deleted, At(s.desk.now()), st.User.ID
 	return s.put(tx, st, &before, i)
 }

@@ -162,7 +162,7 @@ func tileOfInsightOn(tx Tx, dashboard int64, id string) (*tileRecord, error) {
 
 // Get returns an insight.
 func (s Insights) Get(ctx context.Context, st *Standing, id string) (*Insight, error) {
-	return read(ctx, s.core, func(tx Tx) (*Insight, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Insight, error) {
 		i, err := insightNamed(tx, st, id, false)
 		if err != nil {
 			return nil, err
@@ -177,20 +177,20 @@ func (s Insights) Create(ctx context.Context, st *Standing, b Body) (*Insight, e
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Insight, error) { return s.save(tx, st, nil, s.fresh(st), v) })
+	return write(ctx, &s.desk, func(tx Tx) (*Insight, error) { return s.save(tx, st, nil, s.fresh(st), v) })
 }
 
 // fresh is an empty insight that is not saved.
 func (s Insights) fresh(st *Standing) *insightRecord {
-	now := At(s.now())
+	now := At(s.desk.now())
 	return &insightRecord{
-		ID: s.newID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now, Author: st.User.ID, Modified: now, Modifier: st.User.ID,
+		ID: s.desk.newID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now, Author: st.User.ID, Modified: now, Modifier: st.User.ID,
 	}
 }
 
 // Update changes an insight, deletes it softly or brings it back.
 func (s Insights) Update(ctx context.Context, st *Standing, id string, b Body) (*Insight, error) {
-	return write(ctx, s.core, func(tx Tx) (*Insight, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Insight, error) {
 		i, err := insightNamed(tx, st, id, bringsBack(b))
 		if err != nil {
 			return nil, err
@@ -200,14 +200,14 @@ func (s Insights) Update(ctx context.Context, st *Standing, id string, b Body) (
 			return nil, err
 		}
 		before := *i
-		i.Modified, i.Modifier = At(s.now()), st.User.ID
+		i.Modified, i.Modifier = At(s.desk.now()), st.User.ID
 		return s.save(tx, st, &before, i, v)
 	})
 }
 
 // Duplicate makes a copy of an insight that stands on no dashboard.
 func (s Insights) Duplicate(ctx context.Context, st *Standing, id string) (*Insight, error) {
-	return write(ctx, s.core, func(tx Tx) (*Insight, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Insight, error) {
 		i, err := insightNamed(tx, st, id, false)
 		if err != nil {
 			return nil, err
@@ -263,5 +263,5 @@ func (s Insights) put(tx Tx, st *Standing, before, i *insightRecord) error {
 	if before != nil {
 		was = before
 	}
-	return s.note(tx, st.Caller, ProjectParent(st.Project.ID), "Insight", i.ID, i.title(), was, i)
+	return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), "Insight", i.ID, i.title(), was, i)
 }

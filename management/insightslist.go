@@ -136,7 +136,7 @@ func (s Insights) List(ctx context.Context, st *Standing, q InsightQuery) (List[
 		return List[Insight]{}, err
 	}
 	q.Tags = tidyTags(q.Tags)
-	return read(ctx, s.core, func(tx Tx) (List[Insight], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[Insight], error) {
 		again := q
 		if err := again.look(tx, st.Project.ID); err != nil {
 			return List[Insight]{}, err

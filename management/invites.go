@@ -136,7 +136,7 @@ func inviteLink(site, id, secret string) string { return site + "/signup/" + id 
 
 // List returns a page of invitations, newest first, with those that are expired.
 func (s Invites) List(ctx context.Context, st *Standing, p Page) (List[Invite], error) {
-	return read(ctx, s.core, func(tx Tx) (List[Invite], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[Invite], error) {
 		stored, err := listOfRecords[storedInvite](tx, Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
 		out := List[Invite]{Count: stored.Count}
 		for i := range stored.Results {
@@ -144,7 +144,7 @@ func (s Invites) List(ctx context.Context, st *Standing, p Page) (List[Invite], 
 				break
 			}
 			var view *Invite
-			if view, err = stored.Results[i].view(tx, s.now()); err == nil {
+			if view, err = stored.Results[i].view(tx, s.desk.now()); err == nil {
 				out.Results = append(out.Results, *view)
 			}
 		}
@@ -158,7 +158,7 @@ func (s Invites) Create(ctx context.Context, st *Standing, site string, b Body) 
 	if err := mayInvite(st); err != nil {
 		return nil, err
 	}
-	out, err := write(ctx, s.core, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
+	out, err := write(ctx, &s.desk, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
 	return out, s.queued(err)
 }
 
@@ -174,7 +174,7 @@ func (s Invites) CreateBulk(ctx context.Context, st *Standing, site string, b Bo
 	case len(b.Array) > MaxBulkInvites:
 		return nil, Coded(CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
 	}
-	out, err := write(ctx, s.core, func(tx Tx) ([]Invite, error) {
+	out, err := write(ctx, &s.desk, func(tx Tx) ([]Invite, error) {
 		if !b.IsArray {
 			one, err := s.invite(tx, st, site, b)
 			if err != nil {
@@ -183,7 +183,7 @@ func (s Invites) CreateBulk(ctx context.Context, st *Standing, site string, b Bo
 			return []Invite{*one}, nil
 		}
 		list := []Invite{}
-		for i, item := range b.invites() {
+		for i, item := range invitesIn(b) {
 			one, err := s.invite(tx, st, site, item)
 			if err != nil {
 				return nil, inItem(err, i)
@@ -216,8 +216,8 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 		return nil, err
 	}
 	in := &storedInvite{
-		ID: s.newID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
-		Level: Level(cmp.Or(v.Int("level"), int64(Member))), By: st.User.ID, Created: At(s.now()),
+		ID: s.desk.newID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
+		Level: Level(cmp.Or(v.Int("level"), int64(Member))), By: st.User.ID, Created: At(s.desk.now()),
 	}
 	SetNull(v, "message", &in.Message)
 	if in.Access, err = readGrants(v); err != nil {
@@ -258,9 +258,9 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 			return nil, err
 		}
 	}
-	out, err := in.view(tx, s.now())
+	out, err := in.view(tx, s.desk.now())
 	if err == nil {
-		err = s.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
+		err = s.desk.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
 	}
 	if secret != "" {
 		out.AcceptURL = inviteLink(site, in.ID, secret)
@@ -299,11 +299,11 @@ func (s Invites) replace(tx Tx, in *storedInvite, level Level, combine bool) err
 		if err != nil {
 			return err
 		}
-		if combine && !old.expired(s.now()) && by >= old.Level {
+		if combine && !old.expired(s.desk.now()) && by >= old.Level {
 			in.Level = max(in.Level, old.Level)
 			in.Access = joinGrants(in.Access, old.Access)
 		}
-		if by > level && !old.expired(s.now()) {
+		if by > level && !old.expired(s.desk.now()) {
 			continue
 		}
 		if err := dropInvite(tx, old); err != nil {
@@ -326,7 +326,7 @@ func (s Invites) Delete(ctx context.Context, st *Standing, id string) error {
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		in, err := inviteByID(tx, id)
 		if err != nil {
 			return err
@@ -334,14 +334,14 @@ func (s Invites) Delete(ctx context.Context, st *Standing, id string) error {
 		if in == nil || in.Organization != st.Organization.ID {
 			return errNotFound()
 		}
-		before, err := in.view(tx, s.now())
+		before, err := in.view(tx, s.desk.now())
 		if err != nil {
 			return err
 		}
 		if err := dropInvite(tx, in); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
+		return s.desk.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
 	})
 }
 
@@ -358,8 +358,8 @@ func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	return decode[storedInvite](r)
 }
 
-// invites are the items of an array as bodies of their own.
-func (b Body) invites() []Body {
+// invitesIn are the items of an array as bodies of their own.
+func invitesIn(b Body) []Body {
 	out := make([]Body, len(b.Array))
 	for i, raw := range b.Array {
 		switch kind := kindOf(raw); kind {

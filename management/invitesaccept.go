@@ -53,7 +53,7 @@ func errNoInvite() error { return Fault("", "The provided invite ID is not valid
 // Look describes an invitation, and says what stands in the way of c, who may be
 // nil for nobody but the one who knows a secret, empty for none.
 func (s Invites) Look(ctx context.Context, c *Caller, id, secret string) (*Invitation, error) {
-	return read(ctx, s.core, func(tx Tx) (*Invitation, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.acceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (s Invites) Look(ctx context.Context, c *Caller, id, secret string) (*Invit
 // Describe is Look for the page of a link, which shows what an account of the
 // invited address can do too: it looks at the invitation alone.
 func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
-	return read(ctx, s.core, func(tx Tx) (*Invitation, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.pending(tx, id)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (i *storedInvite) describe(org *OrganizationRecord) *Invitation {
 
 // Opens reports whether a secret is one of an invitation's.
 func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
-	return read(ctx, s.core, func(tx Tx) (bool, error) {
+	return read(ctx, &s.desk, func(tx Tx) (bool, error) {
 		in, err := inviteByID(tx, id)
 		return in != nil && in.opened(secret) != nil, err
 	})
@@ -101,7 +101,7 @@ func (s Invites) pending(tx Tx, id string) (*storedInvite, *OrganizationRecord, 
 		return nil, nil, err
 	case org == nil:
 		return nil, nil, errNoInvite()
-	case in.expired(s.now()):
+	case in.expired(s.desk.now()):
 		return nil, nil, errInviteExpired()
 	}
 	level, err := inviterLevel(tx, in)
@@ -154,11 +154,11 @@ func (s Invites) acceptable(tx Tx, c *Caller, id, secret string) (*storedInvite,
 // known to be the caller's.
 func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string, b Body) (*Accepted, error) {
 	if c != nil {
-		if err := c.mayAccept(); err != nil {
+		if err := mayAccept(c); err != nil {
 			return nil, err
 		}
 	}
-	out, err := write(ctx, s.core, func(tx Tx) (_ *Accepted, err error) {
+	out, err := write(ctx, &s.desk, func(tx Tx) (_ *Accepted, err error) {
 		c := c // the work may run twice
 		if c != nil {
 			if c, err = s.nowOf(tx, c); err != nil {
@@ -195,7 +195,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 }
 
 // mayAccept looks at a key that accepts for its user.
-func (c *Caller) mayAccept() error {
+func mayAccept(c *Caller) error {
 	if err := c.Require(acceptScope); err != nil {
 		return err
 	}
@@ -243,15 +243,15 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, 
 	}
 	key := "phx_" + RandomText(35)
 	return u, key, tx.PutKey(&KeyRecord{
-		ID: RandomText(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.now(),
+		ID: RandomText(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.desk.now(),
 	})
 }
 
 // admit makes somebody a member as an invitation says, and takes all invitations
 // of the address to that organization away.
 func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User, site string) error {
-	now := At(s.now())
-	m := &Membership{ID: s.newID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
+	now := At(s.desk.now())
+	m := &Membership{ID: s.desk.newID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
 	if err := putMembership(tx, m); err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User
 	if err := s.replace(tx, in, Owner, false); err != nil {
 		return err
 	}
-	if err := s.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, m.view(u)); err != nil {
+	if err := s.desk.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
 		return err
 	}
 	return s.queueJoined(tx, org, u, site)
@@ -298,7 +298,7 @@ func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site 
 	if err != nil {
 		return err
 	}
-	now, told := s.now(), 0
+	now, told := s.desk.now(), 0
 	for i := range members.Results {
 		u, err := userByUUID(tx, members.Results[i].User)
 		if err != nil {
@@ -314,7 +314,7 @@ func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site 
 		} else if err != nil {
 			return err
 		}
-		m := &waitingMail{ID: s.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
+		m := &waitingMail{ID: s.desk.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
 		if err := m.put(tx, now); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (s ErrorTracking) Issues(ctx context.Context, st *Standing, status string, 
 		}
 		q.Other = issuesOf(st.Project.ID, status)
 	}
-	return read(ctx, s.core, func(tx Tx) (List[Issue], error) { return listOfRecords[Issue](tx, q) })
+	return read(ctx, &s.desk, func(tx Tx) (List[Issue], error) { return listOfRecords[Issue](tx, q) })
 }
 
 func issuesOf(project int64, status string) string { return ProjectParent(project) + "/" + status }
@@ -80,7 +80,7 @@ func issueUnique(project int64, fingerprint string) string {
 
 // Issue returns one issue.
 func (s ErrorTracking) Issue(ctx context.Context, st *Standing, id string) (*Issue, error) {
-	return read(ctx, s.core, func(tx Tx) (*Issue, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Issue, error) {
 		i, err := issueOf(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func putIssue(tx Tx, project int64, i *storedIssue) error {
 // UpdateIssue changes what people may change of an issue. No field has to be
 // there.
 func (s ErrorTracking) UpdateIssue(ctx context.Context, st *Standing, id string, b Body) (*Issue, error) {
-	return write(ctx, s.core, func(tx Tx) (*Issue, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Issue, error) {
 		i, err := issueOf(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -128,7 +128,7 @@ func (s ErrorTracking) UpdateIssue(ctx context.Context, st *Standing, id string,
 		Set(v, "description", &i.Description)
 		Set(v, "status", &i.Status)
 		if i.Status != before.Status {
-			i.Changed = At(s.now())
+			i.Changed = At(s.desk.now())
 		}
 		if v.Has("assignee") {
 			if i.Assignee, err = readAssignee(tx, st, v.Raw("assignee")); err != nil {
@@ -138,7 +138,7 @@ func (s ErrorTracking) UpdateIssue(ctx context.Context, st *Standing, id string,
 		if err := putIssue(tx, st.Project.ID, i); err != nil {
 			return nil, err
 		}
-		return &i.Issue, s.note(tx, st.Caller, ProjectParent(st.Project.ID), issueScope, i.ID, i.Name, before, i.Issue)
+		return &i.Issue, s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), issueScope, i.ID, i.Name, before, i.Issue)
 	})
 }
 

@@ -23,8 +23,9 @@ type JobDone struct {
 	Again bool
 }
 
-func (s *core) jobDone(d *JobDone) {
-	if d != nil && s.JobDone != nil {
-		s.JobDone(*d)
+// TellTo tells somebody, who may be nil; of nothing when d is nil.
+func (d *JobDone) TellTo(told func(JobDone)) {
+	if d != nil && told != nil {
+		told(*d)
 	}
 }

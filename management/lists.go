@@ -2,6 +2,7 @@ package management
 
 import (
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -120,4 +121,29 @@ func listOfRecords[T any](tx Tx, q Query) (List[T], error) {
 		out.Results = append(out.Results, *v)
 	}
 	return out, nil
+}
+
+// holdsText reports whether a text holds another one, in whatever case.
+func holdsText(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// tidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
+func tidyTags(list []string) []string {
+	out, seen := []string{}, map[string]bool{"": true}
+	for _, tag := range list {
+		if tag = strings.ToLower(strings.TrimSpace(tag)); !seen[tag] {
+			seen[tag] = true
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// texts is a list that is never null.
+func texts(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }

@@ -36,7 +36,7 @@ func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, 
 
 // spendMail counts a mail on each account, or refuses it where one has had its mails.
 func (s *core) spendMail(tx Tx, accounts ...mailAccount) error {
-	today := s.now().Format(time.DateOnly)
+	today := s.desk.now().Format(time.DateOnly)
 	for _, a := range accounts {
 		r, err := tx.Get(kindMailCount, "", a.id)
 		if err != nil {

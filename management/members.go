@@ -29,7 +29,7 @@ type OrganizationMember struct {
 // MemberFields are the writable fields of a member.
 var MemberFields = Fields{{Name: "level", Type: IntChoice, Numbers: levels, Help: "1 member, 8 administrator, 15 owner"}}
 
-func (m *Membership) view(u *User) *OrganizationMember {
+func viewMember(m *Membership, u *User) *OrganizationMember {
 	return &OrganizationMember{ID: m.ID, User: u.view(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
 }
 
@@ -54,7 +54,7 @@ func (s Members) List(ctx context.Context, st *Standing, q MemberQuery) (List[Or
 		return List[OrganizationMember]{}, err
 	}
 	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
-	return read(ctx, s.core, func(tx Tx) (List[OrganizationMember], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[OrganizationMember], error) {
 		query := Query{Kind: kindMember, Parent: st.Organization.ID, Descending: q.Latest}
 		if !narrowed {
 			query.Offset, query.Limit = q.Offset, q.Limit
@@ -69,7 +69,7 @@ func (s Members) List(ctx context.Context, st *Standing, q MemberQuery) (List[Or
 			if err != nil {
 				return List[OrganizationMember]{}, err
 			}
-			if view := m.view(u); !narrowed || q.match(view) {
+			if view := viewMember(m, u); !narrowed || q.match(view) {
 				out.Results = append(out.Results, *view)
 			}
 		}
@@ -118,8 +118,8 @@ func pair(tx Tx, st *Standing, named string) (own, other *Membership, u *User, e
 	return own, other, u, err
 }
 
-// mayEdit looks whether a member may change another one at all.
-func (m *Membership) mayEdit(other *Membership) error {
+// mayEditMember looks whether a member may change another one at all.
+func mayEditMember(m, other *Membership) error {
 	switch {
 	case m.User == other.User:
 		return nil
@@ -133,17 +133,17 @@ func (m *Membership) mayEdit(other *Membership) error {
 
 // Update changes the level of a member, named by the user's uuid or @me.
 func (s Members) Update(ctx context.Context, st *Standing, named string, b Body) (*OrganizationMember, error) {
-	return write(ctx, s.core, func(tx Tx) (*OrganizationMember, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*OrganizationMember, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
 		}
-		if err := own.mayEdit(other); err != nil {
+		if err := mayEditMember(own, other); err != nil {
 			return nil, err
 		}
 		v, err := MemberFields.Change(b)
 		if err != nil || !v.Has("level") {
-			return other.view(u), err
+			return viewMember(other, u), err
 		}
 		level := Level(v.Int("level"))
 		switch {
@@ -154,24 +154,24 @@ func (s Members) Update(ctx context.Context, st *Standing, named string, b Body)
 		case level > own.Level:
 			return nil, Denied("You can only change access level of others to lower or equal to your current one.")
 		}
-		before := other.view(u)
-		other.Level, other.Updated = level, At(s.now())
+		before := viewMember(other, u)
+		other.Level, other.Updated = level, At(s.desk.now())
 		if err := putMembership(tx, other); err != nil {
 			return nil, err
 		}
-		after := other.view(u)
-		return after, s.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
+		after := viewMember(other, u)
+		return after, s.desk.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
 	})
 }
 
 // Delete ends a membership: the caller's own, or another one's.
 func (s Members) Delete(ctx context.Context, st *Standing, named string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return err
 		}
-		if err := own.mayEdit(other); err != nil {
+		if err := mayEditMember(own, other); err != nil {
 			return err
 		}
 		if other.Level == Owner {
@@ -180,7 +180,7 @@ func (s Members) Delete(ctx context.Context, st *Standing, named string) error {
 		if err := s.leave(tx, st.Organization.ID, other.User); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, other.view(u), nil)
+		return s.desk.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
 	})
 }
 
@@ -253,7 +253,7 @@ type MemberKey struct {
 // Keys lists the keys of a member that open the organization or a project of it.
 // Others' keys are for administrators.
 func (s Members) Keys(ctx context.Context, st *Standing, named string) (*MemberKeys, error) {
-	return read(ctx, s.core, func(tx Tx) (*MemberKeys, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*MemberKeys, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func (s Members) Keys(ctx context.Context, st *Standing, named string) (*MemberK
 				continue
 			}
 			out.Keys = append(out.Keys, MemberKey{k.Label, At(k.LastUsedAt)})
-			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.now().Sub(k.LastUsedAt) < 7*24*usedEvery
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.desk.now().Sub(k.LastUsedAt) < 7*24*usedEvery
 		}
 		out.HasKeys = len(out.Keys) > 0
 		return out, nil

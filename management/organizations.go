@@ -86,7 +86,7 @@ func (s *core) organization(tx Tx, st *Standing) (*Organization, error) {
 		return nil, err
 	}
 	out := &Organization{
-		ID: o.ID, Name: o.Name, Slug: meta.slug(o), LogoMedia: meta.LogoMedia, CreatedAt: At(o.CreatedAt), UpdatedAt: meta.Updated,
+		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: At(o.CreatedAt), UpdatedAt: meta.Updated,
 		MembershipLevel: st.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
 		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,
 		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
@@ -104,9 +104,9 @@ func (s *core) organization(tx Tx, st *Standing) (*Organization, error) {
 // maxSlug is how long a slug may be, in characters.
 const maxSlug = 48
 
-// slug is the organization's own, or for one that was made without that of its
+// organizationSlug is the organization's own, or for one that was made without that of its
 // name.
-func (m *orgMeta) slug(o *OrganizationRecord) string {
+func organizationSlug(m *orgMeta, o *OrganizationRecord) string {
 	if m.Slug != "" {
 		return m.Slug
 	}
@@ -145,7 +145,7 @@ func (s *core) freeSlug(tx Tx, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if meta.slug(&all[i]) == slug {
+		if organizationSlug(&meta, &all[i]) == slug {
 			return slug + "-" + strings.ToLower(RandomText(4)), nil
 		}
 	}
@@ -157,8 +157,8 @@ func (s Organizations) List(ctx context.Context, st *Standing, p Page) (List[Org
 	if err := st.withoutProject(); err != nil {
 		return List[Organization]{}, err
 	}
-	return read(ctx, s.core, func(tx Tx) (List[Organization], error) {
-		all, err := st.organizations(tx)
+	return read(ctx, &s.desk, func(tx Tx) (List[Organization], error) {
+		all, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return List[Organization]{}, err
 		}
@@ -177,7 +177,7 @@ func (s Organizations) List(ctx context.Context, st *Standing, p Page) (List[Org
 
 // Get returns the organization of the standing.
 func (s Organizations) Get(ctx context.Context, st *Standing) (*Organization, error) {
-	return read(ctx, s.core, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
+	return read(ctx, &s.desk, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
 }
 
 // Create makes an organization with a first project, and the caller its owner.
@@ -189,9 +189,9 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 	if len(st.Key.Organizations) > 0 && !st.scopedAll() {
 		return nil, Denied(msgNoPermission)
 	}
-	return write(ctx, s.core, func(tx Tx) (*Organization, error) {
-		now := s.now()
-		o := &OrganizationRecord{ID: s.newID(), CreatedAt: now}
+	return write(ctx, &s.desk, func(tx Tx) (*Organization, error) {
+		now := s.desk.now()
+		o := &OrganizationRecord{ID: s.desk.newID(), CreatedAt: now}
 		slug, err := s.freeSlug(tx, sentText(b, "name"))
 		if err != nil {
 			return nil, err
@@ -201,13 +201,13 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 		if err != nil {
 			return nil, err
 		}
-		if err := o.change(tx, &meta, v); err != nil {
+		if err := changeOrganization(tx, o, &meta, v); err != nil {
 			return nil, err
 		}
 		if err := tx.PutOrganization(o); err != nil {
 			return nil, err
 		}
-		m := Membership{ID: s.newID(), Organization: o.ID, User: st.User.UUID, Level: Owner, Joined: At(now), Updated: At(now)}
+		m := Membership{ID: s.desk.newID(), Organization: o.ID, User: st.User.UUID, Level: Owner, Joined: At(now), Updated: At(now)}
 		if err := putMembership(tx, &m); err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 		if err != nil {
 			return nil, err
 		}
-		return out, s.note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
+		return out, s.desk.note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
 	})
 }
 
@@ -245,8 +245,8 @@ func sentText(b Body, name string) string {
 	return text
 }
 
-// change puts what was sent into an organization.
-func (o *OrganizationRecord) change(tx Tx, meta *orgMeta, v Values) error {
+// changeOrganization puts what was sent into an organization.
+func changeOrganization(tx Tx, o *OrganizationRecord, meta *orgMeta, v Values) error {
 	if id := v.Text("default_role_id"); id != "" {
 		r, err := tx.Get(kindRole, o.ID, id)
 		if err != nil {
@@ -290,7 +290,7 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 	if _, there := b.Members["quotas"]; there && st.Level < Owner {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, s.core, func(tx Tx) (*Organization, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Organization, error) {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return nil, err
@@ -303,13 +303,13 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 		if err != nil {
 			return nil, err
 		}
-		meta.Slug, meta.Updated = meta.slug(now.Organization), At(s.now())
+		meta.Slug, meta.Updated = organizationSlug(&meta, now.Organization), At(s.desk.now())
 		v, err := OrganizationFields.update(b, put)
 		if err != nil {
 			return nil, err
 		}
 		o := now.Organization
-		if err := o.change(tx, &meta, v); err != nil {
+		if err := changeOrganization(tx, o, &meta, v); err != nil {
 			return nil, err
 		}
 		if o.Origin != "" && (o.Name != before.Name || !sameQuotas(o.Quotas, before.Quotas)) {
@@ -322,7 +322,7 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 		if err != nil {
 			return nil, err
 		}
-		return after, s.note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
+		return after, s.desk.note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
 	})
 }
 
@@ -343,7 +343,7 @@ func (s Organizations) Delete(ctx context.Context, st *Standing) error {
 	if st.Level < Owner {
 		return Denied(msgLevel)
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return err

@@ -107,7 +107,7 @@ func (s *Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	for range mailBatch {
 		claimed, mail, due, err := s.claimMail(ctx)
 		if err != nil {
-			return s.now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
+			return s.desk.now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
 		}
 		if claimed == nil {
 			return due, errors.Join(failed...)
@@ -126,15 +126,15 @@ func (s *Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 			break
 		}
 	}
-	return s.now(), errors.Join(failed...)
+	return s.desk.now(), errors.Join(failed...)
 }
 
 // claimMail takes the mail that has been due for longest, and drops those before
 // it that are not to be sent any more. Nil: none is due before next.
 func (s *Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
-	err = s.store.Write(ctx, func(tx Tx) error {
+	err = s.desk.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next = nil, Mail{}, time.Time{}
-		now := s.now()
+		now := s.desk.now()
 		list, _, err := tx.List(Query{Kind: kindMail, Limit: mailBatch})
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (s *Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mai
 // settleMail records what became of an attempt, unless the mail is gone or
 // another attempt has begun.
 func (s *Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindMail, "", claimed.ID)
 		if err != nil || r == nil {
 			return err
@@ -185,15 +185,15 @@ func (s *Service) settleMail(ctx context.Context, claimed *waitingMail, sent err
 		case sent == nil || errors.Is(sent, ErrMailRefused):
 			return tx.Delete(kindMail, "", m.ID)
 		case errors.Is(sent, context.Canceled): // the server ends: the next one tries at once
-			return m.put(tx, s.now())
+			return m.put(tx, s.desk.now())
 		}
-		return m.put(tx, s.now().Add(m.wait()))
+		return m.put(tx, s.desk.now().Add(m.wait()))
 	})
 }
 
 // compose writes a mail. False: it is not to be sent any more.
 func (s *Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
-	if s.now().Sub(m.Created.Time) > InviteLife {
+	if s.desk.now().Sub(m.Created.Time) > InviteLife {
 		return false, nil
 	}
 	if m.Invite != "" {
@@ -227,7 +227,7 @@ func (s *Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	}
 	inviter := "Somebody"
 	if by != nil {
-		inviter = by.called()
+		inviter = calledName(by)
 	}
 	hello := "Hello,"
 	if in.FirstName != "" {
@@ -252,13 +252,13 @@ func (s *Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil || u == nil {
 		return false, err
 	}
-	*to = Mail{ID: m.ID, To: m.To, Subject: u.called() + " has joined " + oneLine(org.Name)}
-	to.write([]string{u.called() + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", cmp.Or(s.SiteURL, m.Site)+"/", "")
+	*to = Mail{ID: m.ID, To: m.To, Subject: calledName(u) + " has joined " + oneLine(org.Name)}
+	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", cmp.Or(s.SiteURL, m.Site)+"/", "")
 	return true, nil
 }
 
-// called is how a user is named in mails.
-func (u *User) called() string {
+// calledName is how a user is named in mails.
+func calledName(u *User) string {
 	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
 		return name
 	}

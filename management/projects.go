@@ -65,24 +65,24 @@ func or(raw json.RawMessage, unless string) json.RawMessage {
 	return raw
 }
 
-// basic is a project as lists show it. ingested are the projects that have had
+// basicOf is a project as lists show it. ingested are the projects that have had
 // events.
-func (p *ProjectRecord) basic(ingested map[int64]bool) (ProjectBasic, *projectMeta, error) {
+func basicOf(p *ProjectRecord, ingested map[int64]bool) (ProjectBasic, *projectMeta, error) {
 	meta, err := metaOfProject(p)
 	if err != nil {
 		return ProjectBasic{}, nil, err
 	}
 	return ProjectBasic{
-		ID: p.ID, UUID: p.uuid(&meta), Organization: p.Organization, APIToken: p.APIKey, Name: p.Name,
+		ID: p.ID, UUID: projectUUID(p, &meta), Organization: p.Organization, APIToken: p.APIKey, Name: p.Name,
 		SnippetOnboarding: or(meta.Settings["completed_snippet_onboarding"], "false"),
 		Onboarding:        or(meta.Settings["has_completed_onboarding_for"], "null"),
-		IngestedEvent:     ingested[p.ID], Timezone: p.engine("timezone"), AccessControl: meta.Default == NoAccess,
+		IngestedEvent:     ingested[p.ID], Timezone: engineSetting(p, "timezone"), AccessControl: meta.Default == NoAccess,
 	}, &meta, nil
 }
 
-// uuid is the project's own, or, for one that was made without, a name made of
+// projectUUID is the project's own, or, for one that was made without, a name made of
 // its organization and number, which stays the same.
-func (p *ProjectRecord) uuid(meta *projectMeta) string {
+func projectUUID(p *ProjectRecord, meta *projectMeta) string {
 	if meta.UUID != "" {
 		return meta.UUID
 	}
@@ -94,7 +94,7 @@ func (p *ProjectRecord) uuid(meta *projectMeta) string {
 // ingestedIn are the projects of an organization that have had events within the
 // last year.
 func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
-	days, err := tx.Usage(organization, "events", s.now().AddDate(-1, 0, 0))
+	days, err := tx.Usage(organization, "events", s.desk.now().AddDate(-1, 0, 0))
 	out := map[int64]bool{}
 	for _, d := range days {
 		out[d.Project] = true
@@ -108,13 +108,13 @@ func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	basic, meta, err := p.basic(ingested)
+	basic, meta, err := basicOf(p, ingested)
 	if err != nil {
 		return nil, err
 	}
 	out := &Project{
 		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: At(p.CreatedAt), UpdatedAt: meta.Updated,
-		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: p.engine("bucketing_hash"), MatchingVersion: p.engine("property_matching_version"),
+		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
 		UserAccess: p.access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: Member, GroupTypes: []ProjectGroupType{},
 	}
 	if out.UpdatedAt.IsZero() {
@@ -123,7 +123,7 @@ func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
 	if out.UserAccess == AdminAccess {
 		out.EffectiveLevel = Admin
 	}
-	if out.ProjectSettings, err = meta.settings(); err != nil {
+	if out.ProjectSettings, err = settingsOf(meta); err != nil {
 		return nil, err
 	}
 	out.Warnings = out.ProjectSettings.warnings()
@@ -146,9 +146,9 @@ func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
 	return out, err
 }
 
-// organizations are those that the caller and the key reach, oldest membership
+// organizationsOf are those that the caller and the key reach, oldest membership
 // first.
-func (c *Caller) organizations(tx Tx) (out []Standing, err error) {
+func organizationsOf(tx Tx, c *Caller) (out []Standing, err error) {
 	for _, m := range c.memberships {
 		o, err := tx.Organization(m.Organization)
 		if err != nil {
@@ -177,7 +177,7 @@ func (s *core) projectsIn(tx Tx, c *Caller, organization string) ([]ProjectBasic
 		if !c.reaches(&list[i]) {
 			continue
 		}
-		basic, _, err := list[i].basic(ingested)
+		basic, _, err := basicOf(&list[i], ingested)
 		if err != nil {
 			return nil, err
 		}
@@ -192,8 +192,8 @@ func (s Projects) List(ctx context.Context, st *Standing, p Page) (List[ProjectB
 	if err := st.withoutProject(); err != nil {
 		return List[ProjectBasic]{}, err
 	}
-	return read(ctx, s.core, func(tx Tx) (List[ProjectBasic], error) {
-		places, err := st.organizations(tx)
+	return read(ctx, &s.desk, func(tx Tx) (List[ProjectBasic], error) {
+		places, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return List[ProjectBasic]{}, err
 		}
@@ -216,7 +216,7 @@ func (s Projects) List(ctx context.Context, st *Standing, p Page) (List[ProjectB
 
 // Get returns the project of the standing.
 func (s Projects) Get(ctx context.Context, st *Standing) (*Project, error) {
-	return read(ctx, s.core, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
+	return read(ctx, &s.desk, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
 }
 
 // Create makes a project in the organization of the standing, or in the caller's
@@ -226,7 +226,7 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 	if err := st.withoutProject(); err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Project, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Project, error) {
 		organization := st.currentOrganization()
 		if st.Organization != nil {
 			organization = st.Organization.ID
@@ -261,18 +261,18 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 		if err != nil {
 			return nil, err
 		}
-		return out, s.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
+		return out, s.desk.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
 	})
 }
 
 // newProject makes a project, with a key of its own where no token is given.
 func (s *core) newProject(tx Tx, organization, token string, v Values) (*ProjectRecord, error) {
-	now := s.now()
+	now := s.desk.now()
 	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + RandomText(32), CreatedAt: now}
 	if token != "" {
 		p.APIKey = token
 	}
-	if err := p.configure(&projectMeta{UUID: s.newID(), Updated: At(now)}, v); err != nil {
+	if err := configure(p, &projectMeta{UUID: s.desk.newID(), Updated: At(now)}, v); err != nil {
 		return nil, err
 	}
 	if _, err := s.tellBrowsers(tx, p); err != nil {
@@ -292,11 +292,11 @@ func (s Projects) Update(ctx context.Context, st *Standing, b Body) (*Project, e
 			return errNoProjectAdmin()
 		}
 		before := *p
-		if err := p.configure(meta, v); err != nil || p.Origin == "" {
+		if err := configure(p, meta, v); err != nil || p.Origin == "" {
 			return err
 		}
 		for name := range engineSettings {
-			if string(before.engine(name)) != string(p.engine(name)) {
+			if string(engineSetting(&before, name)) != string(engineSetting(p, name)) {
 				return errFromFile("project", p.Origin)
 			}
 		}
@@ -318,7 +318,7 @@ func errFromFile(what, origin string) error {
 
 // change does something to the project of the standing and notes it.
 func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *ProjectRecord, meta *projectMeta) error) (*Project, error) {
-	return write(ctx, s.core, func(tx Tx) (*Project, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Project, error) {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
 			err = errNoProject()
@@ -334,7 +334,7 @@ func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *
 		if err != nil {
 			return nil, err
 		}
-		meta.UUID, meta.Updated = p.uuid(&meta), At(s.now())
+		meta.UUID, meta.Updated = projectUUID(p, &meta), At(s.desk.now())
 		if err := work(tx, p, &meta); err != nil {
 			return nil, err
 		}
@@ -349,7 +349,7 @@ func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *
 		if err != nil {
 			return nil, err
 		}
-		return after, s.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
+		return after, s.desk.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
 	})
 }
 
@@ -359,7 +359,7 @@ func (s Projects) Delete(ctx context.Context, st *Standing) error {
 	if st.Access() != AdminAccess {
 		return errNoProjectAdmin()
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
 			err = errNoProject()
@@ -374,7 +374,7 @@ func (s Projects) Delete(ctx context.Context, st *Standing) error {
 		if err := s.dropProject(tx, p); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
+		return s.desk.note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
 	})
 }
 

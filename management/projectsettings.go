@@ -118,7 +118,7 @@ func ProjectConfigures(b Body) bool {
 }
 
 // configure puts what was sent into a project.
-func (p *ProjectRecord) configure(meta *projectMeta, v Values) error {
+func configure(p *ProjectRecord, meta *projectMeta, v Values) error {
 	if name := v.Text("timezone"); name != "" {
 		if _, err := time.LoadLocation(name); err != nil || name == "Local" {
 			return notATimezone(name)
@@ -167,16 +167,16 @@ func isRate(text string) bool {
 	return json.Unmarshal([]byte(text), &rate) == nil && rate >= 0 && rate <= 1
 }
 
-// engine is a setting that /flags reads.
-func (p *ProjectRecord) engine(name string) json.RawMessage {
+// engineSetting is a setting that /flags reads.
+func engineSetting(p *ProjectRecord, name string) json.RawMessage {
 	if raw := p.Settings[name]; len(raw) > 0 && string(raw) != "null" {
 		return raw
 	}
 	return json.RawMessage(engineSettings[name])
 }
 
-// settings are those of a project as they are shown.
-func (m *projectMeta) settings() (ProjectSettings, error) {
+// settingsOf are those of a project as they are shown.
+func settingsOf(m *projectMeta) (ProjectSettings, error) {
 	// Each has a text of its own: what is read is written over it.
 	null, no := func() json.RawMessage { return json.RawMessage("null") }, false
 	out := ProjectSettings{
@@ -185,8 +185,4 @@ func (m *projectMeta) settings() (ProjectSettings, error) {
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
 	}
 	return out, json.Unmarshal(encode(m.Settings), &out)
-}
-
-func notATimezone(name string) *Error {
-	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", plainText(name))
 }

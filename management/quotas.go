@@ -105,8 +105,8 @@ type ProjectDayUsage struct {
 
 // Usage returns what the organization of the standing has used in this UTC month.
 func (s Organizations) Usage(ctx context.Context, st *Standing) (*Usage, error) {
-	return read(ctx, s.core, func(tx Tx) (*Usage, error) {
-		now := s.now()
+	return read(ctx, &s.desk, func(tx Tx) (*Usage, error) {
+		now := s.desk.now()
 		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 		end := start.AddDate(0, 1, 0)
 		out := &Usage{Period: [2]Stamp{At(start), At(end)}}

@@ -9,7 +9,6 @@ import (
 // The kinds of records of this file. The Parent of a role is its organization,
 // that of a membership of a role the role; Other is the user's uuid.
 const (
-	kindRole       = "role"
 	kindRoleMember = "role_member"
 )
 
@@ -135,7 +134,7 @@ func putRole(tx Tx, organization string, r *storedRole) error {
 
 // Roles returns a page of the roles of the organization, by name.
 func (s Organizations) Roles(ctx context.Context, st *Standing, p Page) (List[Role], error) {
-	return read(ctx, s.core, func(tx Tx) (List[Role], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[Role], error) {
 		stored, err := listOfRecords[storedRole](tx, Query{Kind: kindRole, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
 		out := List[Role]{Count: stored.Count}
 		for i := range stored.Results {
@@ -151,7 +150,7 @@ func (s Organizations) Roles(ctx context.Context, st *Standing, p Page) (List[Ro
 
 // Role returns one role.
 func (s Organizations) Role(ctx context.Context, st *Standing, id string) (*Role, error) {
-	return read(ctx, s.core, func(tx Tx) (*Role, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -165,12 +164,12 @@ func (s Organizations) CreateRole(ctx context.Context, st *Standing, b Body) (*R
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, s.core, func(tx Tx) (*Role, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Role, error) {
 		v, err := RoleFields.Create(b)
 		if err != nil {
 			return nil, err
 		}
-		r := &storedRole{ID: s.newID(), Name: v.Text("name"), CreatedAt: At(s.now())}
+		r := &storedRole{ID: s.desk.newID(), Name: v.Text("name"), CreatedAt: At(s.desk.now())}
 		if st.Key == nil {
 			r.By = st.User.ID
 		}
@@ -181,7 +180,7 @@ func (s Organizations) CreateRole(ctx context.Context, st *Standing, b Body) (*R
 		if err != nil {
 			return nil, err
 		}
-		return out, s.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, nil, out)
+		return out, s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, nil, out)
 	})
 }
 
@@ -190,7 +189,7 @@ func (s Organizations) UpdateRole(ctx context.Context, st *Standing, id string, 
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, s.core, func(tx Tx) (*Role, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -209,7 +208,7 @@ func (s Organizations) UpdateRole(ctx context.Context, st *Standing, id string, 
 		}
 		after := *before
 		after.Name = r.Name
-		return &after, s.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, &after)
+		return &after, s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, &after)
 	})
 }
 
@@ -218,7 +217,7 @@ func (s Organizations) DeleteRole(ctx context.Context, st *Standing, id string) 
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return err
@@ -238,7 +237,7 @@ func (s Organizations) DeleteRole(ctx context.Context, st *Standing, id string) 
 				return err
 			}
 		}
-		return s.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, nil)
+		return s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, nil)
 	})
 }
 
@@ -259,7 +258,7 @@ func (s Organizations) noDefaultRole(tx Tx, st *Standing) error {
 // RoleMembers returns a page of those who have a role, in the order in which they
 // got it.
 func (s Organizations) RoleMembers(ctx context.Context, st *Standing, role string, p Page) (List[RoleMember], error) {
-	return read(ctx, s.core, func(tx Tx) (List[RoleMember], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[RoleMember], error) {
 		r, err := foundRole(tx, st, role)
 		if err != nil {
 			return List[RoleMember]{}, err
@@ -273,7 +272,7 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, s.core, func(tx Tx) (*RoleMember, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*RoleMember, error) {
 		v, err := RoleMemberFields.Create(b)
 		if err != nil {
 			return nil, err
@@ -292,7 +291,7 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 		if err != nil {
 			return nil, err
 		}
-		m := &storedRoleMember{ID: s.newID(), Organization: st.Organization.ID, Role: r.ID, User: member.User, Joined: At(s.now())}
+		m := &storedRoleMember{ID: s.desk.newID(), Organization: st.Organization.ID, Role: r.ID, User: member.User, Joined: At(s.desk.now())}
 		err = tx.Put(&Record{
 			Kind: kindRoleMember, Parent: r.ID, ID: m.ID, Other: m.User, Sort: sortTime(m.Joined.Time), Unique: r.ID + "/" + m.User, Data: encode(m),
 		})
@@ -308,7 +307,7 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 
 // RoleMember returns the place of a member in a role. id is that of the place.
 func (s Organizations) RoleMember(ctx context.Context, st *Standing, role, id string) (*RoleMember, error) {
-	return read(ctx, s.core, func(tx Tx) (*RoleMember, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*RoleMember, error) {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return nil, err
@@ -341,7 +340,7 @@ func (s Organizations) LeaveRole(ctx context.Context, st *Standing, role, id str
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return err

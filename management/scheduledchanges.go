@@ -63,7 +63,7 @@ type ScheduledChanges struct{ *core }
 // List returns a page of scheduled changes, the next ones first; of one flag when
 // record is not empty, of one kind of thing when model is not nil.
 func (s ScheduledChanges) List(ctx context.Context, st *Standing, model *string, record string, p Page) (List[ScheduledChange], error) {
-	return read(ctx, s.core, func(tx Tx) (List[ScheduledChange], error) {
+	return read(ctx, &s.desk, func(tx Tx) (List[ScheduledChange], error) {
 		q := Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
 		if record != "" || model != nil {
 			q.Match = func(r *Record) bool {
@@ -92,7 +92,7 @@ func (c *storedChange) show(tx Tx) (_ *ScheduledChange, err error) {
 
 // Get returns one scheduled change.
 func (s ScheduledChanges) Get(ctx context.Context, st *Standing, id string) (*ScheduledChange, error) {
-	return read(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -128,8 +128,8 @@ func (s ScheduledChanges) Create(ctx context.Context, st *Standing, b Body) (*Sc
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
-		now := At(s.now())
+	return write(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
+		now := At(s.desk.now())
 		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
 		if c.ID, err = tx.Next(kindScheduled); err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) er
 	if v.Has("end_date") {
 		c.EndDate = At(v.Time("end_date"))
 	}
-	c.UpdatedAt = At(s.now())
+	c.UpdatedAt = At(s.desk.now())
 	switch {
 	case c.Recurring && c.Interval == nil:
 		return Coded(CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
@@ -259,7 +259,7 @@ var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) 
 
 // Update changes what is to come. put: all required fields have to be there.
 func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*ScheduledChange, error) {
-	return write(ctx, s.core, func(tx Tx) (*ScheduledChange, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -280,7 +280,7 @@ func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b
 
 // Delete takes a scheduled change away.
 func (s ScheduledChanges) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return err
@@ -297,18 +297,18 @@ const dueAtOnce = 50
 // why.
 func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	for done < dueAtOnce {
-		made, err := write(ctx, s.core, s.runNext)
+		made, err := write(ctx, &s.desk, s.runNext)
 		if err != nil || made == nil {
 			return done, err
 		}
-		s.jobDone(made)
+		made.TellTo(s.JobDone)
 		done++
 	}
 	return done, nil
 }
 
 func (s ScheduledChanges) runNext(tx Tx) (*JobDone, error) {
-	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: sortTime(s.now().Add(time.Microsecond)), Limit: 1})
+	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: sortTime(s.desk.now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (s ScheduledChanges) runNext(tx Tx) (*JobDone, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, done := At(s.now()), &JobDone{Job: JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
+	now, done := At(s.desk.now()), &JobDone{Job: JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
 	err = s.make(tx, c)
 	var told *Error
 	switch {

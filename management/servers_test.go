@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Servers with one PostgreSQL share its mails: each goes out once, to a mail server
@@ -58,7 +59,7 @@ func TestServers_MailOnce(t *testing.T) {
 func TestServers_FollowOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	const servers, batches, perBatch, kinds = 2, 40, 10, 3
-	var services [servers]*management.Service
+	var services [servers]*rooms.Rooms
 	var intakes [servers]*capture.Intake
 	var first *sqlstore.Bootstrapped
 	for i := range servers {
@@ -68,7 +69,7 @@ func TestServers_FollowOnce(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = store.Close() })
 		desk := sqlstore.ManagementStore{Store: store}
-		if services[i], err = management.New(management.Config{Store: desk, Events: desk}); err != nil {
+		if services[i], err = rooms.Open(rooms.Config{Store: desk, Events: desk}); err != nil {
 			t.Fatal(err)
 		}
 		recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})

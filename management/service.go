@@ -1,11 +1,7 @@
 package management
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"math/big"
 	"time"
 )
 
@@ -50,8 +46,13 @@ type Config struct {
 // core is what all resources share.
 type core struct {
 	Config
-	store   Store
+	desk    Desk
 	guesses *guesses // of passwords of links
+
+	// Where two resources meet.
+	surveysRun   func(tx Tx, project int64) (bool, error)
+	tellSurveys  func(tx Tx, project int64) error
+	hasDashboard func(tx Tx, project, id int64) (bool, error)
 }
 
 // Service has a field for each resource.
@@ -83,16 +84,11 @@ func New(c Config) (*Service, error) {
 	if c.Mailer != nil && c.SiteURL == "" {
 		return nil, errors.New("management: Config.SiteURL is required with a Mailer")
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.NewID == nil {
-		c.NewID = RandomUUID
-	}
 	if c.ChallengeHost == "" {
 		c.ChallengeHost = DefaultChallengeHost
 	}
-	s := &core{Config: c, store: c.Store, guesses: newGuesses()}
+	s := &core{Config: c, desk: Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}, guesses: newGuesses(), surveysRun: SurveysRun, hasDashboard: Exists}
+	s.tellSurveys = s.SurveysChanged
 	return &Service{
 		core: s, Domains: Domains{s},
 		Dashboards:       Dashboards{s},
@@ -111,45 +107,4 @@ func New(c Config) (*Service, error) {
 		ErrorTracking:    ErrorTracking{s},
 		BatchExports:     BatchExports{s},
 	}, nil
-}
-
-func (s *core) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
-
-func (s *core) newID() string { return s.NewID() }
-
-// read and write run work in a transaction and return what it returns.
-func read[T any](ctx context.Context, s *core, work func(Tx) (T, error)) (out T, err error) {
-	err = s.store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
-	return out, err
-}
-
-func write[T any](ctx context.Context, s *core, work func(Tx) (T, error)) (out T, err error) {
-	err = s.store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
-	return out, err
-}
-
-// RandomUUID makes a UUID of version 4.
-func RandomUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	id, _ := NormalUUID(hex.EncodeToString(b[:]))
-	return id
-}
-
-// base62 are the digits of keys.
-const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// RandomText is n random bytes as a number in base 62, as keys have it (§1.1).
-func RandomText(n int) string {
-	bytes := make([]byte, n)
-	_, _ = rand.Read(bytes) // never fails
-	bytes[0] |= 0x80        // so that all have the same length, at the price of one bit
-	number, base, digit := new(big.Int).SetBytes(bytes), big.NewInt(62), new(big.Int)
-	var out []byte
-	for number.Sign() > 0 {
-		number.DivMod(number, base, digit)
-		out = append(out, base62[digit.Int64()])
-	}
-	return string(out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -185,7 +186,7 @@ func (s Surveys) show(tx Tx, st *Standing, x *storedSurvey) (*Survey, error) {
 		IterationCount: x.IterationCount, IterationDays: x.IterationDays, SamplingStart: x.SamplingStart, SamplingType: x.SamplingType,
 		SamplingInterval: x.SamplingInterval, SamplingLimit: x.SamplingLimit, SamplingDaily: rawOr(x.SamplingDaily, "null"), PartialResponses: x.PartialResponses,
 	}
-	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.now())
+	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.desk.now())
 	var err error
 	if out.CreatedBy, err = viewOf(tx, x.CreatedBy); err != nil {
 		return nil, err
@@ -245,7 +246,7 @@ func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Su
 	if q.Search != "" || q.Archived != nil || q.IDs != nil || q.Type != "" {
 		query.Match = q.match
 	}
-	return read(ctx, s.core, func(tx Tx) (out List[Survey], err error) {
+	return read(ctx, &s.desk, func(tx Tx) (out List[Survey], err error) {
 		list, err := listOfRecords[storedSurvey](tx, query)
 		out.Count = list.Count
 		for i := 0; i < len(list.Results) && err == nil; i++ {
@@ -260,7 +261,7 @@ func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Su
 
 // Get returns one survey.
 func (s Surveys) Get(ctx context.Context, st *Standing, id string) (*Survey, error) {
-	return read(ctx, s.core, func(tx Tx) (*Survey, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -275,9 +276,9 @@ func (s Surveys) Create(ctx context.Context, st *Standing, b Body) (*Survey, err
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Survey, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Survey, error) {
 		once := "once"
-		x := &storedSurvey{ID: s.newID(), surveySettings: surveySettings{CreatedAt: At(s.now()), CreatedBy: st.User.ID, Schedule: &once}}
+		x := &storedSurvey{ID: s.desk.newID(), surveySettings: surveySettings{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID, Schedule: &once}}
 		return s.save(tx, st, x, v, nil)
 	})
 }
@@ -288,7 +289,7 @@ func (s Surveys) Update(ctx context.Context, st *Standing, id string, b Body, pu
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, s.core, func(tx Tx) (*Survey, error) {
+	return write(ctx, &s.desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -331,7 +332,7 @@ func (s Surveys) save(tx Tx, st *Standing, x *storedSurvey, v Values, before *Su
 	case err != nil:
 		return nil, err
 	}
-	if err := s.surveysChanged(tx, st.Project.ID); err != nil {
+	if err := s.tellSurveys(tx, st.Project.ID); err != nil {
 		return nil, err
 	}
 	after, err := s.show(tx, st, x)
@@ -342,12 +343,12 @@ func (s Surveys) save(tx Tx, st *Standing, x *storedSurvey, v Values, before *Su
 	if before != nil {
 		old = before
 	}
-	return after, s.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, old, after)
+	return after, s.desk.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, old, after)
 }
 
 // Delete takes a survey and the flags that it has made away.
 func (s Surveys) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.store.Write(ctx, func(tx Tx) error {
+	return s.desk.Store.Write(ctx, func(tx Tx) error {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -363,9 +364,15 @@ func (s Surveys) Delete(ctx context.Context, st *Standing, id string) error {
 		if err := tx.Delete(kindSurvey, parent, x.ID); err != nil {
 			return err
 		}
-		if err := s.surveysChanged(tx, st.Project.ID); err != nil {
+		if err := s.tellSurveys(tx, st.Project.ID); err != nil {
 			return err
 		}
-		return s.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, before, nil)
+		return s.desk.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, before, nil)
 	})
+}
+
+// SurveysRun reports whether a survey of a project is being shown.
+func SurveysRun(tx Tx, project int64) (bool, error) {
+	list, err := listOfRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(project)})
+	return slices.ContainsFunc(list.Results, func(x storedSurvey) bool { return x.running() && !x.Archived }), err
 }

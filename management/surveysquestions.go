@@ -61,7 +61,7 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 		if id := v.Text(place + "id"); id != "" {
 			question["id"] = encode(id)
 		} else {
-			question["id"] = encode(s.newID())
+			question["id"] = encode(s.desk.newID())
 		}
 		out = append(out, question)
 	}
@@ -131,7 +131,7 @@ type PublicSurveys struct {
 // Public returns the surveys of the project of a key, newest first, without those
 // that are archived. A key of nobody has none.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, error) {
-	return read(ctx, s.core, func(tx Tx) (*PublicSurveys, error) {
+	return read(ctx, &s.desk, func(tx Tx) (*PublicSurveys, error) {
 		out := &PublicSurveys{Surveys: []PublicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {

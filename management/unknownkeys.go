@@ -29,8 +29,8 @@ func checkKnown(part flags.Part, object []byte, warn func(string)) error {
 	return nil
 }
 
-// known looks at the members of the body of a flag or a cohort. A key of the caller
+// checkBody looks at the members of the body of a flag or a cohort. A key of the caller
 // may stand among them.
-func (b *Body) known(part flags.Part) error {
+func checkBody(b *Body, part flags.Part) error {
 	return checkKnown(part, encode(without(b.Members, "personal_api_key")), b.Warn)
 }

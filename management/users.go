@@ -11,6 +11,7 @@ import (
 const (
 	kindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
 	kindMember = "member" // Parent is the organization, ID and Other the user's uuid
+	kindRole   = "role"   // Parent is the organization
 )
 
 // Level is a member's standing in an organization (§1.8).
@@ -150,15 +151,6 @@ func putUser(tx Tx, u *User) error {
 	return tx.Put(&Record{Kind: kindUser, ID: u.UUID, Sort: sortNumber(u.ID), Unique: emailKey(u.Email), Data: encode(u)})
 }
 
-// newUser makes a user without saving it.
-func (s *core) newUser(tx Tx, email, firstName string) (*User, error) {
-	id, err := tx.Next(kindUser)
-	if err != nil {
-		return nil, err
-	}
-	return &User{ID: id, UUID: s.newID(), DistinctID: RandomText(24), Email: email, FirstName: firstName, Joined: At(s.now())}, nil
-}
-
 func putMembership(tx Tx, m *Membership) error {
 	return tx.Put(&Record{Kind: kindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: sortTime(m.Joined.Time), Data: encode(m)})
 }
@@ -187,4 +179,15 @@ func membershipsOf(tx Tx, user string) ([]Membership, error) {
 		out[i] = *m
 	}
 	return out, nil
+}
+
+// verified reports whether the address is known to be the user's.
+func (u *User) verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
+
+// pendingEmail is an address that its user says is the user's own, until the secret
+// that is mailed there comes back, for InviteLife at most.
+type pendingEmail struct {
+	Email   string   `json:"email"`
+	Since   Stamp    `json:"since"`
+	Secrets []string `json:"secrets,omitempty"` // hashes, one for each attempt to mail
 }

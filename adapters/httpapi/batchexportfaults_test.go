@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // dyingStore stops writing when its server has died.
@@ -55,7 +56,7 @@ func TestBatchExport_Kill(t *testing.T) {
 			o.capture(t, noon.Add(time.Minute), event("first", "u", noon, ""))
 			o.capture(t, noon.Add(61*time.Minute), event("second", "u", noon, ""))
 			runner := &dyingRunner{ExportRunner: exports.New(exports.Config{Folder: o.folder}), dead: &atomic.Bool{}, before: before}
-			other, err := management.New(management.Config{
+			other, err := rooms.Open(rooms.Config{
 				Store: dyingStore{sqlstore.ManagementStore{Store: o.store}, runner.dead}, Now: o.now,
 				ExportRows: sqlstore.ExportStore{Store: o.store}, ExportRunner: runner,
 			})
@@ -91,9 +92,9 @@ func (r scriptedRunner) Run(ctx context.Context, job *management.ExportJob) (man
 	return r.ExportRunner.Run(ctx, job)
 }
 
-func (o *office) scripted(t *testing.T, run func(context.Context, *management.ExportJob) error) *management.Service {
+func (o *office) scripted(t *testing.T, run func(context.Context, *management.ExportJob) error) *rooms.Rooms {
 	t.Helper()
-	s, err := management.New(management.Config{
+	s, err := rooms.Open(rooms.Config{
 		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, ExportRows: sqlstore.ExportStore{Store: o.store}, ExportWatch: time.Millisecond,
 		ExportRunner: scriptedRunner{exports.New(exports.Config{Folder: o.folder}), run},
 	})

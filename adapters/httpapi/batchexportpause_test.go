@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // plannedRows does something while a run is planned.
@@ -68,7 +69,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 					}
 					return nil
 				}}
-				s, err := management.New(management.Config{
+				s, err := rooms.Open(rooms.Config{
 					Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, ExportRows: rows, ExportRunner: runner,
 				})
 				if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // follow lets the follower go through the log.
@@ -82,7 +83,7 @@ func TestDecision24_AfterAFailureNothingIsMissingOrTwice(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	store := sqlstore.ManagementStore{Store: o.store}
 	failing := &failingStore{Store: store}
-	service, err := management.New(management.Config{Store: failing, Events: store, Now: o.now})
+	service, err := rooms.Open(rooms.Config{Store: failing, Events: store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}

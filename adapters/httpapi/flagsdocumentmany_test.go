@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // countingStore counts what is asked of a store one by one.
@@ -73,7 +74,7 @@ func TestFlagsDocument_Many(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	asked := func(project int64, many int) map[string]int {
 		store := &countingStore{sqlstore.ManagementStore{Store: o.store}, map[string]int{}}
-		service, err := management.New(management.Config{Store: store, Now: o.now})
+		service, err := rooms.Open(rooms.Config{Store: store, Now: o.now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // area is where the paths of an endpoint begin.
@@ -80,7 +81,7 @@ type call struct {
 	ctx      context.Context
 	w        http.ResponseWriter
 	r        *http.Request
-	service  *management.Service
+	service  *rooms.Rooms
 	standing *management.Standing // nil for public endpoints
 	body     management.Body
 	listed   management.Values // the parameters of a list

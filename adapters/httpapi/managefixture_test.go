@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // The people and places of an office.
@@ -49,7 +50,7 @@ type office struct {
 	streaming atomic.Pointer[httpapi.Handler]
 	store     *sqlstore.Store
 	recorder  *capture.Recorder
-	service   *management.Service
+	service   *rooms.Rooms
 	clock     atomic.Int64 // microseconds since 1970
 	dns       officeDNS
 	folder    string // of exports to files
@@ -83,12 +84,12 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := management.Config{
+	config := rooms.Config{
 		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
 		People: sqlstore.ManagementStore{Store: o.store},
 	}
 	o.configure(&config)
-	if o.service, err = management.New(config); err != nil {
+	if o.service, err = rooms.Open(config); err != nil {
 		t.Fatal(err)
 	}
 	o.furnish(t)
@@ -127,7 +128,7 @@ func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Ser
 }
 
 // configure is where resources wire what their tests need.
-func (o *office) configure(c *management.Config) {
+func (o *office) configure(c *rooms.Config) {
 	c.Events = sqlstore.ManagementStore{Store: o.store}
 	c.People = sqlstore.ManagementStore{Store: o.store}
 	c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: o.store}, exports.New(exports.Config{Folder: o.folder})

@@ -30,7 +30,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 	"golang.org/x/time/rate"
 )
 
@@ -49,7 +49,7 @@ type Config struct {
 	// People erases and imports people. Nil: neither can be done.
 	People PeopleAdmin
 	// Management serves everything that people manage. Nil leaves these routes out.
-	Management *management.Service
+	Management *rooms.Rooms
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
 	// ManagementLimits are off when zero.

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // several opens some stores on one empty PostgreSQL, at once.
@@ -71,7 +72,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 		if made[i], err = stores[i].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
 			return err
 		}
-		m, err := management.New(management.Config{Store: ManagementStore{stores[i]}})
+		m, err := rooms.Open(rooms.Config{Store: ManagementStore{stores[i]}})
 		if err != nil {
 			return err
 		}
@@ -144,9 +145,9 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var managers [2]*management.Service
+	var managers [2]*rooms.Rooms
 	for i, s := range stores {
-		if managers[i], err = management.New(management.Config{Store: ManagementStore{s}}); err != nil {
+		if managers[i], err = rooms.Open(rooms.Config{Store: ManagementStore{s}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,7 +287,7 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 
 // schedule makes a flag and so many changes of it that are due, and returns what
 // says how many conditions the flag has, in which version.
-func schedule(t *testing.T, m *management.Service, key string, changes int) func() (conditions, version int) {
+func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (conditions, version int) {
 	t.Helper()
 	caller, err := m.Authenticate(t.Context(), key, "")
 	if err != nil {

@@ -27,8 +27,10 @@ type room struct {
 }
 
 var (
-	core   = []string{"flags", "capture", "management"}
-	impure = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
+	core = append([]string{"flags", "capture"}, ofManagement...)
+	// ofManagement are the desk, its rooms, and what opens them together.
+	ofManagement = []string{"management", "management/rooms"}
+	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// harmless are packages below impure ones that do no I/O.
 	harmless = []string{"net/netip", "net/url", "net/mail"}
 )
@@ -41,6 +43,7 @@ var table = map[string]room{
 	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"management":       {pure: true, ours: []string{"flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management/rooms": {pure: true, ours: ofManagement},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",

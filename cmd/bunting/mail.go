@@ -11,10 +11,11 @@ import (
 	"github.com/bunting-flags/bunting/adapters/dnstxt"
 	"github.com/bunting-flags/bunting/adapters/smtpmail"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openMail puts what reaches outside into the configuration of management.
-func (s *server) openMail(c *management.Config) error {
+func (s *server) openMail(c *rooms.Config) error {
 	mail := &s.config.Mail
 	c.SiteURL, c.ChallengeHost = mail.SiteURL, mail.ChallengeHost
 	resolver, err := dnstxt.New(mail.DnsResolver)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openManagement makes what people manage.
 func (s *server) openManagement() (err error) {
-	c := management.Config{
+	c := rooms.Config{
 		Store:  sqlstore.ManagementStore{Store: s.store},
 		People: sqlstore.ManagementStore{Store: s.store},
 		Events: sqlstore.ManagementStore{Store: s.store},
@@ -18,6 +18,6 @@ func (s *server) openManagement() (err error) {
 	if err := s.openMail(&c); err != nil {
 		return err
 	}
-	s.manager, err = management.New(c)
+	s.manager, err = rooms.Open(c)
 	return err
 }

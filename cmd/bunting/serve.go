@@ -27,7 +27,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 func serveHelp() string {
@@ -163,7 +163,7 @@ type server struct {
 	processor   *capture.Processor // nil without --stream
 	intake      *capture.Intake
 	decider     *flags.Decider
-	manager     *management.Service
+	manager     *rooms.Rooms
 	deciding    atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	handler     *httpapi.Handler
 	mailQueued  chan struct{} // nil where no mails are sent

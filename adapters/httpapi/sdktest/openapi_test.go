@@ -20,6 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // The people and places of the server that is managed.
@@ -77,7 +78,7 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := management.New(management.Config{Store: store, People: store, Events: store, SiteURL: "https://flags.example.com", ExportRows: sqlstore.ExportStore{Store: s}})
+	service, err := rooms.Open(rooms.Config{Store: store, People: store, Events: store, SiteURL: "https://flags.example.com", ExportRows: sqlstore.ExportStore{Store: s}})
 	if err != nil {
 		t.Fatal(err)
 	}

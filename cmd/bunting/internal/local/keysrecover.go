@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // recoverKey makes a key for an owner straight in the data of a server. Whoever may
@@ -37,7 +38,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	defer func() { _ = store.Close() }() // what was committed is safe without
-	service, err := management.New(management.Config{Store: sqlstore.ManagementStore{Store: store}})
+	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: store}})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,41 @@
+package management
+
+import (
+	"context"
+	"time"
+)
+
+// Desk is what a room stands on.
+type Desk struct {
+	Store Store
+	// Clock is time.Now when nil.
+	Clock func() time.Time
+	// IDs makes ids, random UUIDs when nil.
+	IDs func() string
+}
+
+// now is the time, in UTC, as exactly as it is stored.
+func (d *Desk) now() time.Time {
+	if d.Clock == nil {
+		return At(time.Now()).Time
+	}
+	return At(d.Clock()).Time
+}
+
+func (d *Desk) newID() string {
+	if d.IDs == nil {
+		return RandomUUID()
+	}
+	return d.IDs()
+}
+
+// read and write run work in a transaction and return what it returns.
+func read[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
+	err = d.Store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+	return out, err
+}
+
+func write[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
+	err = d.Store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+	return out, err
+}

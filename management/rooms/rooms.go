@@ -1,0 +1,61 @@
+// Package rooms opens all rooms of management on one store, and introduces those
+// that meet to each other. It holds no rule.
+package rooms
+
+import (
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Config says what the rooms stand on. Only Store is required.
+type Config struct {
+	Store management.Store
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+	// NewID makes ids, random UUIDs when nil.
+	NewID func() string
+	// SiteURL is where people reach the server, for links in e-mails, such as
+	// https://flags.example.com; without a slash at its end. It is required with a
+	// Mailer: what a request says of the server must not come into mails.
+	SiteURL string
+	// Resolver asks the DNS for domains. Nil: no domain can be verified.
+	Resolver management.Resolver
+	// ChallengeHost is where a domain's TXT record stands, organizations.DefaultChallengeHost when
+	// empty.
+	ChallengeHost string
+	// Mailer hands mails to a mail server. Nil: no mails are sent.
+	Mailer management.Mailer
+	// MailQueued is called when mails may have come into the outbox, for whoever calls
+	// Organizations.DeliverMail. It must not block. May be nil.
+	MailQueued func()
+	// People reads persons and groups, for cohorts and previews. Nil: there are none.
+	People management.People
+	// Events is the log of events, out of whose exceptions issues are made. Nil:
+	// there are none.
+	Events management.EventLog
+	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
+	// server runs no exports.
+	ExportRows   management.ExportRows
+	ExportRunner management.ExportRunner
+	// ExportWatch is how often the lease of a run is renewed, and looked whether it
+	// was cancelled: DefaultExportWatch when zero, well below a minute.
+	ExportWatch time.Duration
+	// JobDone is told what became of scheduled changes and of the runs of exports. It
+	// may be called by several goroutines. Nil: nobody is told.
+	JobDone func(management.JobDone)
+}
+
+// Rooms are the desk and the rooms. A room that is nil has no routes.
+type Rooms struct {
+	*management.Service
+}
+
+// Open opens the desk and every room.
+func Open(c Config) (*Rooms, error) {
+	desk, err := management.New(management.Config(c))
+	if err != nil {
+		return nil, err
+	}
+	return &Rooms{Service: desk}, nil
+}
