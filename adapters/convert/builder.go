@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -99,6 +100,19 @@ func (n *node) onlyMembers(known ...string) {
 		if !slices.Contains(known, m.name) {
 			m.refuse("is not known here, and may change answers")
 		}
+	}
+}
+
+// carryOnly notes in one line what else an object has.
+func (b *builder) carryOnly(n *node, known ...string) {
+	var others []string
+	for _, m := range n.members() {
+		if !slices.Contains(known, m.name) && !empty(m.value) {
+			others = append(others, m.name)
+		}
+	}
+	if len(others) > 0 {
+		b.note(n, "not carried: "+strings.Join(others, ", "))
 	}
 }
 

@@ -58,9 +58,7 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 		t.add(n.at("defaultVariant"), always, everyone(*t.fallback))
 	}
 	b.rules(f, t.rules)
-	if !v.boolean {
-		v.declare(f)
-	}
+	v.declare(f)
 }
 
 // targeting makes rules of what JSONLogic answers with.
@@ -118,7 +116,7 @@ func (t *targeting) boolean(n *node) bool {
 		return len(args) > 0 && !slices.ContainsFunc(args, func(a *node) bool { return !t.boolean(a) })
 	}
 	own := op == "starts_with" || op == "ends_with" || op == "sem_ver" // answer null for what is no text
-	return !own && contained(comparisons, op)
+	return !own && slices.Contains(comparisons, op)
 }
 
 // answer is the outcome of a result: the name of a variant, null for the default.
@@ -185,11 +183,7 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 	}
 	var out []share
 	for _, w := range all {
-		s := share{w.weight / sum * 100, w.outcome}
-		if w.weight == sum {
-			s.percent = 100
-		}
-		out = append(out, s)
+		out = append(out, share{w.weight / sum * 100, w.outcome})
 	}
 	return out
 }

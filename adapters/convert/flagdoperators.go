@@ -1,7 +1,7 @@
 package convert
 
 import (
-	"fmt"
+	"cmp"
 	"regexp"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -12,86 +12,69 @@ func (l *logic) part(n *node, p part, args []*node) formula {
 	if len(args) != 2 {
 		return never
 	}
-	o, constant, swapped := l.sides(n, args[0], args[1])
+	a, constant, swapped := l.sides(n, args[0], args[1])
 	text, isText := constant.(string)
-	if swapped || o.flag {
+	if swapped || a.boolean {
 		l.refuse(n, "must compare an attribute with a constant text")
 	}
 	if !isText {
 		return never
 	}
-	if !o.id {
-		l.b.noteText(l.at, o.key)
-	}
-	return p.exactly(l.at, o.key, text)
+	a.noteText()
+	return a.has(p, text)
 }
 
 // Versions as flagd takes them: minor and patch may be absent, a v or V before.
 const looseVersion = `^[vV]?` + versionNumber + `(?:\.` + versionNumber + `(?:\.` + versionNumber + versionPre + versionBuild + `)?)?$`
 
-var loose = regexp.MustCompile(`^[vV]?(` + versionNumber + `)(?:\.(` + versionNumber + `)(?:\.(` + versionNumber + versionPre + `)(?:\+.*)?)?)?$`)
+var loose = regexp.MustCompile(`^[vV]?(` + versionNumber + `)(?:\.(` + versionNumber + `)(?:\.(` + versionNumber + versionPre + `)` + versionBuild + `)?)?$`)
 
 func (l *logic) semVer(n *node, args []*node) formula {
 	if len(args) != 3 {
 		return never
 	}
-	o, op, target := l.operand(args[0]), l.operand(args[1]), l.operand(args[2])
+	a, op, target := l.operand(args[0]).attribute, l.operand(args[1]), l.operand(args[2])
 	opText, isOp := op.constant.(string)
 	text, isText := target.constant.(string)
-	if !o.isVar || !isOp || !isText || o.flag {
+	if a == nil || !isOp || !isText || a.boolean {
 		l.refuse(n, "must compare an attribute with a version in quotes")
 	}
-	if !o.id {
-		l.b.noteText(l.at, o.key)
-	}
+	a.noteText()
 	parts := loose.FindStringSubmatch(text)
-	if !regexp.MustCompile(looseVersion).MatchString(text) || parts == nil {
+	if parts == nil {
 		l.refuse(n, "compares with %q, which is not a version", short(text))
 	}
-	major, minor, rest := parts[1], orZero(parts[2]), orZero(parts[3])
-	valid := pattern(o.key, looseVersion)
-	full := major + "." + minor + "." + rest
+	major, minor, rest := parts[1], cmp.Or(parts[2], "0"), cmp.Or(parts[3], "0")
 	same := versionEquals(major, minor, rest)
 	var f formula
 	switch opText {
 	case "=":
-		f = pattern(o.key, same)
+		f = a.matches(same)
 	case "!=":
-		f = person(o.key, flags.NotRegex, same)
+		f = a.is(flags.NotRegex, same)
 	case "^":
-		f = pattern(o.key, `^[vV]?`+major+`(?:\.|$)`)
+		f = a.matches(`^[vV]?` + major + `(?:\.|$)`)
 	case "~":
-		f = pattern(o.key, `^[vV]?`+major+`\.`+minor+`(?:\.|$)`)
+		f = a.matches(`^[vV]?` + major + `\.` + minor + `(?:\.|$)`)
 		if minor == "0" {
-			f = anyOf(f, pattern(o.key, `^[vV]?`+major+`$`))
+			f = anyOf(f, a.matches(`^[vV]?`+major+`$`))
 		}
 	case "<", "<=", ">", ">=":
-		l.b.note(l.at, fmt.Sprintf("answers differ where the version in the attribute %q begins with a capital V", short(o.key)))
-		f = l.versionOrder(o.key, opText, full, same)
+		a.note("answers differ where the version in the attribute %q begins with a capital V")
+		order := flags.SemverLess
+		if opText[0] == '>' {
+			order = flags.SemverGreater
+		}
+		f = a.is(order, major+"."+minor+"."+rest)
+		if len(opText) > 1 { // builds count in ours
+			f = anyOf(f, a.matches(same))
+		} else {
+			f = allOf(f, a.is(flags.NotRegex, same))
+		}
 	default:
 		return never
 	}
-	return allOf(valid, f)
-}
-
-// versionOrder compares without regard to builds, which count in ours.
-func (l *logic) versionOrder(key, op, full, same string) formula {
-	switch op {
-	case "<":
-		return allOf(person(key, flags.SemverLess, full), person(key, flags.NotRegex, same))
-	case "<=":
-		return anyOf(person(key, flags.SemverLess, full), pattern(key, same))
-	case ">":
-		return allOf(person(key, flags.SemverGreater, full), person(key, flags.NotRegex, same))
-	}
-	return anyOf(person(key, flags.SemverGreater, full), pattern(key, same))
-}
-
-func orZero(s string) string {
-	if s == "" {
-		return "0"
-	}
-	return s
+	return allOf(a.matches(looseVersion), f)
 }
 
 // versionEquals is a pattern for a version, with or without what is 0 at its end.

@@ -107,11 +107,6 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	}
 	r.b.rules(to, append(list, rule{at: n, shares: everyone(fallback)}))
 	set.declare(to)
-	for key, payload := range to.Payloads {
-		if payload == nil {
-			delete(to.Payloads, key)
-		}
-	}
 }
 
 // distribution are the shares of a rule, which Flipt brings to 100 per cent.

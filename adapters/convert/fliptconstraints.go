@@ -2,7 +2,6 @@ package convert
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 )
 
 // fliptConstraints are the kinds of constraint by type.
-var fliptConstraints = map[string]func(r *fliptReader, c *node, a trait, op string) formula{
+var fliptConstraints = map[string]func(r *fliptReader, c *node, a attribute, op string) formula{
 	"STRING_COMPARISON_TYPE":    (*fliptReader).text,
 	"ENTITY_ID_COMPARISON_TYPE": (*fliptReader).text,
 	"NUMBER_COMPARISON_TYPE":    (*fliptReader).number,
@@ -31,9 +30,9 @@ func (r *fliptReader) constraint(c *node) formula {
 	if read == nil {
 		c.at("type").refuse("is no type of a constraint that is known here")
 	}
-	a := userKey(r.b, c)
+	a := r.b.userKey(c)
 	if kind != "ENTITY_ID_COMPARISON_TYPE" {
-		a = custom(r.b, c, c.at("property").text())
+		a = r.b.attribute(c, c.at("property").text())
 		a.textOnly, a.lists = true, false // a context holds texts alone
 	}
 	op := c.at("operator").text()
@@ -51,10 +50,10 @@ func (r *fliptReader) constraint(c *node) formula {
 const white = `\t-\r\x{85}\p{Z}`
 
 // filled holds when there is more than white space.
-func (a trait) filled() formula { return a.matches(`[^` + white + `]`) }
+func (a attribute) filled() formula { return a.matches(`[^` + white + `]`) }
 
 // some holds when there is any text: an empty one is the same as none.
-func (a trait) some() formula { return a.matches(`(?s:.)`) }
+func (a attribute) some() formula { return a.matches(`(?s:.)`) }
 
 // fliptValue is the operand as Flipt keeps it: text.
 func fliptValue(n *node) string {
@@ -83,7 +82,7 @@ func fliptList(n *node) []*node {
 	return n.items()
 }
 
-func (r *fliptReader) text(c *node, a trait, op string) formula {
+func (r *fliptReader) text(c *node, a attribute, op string) formula {
 	value := fliptValue(c.at("value"))
 	is := func(values ...*node) formula {
 		for _, v := range values {
@@ -106,9 +105,9 @@ func (r *fliptReader) text(c *node, a trait, op string) formula {
 	case "isnotoneof":
 		return allOf(a.some(), not(is(fliptList(c.at("value"))...)))
 	case "contains":
-		return allOf(a.some(), a.part(anywhere, value))
+		return allOf(a.some(), a.hasInAny(contains, value))
 	case "notcontains":
-		return allOf(a.some(), not(a.part(anywhere, value)))
+		return allOf(a.some(), not(a.hasInAny(contains, value)))
 	case "prefix", "suffix":
 		if value == "" {
 			return a.some()
@@ -145,7 +144,7 @@ func unknownFlipt(c *node) formula {
 	return never
 }
 
-func (r *fliptReader) number(c *node, a trait, op string) formula {
+func (r *fliptReader) number(c *node, a attribute, op string) formula {
 	value := c.at("value")
 	parse := func(n *node) float64 {
 		f, err := strconv.ParseFloat(fliptValue(n), 64)
@@ -154,25 +153,15 @@ func (r *fliptReader) number(c *node, a trait, op string) formula {
 		}
 		return f
 	}
-	compare := func(op flags.Operator, f float64) formula { return compared(a.key, op, f) }
-	equal := func(f float64) formula { return equalTo(a.key, f) }
-	other := func(f float64) formula {
-		return anyOf(compare(flags.GreaterThan, f), compare(flags.LessThan, f))
-	}
-	r.b.note(c, fmt.Sprintf("attribute %q: texts such as 1_000, 0x10 and NaN are no numbers here", short(a.key)))
+	a.note("attribute %q: texts such as 1_000, 0x10 and NaN are no numbers here")
 	switch op {
-	case "eq":
-		return equal(parse(value))
+	case "eq", "lt", "gt":
+		return a.number(op, parse(value))
+	case "lte", "gte":
+		return a.number(op[:1]+"e", parse(value))
 	case "neq":
-		return other(parse(value))
-	case "lt":
-		return compare(flags.LessThan, parse(value))
-	case "lte":
-		return compare(flags.LessOrEqual, parse(value))
-	case "gt":
-		return compare(flags.GreaterThan, parse(value))
-	case "gte":
-		return compare(flags.GreaterOrEqual, parse(value))
+		n := parse(value)
+		return anyOf(a.number("gt", n), a.number("lt", n))
 	case "isoneof", "isnotoneof":
 		list := fliptList(value)
 		if len(list) > maxValues {
@@ -180,17 +169,17 @@ func (r *fliptReader) number(c *node, a trait, op string) formula {
 		}
 		of := make([]formula, len(list))
 		for i, v := range list {
-			of[i] = equal(v.number())
+			of[i] = a.number("eq", v.number())
 		}
 		if op == "isoneof" {
 			return anyOf(of...)
 		}
-		return allOf(anyOf(compare(flags.GreaterOrEqual, 0), compare(flags.LessThan, 0)), not(anyOf(of...)))
+		return allOf(anyOf(a.number("ge", 0), a.number("lt", 0)), not(anyOf(of...)))
 	}
 	return unknownFlipt(c)
 }
 
-func (r *fliptReader) truth(c *node, a trait, op string) formula {
+func (r *fliptReader) truth(c *node, a attribute, op string) formula {
 	switch op {
 	case "true":
 		return a.matches(`\A(?:1|t|T|TRUE|true|True)\z`)
@@ -203,7 +192,7 @@ func (r *fliptReader) truth(c *node, a trait, op string) formula {
 // dateForm are the dates that Flipt reads: RFC 3339, or a day.
 const dateForm = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?\z`
 
-func (r *fliptReader) date(c *node, a trait, op string) formula {
+func (r *fliptReader) date(c *node, a attribute, op string) formula {
 	value := fliptValue(c.at("value"))
 	if _, err := time.Parse(time.RFC3339, value); err != nil {
 		if _, err := time.Parse(time.DateOnly, value); err != nil {
@@ -211,9 +200,9 @@ func (r *fliptReader) date(c *node, a trait, op string) formula {
 		}
 	}
 	valid := a.matches(dateForm)
-	equal := allOf(valid, person(a.key, flags.IsDateExact, value))
-	before := allOf(valid, person(a.key, flags.IsDateBefore, value))
-	after := allOf(valid, person(a.key, flags.IsDateAfter, value))
+	equal := allOf(valid, a.is(flags.IsDateExact, value))
+	before := allOf(valid, a.is(flags.IsDateBefore, value))
+	after := allOf(valid, a.is(flags.IsDateAfter, value))
 	switch op {
 	case "eq":
 		return equal

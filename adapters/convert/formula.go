@@ -26,22 +26,6 @@ func isFalse(f *formula) bool { return f.leaf == nil && f.any && len(f.of) == 0 
 // one is a single requirement.
 func one(p flags.Property) formula { return formula{leaf: &p} }
 
-// person is a requirement on a person property. Numbers to compare with become
-// text, the only form that the management API takes (spec/management.md); the
-// operators read the number in it.
-func person(key string, op flags.Operator, value any) formula {
-	switch op {
-	case flags.GreaterThan, flags.GreaterOrEqual, flags.LessThan, flags.LessOrEqual:
-		switch n := value.(type) {
-		case int64:
-			value = strconv.FormatInt(n, 10)
-		case float64:
-			value = strconv.FormatFloat(n, 'g', -1, 64)
-		}
-	}
-	return one(flags.Property{Key: key, Type: flags.PersonProperty, Operator: op, Value: value, HasValue: true})
-}
-
 // flagIs is a requirement on another flag, by key: true, false or a variant.
 func flagIs(key string, value any) formula {
 	return one(flags.Property{Key: key, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: value, HasValue: true})

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -58,9 +57,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
 	list = append(list, rule{at: r, name: "default", shares: b.goShares(r, v)})
 	b.rules(f, list)
-	if !v.boolean {
-		v.declare(f)
-	}
+	v.declare(f)
 }
 
 // sameTypes refuses values of different types, and none.
@@ -76,42 +73,6 @@ func sameTypes(at *node, values []*node) {
 			n.refuse("is of another type than %q", values[0].name)
 		}
 	}
-}
-
-func valueKind(v any) string {
-	switch v.(type) {
-	case bool:
-		return "boolean"
-	case string:
-		return "text"
-	case json.Number:
-		return "number"
-	case []any:
-		return "list"
-	}
-	return "object"
-}
-
-// carryOnly notes in one line what else an object has.
-func (b *builder) carryOnly(n *node, known ...string) {
-	var others []string
-	for _, m := range n.members() {
-		if !contained(known, m.name) && !empty(m.value) {
-			others = append(others, m.name)
-		}
-	}
-	if len(others) > 0 {
-		b.note(n, "not carried: "+strings.Join(others, ", "))
-	}
-}
-
-func contained(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *builder) goQuery(q *node) formula {
@@ -157,11 +118,7 @@ func (b *builder) goShares(r *node, v *variantSet) []share {
 	}
 	var out []share
 	for _, m := range p.members() {
-		s := share{m.number() / sum * 100, v.outcome(m, m.name)}
-		if m.number() == sum {
-			s.percent = 100
-		}
-		out = append(out, s)
+		out = append(out, share{m.number() / sum * 100, v.outcome(m, m.name)})
 	}
 	return out
 }

@@ -118,7 +118,7 @@ func (r *gbReader) feature(n *node, to *flags.Flag) {
 	}
 	list = append(list, rule{at: n.at("defaultValue"), name: "default", when: open, shares: everyone(f.outcome(r.b, n.at("defaultValue")))})
 	r.b.rules(to, list)
-	f.set.declareUnlessBoolean(to)
+	f.set.declare(to)
 }
 
 // parents are what a rule asks of other features. Gate: who misses it is off,
@@ -208,7 +208,7 @@ func equalScalars(a, b *node) bool {
 			a.refuse("compares lists or objects")
 		}
 	}
-	return kindRank(a.value) == kindRank(b.value) && string(canonical(a)) == string(canonical(b))
+	return valueKind(a.value) == valueKind(b.value) && string(canonical(a)) == string(canonical(b))
 }
 
 // acyclic refuses circles. Features in done lead to none.
@@ -264,10 +264,8 @@ func (r *gbReader) rule(n, at *node, f *gbFeature) (rule, bool) {
 	if len(variations) < 2 {
 		return out, false // nobody is in an experiment with one variation
 	}
-	for _, name := range []string{"namespace"} {
-		if v := at.at(name); v.value != nil {
-			v.refuse("takes a share of the users out: " + hashReason)
-		}
+	if v := at.at("namespace"); v.value != nil {
+		v.refuse("takes a share of the users out: " + hashReason)
 	}
 	for _, m := range at.at("meta").items() {
 		if m.at("passthrough").boolOr(false) {
@@ -287,7 +285,7 @@ func (r *gbReader) hashed(at *node) formula {
 	if by := at.at("hashAttribute").textOr(); by != "" && by != "id" {
 		at.at("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
 	}
-	return userKey(r.b, at).some()
+	return r.b.userKey(at).some()
 }
 
 // width of a range, 1 for all.

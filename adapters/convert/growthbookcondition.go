@@ -2,11 +2,8 @@ package convert
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/bunting-flags/bunting/flags"
 )
 
 // condition is GrowthBook's condition on attributes, in MongoDB's manner.
@@ -54,18 +51,18 @@ func (r *gbReader) each(n *node) []formula {
 	return of
 }
 
-func (r *gbReader) attribute(n *node) trait {
+func (r *gbReader) attribute(n *node) attribute {
 	if n.name == "id" {
-		return userKey(r.b, n)
+		return r.b.userKey(n)
 	}
 	if strings.Contains(n.name, ".") {
 		n.refuse("leads into an attribute, and properties have no members here")
 	}
-	return custom(r.b, n, n.name)
+	return r.b.attribute(n, n.name)
 }
 
 // test is a value, or operators that must all hold.
-func (r *gbReader) test(a trait, n *node) formula {
+func (r *gbReader) test(a attribute, n *node) formula {
 	obj, isObject := n.value.(map[string]any)
 	for name := range obj {
 		isObject = isObject && strings.HasPrefix(name, "$")
@@ -85,10 +82,10 @@ func (r *gbReader) test(a trait, n *node) formula {
 }
 
 // equal is the same scalar; null is the same as a missing attribute.
-func (r *gbReader) equal(a trait, n *node) formula {
+func (r *gbReader) equal(a attribute, n *node) formula {
 	switch n.value.(type) {
 	case nil:
-		return a.unset()
+		return not(a.set())
 	case []any, map[string]any:
 		n.refuse("compares with a list or an object")
 	}
@@ -98,34 +95,34 @@ func (r *gbReader) equal(a trait, n *node) formula {
 
 // gbOperators is the table of operators. Only lessThan and its like depend on
 // the attribute being there: what is missing is null, and unequal.
-var gbOperators map[string]func(r *gbReader, a trait, n *node) formula
+var gbOperators map[string]func(r *gbReader, a attribute, n *node) formula
 
 func init() { // refers to itself through $not
-	gbOperators = map[string]func(r *gbReader, a trait, n *node) formula{
+	gbOperators = map[string]func(r *gbReader, a attribute, n *node) formula{
 		"$eq":         (*gbReader).equal,
-		"$ne":         func(r *gbReader, a trait, n *node) formula { return not(r.equal(a, n)) },
-		"$lt":         gbNumber(flags.LessThan),
-		"$lte":        gbNumber(flags.LessOrEqual),
-		"$gt":         gbNumber(flags.GreaterThan),
-		"$gte":        gbNumber(flags.GreaterOrEqual),
-		"$in":         func(r *gbReader, a trait, n *node) formula { return r.in(a, n, false) },
-		"$nin":        func(r *gbReader, a trait, n *node) formula { return not(r.in(a, n, false)) },
-		"$ini":        func(r *gbReader, a trait, n *node) formula { return r.in(a, n, true) },
-		"$nini":       func(r *gbReader, a trait, n *node) formula { return not(r.in(a, n, true)) },
-		"$inGroup":    func(r *gbReader, a trait, n *node) formula { return r.group(a, n) },
-		"$notInGroup": func(r *gbReader, a trait, n *node) formula { return not(r.group(a, n)) },
-		"$regex":      func(r *gbReader, a trait, n *node) formula { return gbPattern(a, n, "") },
-		"$regexi":     func(r *gbReader, a trait, n *node) formula { return gbPattern(a, n, "(?i)") },
-		"$exists": func(r *gbReader, a trait, n *node) formula {
+		"$ne":         func(r *gbReader, a attribute, n *node) formula { return not(r.equal(a, n)) },
+		"$lt":         gbNumber("lt"),
+		"$lte":        gbNumber("le"),
+		"$gt":         gbNumber("gt"),
+		"$gte":        gbNumber("ge"),
+		"$in":         func(r *gbReader, a attribute, n *node) formula { return r.in(a, n, false) },
+		"$nin":        func(r *gbReader, a attribute, n *node) formula { return not(r.in(a, n, false)) },
+		"$ini":        func(r *gbReader, a attribute, n *node) formula { return r.in(a, n, true) },
+		"$nini":       func(r *gbReader, a attribute, n *node) formula { return not(r.in(a, n, true)) },
+		"$inGroup":    func(r *gbReader, a attribute, n *node) formula { return r.group(a, n) },
+		"$notInGroup": func(r *gbReader, a attribute, n *node) formula { return not(r.group(a, n)) },
+		"$regex":      func(r *gbReader, a attribute, n *node) formula { return gbPattern(a, n, "") },
+		"$regexi":     func(r *gbReader, a attribute, n *node) formula { return gbPattern(a, n, "(?i)") },
+		"$exists": func(r *gbReader, a attribute, n *node) formula {
 			if truthy(n) {
 				return a.set()
 			}
-			return a.unset()
+			return not(a.set())
 		},
-		"$not": func(r *gbReader, a trait, n *node) formula { return not(r.test(a, n)) },
-		"$veq": gbVersion(0, false), "$vne": gbVersion(0, true),
-		"$vgt": gbVersion(1, false), "$vlte": gbVersion(1, true),
-		"$vlt": gbVersion(-1, false), "$vgte": gbVersion(-1, true),
+		"$not": func(r *gbReader, a attribute, n *node) formula { return not(r.test(a, n)) },
+		"$veq": gbVersion("eq", false), "$vne": gbVersion("eq", true),
+		"$vgt": gbVersion("gt", false), "$vlte": gbVersion("gt", true),
+		"$vlt": gbVersion("lt", false), "$vgte": gbVersion("lt", true),
 	}
 }
 
@@ -143,21 +140,6 @@ func truthy(n *node) bool {
 	return true
 }
 
-// kindRank tells kinds of value apart, canonical values of one kind.
-func kindRank(v any) int {
-	switch v.(type) {
-	case nil:
-		return 0
-	case bool:
-		return 1
-	case json.Number:
-		return 2
-	case string:
-		return 3
-	}
-	return 4
-}
-
 func canonical(n *node) []byte {
 	if _, ok := n.value.(json.Number); ok {
 		return strconv.AppendFloat(nil, n.number(), 'g', -1, 64)
@@ -165,30 +147,30 @@ func canonical(n *node) []byte {
 	return n.json()
 }
 
-func gbNumber(op flags.Operator) func(*gbReader, trait, *node) formula {
-	return func(_ *gbReader, a trait, n *node) formula {
+func gbNumber(op string) func(*gbReader, attribute, *node) formula {
+	return func(_ *gbReader, a attribute, n *node) formula {
 		if _, ok := n.value.(json.Number); !ok {
 			n.refuse("compares the order of texts, which cannot be said here")
 		}
-		return a.number(op, n.number())
+		return a.ordered(op, n.number())
 	}
 }
 
-func (r *gbReader) in(a trait, n *node, fold bool) formula {
+func (r *gbReader) in(a attribute, n *node, fold bool) formula {
 	if _, isList := n.value.([]any); !isList {
 		n.want("a list")
 	}
 	f := a.in(n.items(), fold)
 	for _, v := range n.items() {
 		if v.value == nil {
-			f = anyOf(f, a.unset())
+			f = anyOf(f, not(a.set()))
 		}
 	}
 	return f
 }
 
 // group is a saved group, a list of values; one that is not there is empty.
-func (r *gbReader) group(a trait, n *node) formula {
+func (r *gbReader) group(a attribute, n *node) formula {
 	list := r.groups.at(n.text())
 	if list.value == nil && !r.groups.has(n.text()) {
 		return never
@@ -200,31 +182,28 @@ func (r *gbReader) group(a trait, n *node) formula {
 	return r.in(a, list, false)
 }
 
-func gbPattern(a trait, n *node, prefix string) formula {
+func gbPattern(a attribute, n *node, prefix string) formula {
 	a.at = n
-	f, valid := a.pattern(prefix + n.text())
-	if !valid {
-		n.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
-	}
-	return f
+	return a.pattern(n, prefix+n.text())
 }
 
 // gbVersions are the versions that GrowthBook orders as we do.
 const gbVersions = `^(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
 
 // gbVersion compares versions; other is the opposite of it.
-func gbVersion(sign int, other bool) func(*gbReader, trait, *node) formula {
-	return func(_ *gbReader, a trait, n *node) formula {
+func gbVersion(op string, other bool) func(*gbReader, attribute, *node) formula {
+	return func(_ *gbReader, a attribute, n *node) formula {
 		text := strings.TrimPrefix(n.text(), "v")
 		if strings.Count(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '-' || r == '+' })[0], ".") != 2 {
 			n.refuse("is no version of the form 1.2.3")
 		}
-		a.b.note(n, fmt.Sprintf("attribute %q: versions of another form than 1.2.3 or 1.2.3-beta.1 never match here", short(a.key)))
-		f := a.versions(sign, text, gbVersions)
+		f := a.shortVersion(op, text, gbVersions)
+		a.at = n
+		a.note("attribute %q: versions of another form than 1.2.3 or 1.2.3-beta.1 never match here")
 		switch {
 		case !other:
 			return f
-		case sign == 0:
+		case op == "eq":
 			return not(f)
 		}
 		return allOf(a.matches(gbVersions), not(f))

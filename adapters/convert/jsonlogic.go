@@ -95,10 +95,8 @@ func hasRef(v any) bool {
 
 // operand is a constant, or the attribute that is asked for.
 type operand struct {
-	constant any
-	key      string
-	id, flag bool
-	isVar    bool
+	constant  any
+	attribute *attribute
 }
 
 func (l *logic) operand(n *node) operand {
@@ -122,12 +120,13 @@ func (l *logic) operand(n *node) operand {
 		l.refuse(n, "asks for the time, which definitions here do not")
 	case strings.Contains(name, "."):
 		l.refuse(n, "asks for a part of an attribute: properties have no parts here")
-	case slices.Contains(l.id, name):
-		return operand{isVar: true, key: distinctID, id: true}
-	case l.flag[name]:
-		return operand{isVar: true, key: name, flag: true}
 	}
-	return operand{isVar: true, key: propertyName(l.at, name)}
+	a := l.b.userKey(l.at)
+	if !slices.Contains(l.id, name) {
+		a = l.b.attribute(l.at, name)
+		a.boolean = l.flag[name]
+	}
+	return operand{attribute: &a}
 }
 
 func truthyConstant(v any) bool {
@@ -147,6 +146,13 @@ func truthyConstant(v any) bool {
 	return false
 }
 
+func constantly(holds bool) formula {
+	if holds {
+		return always
+	}
+	return never
+}
+
 // comparisons are operators that answer true or false.
 var comparisons = []string{"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!", "!!", "starts_with", "ends_with", "sem_ver"}
 
@@ -158,10 +164,7 @@ func (l *logic) truth(n *node) formula {
 		if list, isList := v.([]any); isList && depthOf(list) > 1 {
 			l.refuse(n, "is a list of expressions")
 		}
-		if truthyConstant(v) {
-			return always
-		}
-		return never
+		return constantly(truthyConstant(v))
 	}
 	switch op {
 	case "and", "or":
@@ -182,7 +185,7 @@ func (l *logic) truth(n *node) formula {
 	case "!=", "!==":
 		return not(l.equal(n, "="+op[1:], args))
 	case "<", "<=", ">", ">=":
-		return l.ordered(n, op, args)
+		return l.ordered(n, logicOrders[op], args)
 	case "in":
 		return l.in(n, args)
 	case "var":
@@ -242,17 +245,15 @@ func (l *logic) choice(n *node, args []*node) formula {
 
 // set is when the value of an attribute counts as true.
 func (l *logic) set(o operand) formula {
+	a := o.attribute
 	switch {
-	case !o.isVar:
-		if truthyConstant(o.constant) {
-			return always
-		}
-		return never
-	case o.flag:
-		return pattern(o.key, isYes)
-	case o.id:
-		return not(person(o.key, flags.Exact, ""))
+	case a == nil:
+		return constantly(truthyConstant(o.constant))
+	case a.boolean:
+		return a.yes()
+	case a.isKey():
+		return a.is(flags.IsNot, "")
 	}
-	l.b.noteText(l.at, o.key)
-	return allOf(isSet(o.key), person(o.key, flags.NotRegex, `^(?:null|false|-?0(?:\.0)?|\[\]|\{\})?$`))
+	a.noteText()
+	return allOf(a.without(flags.IsSet), a.is(flags.NotRegex, `^(?:null|false|-?0(?:\.0)?|\[\]|\{\})?$`))
 }

@@ -30,17 +30,10 @@ func readLaunchDarkly(b *builder, doc *node) error {
 		b.flag(v.name, v, func(to *flags.Flag) {
 			set := newVariants(nameValues([]*node{v}))
 			b.rules(to, []rule{{at: v, shares: everyone(set.outcome(v, set.order[0]))}})
-			set.declareUnlessBoolean(to)
+			set.declare(to)
 		})
 	}
 	return nil
-}
-
-// declareUnlessBoolean declares the variants; on and off are none.
-func (f *variantSet) declareUnlessBoolean(to *flags.Flag) {
-	if !f.boolean {
-		f.declare(to)
-	}
 }
 
 type ldReader struct {
@@ -109,7 +102,7 @@ func (r *ldReader) flag(n *node, to *flags.Flag) {
 	if to.Active {
 		r.b.rules(to, list)
 	}
-	f.set.declareUnlessBoolean(to)
+	f.set.declare(to)
 }
 
 // prerequisites are what must hold of other flags, and the ways in which it can
@@ -142,29 +135,6 @@ func (r *ldReader) prerequisites(n *node) (passes formula, fallen []formula, on 
 	return passes, fallen, true
 }
 
-// outcomeIs is that another flag has an outcome.
-func outcomeIs(key string, o outcome) formula {
-	switch {
-	case o.off:
-		return flagIs(key, false)
-	case o.variant == "":
-		return flagIs(key, true)
-	}
-	return flagIs(key, o.variant)
-}
-
-// outcomes are all that a flag can have.
-func (f *variantSet) outcomes() []outcome {
-	if f.boolean {
-		return []outcome{on, off}
-	}
-	out := make([]outcome, len(f.order))
-	for i, name := range f.order {
-		out[i] = outcome{variant: name}
-	}
-	return out
-}
-
 // acyclic refuses circles. Flags in done lead to none.
 func (r *ldReader) acyclic(n *node, path []string, done map[string]bool) {
 	for _, p := range n.at("prerequisites").items() {
@@ -185,7 +155,7 @@ func (r *ldReader) acyclic(n *node, path []string, done map[string]bool) {
 func (r *ldReader) rules(n *node, f *ldFlag) []rule {
 	var list []rule
 	add := func(at *node, keys *node, variation *node) {
-		list = append(list, rule{at: at, name: at.pathFrom(n), when: userKey(r.b, at).in(keys.items(), false), shares: everyone(f.outcome(variation))})
+		list = append(list, rule{at: at, name: at.pathFrom(n), when: r.b.userKey(at).in(keys.items(), false), shares: everyone(f.outcome(variation))})
 	}
 	targets := n.at("targets").items()
 	contextTargets := n.at("contextTargets").items()
@@ -295,12 +265,12 @@ func (r *ldReader) clause(c *node) formula {
 	case "kind":
 		c.refuse("asks for the kind of a context: only those of the kind user are converted")
 	case "key":
-		return maybe(test(userKey(r.b, c), values))
+		return maybe(test(r.b.userKey(c), values))
 	case "anonymous": // false when it is not there
 		if op != "in" {
 			return maybe(never)
 		}
-		isTrue, of := (trait{b: r.b, at: c, key: name}).matches(`\Atrue\z`), never
+		isTrue, of := r.b.attribute(c, name).matches(`\Atrue\z`), never
 		for _, v := range values {
 			switch v.value {
 			case true:
@@ -311,7 +281,7 @@ func (r *ldReader) clause(c *node) formula {
 		}
 		return maybe(of)
 	}
-	a := custom(r.b, c, name)
+	a := r.b.attribute(c, name)
 	if !negate {
 		return test(a, values)
 	}
@@ -363,6 +333,6 @@ func (r *ldReader) segment(at, n *node) formula {
 		of = append(of, r.clauses(rule))
 	}
 	r.inside = r.inside[:len(r.inside)-1]
-	key := userKey(r.b, at)
+	key := r.b.userKey(at)
 	return anyOf(key.in(n.at("included").items(), false), allOf(not(key.in(n.at("excluded").items(), false)), anyOf(of...)))
 }

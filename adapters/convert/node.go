@@ -96,6 +96,22 @@ func kindOf(v any) string {
 	return "an object"
 }
 
+func valueKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "text"
+	case json.Number:
+		return "number"
+	case []any:
+		return "list"
+	}
+	return "object"
+}
+
 // short cuts what is quoted in a reason.
 func short(s string) string {
 	if r := []rune(s); len(r) > 60 {

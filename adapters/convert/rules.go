@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -54,37 +53,38 @@ func (b *builder) rules(f *flags.Flag, list []rule) {
 		if size += when.leaves(); size > maxLeaves {
 			r.at.refuse("is too large with the rules before: more than %d requirements", maxLeaves)
 		}
-		upTo, offShare := 0.0, false
-		var conditions []flags.Condition
-		made := false
-		for _, s := range shares {
-			if s.outcome.off {
-				offShare = true
-				continue
-			}
-			if !made {
-				conditions, made = b.conditions(r.at, r.name, when), true
-			}
-			upTo = min(upTo+s.percent, 100)
-			for _, c := range conditions {
-				c.Variant = s.outcome.variant
-				percent := upTo
-				c.Rollout = &percent
-				f.Conditions = append(f.Conditions, c)
-			}
-			if len(f.Conditions) > maxConditions {
-				r.at.refuse("needs more than %d conditions", maxConditions)
-			}
-		}
-		if offShare {
-			outside = allOf(outside, not(r.when))
-		}
-		total := 0.0
+		total, given := 0.0, 0
 		for _, s := range shares {
 			total += s.percent
+			if !s.outcome.off {
+				given++
+			}
+		}
+		if given > 0 {
+			b.give(f, r, when, shares[:given])
+		}
+		if given < len(shares) {
+			outside = allOf(outside, not(r.when))
 		}
 		if isTrue(&r.when) && total >= 100 || isFalse(&outside) {
 			return // nobody is left for the rules behind
+		}
+	}
+}
+
+// give adds the conditions under which users get shares of a rule.
+func (b *builder) give(f *flags.Flag, r *rule, when formula, shares []share) {
+	conditions := b.conditions(r.at, r.name, when)
+	upTo := 0.0
+	for _, s := range shares {
+		upTo = min(upTo+s.percent, 100)
+		for _, c := range conditions {
+			percent := upTo
+			c.Variant, c.Rollout = s.outcome.variant, &percent
+			f.Conditions = append(f.Conditions, c)
+		}
+		if len(f.Conditions) > maxConditions {
+			r.at.refuse("needs more than %d conditions", maxConditions)
 		}
 	}
 }
@@ -128,73 +128,4 @@ func (b *builder) rebucket(at *node) {
 		at.refuse(hashReason)
 	}
 	b.note(at, rebucketReason)
-}
-
-// variants declares the variants of f with their values as payloads. All
-// conditions name one, so their shares decide nothing.
-func (f *variantSet) declare(to *flags.Flag) {
-	for i, v := range f.order {
-		rollout := 0.0
-		if i == 0 {
-			rollout = 100
-		}
-		to.Variants = append(to.Variants, flags.Variant{Key: v, Rollout: rollout})
-		if to.Payloads == nil {
-			to.Payloads = map[string]json.RawMessage{}
-		}
-		to.Payloads[v] = f.payload[v]
-	}
-}
-
-// variantSet are the values of a flag by name.
-type variantSet struct {
-	order   []string
-	payload map[string]json.RawMessage
-	boolean bool // all values are booleans: they are on and off
-	value   map[string]bool
-}
-
-// newVariants reads values by name: booleans alone are on and off, others are
-// variants.
-func newVariants(values []*node) *variantSet {
-	v := &variantSet{payload: map[string]json.RawMessage{}, value: map[string]bool{}, boolean: true}
-	for _, n := range values {
-		b, ok := n.value.(bool)
-		v.boolean = v.boolean && ok
-		v.value[n.name] = b
-		v.order = append(v.order, n.name)
-		// Texts of JSON, as PostHog's clients expect payloads (§1.2).
-		v.payload[n.name] = encode(string(n.json()))
-	}
-	if !v.boolean {
-		for _, n := range values {
-			checkVariant(n)
-		}
-	}
-	return v
-}
-
-// checkVariant refuses names that a variant cannot have (§1.5).
-func checkVariant(n *node) {
-	ok := n.name != "" && len(n.name) <= maxKey
-	for _, r := range n.name {
-		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' || r == '/')
-	}
-	if !ok {
-		n.refuse("cannot be the key of a variant: those have letters, digits, _ . / and -, at most %d", maxKey)
-	}
-}
-
-// outcome is that of a value, by name.
-func (v *variantSet) outcome(at *node, name string) outcome {
-	if _, ok := v.payload[name]; !ok {
-		at.refuse("there is no value of the name %q", short(name))
-	}
-	switch {
-	case !v.boolean:
-		return outcome{variant: name}
-	case v.value[name]:
-		return on
-	}
-	return off
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/bunting-flags/bunting/flags"
 )
 
 // The query language of GO Feature Flag's rules (nikunjy/rules): attribute,
@@ -108,7 +106,7 @@ func (q *query) term() formula {
 	q.space()
 	op, _ := q.token(queryOp)
 	if op == "pr" {
-		return q.subject(name).present()
+		return not(q.subject(name).absent())
 	}
 	op, ok = queryOps[op]
 	if !ok {
@@ -131,76 +129,61 @@ var queryKeywords = []string{
 }
 
 // subject is the left side of a comparison.
-type subject struct {
-	key string
-	// id: the user's key, always a text. anonymous: always a boolean, false when
-	// it is not sent.
-	id, anonymous bool
-}
-
-func (q *query) subject(name string) subject {
-	switch name {
-	case "key", "targetingKey":
-		return subject{key: distinctID, id: true}
-	case "anonymous":
-		return subject{key: name, anonymous: true}
+func (q *query) subject(name string) attribute {
+	if name == "key" || name == "targetingKey" {
+		return q.b.userKey(q.at)
 	}
-	return subject{key: propertyName(q.at, name)}
-}
-
-func (s subject) present() formula {
-	if s.id || s.anonymous {
-		return always
-	}
-	return not(absent(s.key))
+	a := q.b.attribute(q.at, name)
+	a.boolean = name == "anonymous"
+	return a
 }
 
 // compare reads the value and makes the comparison. Values of another type than
 // the attribute's never match there.
-func (q *query) compare(s subject, op string) formula {
+func (q *query) compare(a attribute, op string) formula {
 	rest := q.text[q.pos:]
 	switch {
 	case strings.HasPrefix(rest, `"`):
-		text := q.quoted()
-		return q.typed(s, "text", func() formula { return q.compareText(s, op, text) })
+		return typed(a, "text", q.compareText(a, op, q.quoted()))
 	case strings.HasPrefix(rest, "["):
-		return q.list(s, op)
+		return q.list(a, op)
 	}
 	if word, ok := q.token(queryWord); ok {
-		return q.constant(s, op, word)
+		return q.constant(a, op, word)
 	}
 	number, ok := q.token(queryNumber)
 	if !ok {
 		q.fail("a value")
 	}
 	if tail, more := q.token(queryRest); more {
-		return q.typed(s, "text", func() formula {
-			if _, known := versionOps[op]; !known && op != "ne" {
-				q.refuseOp(op)
-			}
-			if op == "ne" {
-				return allOf(pattern(s.key, strictVersion), not(compareVersion(q.at, s.key, "eq", number+tail)))
-			}
-			return compareVersion(q.at, s.key, op, number+tail)
-		})
+		q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")
+		if op == "ne" {
+			return typed(a, "text", allOf(a.matches(strictVersion), not(a.version("eq", number+tail))))
+		}
+		return typed(a, "text", a.version(op, number+tail))
 	}
 	n := parseNumber(q.at, number)
-	return q.typed(s, "number", func() formula {
-		q.b.noteNumber(q.at, s.key)
-		if strings.Contains(number, ".") {
-			return q.compareDouble(s.key, op, n)
-		}
-		return q.compareInt(s.key, op, n)
-	})
+	q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")
+	a.noteNumber()
+	if strings.Contains(number, ".") {
+		return typed(a, "number", a.number(op, n))
+	}
+	return typed(a, "number", q.compareInt(a, op, n))
 }
 
 // typed is never for attributes that are known to be of another type.
-func (q *query) typed(s subject, kind string, f func() formula) formula {
-	if s.id && kind != "text" || s.anonymous && kind != "boolean" {
-		f() // what cannot be read is refused all the same
+func typed(a attribute, kind string, f formula) formula {
+	if a.isKey() && kind != "text" || a.boolean && kind != "boolean" {
 		return never
 	}
-	return f()
+	return f
+}
+
+// needs refuses other operators than those.
+func (q *query) needs(op string, known ...string) {
+	if !slices.Contains(known, op) {
+		q.refuseOp(op)
+	}
 }
 
 func (q *query) refuseOp(op string) {
@@ -216,46 +199,37 @@ func (q *query) quoted() string {
 	return s[1 : len(s)-1]
 }
 
-func (q *query) compareText(s subject, op, text string) formula {
-	parts := map[string]part{"co": contains, "sw": startsWith, "ew": endsWith}
-	switch op {
-	case "eq":
-		if !s.id {
-			q.b.noteTyped(q.at, s.key, text)
-		}
-		return textIs(s.key, text)
-	case "ne":
-		if s.id {
-			return not(textIs(s.key, text))
-		}
-		q.b.noteText(q.at, s.key)
-		return allOf(not(absent(s.key)), not(textIs(s.key, text)))
-	case "co", "sw", "ew":
-		if !s.id {
-			q.b.noteText(q.at, s.key)
-		}
-		return parts[op].folding(q.at, s.key, text)
+var queryParts = map[string]part{"co": contains, "sw": startsWith, "ew": endsWith}
+
+func (q *query) compareText(a attribute, op, text string) formula {
+	q.needs(op, "eq", "ne", "co", "sw", "ew")
+	if op == "eq" {
+		a.noteTexts(text)
+		return a.equalFold(text)
 	}
-	q.refuseOp(op)
-	return never
+	a.noteText()
+	if op == "ne" {
+		return allOf(not(a.absent()), not(a.equalFold(text)))
+	}
+	return a.hasFold(queryParts[op], text)
 }
 
 // compareInt compares as whole numbers: fractions are cut off the attribute.
-func (q *query) compareInt(key, op string, n float64) formula {
+func (q *query) compareInt(a attribute, op string, n float64) formula {
 	if math.Abs(n) >= 1<<53 {
 		q.at.refuse("compares with a number that a double cannot hold")
 	}
 	from := func(m float64) formula { // cut off, it is m or more
 		if m > 0 {
-			return compared(key, flags.GreaterOrEqual, m)
+			return a.number("ge", m)
 		}
-		return compared(key, flags.GreaterThan, m-1)
+		return a.number("gt", m-1)
 	}
 	below := func(m float64) formula {
 		if m > 0 {
-			return compared(key, flags.LessThan, m)
+			return a.number("lt", m)
 		}
-		return compared(key, flags.LessOrEqual, m-1)
+		return a.number("le", m-1)
 	}
 	switch op {
 	case "eq":
@@ -268,56 +242,30 @@ func (q *query) compareInt(key, op string, n float64) formula {
 		return from(n)
 	case "lt":
 		return below(n)
-	case "le":
-		return below(n + 1)
 	}
-	q.refuseOp(op)
-	return never
+	return below(n + 1)
 }
 
-var orders = map[string]flags.Operator{
-	"gt": flags.GreaterThan, "ge": flags.GreaterOrEqual, "lt": flags.LessThan, "le": flags.LessOrEqual,
-}
-
-func (q *query) compareDouble(key, op string, n float64) formula {
-	switch order, ok := orders[op]; {
-	case ok:
-		return compared(key, order, n)
-	case op == "eq":
-		return equalTo(key, n)
-	case op == "ne":
-		return anyOf(compared(key, flags.LessThan, n), compared(key, flags.GreaterThan, n))
-	}
-	q.refuseOp(op)
-	return never
-}
-
-func (q *query) constant(s subject, op, word string) formula {
+func (q *query) constant(a attribute, op, word string) formula {
 	if op != "eq" && op != "ne" || !slices.Contains([]string{"true", "false", "null"}, word) {
 		q.pos -= len(word)
 		q.fail("eq or ne with true, false or null, or another value")
 	}
 	if word == "null" {
 		if op == "ne" {
-			return s.present()
+			return not(a.absent())
 		}
-		return not(s.present())
+		return a.absent()
 	}
-	yes := (word == "true") == (op == "eq")
-	return q.typed(s, "boolean", func() formula {
-		q.b.noteBoolean(q.at, s.key)
-		switch {
-		case yes:
-			return pattern(s.key, isYes)
-		case s.anonymous:
-			return not(pattern(s.key, isYes))
-		}
-		return pattern(s.key, isNo)
-	})
+	a.noteBoolean()
+	if (word == "true") == (op == "eq") {
+		return a.yes()
+	}
+	return a.no()
 }
 
 // list reads in [ … ].
-func (q *query) list(s subject, op string) formula {
+func (q *query) list(a attribute, op string) formula {
 	q.pos++
 	var texts []string
 	var numbers []formula
@@ -329,7 +277,7 @@ func (q *query) list(s subject, op string) formula {
 			texts = append(texts, q.quoted())
 		} else if number, ok := q.token(queryNumber); ok {
 			item = "double " + strconv.FormatBool(strings.Contains(number, "."))
-			numbers = append(numbers, equalTo(s.key, parseNumber(q.at, number)))
+			numbers = append(numbers, a.number("eq", parseNumber(q.at, number)))
 		}
 		if item == "" || kind != "" && item != kind {
 			q.fail("a value of the same type as the others")
@@ -343,19 +291,11 @@ func (q *query) list(s subject, op string) formula {
 		q.fail("the end of the list")
 	}
 	q.pos++
-	if op != "in" {
-		q.refuseOp(op)
-	}
+	q.needs(op, "in")
 	if kind == "text" {
-		return q.typed(s, "text", func() formula {
-			if !s.id {
-				q.b.noteTyped(q.at, s.key, texts...)
-			}
-			return textIn(s.key, texts)
-		})
+		a.noteTexts(texts...)
+		return typed(a, "text", a.oneOf(texts))
 	}
-	return q.typed(s, "number", func() formula {
-		q.b.noteNumber(q.at, s.key)
-		return anyOf(numbers...)
-	})
+	a.noteNumber()
+	return typed(a, "number", anyOf(numbers...))
 }

@@ -1,0 +1,207 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// attribute is what another system knows of a user, as a person property. Its
+// methods are the conditions that every reader speaks; unless noted an attribute
+// that is missing meets none of them.
+type attribute struct {
+	b   *builder
+	at  *node // what asks: the place of notes and refusals
+	key string
+	// textOnly: it is never anything but text, so there is nothing to mistake.
+	textOnly bool
+	// boolean: it is always true or false, and false when it is not sent.
+	boolean bool
+	// lists: one of several values in a list is enough.
+	lists bool
+}
+
+// distinctID is the property that holds the id of a user (§8.1).
+const distinctID = "distinct_id"
+
+// userKey is the user's own key: the distinct id.
+func (b *builder) userKey(at *node) attribute {
+	return attribute{b: b, at: at, key: distinctID, textOnly: true}
+}
+
+// attribute is the one of that name. Those that the server fills in by itself
+// would be there although nobody has sent them.
+func (b *builder) attribute(at *node, name string) attribute {
+	if name == distinctID || strings.HasPrefix(name, "$initial_") || strings.HasPrefix(name, "$geoip_") {
+		at.refuse("the attribute %q has a meaning of its own here", short(name))
+	}
+	return attribute{b: b, at: at, key: name, lists: true}
+}
+
+// isKey reports whether it is the user's key: always there, and a text.
+func (a attribute) isKey() bool { return a.key == distinctID }
+
+// is asks for an operator of ours. Numbers to order by become text, the only form
+// that the management API takes (spec/management.md); the operators read the
+// number in it.
+func (a attribute) is(op flags.Operator, value any) formula {
+	switch op {
+	case flags.GreaterThan, flags.GreaterOrEqual, flags.LessThan, flags.LessOrEqual:
+		switch n := value.(type) {
+		case int64:
+			value = strconv.FormatInt(n, 10)
+		case float64:
+			value = strconv.FormatFloat(n, 'g', -1, 64)
+		}
+	}
+	return one(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op, Value: value, HasValue: true})
+}
+
+// matches holds where a regular expression is found in the text.
+func (a attribute) matches(pattern string) formula { return a.is(flags.Regex, pattern) }
+
+func (a attribute) set() formula { return a.is(flags.IsSet, "is_set") }
+
+// without holds where an operator that takes no value does.
+func (a attribute) without(op flags.Operator) formula {
+	return one(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op})
+}
+
+// absent holds where it is missing or null.
+func (a attribute) absent() formula {
+	if a.isKey() || a.boolean {
+		return never
+	}
+	return anyOf(a.is(flags.Exact, "null"), a.without(flags.IsNotSet))
+}
+
+func (a attribute) yes() formula {
+	if a.isKey() {
+		return never
+	}
+	return a.matches(`^true$`)
+}
+
+func (a attribute) no() formula {
+	switch {
+	case a.isKey():
+		return never
+	case a.boolean:
+		return not(a.yes())
+	}
+	return a.matches(`^false$`)
+}
+
+var isBlank = regexp.MustCompile(`^\s*$`)
+
+func (a attribute) blank() formula {
+	if a.boolean {
+		return never
+	}
+	return a.matches(isBlank.String())
+}
+
+// order is a comparison by size.
+type order struct {
+	op       flags.Operator
+	mirrored string // what says the same with the sides changed
+	holds    func(x, n float64) bool
+}
+
+var orders = map[string]order{
+	"lt": {flags.LessThan, "gt", func(x, n float64) bool { return x < n }},
+	"le": {flags.LessOrEqual, "ge", func(x, n float64) bool { return x <= n }},
+	"gt": {flags.GreaterThan, "lt", func(x, n float64) bool { return x > n }},
+	"ge": {flags.GreaterOrEqual, "le", func(x, n float64) bool { return x >= n }},
+}
+
+// number compares a number, or a text that reads as one, with n: eq, ne, or one of
+// the orders.
+func (a attribute) number(op string, n float64) formula {
+	v := plainNumber(n)
+	switch op {
+	case "eq":
+		return a.is(flags.Between, []any{v, v})
+	case "ne":
+		return anyOf(a.number("lt", n), a.number("gt", n))
+	}
+	return a.is(orders[op].op, v)
+}
+
+// ordered is number where it may be anything.
+func (a attribute) ordered(op string, n float64) formula {
+	a.note("attribute %q: a text that is a number counts as one here, a list never does")
+	return a.number(op, n)
+}
+
+// plainNumber is a number as a definition holds it.
+func plainNumber(n float64) any {
+	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		return int64(n)
+	}
+	return n
+}
+
+var anyNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
+
+func parseNumber(at *node, text string) float64 {
+	f, err := strconv.ParseFloat(text, 64)
+	if !anyNumber.MatchString(text) || err != nil {
+		at.refuse("compares with %q, which is not a number", short(text))
+	}
+	return f
+}
+
+// note notes what is different about it; the format has a %q for its name.
+func (a attribute) note(format string) { a.b.note(a.at, fmt.Sprintf(format, short(a.key))) }
+
+// noteTyped notes it where other values than text may be sent.
+func (a attribute) noteTyped(format string) {
+	if !a.textOnly {
+		a.note(format)
+	}
+}
+
+// noteText notes that its text is compared.
+func (a attribute) noteText() {
+	a.noteTyped("the attribute %q is compared as text: answers differ where it is a number, a boolean, a list or an object")
+}
+
+// noteSame notes that a number or boolean and its text are one.
+func (a attribute) noteSame() {
+	a.noteTyped("attribute %q: a number or boolean and its text are the same here")
+}
+
+// noteNumber notes that texts count as the numbers that they are.
+func (a attribute) noteNumber() {
+	a.noteTyped(`answers differ where the attribute %q is a text that reads as a number, such as "5"`)
+}
+
+// noteBoolean notes that texts count as the booleans that they read as.
+func (a attribute) noteBoolean() {
+	a.noteTyped(`answers differ where the attribute %q is the text "true" or "false" instead of a boolean`)
+}
+
+// noteTexts notes it where one of the texts is also that of another value.
+func (a attribute) noteTexts(texts ...string) {
+	if slices.ContainsFunc(texts, looksTyped) {
+		a.noteText()
+	}
+}
+
+// looksTyped reports whether a text is that of a JSON value, and one with it for
+// our operators.
+func looksTyped(text string) bool {
+	var v any
+	if json.Unmarshal([]byte(strings.ToLower(text)), &v) != nil {
+		return false
+	}
+	_, isText := v.(string)
+	return !isText
+}

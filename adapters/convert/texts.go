@@ -1,0 +1,274 @@
+package convert
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Bounds of regular expressions, in bytes. The engine takes 16 KiB (flags:
+// Bounds) and some 20,000 steps.
+const (
+	longestPattern = 12 << 10
+	maxPiece       = 5_000 // of a source's expression, and of each that is made of a list
+)
+
+// maxValues bounds the values that one rule lists.
+const maxValues = 10_000
+
+// oneOf is case-sensitive equality with any of the texts.
+func (a attribute) oneOf(texts []string) formula {
+	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
+	if len(texts) == 0 {
+		return never
+	}
+	if !slices.ContainsFunc(texts, func(s string) bool { return strings.ContainsFunc(s, notCaseless) }) {
+		values := make([]any, len(texts))
+		for i, s := range texts {
+			values[i] = s
+		}
+		return a.is(flags.Exact, values)
+	}
+	var parts []formula
+	for len(texts) > 0 {
+		size, n := 0, 0
+		var quoted []string
+		for ; n < len(texts) && (n == 0 || size+len(texts[n]) < longestPattern/2); n++ {
+			q := regexp.QuoteMeta(texts[n])
+			quoted, size = append(quoted, q), size+len(q)+1
+		}
+		expr := quoted[0]
+		if n > 1 {
+			expr = "(?:" + strings.Join(quoted, "|") + ")"
+		}
+		parts, texts = append(parts, a.matches("^"+expr+"$")), texts[n:]
+	}
+	return anyOf(parts...)
+}
+
+// notCaseless is false for what no letter has as its lower case.
+func notCaseless(r rune) bool { return r >= 0x80 || unicode.IsLetter(r) }
+
+// equalFold is equality of text regardless of case, both sides in lower case.
+func (a attribute) equalFold(text string) formula {
+	if lower := strings.ToLower(text); lower == "true" || lower == "false" {
+		return a.matches("^" + folded(text) + "$") // exact has another meaning for these (§4.6)
+	}
+	return a.is(flags.Exact, text)
+}
+
+// folded is a pattern for a text regardless of case: every letter with all that
+// have the same lower case.
+func folded(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		low := unicode.ToLower(r)
+		all := []rune{low}
+		for f := unicode.SimpleFold(low); f != low; f = unicode.SimpleFold(f) {
+			if unicode.ToLower(f) == low {
+				all = append(all, f)
+			}
+		}
+		if low == 'i' {
+			all = append(all, 'İ')
+		}
+		if len(all) == 1 {
+			b.WriteString(regexp.QuoteMeta(string(low)))
+			continue
+		}
+		slices.Sort(all)
+		b.WriteString("[" + string(all) + "]")
+	}
+	return b.String()
+}
+
+// part says where a text is sought in another.
+type part struct {
+	fold          flags.Operator // for ASCII, regardless of case
+	before, after string         // for patterns
+}
+
+var (
+	contains   = part{flags.IContains, "", ""}
+	startsWith = part{flags.StartsWith, "^", ""}
+	endsWith   = part{flags.EndsWith, "", "$"}
+)
+
+// has holds where a text is part of it, with its case. Null has no parts.
+func (a attribute) has(p part, text string) formula {
+	return a.unlessNull(text, a.bounded(p, regexp.QuoteMeta(text)))
+}
+
+// hasFold is has regardless of case.
+func (a attribute) hasFold(p part, text string) formula {
+	f := a.is(p.fold, text)
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 }) {
+		f = a.bounded(p, folded(text))
+	}
+	return a.unlessNull(strings.ToLower(text), f)
+}
+
+// unlessNull excludes null where its text has the part.
+func (a attribute) unlessNull(part string, f formula) formula {
+	if a.isKey() || !strings.Contains("null", part) {
+		return f
+	}
+	return allOf(f, a.is(flags.IsNot, "null"))
+}
+
+func (a attribute) bounded(p part, expr string) formula {
+	if len(expr) > longestPattern {
+		a.at.refuse("has a text that is too long for a pattern, more than %d bytes", longestPattern)
+	}
+	return a.matches(p.before + expr + p.after)
+}
+
+// element is any element of a list of scalars, as compact JSON; inText is what
+// stands between the quotes of a text. isContainer is a list or an object.
+const (
+	inText      = `(?:[^"\\]|\\.)*`
+	scalarForm  = `-?[0-9][0-9.eE+-]*|true|false|null`
+	element     = `(?:"` + inText + `"|` + scalarForm + `)`
+	isContainer = `(?s)\A(?:\[(?:\]|(?:["\[{]|` + scalarForm + `).*\])|\{(?:\}|".*\}))\z`
+)
+
+// inList is a list of which one element matches.
+func inList(pattern string) string {
+	return `\[(?:` + element + `,)*(?:` + pattern + `)(?:,` + element + `)*\]`
+}
+
+// in holds when it, or an element of it, is one of the scalars: of the same text,
+// or with fold the same regardless of case. Null and other values are never equal.
+func (a attribute) in(values []*node, fold bool) formula {
+	if len(values) > maxValues {
+		a.at.refuse("lists more than %d values", maxValues)
+	}
+	var plain, quoted []string
+	add := func(text, inJSON string) {
+		plain, quoted = append(plain, regexp.QuoteMeta(text)), append(quoted, regexp.QuoteMeta(inJSON))
+	}
+	for _, v := range values {
+		switch x := v.value.(type) {
+		case string:
+			if looksTyped(x) {
+				a.noteSame()
+			}
+			add(x, string(encode(x)))
+		case bool:
+			a.noteSame()
+			add(strconv.FormatBool(x), strconv.FormatBool(x))
+		case json.Number:
+			a.noteSame()
+			for _, text := range numberTexts(v) {
+				add(text, text)
+			}
+		}
+	}
+	if len(plain) == 0 {
+		return never
+	}
+	return a.alternatives(plain, quoted, fold)
+}
+
+// alternatives is any of these patterns for the whole text, or any of the quoted
+// ones for an element, in as many regular expressions as they need.
+func (a attribute) alternatives(plain, quoted []string, fold bool) formula {
+	prefix := ""
+	if fold {
+		prefix = "(?i)"
+	}
+	var out []formula
+	for len(plain) > 0 {
+		n, size := 0, 0
+		for ; n < len(plain) && (n == 0 || size+len(plain[n])+len(quoted[n]) <= maxPiece); n++ {
+			size += len(plain[n]) + len(quoted[n])
+		}
+		if size > 2*maxPiece {
+			a.at.refuse("has a value longer than %d bytes", maxPiece)
+		}
+		pattern := strings.Join(plain[:n], "|")
+		if a.lists {
+			pattern += "|" + inList(strings.Join(quoted[:n], "|"))
+		}
+		out = append(out, a.matches(prefix+`\A(?:`+pattern+`)\z`))
+		plain, quoted = plain[n:], quoted[n:]
+	}
+	return anyOf(out...)
+}
+
+// numberTexts are the texts that a number can have here: a whole one has or has
+// not a point.
+func numberTexts(n *node) []string {
+	f := n.number()
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return []string{text, text + ".0"}
+	}
+	if abs := math.Abs(f); abs >= 1e15 || abs < 1e-4 {
+		n.refuse("a number of this size has several texts")
+	}
+	return []string{text}
+}
+
+// hasInAny is has for an attribute, or an element of it where it has lists. Lists
+// and objects have no text.
+func (a attribute) hasInAny(p part, text string) formula {
+	if strings.Trim(text, "-+0123456789.eE") == "" || strings.Contains("true", text) || strings.Contains("false", text) || strings.Contains("null", text) {
+		a.noteSame()
+	}
+	if len(text) > maxPiece/2 {
+		a.at.refuse("has a value longer than %d bytes", maxPiece/2)
+	}
+	whole, quoted := regexp.QuoteMeta(text), string(encode(text))
+	quoted = regexp.QuoteMeta(quoted[1 : len(quoted)-1])
+	if p.before == "" {
+		whole, quoted = `(?s:.*)`+whole, inText+quoted
+	}
+	if p.after == "" {
+		whole, quoted = whole+`(?s:.*)`, quoted+inText
+	}
+	f := a.matches(`\A(?:` + whole + `)\z`)
+	if a.textOnly {
+		return f
+	}
+	f = allOf(not(a.container()), f)
+	if a.lists {
+		f = anyOf(f, a.matches(`\A`+inList(`"`+quoted+`"`)+`\z`))
+	}
+	return f
+}
+
+// container holds for lists and objects, which our operators see as JSON.
+func (a attribute) container() formula { return a.matches(isContainer) }
+
+// pattern holds when a regular expression of Go's syntax, which stands at a node,
+// matches the text.
+func (a attribute) pattern(at *node, expr string) formula {
+	if len(expr) > maxPiece {
+		a.at.refuse("the regular expression is longer than %d bytes", maxPiece)
+	}
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		at.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
+	}
+	if hasWordBoundary(parsed) {
+		a.at.refuse(`the regular expression has \b or \B, which know other letters here`)
+	}
+	f := a.matches(parsed.String()) // classes such as \d are spelled out: they are larger here
+	if a.textOnly {
+		return f
+	}
+	a.note("attribute %q: a number or boolean and its text are the same here, a list matches no regular expression")
+	return allOf(not(a.container()), f)
+}
+
+func hasWordBoundary(r *syntax.Regexp) bool {
+	return r.Op == syntax.OpWordBoundary || r.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(r.Sub, hasWordBoundary)
+}

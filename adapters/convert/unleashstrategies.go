@@ -1,0 +1,362 @@
+package convert
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// carriedStrategy are the members of a strategy that decide, or that nobody
+// misses (ids and positions).
+var carriedStrategy = []string{
+	"name", "strategyName", "parameters", "constraints", "segments", "variants", "disabled", "sortOrder", "id", "featureName", "environment",
+	"projectId", "featureEnvironment",
+}
+
+func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants) []rule {
+	s.object()
+	u.b.carryOnly(s, carriedStrategy...)
+	when := needs
+	for _, c := range s.at("constraints").items() {
+		when = allOf(when, u.constraint(c))
+	}
+	for _, id := range s.at("segments").items() {
+		when = allOf(when, u.segment(id))
+	}
+	kind := s.at("name")
+	if kind.value == nil {
+		kind = s.at("strategyName")
+	}
+	who, percent := u.who(s, kind)
+	own := u.variants(s.at("variants"))
+	if own.total == 0 {
+		own = feature
+	} else {
+		feature.also(own)
+	}
+	return u.result(list, s, allOf(when, who), own, percent)
+}
+
+var commas = regexp.MustCompile(`\s*,\s*`)
+
+// who is whom a strategy is for, and what share of them in per cent.
+func (u *unleash) who(s, kind *node) (formula, float64) {
+	p := s.at("parameters")
+	switch name := kind.text(); name {
+	case "default":
+		return always, 100
+	case "userWithId":
+		ids := p.at("userIds").textOr()
+		if ids == "" {
+			return never, 100
+		}
+		return u.b.userKey(s).oneOf(commas.Split(ids, -1)), 100
+	case "flexibleRollout":
+		return u.sticky(p, "rollout", cmp.Or(p.at("stickiness").textOr(), "default"))
+	case "gradualRolloutUserId":
+		return u.sticky(p, "percentage", "userId")
+	case "gradualRolloutSessionId":
+		return u.sticky(p, "percentage", "sessionId")
+	case "gradualRolloutRandom":
+		return u.sticky(p, "percentage", "random")
+	default:
+		kind.refuse("uses the strategy %q, which cannot be said here", short(name))
+		return never, 0
+	}
+}
+
+// sticky is a share of those who have what it is counted by.
+func (u *unleash) sticky(p *node, member, stickiness string) (formula, float64) {
+	at := p.at(member)
+	text, isText := at.value.(string)
+	if num, ok := at.value.(json.Number); ok {
+		text, isText = string(num), true
+	}
+	if !isText {
+		at.want("a percentage")
+	}
+	percent := math.Floor(min(max(parseNumber(at, text), 0), 100))
+	if percent == 0 {
+		return never, 0
+	}
+	switch stickiness {
+	case "default", "random", "userId":
+		if percent < 100 && stickiness == "random" && u.b.options.Rebucket {
+			u.b.note(at, "is another answer at every request there, and the same for a person here")
+		}
+		return always, percent
+	}
+	a := u.field(p, stickiness)
+	if percent < 100 && u.b.options.Rebucket {
+		u.b.note(at, "is split by the distinct id, not by "+strconv.Quote(short(stickiness)))
+	}
+	return allOf(a.without(flags.IsSet), a.is(flags.IsNot, []any{"", "null"})), percent
+}
+
+// field is the attribute of a field of Unleash's context.
+func (u *unleash) field(at *node, name string) attribute {
+	switch name {
+	case "userId":
+		return u.b.userKey(at)
+	case "":
+		at.refuse("needs the name of an attribute")
+	case "currentTime":
+		at.refuse("asks for the time, which definitions here do not")
+	case "environment", "appName":
+		u.b.note(at, "asks for "+name+", which Unleash's SDKs know by themselves: send it as a person property")
+	}
+	a := u.b.attribute(at, name)
+	a.textOnly = true
+	return a
+}
+
+func (u *unleash) segment(id *node) formula {
+	s, ok := u.segments[string(id.json())]
+	if !ok || !s.has("constraints") {
+		id.refuse("is a segment whose constraints are not in this file; the answer of the client API, /api/client/features, has them")
+	}
+	var of []formula
+	for _, c := range s.at("constraints").items() {
+		of = append(of, u.constraint(c))
+	}
+	return allOf(of...)
+}
+
+func (u *unleash) dependencies(at *node) formula {
+	var of []formula
+	for _, d := range at.items() {
+		parent := d.at("feature").text()
+		t, ok := u.toggles[parent]
+		switch {
+		case !ok:
+			d.refuse("depends on the feature %q, which is not there", short(parent))
+		case !empty(t.dependencies.value):
+			d.refuse("depends on a feature that depends on another, which is always off there")
+		}
+		wanted := d.at("variants").texts()
+		switch {
+		case !d.at("enabled").boolOr(true):
+			of = append(of, flagIs(parent, false))
+		case len(wanted) == 0:
+			of = append(of, flagIs(parent, true))
+		default:
+			var anyVariant []formula
+			for _, v := range wanted {
+				anyVariant = append(anyVariant, flagIs(parent, v))
+			}
+			of = append(of, anyOf(anyVariant...))
+		}
+	}
+	return allOf(of...)
+}
+
+// constraint is one requirement of a strategy or a segment.
+func (u *unleash) constraint(c *node) formula {
+	c.object()
+	c.onlyMembers("contextName", "operator", "values", "value", "inverted", "caseInsensitive")
+	name := c.at("contextName").text()
+	op := c.at("operator").text()
+	read := unleashOperators[op]
+	if read == nil {
+		c.at("operator").refuse("%s cannot be said here", short(op))
+	}
+	a := u.field(c.at("contextName"), name)
+	a.at = c
+	f := read(c, a)
+	if c.at("inverted").boolOr(false) {
+		return not(f)
+	}
+	return f
+}
+
+var unleashOperators = map[string]func(c *node, a attribute) formula{
+	"IN":           func(c *node, a attribute) formula { return a.oneOf(cleanValues(c)) },
+	"NOT_IN":       func(c *node, a attribute) formula { return not(a.oneOf(cleanValues(c))) },
+	"STR_CONTAINS": unleashPart(contains), "STR_STARTS_WITH": unleashPart(startsWith), "STR_ENDS_WITH": unleashPart(endsWith),
+	"NUM_EQ": unleashNumber("eq"), "NUM_GT": unleashNumber("gt"), "NUM_GTE": unleashNumber("ge"), "NUM_LT": unleashNumber("lt"), "NUM_LTE": unleashNumber("le"),
+	"SEMVER_EQ": unleashVersion("eq"), "SEMVER_GT": unleashVersion("gt"), "SEMVER_GTE": unleashVersion("ge"), "SEMVER_LT": unleashVersion("lt"), "SEMVER_LTE": unleashVersion("le"),
+	"REGEX":      unleashPattern,
+	"DATE_AFTER": unleashDate, "DATE_BEFORE": unleashDate,
+}
+
+func unleashDate(c *node, _ attribute) formula {
+	c.refuse("asks for the time of the request, which definitions here do not")
+	return never
+}
+
+// cleanValues are the values without blanks around them, and without empty ones.
+func cleanValues(c *node) []string {
+	var out []string
+	for _, v := range c.at("values").texts() {
+		if v != "" {
+			out = append(out, strings.TrimSpace(v))
+		}
+	}
+	return out
+}
+
+func unleashPart(p part) func(*node, attribute) formula {
+	return func(c *node, a attribute) formula {
+		has := a.has
+		if c.at("caseInsensitive").boolOr(false) {
+			has = a.hasFold
+		}
+		var of []formula
+		for _, v := range cleanValues(c) {
+			of = append(of, has(p, v))
+		}
+		return anyOf(of...)
+	}
+}
+
+// valueText is the value of a constraint, text or number.
+func valueText(c *node) string {
+	if num, ok := c.at("value").value.(json.Number); ok {
+		return string(num)
+	}
+	return c.at("value").text()
+}
+
+// unleashNumber compares as JavaScript does, where a blank text is 0.
+func unleashNumber(op string) func(*node, attribute) formula {
+	return func(c *node, a attribute) formula {
+		n := parseNumber(c.at("value"), valueText(c))
+		if n == 0 && op == "eq" || op != "eq" && orders[op].holds(0, n) {
+			return anyOf(a.number(op, n), a.blank())
+		}
+		return a.number(op, n)
+	}
+}
+
+func unleashVersion(op string) func(*node, attribute) formula {
+	return func(c *node, a attribute) formula {
+		a.at = c.at("value")
+		return a.version(op, valueText(c))
+	}
+}
+
+// unleashPattern is a regular expression in RE2's syntax. Go's parser, which has
+// the same, writes it out in what Rust's syntax has too.
+func unleashPattern(c *node, a attribute) formula {
+	at := c.at("value")
+	mode := syntax.Perl
+	if c.at("caseInsensitive").boolOr(false) {
+		mode |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(valueText(c), mode)
+	if err != nil {
+		at.refuse("is a pattern that cannot be read: %s", short(err.Error()))
+	}
+	if hasWordBoundary(tree) {
+		at.refuse("is a pattern with \\b or \\B, which know other letters here")
+	}
+	expr := tree.String()
+	if len(expr) > longestPattern {
+		at.refuse("is a pattern that is too long, more than %d bytes", longestPattern)
+	}
+	f := a.matches(expr)
+	if compiled, err := regexp.Compile(expr); a.isKey() || err == nil && !compiled.MatchString("null") {
+		return f
+	}
+	return allOf(f, a.is(flags.IsNot, "null"))
+}
+
+// unleashVariants are weighted variants of a feature or a strategy.
+type unleashVariants struct {
+	at    *node
+	list  []unleashVariant
+	total float64
+	// others are the variants of strategies, which the flag declares too.
+	others []*unleashVariants
+}
+
+type unleashVariant struct {
+	at      *node
+	name    string
+	weight  float64
+	payload json.RawMessage
+}
+
+func (u *unleash) variants(at *node) *unleashVariants {
+	out := &unleashVariants{at: at}
+	for _, n := range at.items() {
+		n.object()
+		u.b.carryOnly(n, "name", "weight", "weightType", "stickiness", "payload", "overrides")
+		v := unleashVariant{at: n, name: n.at("name").text(), weight: n.at("weight").number()}
+		if v.weight < 0 {
+			n.at("weight").refuse("must not be negative")
+		}
+		checkVariant(&node{parent: n, name: v.name})
+		v.payload = u.payload(n.at("payload"))
+		out.total += v.weight
+		out.list = append(out.list, v)
+	}
+	return out
+}
+
+// payload is a variant's payload as JSON in a text (§1.2).
+func (u *unleash) payload(p *node) json.RawMessage {
+	if p.object() == nil {
+		return nil
+	}
+	value := p.at("value").text()
+	switch kind := p.at("type").textOr(); kind {
+	case "json", "number":
+		if !json.Valid([]byte(value)) {
+			p.refuse("is not the %s that it says it is", kind)
+		}
+		return encode(value)
+	}
+	return encode(string(encode(value)))
+}
+
+func (v *unleashVariants) also(o *unleashVariants) { v.others = append(v.others, o) }
+
+// declareUsed declares all variants, each once.
+func (v *unleashVariants) declareUsed(f *flags.Flag) {
+	all := variantSet{payload: map[string]json.RawMessage{}}
+	for _, set := range append([]*unleashVariants{v}, v.others...) {
+		for _, o := range set.list {
+			old, there := all.payload[o.name]
+			switch {
+			case !there:
+				all.order = append(all.order, o.name)
+			case string(old) != string(o.payload):
+				o.at.refuse("is a variant %q with another payload than the one before", short(o.name))
+			}
+			all.payload[o.name] = o.payload
+		}
+	}
+	all.declare(f)
+}
+
+// result adds the rules for those of whom when holds, of whom a share is on:
+// first those with a variant of their own, then all by weight. No variants are
+// given out when they weigh nothing together.
+func (u *unleash) result(list []rule, at *node, when formula, v *unleashVariants, percent float64) []rule {
+	if v.total == 0 {
+		if len(v.list) > 0 {
+			u.b.note(v.at, "weigh nothing together, and nobody gets one")
+		}
+		return append(list, rule{at: at, name: "strategy", when: when, shares: []share{{percent, on}}})
+	}
+	for _, o := range v.list {
+		for _, override := range o.at.at("overrides").items() {
+			own := u.field(override, override.at("contextName").text()).oneOf(override.at("values").texts())
+			list = append(list, rule{at: override, name: "override", when: allOf(when, own), shares: []share{{percent, outcome{variant: o.name}}}})
+		}
+	}
+	var shares []share
+	for _, o := range v.list {
+		if o.weight > 0 {
+			shares = append(shares, share{o.weight / v.total * percent, outcome{variant: o.name}})
+		}
+	}
+	return append(list, rule{at: at, name: "strategy", when: when, shares: shares})
+}
