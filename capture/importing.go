@@ -12,18 +12,18 @@ import (
 func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
 	switch {
 	case p.UUID.IsZero():
-		return refuseImport("uuid", "the person has no uuid")
+		return refuse("uuid", "the person has no uuid")
 	case len(p.DistinctIDs) == 0 || len(p.DistinctIDs) > MaxShownIDs:
-		return refuseImport("distinct_ids", fmt.Sprintf("a person has 1 to %d distinct ids, not %d", MaxShownIDs, len(p.DistinctIDs)))
+		return refuse("distinct_ids", fmt.Sprintf("a person has 1 to %d distinct ids, not %d", MaxShownIDs, len(p.DistinctIDs)))
 	case !fits(p.Properties):
-		return refuseImport("properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
+		return refuse("properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
 	ids := slices.Clone(p.DistinctIDs)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	for _, id := range ids {
 		if id == "" || id != cut(id, maxID) {
-			return refuseImport("distinct_ids", fmt.Sprintf("a distinct id has 1 to %d characters", maxID))
+			return refuse("distinct_ids", fmt.Sprintf("a distinct id has 1 to %d characters", maxID))
 		}
 	}
 	known, err := tx.People(projectID, ids)
@@ -38,7 +38,7 @@ func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
 		case k.Person == nil:
 			missing = append(missing, ProjectID{projectID, ids[i], p.UUID})
 		case k.Person.UUID != p.UUID:
-			return refuseImport("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", quoted(cutBytes(ids[i], warningID)), k.Person.UUID))
+			return refuse("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", quoted(cutBytes(ids[i], warningID)), k.Person.UUID))
 		default:
 			isNew, person.Version = false, k.Person.Version+1
 		}
@@ -52,11 +52,11 @@ func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
 func ImportGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	switch {
 	case typeName == "" || longer(typeName, maxGroupName):
-		return refuseImport("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))
+		return refuse("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))
 	case g.Key == "" || longer(g.Key, maxGroupName):
-		return refuseImport("group_key", fmt.Sprintf("a group key has 1 to %d characters", maxGroupName))
+		return refuse("group_key", fmt.Sprintf("a group key has 1 to %d characters", maxGroupName))
 	case !fits(g.Properties):
-		return refuseImport("group_properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
+		return refuse("group_properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
 	types, err := tx.GroupTypes(projectID)
 	if err != nil {
@@ -64,13 +64,13 @@ func ImportGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	}
 	p := newPlan(projectID, types)
 	if g.Type = p.groupType(typeName, &Event{}); g.Type < 0 {
-		return refuseImport("group_type", fmt.Sprintf("the project has %d group types already", MaxGroupTypes))
+		return refuse("group_type", fmt.Sprintf("the project has %d group types already", MaxGroupTypes))
 	}
 	c := &Changes{GroupTypes: p.newTypes}
 	c.Groups = []ProjectGroup{{projectID, g}}
 	return tx.Save(c)
 }
 
-func refuseImport(attr, detail string) error {
+func refuse(attr, detail string) error {
 	return &Refusal{Kind: Invalid, Code: "invalid_input", Detail: detail, Attr: attr}
 }

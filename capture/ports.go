@@ -47,6 +47,13 @@ type Tx interface {
 	Groups(projectID int64, keys []GroupID) ([]*Group, error)
 	// Save writes all changes.
 	Save(c *Changes) error
+	// ErasePerson takes a person away with all distinct ids, what flags keep of it, its
+	// memberships of static cohorts and its warnings, and withEvents with all events of
+	// those ids. Only the version is kept, for a person who comes back (decision 17).
+	// False: there is no such person.
+	ErasePerson(projectID int64, person UUID, withEvents bool) (bool, error)
+	// EraseEvents takes all events of a person's distinct ids away; the person stays.
+	EraseEvents(projectID int64, person UUID) error
 }
 
 // EventKey is what makes two events the same one (§13.3): the project, the

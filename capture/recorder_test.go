@@ -85,6 +85,7 @@ func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx)
 }
 
 type heldTx struct {
+	Tx      // what nobody asks for here
 	ledger  *heldLedger
 	claimed []EventKey
 	changes *Changes

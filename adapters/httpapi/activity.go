@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -28,32 +29,63 @@ type activityBody struct {
 	Total    int                   `json:"total_count"`
 }
 
-// activityAnswer is a page of the log of what the call is in: the project or the
-// organization. scope is the kind of thing, such as FeatureFlag; item the id of one
-// of them, empty for all.
-func activityAnswer(c *call, scope, item string) (any, error) {
-	return activityPage(c, management.ActivityQuery{Scopes: []string{scope}, Item: item})
+// activityEndpoints are the logs of changes of a project and of its flags and cohorts.
+var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*management.Service]{
+	by(http.MethodGet, "/activity_log", "Read who changed what in a project", activityLog).asking(activityQuery...),
+	by(http.MethodGet, "/feature_flags/activity", "List changes of feature flags", activityOf("FeatureFlag")).asking(activityQuery...),
+	by(http.MethodGet, "/feature_flags/{id}/activity", "List changes of a feature flag", flagActivity).asking(activityQuery...),
+	by(http.MethodGet, "/cohorts/activity", "List changes of cohorts", activityOf("Cohort")).asking(activityQuery...),
+	by(http.MethodGet, "/cohorts/{id}/activity", "List changes of a cohort", cohortActivity).asking(activityQuery...),
+})
+
+// organizationActivityEndpoints are the log of an organization.
+var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*management.Service]{
+	by(http.MethodGet, "/activity_log", "Read who changed what in an organization", activityLog).asking(activityQuery...),
+})
+
+func managementOf(s *server) *management.Service { return s.Management.Service }
+
+// activityOf is the log of all things of a kind.
+func activityOf(kind string) func(*management.Service, *call) (activityBody, error) {
+	return func(of *management.Service, c *call) (activityBody, error) {
+		return activityPage(of, c, management.ActivityQuery{Scopes: []string{kind}})
+	}
 }
 
-func activityPage(c *call, q management.ActivityQuery) (any, error) {
-	var err error
+func flagActivity(of *management.Service, c *call) (activityBody, error) {
+	id := flagID(c.part("id"))
+	if _, err := of.FeatureFlags.Get(c.ctx, c.standing, id); err != nil {
+		return activityBody{}, flagHint(of.FeatureFlags, c, err)
+	}
+	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10)})
+}
+
+func cohortActivity(of *management.Service, c *call) (activityBody, error) {
+	if _, err := of.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
+		return activityBody{}, err
+	}
+	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id")})
+}
+
+// activityPage is a page of the log of what the call is in: the project or the
+// organization.
+func activityPage(of *management.Service, c *call, q management.ActivityQuery) (out activityBody, err error) {
 	if q.Limit, err = c.counting("limit", defaultActivityPage, maxPage); err != nil {
-		return nil, err
+		return out, err
 	}
 	if q.Page, err = c.counting("page", 1, maxActivityPage); err != nil {
-		return nil, err
+		return out, err
 	}
 	q.User = c.listed.Text("user")
-	log, err := c.service.ActivityLog(c.ctx, c.standing, q)
+	log, err := of.ActivityLog(c.ctx, c.standing, q)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	limit, page := q.Limit, q.Page
 	link := func(to int) *string {
-		rd := &reader{server: c.server}
-		return rd.link(c.r, map[string]string{"limit": strconv.Itoa(limit), "page": strconv.Itoa(to)})
+		return c.link(map[string]string{"limit": strconv.Itoa(limit), "page": strconv.Itoa(to)})
 	}
-	out := activityBody{Results: log.Results, Total: log.Total}
+	out = activityBody{Results: log.Results, Total: log.Total}
 	if page*limit < log.Total {
 		out.Next = link(page + 1)
 	}
@@ -81,7 +113,7 @@ func (c *call) counting(name string, unless, largest int) (int, error) {
 }
 
 // activityLog is the log of a project or an organization.
-func activityLog(c *call) (any, error) {
+func activityLog(of *management.Service, c *call) (activityBody, error) {
 	q := management.ActivityQuery{Scopes: c.listed.Texts("scopes"), Item: c.listed.Text("item_id")}
 	if scope := c.listed.Text("scope"); scope != "" {
 		if q.Scopes != nil && !slices.Contains(q.Scopes, scope) {
@@ -89,5 +121,5 @@ func activityLog(c *call) (any, error) {
 		}
 		q.Scopes = []string{scope}
 	}
-	return activityPage(c, q)
+	return activityPage(of, c, q)
 }

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -20,34 +22,43 @@ type Backup struct {
 	Close func() error
 }
 
-// THE TABLE: the endpoints that are about the whole server.
-var instanceEndpoints = []endpoint{
-	{
-		method: "POST", area: atRoot, path: "/instance/backup", scope: management.Internal, long: true,
-		summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
-		do:      func(c *call) (any, error) { return c.backup() },
-	},
+// instanceDesk is what is done with the whole server.
+type instanceDesk struct {
+	mayCopy func(context.Context, *management.Caller) error
+	backup  func(context.Context) (*Backup, error) // nil: there is none to be had
+	copying *atomic.Bool
+	log     *slog.Logger
 }
+
+func instanceOf(s *server) instanceDesk {
+	return instanceDesk{s.Management.MayCopy, s.Backup, &s.copying, s.Logger}
+}
+
+// THE TABLE: the endpoints that are about the whole server.
+var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceDesk]{{do: copyAll, endpoint: endpoint{
+	method: http.MethodPost, path: "/instance/backup", scope: management.Internal, long: true,
+	summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
+}}})
 
 // backupPatience is how long a client may take for a piece of a backup (1 MiB): a
 // database's log grows until the end of it.
 const backupPatience = 30 * time.Second
 
-// backup streams a copy of the database, one at a time. A copy that ends early lacks
+// copyAll streams a copy of the database, one at a time. A copy that ends early lacks
 // bytes of its Content-Length.
-func (c *call) backup() (any, error) {
-	if err := c.service.MayCopy(c.ctx, c.standing.Caller); err != nil {
+func copyAll(of instanceDesk, c *call) (any, error) {
+	if err := of.mayCopy(c.ctx, c.standing.Caller); err != nil {
 		return nil, err
 	}
-	if c.Backup == nil {
+	if of.backup == nil {
 		return nil, management.Clash("There is no file to copy: with --database use the tools of that database, or bunting move.")
 	}
-	if !c.copying.CompareAndSwap(false, true) {
+	if !of.copying.CompareAndSwap(false, true) {
 		c.w.Header().Set("Retry-After", "60")
 		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is under way."}
 	}
-	defer c.copying.Store(false)
-	b, err := c.Backup(c.ctx)
+	defer of.copying.Store(false)
+	b, err := of.backup(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +70,9 @@ func (c *call) backup() (any, error) {
 	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
 	h.Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
 	h.Set("Cache-Control", "no-store")
-	c.Logger.InfoContext(c.ctx, "a backup is sent", "user", c.standing.User.Email, "bytes", b.Size)
+	of.log.InfoContext(c.ctx, "a backup is sent", "user", c.standing.User.Email, "bytes", b.Size)
 	if err := b.Copy(c.ctx, &patientWriter{c.w, control}); err != nil {
-		c.Logger.ErrorContext(c.ctx, "the backup was cut off", "error", err)
+		of.log.ErrorContext(c.ctx, "the backup was cut off", "error", err)
 		panic(http.ErrAbortHandler) // what was sent looks like no whole file
 	}
 	return answer{sent: true}, nil

@@ -2,55 +2,39 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
-)
-
-const (
-	allowCapture  = "GET, POST, OPTIONS, HEAD"
-	allowEvents   = "POST, OPTIONS"
-	allowSurveys  = "GET, POST, OPTIONS, HEAD"
-	allowFeatures = "GET, OPTIONS, HEAD"
 )
 
 // THE TABLE: every route that is served with an Intake (§1.1, §1.2, §16.3). A
 // path serves with and without a trailing slash; the shape of a body decides
 // what it is, never the path, but for /engage (§3.5).
-var captureRoutes = []route{
-	{"/i/v0/e", eventMethods, allowCapture, true},
-	{"/e", eventMethods, allowCapture, true},
-	{"/capture", eventMethods, allowCapture, true},
-	{"/batch", eventMethods, allowCapture, true},
-	{"/track", eventMethods, allowCapture, true},
-	{"/engage", engageMethods, allowCapture, true},
-	{"/i/v0/ai/batch", eventMethods, allowCapture, true},
-	{"/s", methods{"POST": intake(postRecording), "OPTIONS": options}, allowEvents, true},
-	{"/i/v1/analytics/events", methods{"POST": intake(postV1), "OPTIONS": options}, allowEvents, true},
-	{"/i/v1/ai/events", methods{"POST": intake(postV1), "OPTIONS": options}, allowEvents, true},
-	{"/test/black_hole", methods{"POST": blackHole, "OPTIONS": options}, allowEvents, true},
-	{"/api/surveys", surveyMethods, allowSurveys, true},
-	{"/surveys", surveyMethods, allowSurveys, true},
-	{"/api/early_access_features", methods{"GET": getEarlyAccess, "HEAD": headJSON, "OPTIONS": options}, allowFeatures, true},
-}
-
-var (
-	eventMethods  = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON, "OPTIONS": options}
-	engageMethods = methods{"POST": intake(engage), "GET": intake(engage), "HEAD": headJSON, "OPTIONS": options}
-	surveyMethods = methods{"POST": surveys, "GET": surveys, "HEAD": headJSON, "OPTIONS": options}
+var captureEndpoints = slices.Concat(
+	serving(forIntake, "/i/v0/e", takesEvents),
+	serving(forIntake, "/e", takesEvents),
+	serving(forIntake, "/capture", takesEvents),
+	serving(forIntake, "/batch", takesEvents),
+	serving(forIntake, "/track", takesEvents),
+	serving(forIntake, "/engage", methods{"POST": intake(engage), "GET": intake(engage)}),
+	serving(forIntake, "/i/v0/ai/batch", takesEvents),
+	serving(forIntake, "/s", methods{"POST": intake(postRecording)}),
+	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
+	serving(forIntake, "/i/v1/ai/events", methods{"POST": intake(postV1)}),
+	serving(forIntake, "/test/black_hole", methods{"POST": blindly}),
+	serving(forIntake, "/api/surveys", methods{"POST": surveys, "GET": surveys}),
+	serving(forIntake, "/surveys", methods{"POST": surveys, "GET": surveys}),
+	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
 )
+
+var takesEvents = methods{"POST": intake(events), "GET": intake(events)}
 
 // accepted is the body of every success (decision 16). It is an object because
 // SDKs look for members in it.
 var accepted = []byte(`{"status":1}`)
 
-// options answers without a look at anything (§1.4 item 2).
-func options(s *server, w http.ResponseWriter, _ *http.Request) error {
-	s.write(w, http.StatusOK, accepted)
-	return nil
-}
-
-// blackHole is for load tests (§1.2).
-func blackHole(s *server, w http.ResponseWriter, _ *http.Request) error {
+// blindly answers without a look at anything (§1.4 item 2), and for load tests (§1.2).
+func blindly(s *server, w http.ResponseWriter, _ *http.Request) error {
 	s.write(w, http.StatusOK, accepted)
 	return nil
 }

@@ -42,7 +42,8 @@ const (
 )
 
 // readRaw reads the bytes of a body as they come, at most limit.
-func (s *server) readRaw(w http.ResponseWriter, r *http.Request, l *lease, limit int64) ([]byte, error) {
+func (l *lease) readRaw(limit int64) ([]byte, error) {
+	w, r := l.body.w, l.body.r
 	if r.ContentLength > limit {
 		drain(w, r, header(r.Header, "Expect") == "")
 		return nil, payloadTooLarge(limit)
@@ -109,7 +110,7 @@ func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQ
 		payload = []byte(q.data)
 	case r.Method == http.MethodPost:
 		var err error
-		if payload, err = s.readRaw(w, r, l, limit); err != nil {
+		if payload, err = l.readRaw(limit); err != nil {
 			return "", err
 		}
 		form = isForm(header(r.Header, "Content-Type"))

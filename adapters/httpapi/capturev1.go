@@ -47,7 +47,7 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *lease) error 
 			return err
 		}
 	}
-	raw, err := s.readRaw(w, r, l, maxV1)
+	raw, err := l.readRaw(maxV1)
 	if err != nil {
 		return err
 	}

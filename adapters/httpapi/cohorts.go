@@ -8,108 +8,55 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// cohortEndpoints are those of §5.2.
-var cohortEndpoints = []endpoint{
-	{
-		method: "GET", area: inProject, path: "/cohorts", scope: "cohort:read", summary: "List cohorts",
-		gives: management.List[management.Cohort]{}, do: listCohorts,
-	},
-	{
-		method: "POST", area: inProject, path: "/cohorts", scope: "cohort:write", summary: "Make a cohort",
-		takes: management.CohortFields, status: 201, gives: management.Cohort{}, do: createCohort,
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/activity", scope: "activity_log:read", summary: "List changes of cohorts",
-		query: activityQuery, gives: activityBody{},
-		do: func(c *call) (any, error) { return activityAnswer(c, "Cohort", "") },
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/{id}", scope: "cohort:read", summary: "Read a cohort",
-		gives: management.Cohort{},
-		do:    func(c *call) (any, error) { return c.service.Cohorts.Get(c.ctx, c.standing, c.part("id")) },
-	},
-	{
-		method: "PATCH", area: inProject, path: "/cohorts/{id}", scope: "cohort:write", summary: "Change a cohort",
-		takes: management.CohortFields, gives: management.Cohort{}, do: updateCohort,
-	},
-	{
-		method: "PUT", area: inProject, path: "/cohorts/{id}", scope: "cohort:write", summary: "Replace a cohort",
-		takes: management.CohortFields, gives: management.Cohort{}, do: updateCohort,
-	},
-	{
-		method: "DELETE", area: inProject, path: "/cohorts/{id}", scope: "cohort:write", summary: "Refused: cohorts are deleted with PATCH and deleted: true",
-		status: 405,
-		do:     func(*call) (any, error) { return nil, nil },
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/{id}/persons", scope: "cohort:read", summary: "List the persons of a cohort",
-		query: []parameterDoc{{"limit", "integer", "persons a page, 100 by default"}, {"cursor", "string", "where the page begins: as in the next link"}},
-		gives: uncounted[person]{}, do: cohortPersons,
-	},
-	{
-		method: "PATCH", area: inProject, path: "/cohorts/{id}/add_persons_to_static_cohort", scope: "cohort:write", summary: "Put persons into a static cohort",
-		takes: management.CohortAddFields, gives: management.Done{},
-		do: func(c *call) (any, error) {
-			return c.service.Cohorts.AddPersons(c.ctx, c.standing, c.part("id"), c.body)
-		},
-	},
-	{
-		method: "PATCH", area: inProject, path: "/cohorts/{id}/remove_person_from_static_cohort", scope: "cohort:write", summary: "Take a person out of a static cohort",
-		takes: management.CohortRemoveFields, gives: management.Done{},
-		do: func(c *call) (any, error) {
-			return c.service.Cohorts.RemovePerson(c.ctx, c.standing, c.part("id"), c.body)
-		},
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/{id}/duplicate_as_static_cohort", scope: "cohort:write", summary: "Make a static cohort of the persons in a dynamic one",
-		gives: management.Cohort{},
-		do: func(c *call) (any, error) {
-			if c.r.Method == http.MethodHead { // asks, and must not make anything
-				return nil, problemMethod.with("", "").say("Method %q not allowed.", c.r.Method)
-			}
-			return c.service.Cohorts.DuplicateStatic(c.ctx, c.standing, c.part("id"))
-		},
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/{id}/calculation_history", scope: "cohort:read", summary: "List the last counts of a cohort",
-		gives: management.List[management.CohortCalculation]{},
-		do: func(c *call) (any, error) {
-			return c.service.Cohorts.Calculations(c.ctx, c.standing, c.part("id"), c.page())
-		},
-	},
-	{
-		method: "GET", area: inProject, path: "/cohorts/{id}/activity", scope: "activity_log:read", summary: "List changes of a cohort",
-		query: activityQuery, gives: activityBody{},
-		do: func(c *call) (any, error) {
-			if _, err := c.service.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
-				return nil, err
-			}
-			return activityAnswer(c, "Cohort", c.part("id"))
-		},
-	},
+// cohortDesk is what the endpoints of cohorts stand on.
+type cohortDesk struct {
+	management.Cohorts
+	history capture.History // nil: nobody is known
 }
 
-func listCohorts(c *call) (any, error) {
+// cohortEndpoints are those of §5.2.
+var cohortEndpoints = resource(inProject, "cohort", func(s *server) cohortDesk { return cohortDesk{s.Management.Cohorts, s.History} }, []row[cohortDesk]{
+	by(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
+	by(http.MethodPost, "/cohorts", "Make a cohort", createCohort).taking(management.CohortFields).created(),
+	get("/cohorts/{id}", "Read a cohort", cohortDesk.Get),
+	by(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).orPut("Replace a cohort").taking(management.CohortFields),
+	by(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", nothing[cohortDesk]).answering(http.StatusMethodNotAllowed),
+	by(http.MethodGet, "/cohorts/{id}/persons", "List the persons of a cohort", cohortPersons).
+		asking(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"}),
+	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", management.CohortAddFields, cohortDesk.AddPersons),
+	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", management.CohortRemoveFields, cohortDesk.RemovePerson),
+	by(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).needs("cohort:write"),
+	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortDesk.Calculations),
+})
+
+func listCohorts(of cohortDesk, c *call) (management.List[management.Cohort], error) {
 	v := c.listed
-	return c.service.Cohorts.List(c.ctx, c.standing, management.CohortQuery{
+	return of.List(c.ctx, c.standing, management.CohortQuery{
 		Page: c.page(), Type: v.Text("type"), Search: v.Text("search"), CreatedBy: v.Int("created_by_id"), HideBehavioral: v.Bool("hide_behavioral_cohorts"),
 	})
 }
 
-func createCohort(c *call) (any, error) {
+func createCohort(of cohortDesk, c *call) (*management.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
 	}
-	return c.service.Cohorts.Create(c.ctx, c.standing, c.body, list)
+	return of.Create(c.ctx, c.standing, c.body, list)
 }
 
-func updateCohort(c *call) (any, error) {
+func updateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
 	}
-	return c.service.Cohorts.Update(c.ctx, c.standing, c.part("id"), c.body, c.r.Method == http.MethodPut, list)
+	return of.Update(c.ctx, c.standing, c.part("id"), c.body, c.replaces(), list)
+}
+
+func duplicateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
+	if c.r.Method == http.MethodHead { // asks, and must not make anything
+		return nil, problemMethod.with("", "").say("Method %q not allowed.", c.r.Method)
+	}
+	return of.DuplicateStatic(c.ctx, c.standing, c.part("id"))
 }
 
 // memberFile reads the file of a multipart body, nil when there is none.
@@ -127,36 +74,35 @@ func (c *call) memberFile() (*management.MemberList, error) {
 }
 
 // cohortPersons needs the scope of persons as well.
-func cohortPersons(c *call) (any, error) {
+func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
+	out.Results = []person{}
 	if err := c.standing.Require("person:read"); err != nil {
-		return nil, err
+		return out, err
 	}
 	p := pageOf(c.query())
 	from, err := parseTextCursor(p.cursor)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	page, err := c.service.Cohorts.Persons(c.ctx, c.standing, c.part("id"), p.limit, from)
+	page, err := of.Persons(c.ctx, c.standing, c.part("id"), p.limit, from)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := uncounted[person]{Results: []person{}}
-	rd := &reader{server: c.server}
 	for _, uuid := range page.UUIDs {
 		id, ok := capture.ParseUUID(uuid)
-		if !ok || c.History == nil {
+		if !ok || of.history == nil {
 			continue
 		}
-		found, err := c.History.PersonByUUID(c.ctx, c.standing.Project.ID, id)
+		found, err := of.history.PersonByUUID(c.ctx, c.project(), id)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		if found != nil { // nobody has erased it meanwhile
 			out.Results = append(out.Results, showPerson(found))
 		}
 	}
 	if page.Next != "" {
-		out.Next = rd.link(c.r, map[string]string{"cursor": textCursor(page.Next), "limit": strconv.Itoa(p.limit)})
+		out.Next = c.link(map[string]string{"cursor": textCursor(page.Next), "limit": strconv.Itoa(p.limit)})
 	}
 	return out, nil
 }

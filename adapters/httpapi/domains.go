@@ -1,44 +1,17 @@
 package httpapi
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/management"
+)
 
 // domainEndpoints are those of §4.4.
-var domainEndpoints = []endpoint{
-	{
-		method: "GET", area: inOrganization, path: "/domains", scope: "organization:read", summary: "List domains",
-		gives: management.List[management.Domain]{},
-		do:    func(c *call) (any, error) { return c.service.Domains.List(c.ctx, c.standing, c.page()) },
-	},
-	{
-		method: "POST", area: inOrganization, path: "/domains", scope: "organization:write", summary: "Add a domain",
-		takes: management.DomainFields, status: 201, gives: management.Domain{},
-		do: func(c *call) (any, error) { return c.service.Domains.Create(c.ctx, c.standing, c.body) },
-	},
-	{
-		method: "GET", area: inOrganization, path: "/domains/{id}", scope: "organization:read", summary: "Read a domain",
-		gives: management.Domain{},
-		do:    func(c *call) (any, error) { return c.service.Domains.Get(c.ctx, c.standing, c.part("id")) },
-	},
-	{
-		method: "PATCH", area: inOrganization, path: "/domains/{id}", scope: "organization:write", summary: "Change a domain",
-		takes: management.DomainFields, gives: management.Domain{}, do: updateDomain,
-	},
-	{
-		method: "PUT", area: inOrganization, path: "/domains/{id}", scope: "organization:write", summary: "Replace a domain",
-		takes: management.DomainFields, gives: management.Domain{}, do: updateDomain,
-	},
-	{
-		method: "DELETE", area: inOrganization, path: "/domains/{id}", scope: "organization:write", summary: "Remove a domain",
-		status: 204,
-		do:     func(c *call) (any, error) { return nil, c.service.Domains.Delete(c.ctx, c.standing, c.part("id")) },
-	},
-	{
-		method: "POST", area: inOrganization, path: "/domains/{id}/verify", scope: "organization:write", summary: "Look for the TXT record of a domain",
-		gives: management.Domain{}, bare: true,
-		do: func(c *call) (any, error) { return c.service.Domains.Verify(c.ctx, c.standing, c.part("id")) },
-	},
-}
-
-func updateDomain(c *call) (any, error) {
-	return c.service.Domains.Update(c.ctx, c.standing, c.part("id"), c.body, c.r.Method == "PUT")
-}
+var domainEndpoints = resource(inOrganization, "organization", func(s *server) management.Domains { return s.Management.Domains }, []row[management.Domains]{
+	paged("/domains", "List domains", management.Domains.List),
+	create("/domains", "Add a domain", management.DomainFields, management.Domains.Create),
+	get("/domains/{id}", "Read a domain", management.Domains.Get),
+	update("/domains/{id}", "Change a domain", "Replace a domain", management.DomainFields, management.Domains.Update),
+	remove("/domains/{id}", "Remove a domain", management.Domains.Delete),
+	act(http.MethodPost, "/domains/{id}/verify", "Look for the TXT record of a domain", management.Domains.Verify).unlessPreferred(),
+})

@@ -3,50 +3,50 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // event is a stored event as it is shown.
 type event struct {
-	ID            capture.UUID    `json:"id"`
-	UUID          capture.UUID    `json:"uuid"`
-	Event         string          `json:"event"`
-	DistinctID    string          `json:"distinct_id"`
-	Properties    json.RawMessage `json:"properties"`
-	Timestamp     instant         `json:"timestamp"`
-	CreatedAt     stamp           `json:"created_at"`
-	ElementsChain string          `json:"elements_chain"`
-	PersonID      capture.UUID    `json:"person_id"`
-	PersonMode    string          `json:"person_mode"`
-	Historical    bool            `json:"historical_migration"`
+	ID            capture.UUID     `json:"id"`
+	UUID          capture.UUID     `json:"uuid"`
+	Event         string           `json:"event"`
+	DistinctID    string           `json:"distinct_id"`
+	Properties    json.RawMessage  `json:"properties"`
+	Timestamp     instant          `json:"timestamp"`
+	CreatedAt     management.Stamp `json:"created_at"`
+	ElementsChain string           `json:"elements_chain"`
+	PersonID      capture.UUID     `json:"person_id"`
+	PersonMode    string           `json:"person_mode"`
+	Historical    bool             `json:"historical_migration"`
 	// Person is the event's person as it was after the event, null where the event
 	// has none.
 	Person *eventPerson `json:"person"`
 }
 
 type eventPerson struct {
-	ID          capture.UUID    `json:"id"`
-	UUID        capture.UUID    `json:"uuid"`
-	DistinctIDs []string        `json:"distinct_ids"`
-	Properties  json.RawMessage `json:"properties"`
-	CreatedAt   stamp           `json:"created_at"`
+	ID          capture.UUID     `json:"id"`
+	UUID        capture.UUID     `json:"uuid"`
+	DistinctIDs []string         `json:"distinct_ids"`
+	Properties  json.RawMessage  `json:"properties"`
+	CreatedAt   management.Stamp `json:"created_at"`
 }
 
 func showEvent(r *capture.Record) event {
 	e := event{
 		ID: r.UUID, UUID: r.UUID, Event: r.Name, DistinctID: r.DistinctID, Properties: rawObject(r.Properties),
-		Timestamp: instant(r.Timestamp), CreatedAt: stamp(r.CreatedAt), ElementsChain: r.ElementsChain,
+		Timestamp: instant(r.Timestamp), CreatedAt: management.Stamp{Time: r.CreatedAt}, ElementsChain: r.ElementsChain,
 		PersonID: r.PersonID, PersonMode: r.PersonMode.String(), Historical: r.Historical,
 	}
 	if r.PersonMode != capture.Propertyless {
 		e.Person = &eventPerson{
 			ID: r.PersonID, UUID: r.PersonID, DistinctIDs: []string{r.DistinctID},
-			Properties: rawObject(r.PersonProperties), CreatedAt: stamp(r.PersonCreatedAt),
+			Properties: rawObject(r.PersonProperties), CreatedAt: management.Stamp{Time: r.PersonCreatedAt},
 		}
 	}
 	return e
@@ -101,30 +101,30 @@ func lastOf(list []capture.Record) *capture.Record {
 // listEvents answers with events, newest first by their time, or with
 // order=recorded in the order in which they were recorded, which is what exports
 // follow: what comes in meanwhile is at its end.
-func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params := r.URL.Query()
+func (rd *reader) listEvents(c *call) (any, error) {
+	params := c.query()
 	p := pageOf(params)
-	q, err := rd.eventQuery(r.Context(), project, params)
+	q, err := rd.eventQuery(c.ctx, c.project(), params)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	match, err := eventMatcher(r.Context(), params.Get("properties"), rd.Decider.Now())
+	match, err := eventMatcher(c.ctx, params.Get("properties"), rd.now())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var records []capture.Record
 	var next string
 	left := 0
 	switch order := params.Get("order"); order {
 	case "", "-timestamp":
-		records, next, left, err = rd.newest(r.Context(), project, q, p, match)
+		records, next, left, err = rd.newest(c.ctx, c.project(), q, p, match)
 	case "recorded":
-		records, next, err = rd.recorded(r.Context(), project, q, p, match)
+		records, next, err = rd.recorded(c.ctx, c.project(), q, p, match)
 	default:
 		err = problemInvalidChoice.with("", "order").say("%s is not a valid choice. There are: -timestamp, recorded.", strconv.Quote(shorten(order)))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := uncounted[event]{Results: make([]event, len(records))}
 	for i := range records {
@@ -133,9 +133,9 @@ func listEvents(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 	if next != "" {
 		change := p.parameters(left)
 		change["cursor"] = next
-		out.Next = rd.link(r, change)
+		out.Next = c.link(change)
 	}
-	return rd.reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 // eventQuery reads which events are asked for.
@@ -224,17 +224,17 @@ func asked(q *capture.EventQuery, r *capture.Record) bool {
 }
 
 // getEvent answers with the event of a uuid.
-func getEvent(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	id, ok := capture.ParseUUID(parameter(r, "event"))
+func (rd *reader) getEvent(c *call) (any, error) {
+	id, ok := capture.ParseUUID(c.part("event"))
 	if !ok {
-		return &problemNotFound
+		return nil, &problemNotFound
 	}
-	record, err := rd.history.Event(r.Context(), project, id)
+	record, err := rd.history.Event(c.ctx, c.project(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if record == nil {
-		return &problemNotFound
+		return nil, &problemNotFound
 	}
-	return rd.reply(w, http.StatusOK, showEvent(record))
+	return showEvent(record), nil
 }

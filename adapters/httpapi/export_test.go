@@ -3,6 +3,7 @@ package httpapi
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -12,7 +13,7 @@ import (
 // sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, row := range routes {
+	for _, row := range (&server{}).routesOf(flagEndpoints) {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
 	}
 	return out
@@ -21,8 +22,8 @@ func RoutesForTest() map[string][]string {
 // ManagementRoutesForTest are the methods of all paths of the management API.
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, e := range append(managed(), readEndpoints()...) {
-		for _, prefix := range areaPrefixes[e.area] {
+	for _, e := range described() {
+		for _, prefix := range e.area.prefixes {
 			out[prefix+e.path] = append(out[prefix+e.path], e.method)
 		}
 	}
@@ -43,10 +44,10 @@ type EndpointForTest struct {
 
 // EndpointsForTest are all rows, on the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
-	for _, e := range append(managed(), readEndpoints()...) {
+	for _, e := range described() {
 		row := EndpointForTest{
-			Method: e.method, Path: areaPrefixes[e.area][0] + e.path + "/", Scope: e.scope,
-			InProject: e.area == inProject, InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),
+			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.scope, anyKey),
+			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),
 		}
 		for _, q := range e.query {
 			row.Parameters = append(row.Parameters, q.name)

@@ -7,119 +7,84 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
 
-const (
-	readFlags  = "feature_flag:read"
-	writeFlags = "feature_flag:write"
-	flagScope  = "FeatureFlag"
-)
+const readFlags = "feature_flag:read"
 
-// featureFlagEndpoints are those of §5.1.
-var featureFlagEndpoints = []endpoint{
-	{
-		method: "GET", area: inProject, path: "/feature_flags", scope: readFlags, summary: "List feature flags",
-		gives: management.List[management.Flag]{}, do: listFlags,
-	},
-	{
-		method: "POST", area: inProject, path: "/feature_flags", scope: writeFlags, summary: "Make a feature flag",
-		takes: management.FlagFields, status: http.StatusCreated, gives: management.Flag{},
-		do: func(c *call) (any, error) { return c.service.FeatureFlags.Create(c.ctx, c.standing, c.body) },
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}", scope: readFlags, summary: "Read a feature flag, also a deleted one",
-		gives: management.Flag{},
-		do:    func(c *call) (any, error) { return c.service.FeatureFlags.Get(c.ctx, c.standing, c.flagID()) },
-	},
-	{
-		method: "PATCH", area: inProject, path: "/feature_flags/{id}", scope: writeFlags, summary: "Change, delete or undelete a feature flag",
-		takes: management.FlagFields, gives: management.Flag{}, do: updateFlag,
-	},
-	{
-		method: "PUT", area: inProject, path: "/feature_flags/{id}", scope: writeFlags, summary: "Replace a feature flag",
-		takes: management.FlagFields, gives: management.Flag{}, do: updateFlag,
-	},
-	{
-		method: "DELETE", area: inProject, path: "/feature_flags/{id}", scope: writeFlags, summary: "Refused: feature flags are deleted with PATCH and deleted: true",
-		status: http.StatusMethodNotAllowed,
-		do:     func(*call) (any, error) { return nil, nil },
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}/status", scope: readFlags, summary: "Say whether a feature flag is still of use, and why",
-		gives: management.FlagStatus{}, do: flagStatus,
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}/versions", scope: readFlags, summary: "List what a feature flag has been",
-		gives: management.List[management.FlagVersion]{},
-		do: func(c *call) (any, error) {
-			return c.service.FeatureFlags.Versions(c.ctx, c.standing, c.flagID(), c.page())
-		},
-	},
-	{
-		method: "POST", area: inProject, path: "/feature_flags/{id}/restore", scope: writeFlags, summary: "Bring an earlier version of a feature flag back",
-		takes: management.RestoreFields, gives: management.Flag{},
-		do: func(c *call) (any, error) {
-			return c.service.FeatureFlags.Restore(c.ctx, c.standing, c.flagID(), c.body)
-		},
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}/dependents", scope: readFlags, summary: "List the feature flags that depend on one",
-		gives: []management.Dependent{}, do: flagDependents,
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}/dependent_flags", scope: readFlags, summary: "List the feature flags that depend on one, by an older path",
-		gives: []management.Dependent{}, do: flagDependents,
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/activity", scope: "activity_log:read", summary: "List changes of feature flags",
-		query: activityQuery, gives: activityBody{},
-		do: func(c *call) (any, error) { return activityAnswer(c, flagScope, "") },
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/{id}/activity", scope: "activity_log:read", summary: "List changes of a feature flag",
-		query: activityQuery, gives: activityBody{}, do: flagActivity,
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/my_flags", scope: readFlags, summary: "List active feature flags with their values for the caller",
-		query: []parameterDoc{{"groups", "string", "JSON object of group keys by group type"}},
-		gives: []management.MyFlag{}, do: myFlags,
-	},
-	{
-		method: "GET", area: inProject, path: "/feature_flags/evaluation_reasons", scope: readFlags, summary: "Say what feature flags are for a person, and why",
-		query: []parameterDoc{{"distinct_id", "string", "of the person"}, {"groups", "string", "JSON object of group keys by group type"}},
-		gives: map[string]evaluated{}, do: evaluationReasons,
-	},
-	{
-		method: "POST", area: inProject, path: "/feature_flags/user_blast_radius", scope: readFlags, summary: "Count whom a condition is for",
-		takes: management.BlastRadiusFields, gives: management.BlastRadius{},
-		do: func(c *call) (any, error) { return c.service.FeatureFlags.BlastRadius(c.ctx, c.standing, c.body) },
-	},
-	{
-		method: "POST", area: inProject, path: "/feature_flags/bulk_keys", scope: readFlags, summary: "Find the keys of feature flags",
-		takes: management.BulkKeysFields, gives: management.BulkKeys{}, do: bulkKeys,
-	},
+// flagDesk is what the endpoints of flags stand on.
+type flagDesk struct {
+	management.FeatureFlags
+	decider *flags.Decider
+	history capture.History // nil: nobody is known
 }
 
-// flagID is the id of the path, 0 for what is none.
-func (c *call) flagID() int64 {
-	id, err := strconv.ParseInt(c.part("id"), 10, 64)
-	if err != nil || strconv.FormatInt(id, 10) != c.part("id") {
+func flagDeskOf(s *server) flagDesk { return flagDesk{s.Management.FeatureFlags, s.Decider, s.History} }
+
+// featureFlagEndpoints are those of §5.1.
+var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinted([]row[flagDesk]{
+	by(http.MethodGet, "/feature_flags", "List feature flags", listFlags),
+	create("/feature_flags", "Make a feature flag", management.FlagFields, flagDesk.Create),
+	get("/feature_flags/{id}", "Read a feature flag, also a deleted one", numbered(flagDesk.Get)),
+	by(http.MethodPatch, "/feature_flags/{id}", "Change, delete or undelete a feature flag", updateFlag).orPut("Replace a feature flag").taking(management.FlagFields),
+	by(http.MethodDelete, "/feature_flags/{id}", "Refused: feature flags are deleted with PATCH and deleted: true", nothing[flagDesk]).answering(http.StatusMethodNotAllowed),
+	by(http.MethodGet, "/feature_flags/{id}/status", "Say whether a feature flag is still of use, and why", flagStatus).giving(management.FlagStatus{}),
+	by(http.MethodGet, "/feature_flags/{id}/versions", "List what a feature flag has been", flagVersions),
+	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(management.RestoreFields),
+	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", numbered(flagDesk.Dependents)),
+	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", numbered(flagDesk.Dependents)),
+	by(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the caller", myFlags).
+		asking(parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
+	by(http.MethodGet, "/feature_flags/evaluation_reasons", "Say what feature flags are for a person, and why", evaluationReasons).
+		asking(parameterDoc{"distinct_id", "string", "of the person"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
+	by(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).needs(readFlags).taking(management.BlastRadiusFields),
+	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(management.BulkKeysFields).giving(management.BulkKeys{}),
+}))
+
+// flagID is the id of a path, 0 for what is none.
+func flagID(text string) int64 {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(id, 10) != text {
 		return 0
 	}
 	return id
 }
 
-// flagHint says where a flag's key stands in a path that wants its id.
-func (c *call) flagHint(e *endpoint, err error) error {
+// numbered gives a method the id of a path as a number.
+func numbered[T any](do func(flagDesk, ctx, standing, int64) (T, error)) func(flagDesk, ctx, standing, string) (T, error) {
+	return func(of flagDesk, at ctx, st standing, id string) (T, error) { return do(of, at, st, flagID(id)) }
+}
+
+// nothing is for what is refused by its status.
+func nothing[S any](S, *call) (any, error) { return nil, nil }
+
+// hinted says where a flag's key stands in a path that wants its id.
+func hinted(rows []row[flagDesk]) []row[flagDesk] {
+	for i := range rows {
+		do := rows[i].do
+		if !strings.HasPrefix(rows[i].path, "/feature_flags/{id}") {
+			continue
+		}
+		rows[i].do = func(of flagDesk, c *call) (any, error) {
+			result, err := do(of, c)
+			return result, flagHint(of.FeatureFlags, c, err)
+		}
+	}
+	return rows
+}
+
+// flagHint says of what is not found that a path names a flag by its id, where it has
+// been named by its key.
+func flagHint(of management.FeatureFlags, c *call, err error) error {
 	var told *management.Error
 	named := c.part("id")
 	_, notNumber := strconv.ParseInt(named, 10, 64)
-	if !strings.HasPrefix(e.path, "/feature_flags/{id}") || notNumber == nil || !errors.As(err, &told) || told.Kind != management.NotFound {
+	if notNumber == nil || !errors.As(err, &told) || told.Kind != management.NotFound {
 		return err
 	}
-	id, lookErr := c.service.FeatureFlags.IDOf(c.ctx, c.standing, named)
+	id, lookErr := of.IDOf(c.ctx, c.standing, named)
 	switch {
 	case lookErr != nil:
 		return lookErr
@@ -129,13 +94,13 @@ func (c *call) flagHint(e *endpoint, err error) error {
 	return management.Missing("Not found. A path names a feature flag by its id: that of %q is %d.", named, id)
 }
 
-func listFlags(c *call) (any, error) {
+func listFlags(of flagDesk, c *call) (management.List[management.Flag], error) {
 	v := c.listed
 	contexts := v.Either("has_evaluation_contexts")
 	if contexts == nil {
 		contexts = v.Either("has_evaluation_tags")
 	}
-	return c.service.FeatureFlags.List(c.ctx, c.standing, management.FlagQuery{
+	return of.List(c.ctx, c.standing, management.FlagQuery{
 		Page: c.page(), Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
@@ -143,33 +108,33 @@ func listFlags(c *call) (any, error) {
 	})
 }
 
-func updateFlag(c *call) (any, error) {
-	return c.service.FeatureFlags.Update(c.ctx, c.standing, c.flagID(), c.body, c.r.Method == http.MethodPut)
+func updateFlag(of flagDesk, c *call) (*management.Flag, error) {
+	return of.Update(c.ctx, c.standing, flagID(c.part("id")), c.body, c.replaces())
 }
 
-func flagStatus(c *call) (any, error) {
-	status, err := c.service.FeatureFlags.Status(c.ctx, c.standing, c.flagID())
+func flagStatus(of flagDesk, c *call) (any, error) {
+	status, err := of.Status(c.ctx, c.standing, flagID(c.part("id")))
 	if err == nil && !status.Known() {
 		return answer{status: http.StatusNotFound, body: status}, nil
 	}
 	return status, err
 }
 
-func flagDependents(c *call) (any, error) {
-	return c.service.FeatureFlags.Dependents(c.ctx, c.standing, c.flagID())
+func flagVersions(of flagDesk, c *call) (management.List[management.FlagVersion], error) {
+	return of.Versions(c.ctx, c.standing, flagID(c.part("id")), c.page())
 }
 
-func flagActivity(c *call) (any, error) {
-	id := c.flagID()
-	if _, err := c.service.FeatureFlags.Get(c.ctx, c.standing, id); err != nil {
-		return nil, err
-	}
-	return activityAnswer(c, flagScope, strconv.FormatInt(id, 10))
+func restoreFlag(of flagDesk, c *call) (*management.Flag, error) {
+	return of.Restore(c.ctx, c.standing, flagID(c.part("id")), c.body)
+}
+
+func blastRadius(of flagDesk, c *call) (*management.BlastRadius, error) {
+	return of.BlastRadius(c.ctx, c.standing, c.body)
 }
 
 // bulkKeys has an error of its own form (§2.3).
-func bulkKeys(c *call) (any, error) {
-	keys, err := c.service.FeatureFlags.BulkKeys(c.ctx, c.standing, c.body)
+func bulkKeys(of flagDesk, c *call) (any, error) {
+	keys, err := of.BulkKeys(c.ctx, c.standing, c.body)
 	if errors.Is(err, management.ErrNoFlagIDs) {
 		return answer{status: http.StatusBadRequest, body: map[string]string{"error": management.ErrNoFlagIDs.Message}}, nil
 	}
@@ -178,7 +143,7 @@ func bulkKeys(c *call) (any, error) {
 
 // decide evaluates the project's flags for a person of the caller's choice. It is
 // no flag request: nothing is counted.
-func (c *call) decide(distinctID string) (*flags.Answer, error) {
+func (of flagDesk) decide(c *call, distinctID string) (*flags.Answer, error) {
 	request := flags.Request{
 		APIKey:    c.standing.Project.APIKey,
 		Subject:   flags.Subject{DistinctID: distinctID},
@@ -188,15 +153,15 @@ func (c *call) decide(distinctID string) (*flags.Answer, error) {
 		return nil, management.Fault("groups", "Must be a JSON object of texts.")
 	}
 	out := &flags.Answer{}
-	return out, c.Decider.Preview(c.ctx, &request, out)
+	return out, of.decider.Preview(c.ctx, &request, out)
 }
 
-func myFlags(c *call) (any, error) {
-	listed, err := c.service.FeatureFlags.Listed(c.ctx, c.standing)
+func myFlags(of flagDesk, c *call) ([]management.MyFlag, error) {
+	listed, err := of.Listed(c.ctx, c.standing)
 	if err != nil {
 		return nil, err
 	}
-	decided, err := c.decide(c.standing.User.DistinctID)
+	decided, err := of.decide(c, c.standing.User.DistinctID)
 	if err != nil {
 		return nil, err
 	}
@@ -223,16 +188,16 @@ type evaluated struct {
 	} `json:"evaluation"`
 }
 
-func evaluationReasons(c *call) (any, error) {
+func evaluationReasons(of flagDesk, c *call) (map[string]evaluated, error) {
 	distinctID := c.query().Get("distinct_id")
 	if distinctID == "" {
 		return nil, management.Fault("", "distinct_id is required")
 	}
-	listed, err := c.service.FeatureFlags.Listed(c.ctx, c.standing)
+	listed, err := of.Listed(c.ctx, c.standing)
 	if err != nil {
 		return nil, err
 	}
-	decided, err := c.decide(distinctID)
+	decided, err := of.decide(c, distinctID)
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // flagExplainEndpoints say why somebody has a flag's value.
-var flagExplainEndpoints = []endpoint{{
-	method: "POST", area: inProject, path: "/feature_flags/{key}/explain", scope: readFlags, also: "person:read",
+var flagExplainEndpoints = resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{{do: explainFlag, endpoint: endpoint{
+	method: http.MethodPost, path: "/feature_flags/{key}/explain", scope: readFlags, also: "person:read",
 	summary: "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
-	takes:   management.ExplainFields, gives: explained{}, reads: true, do: explainFlag,
-}}
+	takes:   management.ExplainFields, gives: explained{}, reads: true,
+}}})
 
 // explained is what a flag is for somebody, and why.
 type explained struct {
@@ -34,16 +34,16 @@ type explainedPerson struct {
 
 // explainFlag decides one flag with what is stored of a person. It is no flag
 // request: nothing is counted and nothing is kept.
-func explainFlag(c *call) (any, error) {
-	q, err := c.service.FeatureFlags.Question(c.ctx, c.standing, c.part("key"), c.body)
+func explainFlag(of flagDesk, c *call) (any, error) {
+	q, err := of.Question(c.ctx, c.standing, c.part("key"), c.body)
 	if err != nil {
 		return nil, err
 	}
 	out := explained{Flag: q.Flag}
-	if out.Person, err = c.asked(q); err != nil {
+	if out.Person, err = of.asked(c, q); err != nil {
 		return nil, err
 	}
-	trace, err := c.Decider.Explain(c.ctx, &flags.Request{
+	trace, err := of.decider.Explain(c.ctx, &flags.Request{
 		APIKey: c.standing.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
 		Selection: flags.Selection{Runtime: "all"},
 	}, q.Flag.Key)
@@ -66,19 +66,19 @@ func explainFlag(c *call) (any, error) {
 
 // asked finds the person of a question, and gives the subject the distinct id of
 // a person who is named otherwise.
-func (c *call) asked(q *management.Question) (*explainedPerson, error) {
-	if c.History == nil {
+func (of flagDesk) asked(c *call, q *management.Question) (*explainedPerson, error) {
+	if of.history == nil {
 		return nil, nil
 	}
 	var p *capture.StoredPerson
 	var err error
 	if id, ok := capture.ParseUUID(q.PersonID); ok {
-		p, err = c.History.PersonByUUID(c.ctx, c.standing.Project.ID, id)
+		p, err = of.history.PersonByUUID(c.ctx, c.project(), id)
 		if err == nil && p == nil {
 			err = management.Missing("There is no person %s.", q.PersonID)
 		}
 	} else {
-		p, err = c.History.PersonBy(c.ctx, c.standing.Project.ID, q.Subject.DistinctID)
+		p, err = of.history.PersonBy(c.ctx, c.project(), q.Subject.DistinctID)
 	}
 	if err != nil || p == nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -12,28 +11,28 @@ import (
 // groupType is a group type as it is shown (§5.4). The columns and the time are
 // not kept here.
 type groupType struct {
-	GroupType       string  `json:"group_type"`
-	GroupTypeIndex  int     `json:"group_type_index"`
-	NameSingular    *string `json:"name_singular"`
-	NamePlural      *string `json:"name_plural"`
-	DetailDashboard *int64  `json:"detail_dashboard"`
-	DefaultColumns  *string `json:"default_columns"`
-	CreatedAt       stamp   `json:"created_at"`
+	GroupType       string           `json:"group_type"`
+	GroupTypeIndex  int              `json:"group_type_index"`
+	NameSingular    *string          `json:"name_singular"`
+	NamePlural      *string          `json:"name_plural"`
+	DetailDashboard *int64           `json:"detail_dashboard"`
+	DefaultColumns  *string          `json:"default_columns"`
+	CreatedAt       management.Stamp `json:"created_at"`
 }
 
 // listGroupTypes answers with a plain array.
-func listGroupTypes(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	names, err := rd.history.GroupTypes(r.Context(), project)
+func (rd *reader) listGroupTypes(c *call) (any, error) {
+	names, err := rd.history.GroupTypes(c.ctx, c.project())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	labels := map[int]management.GroupTypeLabels{}
-	if rd.Management != nil {
-		if labels, err = rd.Management.GroupTypeLabels(r.Context(), project); err != nil {
-			return err
+	if rd.management != nil {
+		if labels, err = rd.management.GroupTypeLabels(c.ctx, c.project()); err != nil {
+			return nil, err
 		}
 	}
-	return rd.reply(w, http.StatusOK, showGroupTypes(names, labels))
+	return showGroupTypes(names, labels), nil
 }
 
 func showGroupTypes(names []string, labels map[int]management.GroupTypeLabels) []groupType {
@@ -47,14 +46,14 @@ func showGroupTypes(names []string, labels map[int]management.GroupTypeLabels) [
 }
 
 type group struct {
-	GroupTypeIndex  int            `json:"group_type_index"`
-	GroupKey        string         `json:"group_key"`
-	GroupProperties capture.Object `json:"group_properties"`
-	CreatedAt       stamp          `json:"created_at"`
+	GroupTypeIndex  int              `json:"group_type_index"`
+	GroupKey        string           `json:"group_key"`
+	GroupProperties capture.Object   `json:"group_properties"`
+	CreatedAt       management.Stamp `json:"created_at"`
 }
 
 func showGroup(g *capture.Group) group {
-	out := group{GroupTypeIndex: g.Type, GroupKey: g.Key, GroupProperties: g.Properties, CreatedAt: stamp(g.CreatedAt)}
+	out := group{GroupTypeIndex: g.Type, GroupKey: g.Key, GroupProperties: g.Properties, CreatedAt: management.Stamp{Time: g.CreatedAt}}
 	if out.GroupProperties == nil {
 		out.GroupProperties = capture.Object{}
 	}
@@ -77,34 +76,34 @@ func groupTypeIndex(params url.Values) (int, error) {
 // listGroups answers with groups of one type by key. A search looks at
 // capture.SearchScan of them for one page, which may hold less than its limit, or
 // nothing, and still have a next link.
-func listGroups(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params := r.URL.Query()
+func (rd *reader) listGroups(c *call) (any, error) {
+	params := c.query()
 	p := pageOf(params)
 	index, err := groupTypeIndex(params)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := uncounted[group]{Results: []group{}}
 	if params.Has("group_key") {
-		g, err := rd.history.Group(r.Context(), project, capture.GroupID{Type: index, Key: params.Get("group_key")})
+		g, err := rd.history.Group(c.ctx, c.project(), capture.GroupID{Type: index, Key: params.Get("group_key")})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if g != nil {
 			out.Results = append(out.Results, showGroup(g))
 		}
-		return rd.reply(w, http.StatusOK, out)
+		return out, nil
 	}
 	after, err := parseTextCursor(p.cursor)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, size, largest, next := firstPiece, 0, 1, after
 	for len(out.Results) < p.limit && size < pageBytes {
 		n = min(n, p.limit-len(out.Results))
 		var piece []capture.Group
-		if piece, next, err = rd.history.Groups(r.Context(), project, index, next, params.Get("search"), n); err != nil {
-			return err
+		if piece, next, err = rd.history.Groups(c.ctx, c.project(), index, next, params.Get("search"), n); err != nil {
+			return nil, err
 		}
 		for i := range piece {
 			out.Results = append(out.Results, showGroup(&piece[i]))
@@ -117,27 +116,7 @@ func listGroups(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 		n = max((pageBytes-size)/largest, 1)
 	}
 	if next != "" {
-		out.Next = rd.link(r, map[string]string{"cursor": textCursor(next), "limit": strconv.Itoa(p.limit), "offset": ""})
+		out.Next = c.link(map[string]string{"cursor": textCursor(next), "limit": strconv.Itoa(p.limit), "offset": ""})
 	}
-	return rd.reply(w, http.StatusOK, out)
-}
-
-// findGroup answers with one group, or 404.
-func findGroup(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params := r.URL.Query()
-	index, err := groupTypeIndex(params)
-	if err != nil {
-		return err
-	}
-	if !params.Has("group_key") {
-		return problemRequired.with("", "group_key")
-	}
-	g, err := rd.history.Group(r.Context(), project, capture.GroupID{Type: index, Key: params.Get("group_key")})
-	if err != nil {
-		return err
-	}
-	if g == nil {
-		return &problemNotFound
-	}
-	return rd.reply(w, http.StatusOK, showGroup(g))
+	return out, nil
 }

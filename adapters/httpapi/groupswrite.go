@@ -2,30 +2,13 @@ package httpapi
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// sendGroup changes a group as a $groupidentify does, and returns it.
-func (rd *reader) sendGroup(r *http.Request, project int64, id capture.GroupID, typeName string, set json.RawMessage) (*capture.Group, error) {
-	properties := map[string]json.RawMessage{"$group_set": set, "$process_person_profile": json.RawMessage("false")}
-	for name, text := range map[string]string{"$group_type": typeName, "$group_key": id.Key} {
-		raw, err := encode(text)
-		if err != nil {
-			return nil, err
-		}
-		properties[name] = raw
-	}
-	if err := rd.sendEvent(r, "$groupidentify", "$"+typeName+"_"+id.Key, properties); err != nil {
-		return nil, err
-	}
-	return rd.history.Group(r.Context(), project, id)
-}
-
 // groupTypeName is the name of a group type of a number.
-func (rd *reader) groupTypeName(r *http.Request, project int64, index int) (string, error) {
-	names, err := rd.history.GroupTypes(r.Context(), project)
+func (rd *reader) groupTypeName(c *call, index int) (string, error) {
+	names, err := rd.history.GroupTypes(c.ctx, c.project())
 	if err != nil {
 		return "", err
 	}
@@ -37,152 +20,139 @@ func (rd *reader) groupTypeName(r *http.Request, project int64, index int) (stri
 }
 
 // createGroup makes a group (§5.4).
-func createGroup(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	body, err := rd.readMembers(w, r)
+func (rd *reader) createGroup(c *call) (any, error) {
+	members, err := c.readMembers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	raw, there := body["group_type_index"]
+	raw, there := members["group_type_index"]
 	if !there {
-		return problemRequired.with("", "group_type_index")
+		return nil, problemRequired.with("", "group_type_index")
 	}
 	var index int
 	if json.Unmarshal(raw, &index) != nil || index < 0 {
-		return invalid("group_type_index", "A valid integer is required.")
+		return nil, invalid("group_type_index", "A valid integer is required.")
 	}
-	key, err := textIn(body, "group_key")
+	key, err := textIn(members, "group_key")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	set := body["group_properties"]
+	set := members["group_properties"]
 	switch {
 	case missingValue(set):
 		set = json.RawMessage("{}")
 	case !isObject(set):
-		return notADict("group_properties")
+		return nil, notADict("group_properties")
 	}
-	name, err := rd.groupTypeName(r, project, index)
-	if err != nil {
-		return err
-	}
-	id := capture.GroupID{Type: index, Key: key}
-	switch there, err := rd.history.Group(r.Context(), project, id); {
-	case err != nil:
-		return err
-	case there != nil:
-		return invalid("detail", "A group with this key already exists")
-	}
-	g, err := rd.sendGroup(r, project, id, name, set)
-	return rd.replyGroup(w, http.StatusCreated, g, err)
-}
-
-// replyGroup answers with a group as it is now.
-func (rd *reader) replyGroup(w http.ResponseWriter, status int, g *capture.Group, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case g == nil:
-		return &problemNotFound
-	}
-	return rd.reply(w, status, showGroup(g))
-}
-
-// namedGroup is the group that the query names.
-func (rd *reader) namedGroup(r *http.Request, project int64) (*capture.Group, error) {
-	params := r.URL.Query()
-	index, err := groupTypeIndex(params)
+	name, err := rd.groupTypeName(c, index)
 	if err != nil {
 		return nil, err
 	}
-	if !params.Has("group_key") {
+	text, err := encode(set)
+	if err != nil {
+		return nil, err
+	}
+	return shownGroup(rd.people.NewGroup(c.ctx, c.in(), capture.GroupID{Type: index, Key: key}, name, string(text)))
+}
+
+// shownGroup is a group as it is now.
+func shownGroup(g *capture.Group, err error) (any, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case g == nil:
+		return nil, &problemNotFound
+	}
+	return showGroup(g), nil
+}
+
+// namedGroup is the group that the query names.
+func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
+	index, err := groupTypeIndex(c.query())
+	if err != nil {
+		return nil, err
+	}
+	if !c.query().Has("group_key") {
 		return nil, problemRequired.with("", "group_key")
 	}
-	g, err := rd.history.Group(r.Context(), project, capture.GroupID{Type: index, Key: params.Get("group_key")})
+	g, err := rd.history.Group(c.ctx, c.project(), capture.GroupID{Type: index, Key: c.query().Get("group_key")})
 	if err == nil && g == nil {
 		err = &problemNotFound
 	}
 	return g, err
 }
 
+// findGroup answers with one group, or 404.
+func (rd *reader) findGroup(c *call) (any, error) { return shownGroup(rd.namedGroup(c)) }
+
 // updateGroupProperty sets one property of a group.
-func updateGroupProperty(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	g, err := rd.namedGroup(r, project)
+func (rd *reader) updateGroupProperty(c *call) (any, error) {
+	g, err := rd.namedGroup(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	body, err := rd.readMembers(w, r)
+	members, err := c.readMembers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key, err := textIn(body, "key")
+	key, err := textIn(members, "key")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	value, there := body["value"]
+	value, there := members["value"]
 	if !there {
-		return problemRequired.with("", "value")
+		return nil, problemRequired.with("", "value")
 	}
 	set, err := encode(map[string]json.RawMessage{key: value})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	name, err := rd.groupTypeName(r, project, g.Type)
+	name, err := rd.groupTypeName(c, g.Type)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g, err = rd.sendGroup(r, project, g.GroupID, name, set)
-	return rd.replyGroup(w, http.StatusOK, g, err)
+	return shownGroup(rd.people.SetGroup(c.ctx, c.in(), g.GroupID, name, string(set)))
 }
 
 // deleteGroupProperty takes one property of a group away.
-func deleteGroupProperty(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	g, err := rd.namedGroup(r, project)
+func (rd *reader) deleteGroupProperty(c *call) (any, error) {
+	g, err := rd.namedGroup(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	body, err := rd.readMembers(w, r)
+	members, err := c.readMembers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key, err := textIn(body, "$unset")
-	switch {
-	case err != nil:
-		return err
-	case rd.people == nil:
-		return &problemReadOnly
+	key, err := textIn(members, "$unset")
+	if err != nil {
+		return nil, err
 	}
-	switch found, err := rd.people.UnsetGroupProperty(r.Context(), project, g.GroupID, key); {
-	case err != nil:
-		return err
-	case !found:
-		return invalid("$unset", "The group has no property \"%s\".", shorten(key))
-	}
-	g, err = rd.history.Group(r.Context(), project, g.GroupID)
-	return rd.replyGroup(w, http.StatusOK, g, err)
+	return shownGroup(rd.people.UnsetGroup(c.ctx, c.project(), g.GroupID, key))
 }
 
 // updateGroupTypes changes what people call group types, and answers with all of
 // them.
-func updateGroupTypes(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	if rd.Management == nil {
-		return &problemReadOnly
+func (rd *reader) updateGroupTypes(c *call) (any, error) {
+	if rd.management == nil {
+		return nil, &problemReadOnly
 	}
 	var body json.RawMessage
-	if err := rd.readJSON(w, r, &body); err != nil {
-		return err
+	if err := c.readJSONBody(&body); err != nil {
+		return nil, err
 	}
 	var changes []json.RawMessage
 	if json.Unmarshal(body, &changes) != nil {
 		p := problem{Status: 400, Type: "validation_error", Code: "not_a_list", Detail: "Expected a list of items."}
-		return &p
+		return nil, &p
 	}
-	labels, err := rd.Management.LabelGroupTypes(r.Context(), project, changes)
+	labels, err := rd.management.LabelGroupTypes(c.ctx, c.project(), changes)
 	if err != nil {
-		return managementProblem(err)
+		return nil, err
 	}
-	names, err := rd.history.GroupTypes(r.Context(), project)
+	names, err := rd.history.GroupTypes(c.ctx, c.project())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return rd.reply(w, http.StatusOK, showGroupTypes(names, labels))
+	return showGroupTypes(names, labels), nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// archive is a History and PeopleAdmin in memory: what the ports promise, in the
+// archive is a History in memory, and what changes of people stand on: what the ports promise, in the
 // plainest way.
 type archive struct {
 	events   []capture.Record // of all projects, by ID
@@ -154,40 +154,56 @@ func (a *archive) FlagCalls(context.Context, int64, string, int) ([]capture.Flag
 	return nil, a.failure
 }
 
-func (a *archive) ErasePerson(_ context.Context, project int64, id capture.UUID, withEvents bool) (bool, error) {
-	a.erased = append(a.erased, erasure{project, id, withEvents})
-	return true, a.failure
+// Alone makes an archive what capture.People stands on.
+func (a *archive) Alone(_ context.Context, project int64, work func(capture.Tx) error) error {
+	return cmp.Or(work(archiveTx{archive: a, project: project}), a.failure)
 }
 
-func (a *archive) EraseEvents(context.Context, int64, capture.UUID) error { return a.failure }
-
-func (a *archive) SplitPerson(context.Context, int64, capture.UUID, []string, string) (bool, error) {
-	return true, a.failure
+// archiveTx is what is asked of an archive between commits.
+type archiveTx struct {
+	capture.Tx // what nobody asks for here
+	archive    *archive
+	project    int64
 }
 
-func (a *archive) UnsetGroupProperty(context.Context, int64, capture.GroupID, string) (bool, error) {
-	return true, a.failure
+func (tx archiveTx) ErasePerson(project int64, id capture.UUID, withEvents bool) (bool, error) {
+	tx.archive.erased = append(tx.archive.erased, erasure{project, id, withEvents})
+	return true, nil
 }
 
 // takenID is a distinct id that belongs to somebody else.
 const takenID = "taken"
 
-func (a *archive) ImportPerson(_ context.Context, _ int64, p capture.StoredPerson) error {
-	if slices.Contains(p.DistinctIDs, takenID) {
-		return &capture.Refusal{Detail: "the distinct id belongs to another person"}
+func (tx archiveTx) People(_ int64, ids []string) ([]capture.Known, error) {
+	out := make([]capture.Known, len(ids))
+	if i := slices.Index(ids, takenID); i >= 0 {
+		out[i].Person = &capture.Person{UUID: uuidOf(99)}
 	}
-	a.imported = append(a.imported, p)
-	return a.failure
+	return out, nil
 }
 
-func (a *archive) ImportGroup(_ context.Context, _ int64, name string, g capture.Group) error {
-	a.groupsIn = append(a.groupsIn, name+"/"+g.Key+" "+g.Properties.String())
-	return a.failure
+func (tx archiveTx) GroupTypes(project int64) ([]string, error) {
+	return tx.archive.types[project], nil
+}
+
+func (tx archiveTx) Save(c *capture.Changes) error {
+	for _, p := range c.Persons {
+		stored := capture.StoredPerson{Person: *p.Person}
+		for _, id := range c.IDs {
+			stored.DistinctIDs = append(stored.DistinctIDs, id.DistinctID)
+		}
+		tx.archive.imported = append(tx.archive.imported, stored)
+	}
+	for _, g := range c.Groups {
+		name := tx.archive.types[tx.project][g.Type]
+		tx.archive.groupsIn = append(tx.archive.groupsIn, name+"/"+g.Key+" "+g.Properties.String())
+	}
+	return nil
 }
 
 var (
-	_ capture.History     = (*archive)(nil)
-	_ httpapi.PeopleAdmin = (*archive)(nil)
+	_ capture.History = (*archive)(nil)
+	_ capture.Between = (*archive)(nil)
 )
 
 const archiveFile = `{"projects": [
@@ -271,7 +287,7 @@ func (a *archive) handler(t testing.TB) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: w, History: a, People: a})
+	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: w, History: a, People: &capture.People{History: a, Between: a}})
 	if err != nil {
 		t.Fatal(err)
 	}

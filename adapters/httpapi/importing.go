@@ -49,26 +49,24 @@ type importLine struct {
 	GroupProperties json.RawMessage `json:"group_properties"`
 }
 
-// postImport takes persons and groups in as an export wrote them, JSON lines,
+// importLines takes persons and groups in as an export wrote them, JSON lines,
 // plain or gzip. Persons keep their uuids (decision 26). A line that cannot be
 // taken does not stop the others; when the store fails, nothing after the line
 // under way is imported, and sending all of it again does no harm.
-func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
+func (rd *reader) importLines(c *call) (any, error) {
 	if rd.people == nil {
-		return &problemReadOnly
+		return nil, &problemReadOnly
 	}
-	l := rd.budget.lease(rd.server, w, r)
-	defer l.release()
-	raw, err := rd.readRaw(w, r, l, maxImport)
+	raw, err := c.lease.readRaw(maxImport)
 	if err == nil && isGzip(raw) {
-		raw, err = l.gunzip(raw, maxImport)
+		raw, err = c.lease.gunzip(raw, maxImport)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text := asText(raw)
 	if lines := strings.Count(text, "\n"); lines > maxImportLines {
-		return invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
+		return nil, invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
 	}
 	out := imported{Errors: []lineError{}}
 	number := 0
@@ -77,7 +75,7 @@ func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		err := rd.importOne(r, project, line)
+		err := rd.importOne(c, line)
 		var refusal *capture.Refusal
 		switch {
 		case err == nil:
@@ -87,10 +85,10 @@ func postImport(rd *reader, w http.ResponseWriter, r *http.Request, project int6
 				out.Errors = append(out.Errors, lineError{number, refusal.Detail})
 			}
 		default:
-			return fmt.Errorf("line %d: %w", number, err)
+			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	return rd.reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 func refused(format string, args ...any) error {
@@ -99,7 +97,7 @@ func refused(format string, args ...any) error {
 
 // importOne reads and imports one line. The error of a bad line is a
 // *capture.Refusal.
-func (rd *reader) importOne(r *http.Request, project int64, line string) error {
+func (rd *reader) importOne(c *call, line string) error {
 	var in importLine
 	if err := json.Unmarshal([]byte(line), &in); err != nil {
 		return refused("no line of an export: %s", err)
@@ -112,7 +110,7 @@ func (rd *reader) importOne(r *http.Request, project int64, line string) error {
 		}
 		created = at.UTC().Truncate(time.Microsecond)
 	} else {
-		created = rd.Decider.Now().UTC().Truncate(time.Microsecond)
+		created = rd.now().UTC().Truncate(time.Microsecond)
 	}
 	switch in.Type {
 	case "person":
@@ -127,7 +125,7 @@ func (rd *reader) importOne(r *http.Request, project int64, line string) error {
 		if err != nil {
 			return err
 		}
-		return rd.people.ImportPerson(r.Context(), project, capture.StoredPerson{
+		return rd.people.Import(c.ctx, c.project(), capture.StoredPerson{
 			Person:      capture.Person{UUID: id, CreatedAt: created, Properties: properties, Identified: in.IsIdentified},
 			DistinctIDs: in.DistinctIDs,
 		})
@@ -139,7 +137,7 @@ func (rd *reader) importOne(r *http.Request, project int64, line string) error {
 		if err != nil {
 			return err
 		}
-		return rd.people.ImportGroup(r.Context(), project, in.GroupType, capture.Group{
+		return rd.people.ImportGroup(c.ctx, c.project(), in.GroupType, capture.Group{
 			GroupID: capture.GroupID{Key: in.GroupKey}, CreatedAt: created, Properties: properties,
 		})
 	}
@@ -157,17 +155,24 @@ func importedObject(name string, raw json.RawMessage) (capture.Object, error) {
 	return o, nil
 }
 
-// readJSON reads a body that has to be a small JSON object (§2.4).
-func (rd *reader) readJSON(w http.ResponseWriter, r *http.Request, into any) error {
-	if kind := r.Header.Get("Content-Type"); kind != "" {
+// readMembers reads a body that is a JSON object; nothing is an empty one.
+func (c *call) readMembers() (members map[string]json.RawMessage, err error) {
+	if c.r.Body == nil || c.r.Body == http.NoBody || c.r.ContentLength == 0 {
+		return nil, nil
+	}
+	err = c.readJSONBody(&members)
+	return members, err
+}
+
+// readJSONBody reads a body that has to be a small JSON object (§2.4).
+func (c *call) readJSONBody(into any) error {
+	if kind := c.r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
 			p := problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
 			return p.say("Unsupported media type %q in request.", shorten(kind))
 		}
 	}
-	l := rd.budget.lease(rd.server, w, r)
-	defer l.release()
-	raw, err := rd.readRaw(w, r, l, maxSmallBody)
+	raw, err := c.lease.readRaw(maxSmallBody)
 	if err != nil {
 		return err
 	}

@@ -101,21 +101,21 @@ func (c *call) showProblem(err error, p *invitePage) (any, error) {
 }
 
 // inviteForm is the page with the form, as far as the invitation can be accepted.
-func (c *call) inviteForm() (*invitePage, error) {
+func (of inviteDesk) form(c *call) (*invitePage, error) {
 	id := c.part("invite")
 	p := &invitePage{Secret: c.secret()}
 	var told *management.Error
 	var err error
-	if p.Invite, err = c.service.Invites.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == management.CodeAccountExists {
+	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == management.CodeAccountExists {
 		p.Account = true
-		_, free := c.service.Invites.Look(c.ctx, nil, id, p.Secret)
+		_, free := of.Look(c.ctx, nil, id, p.Secret)
 		p.Displace = free == nil
-		p.Invite, err = c.service.Invites.Describe(c.ctx, id)
+		p.Invite, err = of.Describe(c.ctx, id)
 	}
 	if err != nil || p.Account {
 		return p, err
 	}
-	opens, err := c.service.Invites.Opens(c.ctx, id, p.Secret)
+	opens, err := of.Opens(c.ctx, id, p.Secret)
 	if err == nil && !opens {
 		p.Invite = nil
 		err = management.Fault("", "This link is not complete: use all of it, as it stands in the mail.")
@@ -125,12 +125,12 @@ func (c *call) inviteForm() (*invitePage, error) {
 
 // getInvitePage shows the form. Reading the page accepts nothing, so that
 // programs that follow the links of mails do no harm.
-func getInvitePage(c *call) (any, error) {
+func getInvitePage(of inviteDesk, c *call) (any, error) {
 	if wantsJSON(c.r) {
-		return lookAtInvite(c)
+		return lookAtInvite(of, c)
 	}
 	c.once()
-	p, err := c.inviteForm()
+	p, err := of.form(c)
 	if err != nil {
 		return c.showProblem(err, p)
 	}
@@ -138,15 +138,15 @@ func getInvitePage(c *call) (any, error) {
 }
 
 // postInvitePage accepts and shows the key, or the form again with what is wrong.
-func postInvitePage(c *call) (any, error) {
-	done, err := acceptInvite(c)
-	switch accepted, _ := done.(*management.Accepted); {
+func postInvitePage(of inviteDesk, c *call) (any, error) {
+	accepted, err := acceptInvite(of, c)
+	switch {
 	case wantsJSON(c.r):
-		return done, err
+		return accepted, err
 	case err == nil:
 		return c.showPage(http.StatusCreated, &invitePage{Done: accepted})
 	}
-	p, formErr := c.inviteForm()
+	p, formErr := of.form(c)
 	if formErr == nil && p.Invite != nil {
 		if name := textMember(c.body, "first_name"); name != "" {
 			p.Invite.FirstName = name

@@ -3,54 +3,51 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 )
 
-// inviteEndpoints are those of invitations and their acceptance (§4.5).
-var inviteEndpoints = []endpoint{
-	{
-		method: "GET", area: inOrganization, path: "/invites", scope: "organization_member:read", summary: "List invitations",
-		gives: management.List[management.Invite]{},
-		do:    func(c *call) (any, error) { return c.service.Invites.List(c.ctx, c.standing, c.page()) },
-	},
-	{
-		method: "POST", area: inOrganization, path: "/invites", scope: "organization_member:write", summary: "Invite somebody",
-		takes: management.InviteFields, status: 201, gives: management.Invite{},
-		do: func(c *call) (any, error) { return c.service.Invites.Create(c.ctx, c.standing, c.site(), c.body) },
-	},
-	{
-		method: "POST", area: inOrganization, path: "/invites/bulk", scope: "organization_member:write", summary: "Invite up to 20 people, or nobody",
-		takes: management.InviteFields, array: true, gives: []management.Invite{}, bare: true,
-		do: func(c *call) (any, error) {
-			return c.service.Invites.CreateBulk(c.ctx, c.standing, c.site(), c.body)
-		},
-	},
-	{
-		method: "DELETE", area: inOrganization, path: "/invites/{id}", scope: "organization_member:write", summary: "Cancel an invitation",
-		status: 204,
-		do:     func(c *call) (any, error) { return nil, c.service.Invites.Delete(c.ctx, c.standing, c.part("id")) },
-	},
-	{
-		method: "GET", area: atRoot, path: "/signup/{invite}", scope: public, summary: "Read an invitation",
-		gives: management.Invitation{}, do: lookAtInvite,
-	},
-	{
-		method: "POST", area: atRoot, path: "/signup/{invite}", scope: public, summary: "Accept an invitation",
-		takes: management.AcceptFields, query: secretParameter, status: 201, gives: management.Accepted{}, do: acceptInvite,
-	},
-	{
-		method: "GET", area: atTop, path: "/signup/{invite}", scope: public, summary: "Show the page of an invitation's link",
-		query: secretParameter, gives: management.Invitation{}, do: getInvitePage,
-	},
-	{
-		method: "POST", area: atTop, path: "/signup/{invite}", scope: public, summary: "Accept an invitation from its page",
-		takes: management.AcceptFields, query: secretParameter, status: 201, gives: management.Accepted{}, do: postInvitePage,
-	},
+// inviteDesk is what the endpoints of invitations stand on.
+type inviteDesk struct {
+	management.Invites
+	caller func(*http.Request, body) (*management.Caller, error)
 }
 
-var secretParameter = []parameterDoc{{"secret", "string", "that of the invitation's link"}}
+func invitesOf(s *server) inviteDesk { return inviteDesk{s.Management.Invites, s.managementCaller} }
+
+// inviteEndpoints are those of invitations and their acceptance (§4.5).
+var inviteEndpoints = slices.Concat(
+	resource(inOrganization, "organization_member", invitesOf, []row[inviteDesk]{
+		paged("/invites", "List invitations", inviteDesk.List),
+		by(http.MethodPost, "/invites", "Invite somebody", createInvite).taking(management.InviteFields).created(),
+		{do: createInvites, endpoint: endpoint{
+			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people, or nobody",
+			takes: management.InviteFields, array: true, gives: []management.Invite{}, bare: true,
+		}},
+		remove("/invites/{id}", "Cancel an invitation", inviteDesk.Delete),
+	}),
+	resource(atRoot, public, invitesOf, []row[inviteDesk]{
+		by(http.MethodGet, "/signup/{invite}", "Read an invitation", lookAtInvite),
+		by(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).taking(management.AcceptFields).asking(secretParameter).created(),
+	}),
+	resource(atTop, public, invitesOf, []row[inviteDesk]{
+		by(http.MethodGet, "/signup/{invite}", "Show the page of an invitation's link", getInvitePage).asking(secretParameter).giving(management.Invitation{}),
+		by(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
+			taking(management.AcceptFields).asking(secretParameter).giving(management.Accepted{}).created(),
+	}),
+)
+
+var secretParameter = parameterDoc{"secret", "string", "that of the invitation's link"}
+
+func createInvite(of inviteDesk, c *call) (*management.Invite, error) {
+	return of.Create(c.ctx, c.standing, c.site(), c.body)
+}
+
+func createInvites(of inviteDesk, c *call) (any, error) {
+	return of.CreateBulk(c.ctx, c.standing, c.site(), c.body)
+}
 
 // site is where the caller has reached this server: scheme, host, and the prefix
 // below which it is mounted.
@@ -64,17 +61,16 @@ func (c *call) site() string {
 			}
 		}
 	}
-	rd := &reader{server: c.server}
-	out := url.URL{Scheme: rd.scheme(c.r), Host: c.r.Host, Path: prefix}
+	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: prefix}
 	return out.String()
 }
 
 // guest is who sends a request to a public endpoint, nil for nobody who says so.
-func (c *call) guest() (*management.Caller, error) {
+func (of inviteDesk) guest(c *call) (*management.Caller, error) {
 	if key, _ := outerKey(c.r); key == "" && textMember(c.body, "personal_api_key") == "" {
 		return nil, nil
 	}
-	return c.managementCaller(c.r, c.body)
+	return of.caller(c.r, c.body)
 }
 
 // secret is that of an invitation's link: in the body, or else in the query.
@@ -93,22 +89,22 @@ func (c *call) once() {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-func lookAtInvite(c *call) (any, error) {
+func lookAtInvite(of inviteDesk, c *call) (*management.Invitation, error) {
 	c.once()
-	guest, err := c.guest()
+	guest, err := of.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	return c.service.Invites.Look(c.ctx, guest, c.part("invite"), c.secret())
+	return of.Look(c.ctx, guest, c.part("invite"), c.secret())
 }
 
-func acceptInvite(c *call) (any, error) {
+func acceptInvite(of inviteDesk, c *call) (*management.Accepted, error) {
 	c.once()
-	guest, err := c.guest()
+	guest, err := of.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	return c.service.Invites.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
+	return of.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
 }
 
 // wantsJSON reports whether a page is to be JSON: where the caller names that and

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -233,23 +232,4 @@ func (p *listParameter) moment(text string, now time.Time) (any, error) {
 		return now.AddDate(-n, 0, 0), nil
 	}
 	return now.AddDate(0, -n, 0), nil
-}
-
-// listing is what the routes that read back know of a list that is asked for.
-type listing struct {
-	management.Values
-	standing *management.Standing // nil without a Management
-}
-
-// listedKey is where the context of a request keeps its listing.
-type listedKey struct{}
-
-func withListed(r *http.Request, l *listing) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), listedKey{}, l))
-}
-
-// listed is the listing that a request asks for.
-func listed(r *http.Request) *listing {
-	l, _ := r.Context().Value(listedKey{}).(*listing)
-	return l
 }

@@ -101,7 +101,7 @@ func newOffice(t testing.TB, database string) *office {
 	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now}); err != nil {
 		t.Fatal(err)
 	}
-	o.config = httpapi.Config{Decider: decider, Intake: intake, History: o.store, People: officePeople{o.recorder, o.store}, Management: o.service, Keys: officeKeys{o.store}}
+	o.config = httpapi.Config{Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}}
 	t.Cleanup(func() {
 		o.recorder.Close()
 		if err := o.store.Close(); err != nil {

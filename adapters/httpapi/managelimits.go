@@ -8,6 +8,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Windows are how many requests a key may send. Zero means no limit.
@@ -160,6 +161,20 @@ func (s *server) limit(keyHash string, read bool) error {
 		l = s.manageLimits.reads
 	}
 	if wait := l.take(keyHash, s.manageLimits.now()); wait > 0 {
+		return s.throttled(wait)
+	}
+	return nil
+}
+
+// guess counts a password of a link that has not been right before, by address and by
+// link: over the limit of either it is not to be looked at.
+func (s *server) guess(r *http.Request, token string) error {
+	l, now := s.manageLimits, s.manageLimits.now()
+	address, link := s.clientIP(r).String(), management.HashKey(token)
+	if wait := max(l.guesses.full(address, now), l.links.full(link, now)); wait > 0 {
+		return s.throttled(wait)
+	}
+	if wait := max(l.guesses.take(address, now), l.links.take(link, now)); wait > 0 { // others came first
 		return s.throttled(wait)
 	}
 	return nil

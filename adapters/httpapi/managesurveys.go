@@ -1,44 +1,23 @@
 package httpapi
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/management"
+)
 
 // surveyEndpoints are those of §5.6, without the public list.
-var surveyEndpoints = []endpoint{
-	{
-		method: "GET", area: inProject, path: "/surveys", scope: "survey:read", summary: "List surveys",
-		gives: management.List[management.Survey]{},
-		do: func(c *call) (any, error) {
-			return c.service.Surveys.List(c.ctx, c.standing, management.SurveyQuery{
-				Page: c.page(), Search: c.listed.Text("search"), Archived: c.listed.Either("archived"),
-				IDs: c.listed.Texts("ids"), Type: c.listed.Text("type"),
-			})
-		},
-	},
-	{
-		method: "POST", area: inProject, path: "/surveys", scope: "survey:write", summary: "Make a survey and its flags",
-		takes: management.SurveyFields, status: 201, gives: management.Survey{},
-		do: func(c *call) (any, error) { return c.service.Surveys.Create(c.ctx, c.standing, c.body) },
-	},
-	{
-		method: "GET", area: inProject, path: "/surveys/{id}", scope: "survey:read", summary: "Read a survey",
-		gives: management.Survey{},
-		do:    func(c *call) (any, error) { return c.service.Surveys.Get(c.ctx, c.standing, c.part("id")) },
-	},
-	{
-		method: "PATCH", area: inProject, path: "/surveys/{id}", scope: "survey:write", summary: "Change a survey",
-		takes: management.SurveyFields, gives: management.Survey{}, do: updateSurvey,
-	},
-	{
-		method: "PUT", area: inProject, path: "/surveys/{id}", scope: "survey:write", summary: "Replace a survey",
-		takes: management.SurveyFields, gives: management.Survey{}, do: updateSurvey,
-	},
-	{
-		method: "DELETE", area: inProject, path: "/surveys/{id}", scope: "survey:write", summary: "Remove a survey and its flags",
-		status: 204,
-		do:     func(c *call) (any, error) { return nil, c.service.Surveys.Delete(c.ctx, c.standing, c.part("id")) },
-	},
-}
+var surveyEndpoints = resource(inProject, "survey", func(s *server) management.Surveys { return s.Management.Surveys }, []row[management.Surveys]{
+	by(http.MethodGet, "/surveys", "List surveys", listSurveys),
+	create("/surveys", "Make a survey and its flags", management.SurveyFields, management.Surveys.Create),
+	get("/surveys/{id}", "Read a survey", management.Surveys.Get),
+	update("/surveys/{id}", "Change a survey", "Replace a survey", management.SurveyFields, management.Surveys.Update),
+	remove("/surveys/{id}", "Remove a survey and its flags", management.Surveys.Delete),
+})
 
-func updateSurvey(c *call) (any, error) {
-	return c.service.Surveys.Update(c.ctx, c.standing, c.part("id"), c.body, c.r.Method == "PUT")
+func listSurveys(of management.Surveys, c *call) (management.List[management.Survey], error) {
+	v := c.listed
+	return of.List(c.ctx, c.standing, management.SurveyQuery{
+		Page: c.page(), Search: v.Text("search"), Archived: v.Either("archived"), IDs: v.Texts("ids"), Type: v.Text("type"),
+	})
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,18 +27,17 @@ import (
 const (
 	ofrepBulk   = "/ofrep/v1/evaluate/flags"
 	ofrepEvents = "/ofrep/v1/events"
-	allowOFREP  = "POST, OPTIONS"
 	// maxOFREPKey is the longest flag key that is looked up, in bytes.
 	maxOFREPKey = 1024
 )
 
-// ofrepRoutes are the rows of OFREP.
-var ofrepRoutes = []route{
-	{ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags), missing: missingOFREP}, allowOFREP, true},
-	{"/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag), missing: missingOFREP}, allowOFREP, true},
-	{ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents), "HEAD": headJSON, missing: missingOFREP}, allowGet, true},
-	{"/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration), "HEAD": headJSON, missing: missingOFREP}, allowGet, true},
-}
+// ofrepEndpoints are the rows of OFREP.
+var ofrepEndpoints = slices.Concat(
+	serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags)}),
+	serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag)}),
+	serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents)}),
+	serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration)}),
+)
 
 // ofrepExpose are the headers that pages of other origins may read.
 var ofrepExpose = []string{"ETag, Retry-After, x-posthog-rate-limit-warning"}
@@ -55,7 +55,7 @@ func ofrepHandler(h handler) handler {
 	}
 }
 
-func missingOFREP(_ *server, _ http.ResponseWriter, r *http.Request) error {
+func missingOFREP(_ *server, _ *area, _ http.ResponseWriter, r *http.Request) error {
 	return ofrepProblem(&problemMethod, parameter(r, "key"))
 }
 

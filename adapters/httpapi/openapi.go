@@ -27,17 +27,15 @@ type openAPI struct {
 
 type object = map[string]any
 
+// described are the endpoints that are in it.
+func described() []endpoint { return slices.Concat(managed(), historyEndpoints) }
+
 const schemaPrefix = "#/components/schemas/"
 
 // describe makes the whole description.
 func describe() ([]byte, error) {
 	d := &openAPI{schemas: map[string]any{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{}}
-	for _, e := range managed() {
-		if err := d.add(&e); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", e.method, e.path, err)
-		}
-	}
-	for _, e := range readEndpoints() {
+	for _, e := range described() {
 		if err := d.add(&e); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", e.method, e.path, err)
 		}
@@ -73,7 +71,7 @@ var errorSchema = object{
 
 // add describes an endpoint on each of its paths.
 func (d *openAPI) add(e *endpoint) error {
-	for _, prefix := range areaPrefixes[e.area] {
+	for _, prefix := range e.area.prefixes {
 		path := prefix + e.path + "/"
 		op, err := d.operation(e, path)
 		if err != nil {
@@ -297,57 +295,16 @@ func nullableEnum[T any](values []T, f *management.Field) (out []any) {
 }
 
 // schemaEndpoint serves the description itself. It is made at the first request.
-func schemaEndpoint() endpoint {
-	return endpoint{
-		method: "GET", area: atRoot, path: "/schema", scope: public, summary: "Read this description",
-		gives: json.RawMessage{}, do: func(c *call) (any, error) { return c.described() },
-	}
+func schemaEndpoint() []endpoint {
+	return resource(atRoot, public, func(s *server) *server { return s }, []row[*server]{
+		by(http.MethodGet, "/schema", "Read this description", (*server).described).giving(json.RawMessage{}),
+	})
 }
 
-func (s *server) described() (any, error) {
+func (s *server) described(*call) (any, error) {
 	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe() })
 	if s.descriptionErr != nil {
 		return nil, s.descriptionErr
 	}
 	return answer{status: http.StatusOK, raw: s.description, kind: "application/json"}, nil
-}
-
-// readSummaries say what the rows of the table of what is read back do.
-var readSummaries = map[string]string{
-	"GET /events": "List events", "GET /events/{event}": "Read an event",
-	"GET /persons": "List persons", "GET /persons/{person}": "Read a person", "DELETE /persons/{person}": "Erase a person",
-	"PATCH /persons/{person}": "Set properties of a person", "PUT /persons/{person}": "Set properties of a person",
-	"GET /persons/values": "List values of a property of persons", "POST /persons/bulk_delete": "Erase persons",
-	"POST /persons/{person}/update_property": "Set a property of a person", "POST /persons/{person}/delete_property": "Remove a property of a person",
-	"POST /persons/{person}/delete_events": "Erase the events of a person", "POST /persons/{person}/split": "Split a person into one for each distinct id",
-	"GET /groups_types": "List group types", "PATCH /groups_types/update_metadata": "Change how group types are called",
-	"GET /groups": "List groups", "POST /groups": "Make a group", "GET /groups/find": "Read a group",
-	"POST /groups/update_property": "Set a property of a group", "POST /groups/delete_property": "Remove a property of a group",
-	"GET /property_definitions": "List properties that were seen",
-	"GET /event_definitions":    "List names of events that were seen", "GET /ingestion_warnings": "List warnings of the intake",
-	"POST /import": "Import persons and groups",
-}
-
-// readStatuses are the statuses of success that are not 200.
-var readStatuses = map[string]int{
-	"DELETE /persons/{person}": http.StatusAccepted, "PATCH /persons/{person}": http.StatusAccepted, "PUT /persons/{person}": http.StatusAccepted,
-	"POST /persons/bulk_delete": http.StatusAccepted, "POST /persons/{person}/update_property": http.StatusAccepted,
-	"POST /persons/{person}/delete_property": http.StatusCreated, "POST /persons/{person}/delete_events": http.StatusAccepted,
-	"POST /persons/{person}/split": http.StatusCreated, "POST /groups": http.StatusCreated,
-}
-
-// readEndpoints are the rows of the table of what is read back, as endpoints. Their
-// answers are not described.
-func readEndpoints() (out []endpoint) {
-	for _, res := range resources {
-		for _, method := range slices.Sorted(maps.Keys(res.actions)) {
-			a, name := res.actions[method], method+" "+res.path
-			e := endpoint{method: method, area: inProject, path: res.path, scope: a.scope, summary: readSummaries[name], status: readStatuses[name]}
-			if e.status != http.StatusAccepted {
-				e.gives = json.RawMessage{}
-			}
-			out = append(out, e)
-		}
-	}
-	return out
 }

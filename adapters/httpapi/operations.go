@@ -39,3 +39,8 @@ func plain(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, text)
 }
+
+func getMetrics(s *server, w http.ResponseWriter, r *http.Request) error {
+	s.Metrics.ServeHTTP(w, r)
+	return nil
+}

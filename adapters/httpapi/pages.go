@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management"
 )
 
 const (
@@ -60,53 +61,40 @@ func cut[T any](p page, list []T) []T {
 
 // link is the absolute URL of this request with other parameters: an empty value
 // takes one away. All are sorted by name (§3).
-func (rd *reader) link(r *http.Request, change map[string]string) *string {
+func (c *call) link(change map[string]string) *string {
 	// Where the handler is mounted below a prefix, only the request line has all of
 	// the path.
-	at, err := url.ParseRequestURI(r.RequestURI)
+	at, err := url.ParseRequestURI(c.r.RequestURI)
 	if err != nil {
-		at = r.URL
+		at = c.r.URL
 	}
-	q := r.URL.Query()
+	q := c.query()
 	for name, value := range change {
 		if q.Del(name); value != "" {
 			q.Set(name, value)
 		}
 	}
-	out := url.URL{Scheme: rd.scheme(r), Host: r.Host, Path: at.Path, RawPath: at.RawPath, RawQuery: q.Encode()}
+	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: at.Path, RawPath: at.RawPath, RawQuery: q.Encode()}
 	text := out.String()
 	return &text
 }
 
 // scheme is that of the request, or the one that a trusted proxy in front says.
-func (rd *reader) scheme(r *http.Request) string {
+func (s *server) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
 	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
-	trusted := slices.ContainsFunc(rd.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
+	trusted := slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 	if trusted && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		return "https"
 	}
 	return "http"
 }
 
-// counted is a page of a list whose length is known.
-type counted[T any] struct {
-	Count    int     `json:"count"`
-	Next     *string `json:"next"`
-	Previous *string `json:"previous"`
-	Results  []T     `json:"results"`
-}
-
-// replyCounted answers with the page of a whole list (§3).
-func replyCounted[T any](rd *reader, w http.ResponseWriter, r *http.Request, list []T) error {
-	p := pageOf(r.URL.Query())
-	out := counted[T]{Count: len(list), Results: append([]T{}, cut(p, list)...), Previous: rd.previous(r, p)}
-	if p.offset+p.limit < len(list) {
-		out.Next = rd.link(r, p.parameters(p.offset+p.limit))
-	}
-	return rd.reply(w, http.StatusOK, out)
+// countedPage is the page of a whole list that is asked for (§3).
+func countedPage[T any](c *call, list []T) management.List[T] {
+	return management.List[T]{Count: len(list), Results: cut(pageOf(c.query()), list)}
 }
 
 func (p page) parameters(offset int) map[string]string {
@@ -118,11 +106,11 @@ func (p page) parameters(offset int) map[string]string {
 }
 
 // previous is the page before, nil at the beginning.
-func (rd *reader) previous(r *http.Request, p page) *string {
+func (c *call) previous(p page) *string {
 	if p.offset <= 0 {
 		return nil
 	}
-	return rd.link(r, p.parameters(p.offset-p.limit))
+	return c.link(p.parameters(p.offset - p.limit))
 }
 
 // uncounted is a page of a list whose length is not known.

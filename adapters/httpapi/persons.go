@@ -3,11 +3,8 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -16,83 +13,24 @@ import (
 
 // person is a stored person as it is shown (§5.3).
 type person struct {
-	ID           int64          `json:"id"`
-	Name         string         `json:"name"`
-	DistinctIDs  []string       `json:"distinct_ids"`
-	Properties   capture.Object `json:"properties"`
-	CreatedAt    stamp          `json:"created_at"`
-	UUID         capture.UUID   `json:"uuid"`
-	IsIdentified bool           `json:"is_identified"`
+	ID           int64            `json:"id"`
+	Name         string           `json:"name"`
+	DistinctIDs  []string         `json:"distinct_ids"`
+	Properties   capture.Object   `json:"properties"`
+	CreatedAt    management.Stamp `json:"created_at"`
+	UUID         capture.UUID     `json:"uuid"`
+	IsIdentified bool             `json:"is_identified"`
 }
-
-// nameProperties may hold a person's name; the first that does counts.
-var nameProperties = []string{"email", "Email", "$email", "name", "Name", "username", "Username", "UserName"}
 
 func showPerson(p *capture.StoredPerson) person {
 	out := person{
-		ID: p.ID, DistinctIDs: bestFirst(p.DistinctIDs), Properties: p.Properties, CreatedAt: stamp(p.CreatedAt),
+		ID: p.ID, Name: p.Name(), DistinctIDs: p.BestIDs(), Properties: p.Properties, CreatedAt: management.Stamp{Time: p.CreatedAt},
 		UUID: p.UUID, IsIdentified: p.Identified,
 	}
 	if out.Properties == nil {
 		out.Properties = capture.Object{}
 	}
-	for _, name := range nameProperties {
-		if value, ok := p.Properties.Get(name); ok {
-			if out.Name = nameOf(value); out.Name != "" {
-				return out
-			}
-		}
-	}
-	if len(out.DistinctIDs) > 0 {
-		out.Name = out.DistinctIDs[0]
-	}
 	return out
-}
-
-// nameOf is a property as a name: a text, or a number; empty for other values.
-func nameOf(value string) string {
-	var v any
-	if json.Unmarshal([]byte(value), &v) != nil {
-		return ""
-	}
-	switch v := v.(type) {
-	case string:
-		return v
-	case float64:
-		return value
-	}
-	return ""
-}
-
-// bestFirst puts the ids that people have chosen before those that SDKs made up.
-func bestFirst(ids []string) []string {
-	out := append([]string{}, ids...)
-	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
-	return out
-}
-
-func rank(id string) int {
-	if anonymous(id) {
-		return 1
-	}
-	return 0
-}
-
-// anonymous reports whether an id looks like one of an SDK: five words of digits
-// and small letters, with hyphens between them.
-func anonymous(id string) bool {
-	words, length := 1, 0
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c == '-' && length > 0:
-			words, length = words+1, 0
-		case c >= '0' && c <= '9' || c >= 'a' && c <= 'z':
-			length++
-		default:
-			return false
-		}
-	}
-	return words == 5 && length > 0
 }
 
 // personPage is a page of persons; their number stands in it when it is asked
@@ -111,23 +49,23 @@ const maxWalks = 100
 // listPersons answers with persons, newest first (§5.3). A search looks at
 // capture.SearchScan of them for one page, which may hold less than its limit, or
 // nothing, and still have a next link.
-func listPersons(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params := r.URL.Query()
+func (rd *reader) listPersons(c *call) (any, error) {
+	params := c.query()
 	p := pageOf(params)
-	q, err := rd.personQuery(r, params)
+	q, err := rd.personQuery(c, params)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := personPage{Results: []person{}}
 	if params.Get("distinct_id") != "" {
-		return rd.onePerson(w, r, project, q, params.Get("distinct_id"), out)
+		return rd.onePerson(c, q, params.Get("distinct_id"), out)
 	}
 	if q.After, err = idCursor(p.cursor); err != nil {
-		return err
+		return nil, err
 	}
-	found, next, left, err := rd.walk(r.Context(), project, q, p)
+	found, next, left, err := rd.walk(c.ctx, c.project(), q, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range found {
 		out.Results = append(out.Results, showPerson(&found[i]))
@@ -135,37 +73,37 @@ func listPersons(rd *reader, w http.ResponseWriter, r *http.Request, project int
 	if next != 0 {
 		change := p.parameters(left)
 		change["cursor"] = strconv.FormatInt(next, 10)
-		out.Next = rd.link(r, change)
+		out.Next = c.link(change)
 	}
 	if p.cursor == "" {
-		out.Previous = rd.previous(r, p)
+		out.Previous = c.previous(p)
 	}
 	if params.Has("include_total") && q.Search == "" && q.Match == nil {
-		n, err := rd.history.CountPeople(r.Context(), project)
+		n, err := rd.history.CountPeople(c.ctx, c.project())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.Count = &n
 	}
-	return rd.reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 // onePerson answers with the person of a distinct id, if the filters let it pass.
-func (rd *reader) onePerson(w http.ResponseWriter, r *http.Request, project int64, q capture.PersonQuery, id string, out personPage) error {
+func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out personPage) (any, error) {
 	if q.Search != "" {
-		return invalid("search", "search and distinct_id cannot be used together.")
+		return nil, invalid("search", "search and distinct_id cannot be used together.")
 	}
-	found, err := rd.history.PersonBy(r.Context(), project, id)
+	found, err := rd.history.PersonBy(c.ctx, c.project(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if found != nil && (q.Match == nil || q.Match(found)) {
 		out.Results = append(out.Results, showPerson(found))
 	}
-	if n := int64(len(out.Results)); r.URL.Query().Has("include_total") {
+	if n := int64(len(out.Results)); c.query().Has("include_total") {
 		out.Count = &n
 	}
-	return rd.reply(w, http.StatusOK, out)
+	return out, nil
 }
 
 // walk steps over the offset and reads a page, a piece at a time so that few
@@ -219,36 +157,35 @@ func objectBytes(o capture.Object) (n int) {
 }
 
 // personQuery reads which persons are asked for.
-func (rd *reader) personQuery(r *http.Request, params url.Values) (q capture.PersonQuery, err error) {
+func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery, err error) {
 	q.Search = params.Get("search")
 	filters, err := personFilters(params)
 	if err != nil {
 		return q, err
 	}
 	if filters != "" {
-		if q.Match, err = personMatcher(r.Context(), filters, rd.Decider.Now()); err != nil {
+		if q.Match, err = personMatcher(c.ctx, filters, rd.now()); err != nil {
 			return q, err
 		}
 	}
 	if params.Has("cohort") {
-		q.Match, err = rd.cohortMatcher(r, params.Get("cohort"), q.Match)
+		q.Match, err = rd.cohortMatcher(c, params.Get("cohort"), q.Match)
 	}
 	return q, err
 }
 
 // cohortMatcher matches the persons of a cohort that another matcher, if there is
 // one, matches too. What names no cohort has nobody in it.
-func (rd *reader) cohortMatcher(r *http.Request, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
-	l := listed(r)
-	if rd.Management == nil {
+func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
+	if rd.management == nil {
 		return nil, invalid("cohort", "'cohort' is not supported here yet.")
 	}
-	member, err := rd.Management.Cohorts.Membership(r.Context(), l.standing, named)
+	member, err := rd.management.Cohorts.Membership(c.ctx, c.standing, named)
 	if err != nil {
-		return nil, managementProblem(err)
+		return nil, err
 	}
 	return func(p *capture.StoredPerson) bool {
-		if r.Context().Err() != nil || also != nil && !also(p) {
+		if c.ctx.Err() != nil || also != nil && !also(p) {
 			return false
 		}
 		return member(&management.Person{
@@ -269,37 +206,30 @@ func (rd *reader) person(ctx context.Context, project int64, named string) (*cap
 	return nil, invalid("", "The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=%s instead.", shorten(named))
 }
 
-func (rd *reader) namedPerson(r *http.Request, project int64) (*capture.StoredPerson, error) {
-	p, err := rd.person(r.Context(), project, parameter(r, "person"))
+func (rd *reader) namedPerson(c *call) (*capture.StoredPerson, error) {
+	p, err := rd.person(c.ctx, c.project(), c.part("person"))
 	if err == nil && p == nil {
 		err = &problemNotFound
 	}
 	return p, err
 }
 
-func getPerson(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	p, err := rd.namedPerson(r, project)
+func (rd *reader) getPerson(c *call) (any, error) {
+	p, err := rd.namedPerson(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return rd.reply(w, http.StatusOK, showPerson(p))
+	return showPerson(p), nil
 }
 
 // deletePerson erases a person, with that person's events if delete_events says
 // so.
-func deletePerson(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	p, err := rd.namedPerson(r, project)
+func (rd *reader) deletePerson(c *call) (any, error) {
+	p, err := rd.namedPerson(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if rd.people == nil {
-		return &problemReadOnly
-	}
-	if _, err := rd.people.ErasePerson(r.Context(), project, p.UUID, boolParameter(r.URL.Query(), "delete_events")); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusAccepted)
-	return nil
+	return nil, rd.people.Erase(c.ctx, c.project(), p.UUID, boolParameter(c.query(), "delete_events"))
 }
 
 // maxBulk is how many persons one call may erase, maxSmallBody how long its body
@@ -314,44 +244,43 @@ type bulkDelete struct {
 
 // bulkDeletePersons erases the persons of up to 1000 uuids or distinct ids.
 // Those that are not there are no error.
-func bulkDeletePersons(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
+func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 	var body bulkDelete
-	if err := rd.readJSON(w, r, &body); err != nil {
-		return err
+	if err := c.readJSONBody(&body); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(body.IDs) > maxBulk:
-		return invalid("", "You can only pass 1000 ids in one call")
+		return nil, invalid("", "You can only pass 1000 ids in one call")
 	case len(body.DistinctIDs) > maxBulk:
-		return invalid("", "You can only pass 1000 distinct_ids in one call")
+		return nil, invalid("", "You can only pass 1000 distinct_ids in one call")
 	case body.IDs == nil && body.DistinctIDs == nil:
-		return invalid("", "You need to specify either distinct_ids or ids")
+		return nil, invalid("", "You need to specify either distinct_ids or ids")
 	case rd.people == nil:
-		return &problemReadOnly
+		return nil, &problemReadOnly
 	}
 	var ids []capture.UUID
 	for i, text := range body.IDs {
 		id, ok := capture.ParseUUID(text)
 		if !ok {
-			return invalid(fmt.Sprintf("ids__%d", i), "Must be a valid UUID.")
+			return nil, invalid(fmt.Sprintf("ids__%d", i), "Must be a valid UUID.")
 		}
 		ids = append(ids, id)
 	}
 	for _, id := range body.DistinctIDs {
-		p, err := rd.history.PersonBy(r.Context(), project, id)
+		p, err := rd.history.PersonBy(c.ctx, c.project(), id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if p != nil {
 			ids = append(ids, p.UUID)
 		}
 	}
-	withEvents := body.DeleteEvents || boolParameter(r.URL.Query(), "delete_events")
+	withEvents := body.DeleteEvents || boolParameter(c.query(), "delete_events")
 	for _, id := range ids {
-		if _, err := rd.people.ErasePerson(r.Context(), project, id, withEvents); err != nil {
-			return err
+		if err := rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
+			return nil, err
 		}
 	}
-	w.WriteHeader(http.StatusAccepted)
-	return nil
+	return nil, nil
 }

@@ -2,13 +2,13 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // propertyDefinition is a property that events have used.
@@ -22,8 +22,8 @@ type propertyDefinition struct {
 	// Type is whose property it is: event, person or group.
 	Type string `json:"type"`
 	// GroupTypeIndex is null but for groups.
-	GroupTypeIndex *int  `json:"group_type_index"`
-	LastSeenAt     stamp `json:"last_seen_at"`
+	GroupTypeIndex *int             `json:"group_type_index"`
+	LastSeenAt     management.Stamp `json:"last_seen_at"`
 	// SeenOnEvents says whether one of the events that were asked about has it, null
 	// when none was.
 	SeenOnEvents *bool `json:"is_seen_on_filtered_events"`
@@ -34,12 +34,12 @@ type propertyDefinition struct {
 }
 
 type eventDefinition struct {
-	ID         capture.UUID `json:"id"`
-	Name       string       `json:"name"`
-	LastSeenAt stamp        `json:"last_seen_at"`
-	Tags       []string     `json:"tags"`
-	Verified   bool         `json:"verified"`
-	Hidden     bool         `json:"hidden"`
+	ID         capture.UUID     `json:"id"`
+	Name       string           `json:"name"`
+	LastSeenAt management.Stamp `json:"last_seen_at"`
+	Tags       []string         `json:"tags"`
+	Verified   bool             `json:"verified"`
+	Hidden     bool             `json:"hidden"`
 }
 
 // propertyOwner is what has properties.
@@ -89,13 +89,13 @@ func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.See
 
 // listPropertyDefinitions answers with the properties of events, or of what type
 // says, by name (§5.4).
-func listPropertyDefinitions(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	params, v := r.URL.Query(), listed(r)
+func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
+	params, v := c.query(), c.listed
 	owner := owners[0]
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
 		if i < 0 {
-			return problemInvalidChoice.with("", "type").say("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
+			return nil, problemInvalidChoice.with("", "type").say("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
 		}
 		owner = owners[i]
 	}
@@ -105,27 +105,27 @@ func listPropertyDefinitions(rd *reader, w http.ResponseWriter, r *http.Request,
 	}
 	var err error
 	if q.Group, err = propertyGroup(params, owner.kind == capture.SeenGroupProperty); err != nil {
-		return err
+		return nil, err
 	}
 	events := v.Texts("event_names")
 	if len(events) > 0 && owner.kind != capture.SeenEventProperty {
-		return invalid("", "`event_names` can only be set for `event` type")
+		return nil, invalid("", "`event_names` can only be set for `event` type")
 	}
 	var seen []capture.Seen
 	if !owner.none && !v.Bool("verified") {
-		if seen, err = rd.seenNames(r.Context(), project, owner.kind); err != nil {
-			return err
+		if seen, err = rd.seenNames(c.ctx, c.project(), owner.kind); err != nil {
+			return nil, err
 		}
 	}
 	seen = q.Choose(seen)
-	used, err := rd.propertiesOf(r.Context(), w, project, events)
+	used, err := rd.propertiesOf(c, events)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(events) > 0 && v.Bool("filter_by_event_names") {
 		seen = slices.DeleteFunc(seen, func(s capture.Seen) bool { return !used[s.Name] })
 	}
-	return replyCounted(rd, w, r, showProperties(seen, owner.name, owner.kind == capture.SeenGroupProperty, used))
+	return countedPage(c, showProperties(seen, owner.name, owner.kind == capture.SeenGroupProperty, used)), nil
 }
 
 // showProperties shows properties; used are those that some events have, nil where
@@ -135,7 +135,7 @@ func showProperties(seen []capture.Seen, owner string, ofGroup bool, used map[st
 	for i := range seen {
 		s := &seen[i]
 		d := propertyDefinition{
-			ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner, LastSeenAt: stamp(s.At), Tags: []string{},
+			ID: s.DefinitionID(), Name: s.Name, IsNumerical: s.Type == "Numeric", Type: owner, LastSeenAt: management.Stamp{Time: s.At}, Tags: []string{},
 		}
 		if s.Type != "" {
 			d.PropertyType = &s.Type
@@ -177,7 +177,7 @@ const (
 // propertiesOf are the properties that events of some names have: those of the
 // newest eventScan of them, which the answer's warnings say where there are more.
 // Nil: no name is given.
-func (rd *reader) propertiesOf(ctx context.Context, w http.ResponseWriter, project int64, names []string) (map[string]bool, error) {
+func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -196,12 +196,12 @@ func (rd *reader) propertiesOf(ctx context.Context, w http.ResponseWriter, proje
 			}
 			return err != nil // nothing is kept
 		}
-		_, more, err := rd.lookThrough(ctx, project, capture.EventQuery{Name: name}, &look{limit: 1, most: most, match: match})
+		_, more, err := rd.lookThrough(c.ctx, c.project(), capture.EventQuery{Name: name}, &look{limit: 1, most: most, match: match})
 		if err != nil {
 			return nil, err
 		}
 		if more != nil {
-			warn(w, "event_names: only the newest "+strconv.Itoa(most)+" events of "+strconv.Quote(shorten(name))+" were looked at")
+			warn(c.w, "event_names: only the newest "+strconv.Itoa(most)+" events of "+strconv.Quote(shorten(name))+" were looked at")
 		}
 	}
 	return out, nil
@@ -211,28 +211,28 @@ func (rd *reader) propertiesOf(ctx context.Context, w http.ResponseWriter, proje
 var eventTypes = []string{"event", "event_custom", "event_posthog"}
 
 // listEventDefinitions answers with the names of events, by name.
-func listEventDefinitions(rd *reader, w http.ResponseWriter, r *http.Request, project int64) error {
-	v, kind := listed(r), r.URL.Query().Get("event_type")
+func (rd *reader) listEventDefinitions(c *call) (any, error) {
+	v, kind := c.listed, c.query().Get("event_type")
 	if kind != "" && !slices.Contains(eventTypes, kind) {
-		return invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
+		return nil, invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
 	}
 	q := capture.NameQuery{
 		Search: v.Text("search"), Custom: kind == "event_custom", Own: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),
 	}
 	if v.Bool("exclude_stale") {
-		q.Since = capture.Fresh(rd.Decider.Now())
+		q.Since = capture.Fresh(rd.now())
 	}
 	var seen []capture.Seen
 	if !v.Bool("verified") && !v.Has("tags") { // no definition is verified, and none has a tag
 		var err error
-		if seen, err = rd.seenNames(r.Context(), project, capture.SeenEvent); err != nil {
-			return err
+		if seen, err = rd.seenNames(c.ctx, c.project(), capture.SeenEvent); err != nil {
+			return nil, err
 		}
 	}
 	seen = q.Choose(seen)
 	list := make([]eventDefinition, len(seen))
 	for i := range seen {
-		list[i] = eventDefinition{ID: seen[i].DefinitionID(), Name: seen[i].Name, LastSeenAt: stamp(seen[i].At), Tags: []string{}}
+		list[i] = eventDefinition{ID: seen[i].DefinitionID(), Name: seen[i].Name, LastSeenAt: management.Stamp{Time: seen[i].At}, Tags: []string{}}
 	}
-	return replyCounted(rd, w, r, list)
+	return countedPage(c, list), nil
 }

@@ -4,74 +4,61 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
 )
 
-// route is one row of the table. A handler returns an error for what it has not
-// answered itself.
-type route struct {
-	path    string
-	methods map[string]handler
-	// allow is the Allow header of OPTIONS and of methods that are missing.
-	allow string
-	// public answers may be read by pages of any origin.
-	public bool
-}
-
-// missing is the method under which a row keeps what answers those that it lacks.
-const missing = "missing"
-
-type handler func(*server, http.ResponseWriter, *http.Request) error
-
-const (
-	allowFlags       = "GET, POST, OPTIONS, HEAD"
-	allowDefinitions = "GET, OPTIONS, HEAD"
-	allowGet         = "GET, HEAD, OPTIONS"
+// THE TABLE: what is served always, by handlers that answer by themselves. A path
+// serves with and without a trailing slash.
+var flagEndpoints = slices.Concat(
+	serving(forSDKs, "/flags", methods{"POST": postFlags, "GET": getFlags}),
+	serving(forSDKs, "/decide", methods{"POST": postDecide, "GET": getDecide}),
+	serving(forSDKs, "/flags/definitions", methods{"GET": getDefinitions}),
+	serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream}),
+	serving(forSDKs, "/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation}),
+	serving(forSDKs, "/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
+	serving(forSDKs, "/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
+	serving(forBrowser, "/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig}),
+	serving(forBrowser, "/array/{token}/config", methods{"GET": getArrayConfig}),
+	serving(forBrowser, "/array/{token}/config.js", methods{"GET": getArrayConfigJS}),
+	serving(forScripts, "/array/{token}/array.js", methods{"GET": getArrayScript}),
+	serving(forScripts, "/static/{file}", methods{"GET": getScript}),
+	serving(forScripts, "/static/{version}/{file}", methods{"GET": getScript}),
+	serving(forMonitors, "/_liveness", methods{"GET": getLiveness}),
+	serving(forMonitors, "/_readiness", methods{"GET": getReadiness}),
+	serving(forMonitors, "/", methods{"GET": getRoot}),
 )
 
-// THE TABLE: every route that is served always. A path serves with and without a trailing slash.
-var routes = []route{
-	{"/flags", methods{"POST": postFlags, "GET": getFlags, "HEAD": headJSON}, allowFlags, true},
-	{"/decide", methods{"POST": postDecide, "GET": getDecide, "HEAD": headJSON}, allowFlags, true},
-	{"/flags/definitions", methods{"GET": getDefinitions, "HEAD": headJSON}, allowDefinitions, true},
-	{"/flags/definitions/stream", methods{"GET": getDefinitionsStream, "HEAD": headJSON}, allowDefinitions, true},
-	{"/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
-	{"/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
-	{"/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation, "HEAD": headJSON}, allowDefinitions, true},
-	{"/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig, "HEAD": headJSON}, allowGet, true},
-	{"/array/{token}/config", methods{"GET": getArrayConfig, "HEAD": headJSON}, allowGet, true},
-	{"/array/{token}/config.js", methods{"GET": getArrayConfigJS, "HEAD": headJSON}, allowGet, true},
-	{"/array/{token}/array.js", methods{"GET": getArrayScript, "HEAD": getArrayScript}, allowGet, true},
-	{"/static/{file}", methods{"GET": getScript, "HEAD": getScript}, allowGet, true},
-	{"/static/{version}/{file}", methods{"GET": getScript, "HEAD": getScript}, allowGet, true},
-	{"/_liveness", methods{"GET": getLiveness, "HEAD": getLiveness}, allowGet, false},
-	{"/_readiness", methods{"GET": getReadiness, "HEAD": getReadiness}, allowGet, false},
-	{"/", methods{"GET": getRoot, "HEAD": getRoot}, allowGet, false},
+// tables are the endpoints that this server has.
+func (s *server) tables() []endpoint {
+	out := slices.Concat(flagEndpoints, ofrepEndpoints)
+	if s.Intake != nil {
+		out = append(out, captureEndpoints...)
+	}
+	if s.History != nil {
+		out = append(out, historyEndpoints...)
+	}
+	if s.Management != nil {
+		out = append(out, managed()...)
+	}
+	return out
 }
-
-type methods = map[string]handler
 
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
-	s.mount(mux, routes)
-	s.mount(mux, ofrepRoutes)
-	if s.Intake != nil {
-		s.mount(mux, captureRoutes)
-	}
-	if s.History != nil {
-		s.mount(mux, s.historyRoutes(s.History, s.People))
-	}
-	if s.Management != nil {
-		s.mount(mux, s.managementRoutes())
+	for _, row := range s.routesOf(s.tables()) {
+		h := s.serve(row)
+		mux.Handle(row.path, h)
+		if row.path != "/" {
+			mux.Handle(row.path+"/", h)
+		}
 	}
 	if s.Metrics != nil {
-		metrics := func(s *server, w http.ResponseWriter, r *http.Request) error {
-			s.Metrics.ServeHTTP(w, r)
-			return nil
+		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": getMetrics})) {
+			mux.Handle(row.path, s.serve(row))
 		}
-		mux.Handle("/metrics", s.serve(&route{"/metrics", methods{"GET": metrics, "HEAD": metrics}, allowGet, false}))
 	}
 	for path, h := range s.Extra {
 		mux.Handle(path, h)
@@ -98,16 +85,6 @@ func (s *server) router() http.Handler {
 	return mux
 }
 
-func (s *server) mount(mux *chi.Mux, rows []route) {
-	for i := range rows {
-		h := s.serve(&rows[i])
-		mux.Handle(rows[i].path, h)
-		if slashed := rows[i].path + "/"; rows[i].path != "/" {
-			mux.Handle(slashed, h)
-		}
-	}
-}
-
 // serve answers a row of the table: CORS, OPTIONS and missing methods, panics,
 // errors.
 func (s *server) serve(row *route) http.HandlerFunc {
@@ -118,7 +95,7 @@ func (s *server) serve(row *route) http.HandlerFunc {
 		}
 		defer s.recover(w, r)
 		h := row.methods[r.Method]
-		if row.public {
+		if row.area.pages {
 			if preflight := allowOrigin(w, r); preflight && h == nil {
 				w.WriteHeader(http.StatusOK)
 				return
@@ -131,8 +108,8 @@ func (s *server) serve(row *route) http.HandlerFunc {
 				return
 			}
 			var err error = &problemMethod
-			if h := row.methods[missing]; h != nil {
-				err = h(s, w, r)
+			if row.area.missing != nil {
+				err = row.area.missing(s, row.area, w, r)
 			}
 			s.fail(w, r, err)
 			return
@@ -155,13 +132,6 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	s.stats.panics.Add(1)
 	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 	s.fail(w, r, &problemInternal)
-}
-
-// headJSON answers HEAD: JSON, no body.
-func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
-	w.Header()["Content-Type"] = contentTypeJSON
-	w.WriteHeader(http.StatusOK)
-	return nil
 }
 
 // parameter is a part of the path. chi matches the escaped form of a path

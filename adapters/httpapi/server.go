@@ -5,8 +5,11 @@
 // [New] returns an http.Handler that can be served alone or mounted in another
 // router, chi's or net/http's, with or without a path prefix. A handler here
 // decodes, calls one method of a room of ideas, and encodes; rules live there.
-// routes.go, ofrep.go and capture.go have the tables of all routes, errors.go,
-// ofreperrors.go and captureerrors.go those of all errors.
+// Everything that is served is an endpoint, a row of a table: what SDKs ask for
+// stands in routes.go, ofrep.go and capture.go, what is read back in history.go, what
+// is managed in a file a resource. area.go makes routes of them, frame.go lets callers
+// in and answers, rows.go has the rows that only hand over to a method. errors.go,
+// ofreperrors.go and captureerrors.go have the tables of errors.
 //
 // Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
 // JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of
@@ -46,8 +49,8 @@ type Config struct {
 	// History reads back what was taken in, for keys with the scopes of each route.
 	// Nil leaves these routes out.
 	History capture.History
-	// People erases and imports people. Nil: neither can be done.
-	People PeopleAdmin
+	// People changes people and groups where no event does. Nil: nothing can be changed.
+	People *capture.People
 	// Management serves everything that people manage. Nil leaves these routes out.
 	Management *rooms.Rooms
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.

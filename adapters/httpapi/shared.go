@@ -16,49 +16,40 @@ import (
 // sharedEndpoints are the links to dashboards (§4.1.8): JSON, or a page where the
 // caller prefers one (decision 18). Where a password is required it is posted, so
 // that it stands in no log of addresses.
-var sharedEndpoints = func() (rows []endpoint) {
+var sharedEndpoints = func() (out []endpoint) {
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
-		rows = append(rows, endpoint{
-			method: "GET", area: atTop, path: path, scope: public, summary: "Read a shared dashboard",
-			gives: management.SharedDashboard{}, do: openShared,
-		}, endpoint{
-			method: "POST", area: atTop, path: path, scope: public, summary: "Read a shared dashboard with a password",
-			takes: sharedFields, gives: management.SharedDashboard{}, do: openShared,
-		})
+		out = append(out, resource(atTop, public, linkDeskOf, []row[linkDesk]{
+			by(http.MethodGet, path, "Read a shared dashboard", openShared).giving(management.SharedDashboard{}),
+			by(http.MethodPost, path, "Read a shared dashboard with a password", openShared).taking(sharedFields).giving(management.SharedDashboard{}),
+		})...)
 	}
-	return rows
+	return out
 }()
+
+// linkDesk is what links to dashboards stand on. guess counts a password that has not
+// been right before, and says when it must not be looked at.
+type linkDesk struct {
+	management.Dashboards
+	guess func(r *http.Request, token string) error
+}
+
+func linkDeskOf(s *server) linkDesk { return linkDesk{s.Management.Dashboards, s.guess} }
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
 
 // openShared answers a link.
-func openShared(c *call) (any, error) {
+func openShared(of linkDesk, c *call) (any, error) {
 	h := c.w.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
 	h.Set("X-Robots-Tag", "noindex")
-	shared, err := c.guessShared(c.part("token"), textMember(c.body, "password"))
+	token := c.part("token")
+	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
 	if !prefersPage(c.r) {
 		return shared, err
 	}
 	return c.sharedPage(shared, err)
-}
-
-// guessShared opens a link. Passwords that have not been right before are counted by
-// address and by link: over the limit of either they are not looked at.
-func (c *call) guessShared(token, password string) (*management.SharedDashboard, error) {
-	return c.service.Dashboards.Shared(c.ctx, token, password, func() error {
-		l, now := c.manageLimits, c.manageLimits.now()
-		address, link := c.clientIP(c.r).String(), management.HashKey(token)
-		if wait := max(l.guesses.full(address, now), l.links.full(link, now)); wait > 0 {
-			return c.throttled(wait)
-		}
-		if wait := max(l.guesses.take(address, now), l.links.take(link, now)); wait > 0 { // others came first
-			return c.throttled(wait)
-		}
-		return nil
-	})
 }
 
 // sharedView is what the page shows.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
@@ -16,24 +17,26 @@ var confirmFields = management.Fields{
 	{Name: "secret", Type: management.Text, Max: 200, Help: "the same"},
 }
 
+func accountOf(s *server) management.Account { return s.Management.Account }
+
 // confirmEndpoints confirm the pending address of a user.
-var confirmEndpoints = []endpoint{
-	{
-		method: "POST", area: atRoot, path: "/users/verify_email", scope: public, summary: "Confirm an e-mail address",
-		takes: confirmFields, gives: management.UserView{},
-		do: func(c *call) (any, error) {
-			c.once()
-			return c.service.Account.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
-		},
-	},
-	{
-		method: "GET", area: atTop, path: "/verify_email/{user}", scope: public, summary: "Show the page of a link that confirms an e-mail address",
-		query: secretParameter, do: func(c *call) (any, error) { return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()}) },
-	},
-	{
-		method: "POST", area: atTop, path: "/verify_email/{user}", scope: public, summary: "Confirm an e-mail address from its page",
-		takes: confirmFields, query: secretParameter, do: postConfirmPage,
-	},
+var confirmEndpoints = slices.Concat(
+	resource(atRoot, public, accountOf, []row[management.Account]{
+		by(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).taking(confirmFields),
+	}),
+	resource(atTop, public, accountOf, []row[management.Account]{
+		by(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).asking(secretParameter),
+		by(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).taking(confirmFields).asking(secretParameter),
+	}),
+)
+
+func confirmEmail(of management.Account, c *call) (*management.UserView, error) {
+	c.once()
+	return of.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
+}
+
+func getConfirmPage(_ management.Account, c *call) (any, error) {
+	return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()})
 }
 
 // confirmView is what the page shows: a form, or what became of it.
@@ -73,8 +76,8 @@ func (c *call) confirmPage(status int, view confirmView) (any, error) {
 	return answer{status: status, raw: []byte(b.String()), kind: "text/html; charset=utf-8"}, nil
 }
 
-func postConfirmPage(c *call) (any, error) {
-	u, err := c.service.Account.Confirm(c.ctx, c.part("user"), c.secret())
+func postConfirmPage(of management.Account, c *call) (any, error) {
+	u, err := of.Confirm(c.ctx, c.part("user"), c.secret())
 	if err == nil {
 		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})
 	}

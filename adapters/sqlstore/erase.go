@@ -11,14 +11,10 @@ import (
 // eraseChunk is how many events are erased at a time.
 const eraseChunk = 500
 
-// ErasePerson erases a person in a transaction of Commit: see erasePerson. What
-// flags remember of the person is forgotten when it has committed.
-func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
-	t, ok := tx.(*ledgerTx)
-	if !ok || t.store != s {
-		return false, fmt.Errorf("erasing a person: %T is no transaction of this store", tx)
-	}
-	found, err := s.erasePerson(ctx, t.tx, projectID, uuid, withEvents)
+// ErasePerson implements capture.Tx. What flags remember of the person is forgotten
+// when the transaction has committed.
+func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
+	found, err := t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
 	if err == nil && found && withEvents {
 		err = t.count(projectID, counterErasures, 1)
 	}
@@ -26,35 +22,26 @@ func (s *Store) ErasePerson(ctx context.Context, tx capture.Tx, projectID int64,
 		return false, fmt.Errorf("erasing a person: %w", err)
 	}
 	if found {
-		s.states.Purge() // the same person may be imported again
+		t.store.states.Purge() // the same person may be imported again
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
 	return found, nil
 }
 
-// EraseEvents erases all events of a person's distinct ids in a transaction of
-// Commit; the person stays.
-func (s *Store) EraseEvents(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID) error {
-	t, ok := tx.(*ledgerTx)
-	if !ok || t.store != s {
-		return fmt.Errorf("erasing events: %T is no transaction of this store", tx)
-	}
-	err := s.eraseEventsOf(ctx, t.tx, projectID, uuid)
+// EraseEvents implements capture.Tx.
+func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) error {
+	err := t.store.eraseEventsOf(t.ctx, t.tx, projectID, uuid)
 	if err == nil {
 		err = t.count(projectID, counterErasures, 1)
 	}
 	if err != nil {
 		return fmt.Errorf("erasing events: %w", err)
 	}
-	s.states.Purge() // the properties that events had first are gone with them
+	t.store.states.Purge() // the properties that events had first are gone with them
 	return nil
 }
 
-// erasePerson takes a person away with all distinct ids, what flags keep of it,
-// its memberships of static cohorts and its warnings, and withEvents with all
-// events of those ids. Only the version is kept, for a person who comes back
-// (decision 17). False: there is no such person. q is the transaction in which the
-// project is locked.
+// erasePerson is ErasePerson in a transaction in which the project is locked.
 func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
 	found := false
 	var version int64

@@ -233,16 +233,16 @@ func TestServers_ErasedStates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n, erase := range []func(s *Store, tx capture.Tx) error{
-		func(s *Store, tx capture.Tx) error {
-			_, err := s.ErasePerson(t.Context(), tx, 1, id, true)
+	for n, erase := range []func(tx capture.Tx) error{
+		func(tx capture.Tx) error {
+			_, err := tx.ErasePerson(1, id, true)
 			return err
 		},
-		func(s *Store, tx capture.Tx) error { return s.EraseEvents(t.Context(), tx, 1, id) },
+		func(tx capture.Tx) error { return tx.EraseEvents(1, id) },
 	} {
 		event(stores[0], 10*n)
 		event(stores[0], 10*n+1)
-		if err := stores[1].Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { return erase(stores[1], tx) }); err != nil {
+		if err := stores[1].Commit(t.Context(), []int64{1}, erase); err != nil {
 			t.Fatal(err)
 		}
 		event(stores[0], 10*n+2)

@@ -15,7 +15,7 @@ import (
 func erasePerson(t testing.TB, s HistoryStore, id string, withEvents bool) (found bool) {
 	t.Helper()
 	err := s.Commit(context.Background(), []int64{testProject}, func(tx capture.Tx) (err error) {
-		found, err = s.ErasePerson(context.Background(), tx, testProject, uuidOf(id), withEvents)
+		found, err = tx.ErasePerson(testProject, uuidOf(id), withEvents)
 		return err
 	})
 	if err != nil {

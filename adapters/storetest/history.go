@@ -18,8 +18,6 @@ import (
 type HistoryStore interface {
 	capture.History
 	capture.Ledger
-	// ErasePerson erases a person in a transaction of Commit.
-	ErasePerson(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID, withEvents bool) (bool, error)
 	// DeleteEventsBefore deletes old events.
 	DeleteEventsBefore(ctx context.Context, before time.Time, max int) (int64, error)
 }

@@ -15,7 +15,6 @@ import (
 type MembersStore interface {
 	flags.Members
 	PeopleStore
-	ErasePerson(ctx context.Context, tx capture.Tx, projectID int64, uuid capture.UUID, withEvents bool) (bool, error)
 }
 
 // Members is the contract of flags.Members (decision 5): the exact distinct ids
@@ -79,7 +78,7 @@ func allIDs(t *testing.T, s MembersStore) {
 	save(t, s, person(t, `{}`, "bob", "bob2"))
 	check("bob has a person now", map[int64][]string{7: {"Ghost", "ann", "ann2", "bob", "bob2"}, 8: {"cat"}, 9: {}})
 	inProject(t, s, func(tx capture.Tx) error {
-		_, err := s.ErasePerson(context.Background(), tx, testProject, uuidOf("bob"), false)
+		_, err := tx.ErasePerson(testProject, uuidOf("bob"), false)
 		return err
 	})
 	check("erased", map[int64][]string{7: {"Ghost", "ann", "ann2"}, 8: {"cat"}, 9: {}})

@@ -226,7 +226,7 @@ func (s *server) open(starting context.Context) (err error) {
 	}
 	s.deciding.Store(s.decider)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: people{s.recorder, s.store}, Keys: keys{s.store},
+		Decider: s.decider, Intake: s.intake, History: s.store, People: &capture.People{History: s.store, Between: s.recorder, Intake: s.intake}, Keys: keys{s.store},
 		Management: s.manager, ManagementLimits: s.config.ManagementLimits, Backup: s.backups(),
 		TrustedProxies: s.config.TrustedProxies, StrictGeoIP: s.config.GeoIPStrict,
 		MaxBody: s.config.MaxBody, RateLimits: s.config.RateLimits, TokenRates: s.config.TokenRates,

@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// area is where the paths of endpoints begin, and what they have in common.
+type area struct {
+	// prefixes: an endpoint is served below each of them.
+	prefixes []string
+	// pages of any origin may read the answers.
+	pages bool
+	// allow orders the methods of the Allow header; empty: by the alphabet.
+	allow []string
+	// head answers HEAD where there is GET, options OPTIONS. Nil: as GET does, and with
+	// 204.
+	head, options handler
+	// missing says what is wrong with a method that a path lacks, nil: just that.
+	missing func(*server, *area, http.ResponseWriter, *http.Request) error
+	// stand finds the place of a call; nil: it is in no project or organization.
+	stand func(*management.Service, *call, *management.Caller) (*management.Standing, error)
+}
+
+var (
+	belowProject = []string{"/api/projects/{project}", "/api/environments/{project}"}
+	belowNothing = []string{""}
+	// asSDKsKnow is the order in which PostHog's flags and capture name methods.
+	asSDKsKnow = []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodHead}
+)
+
+// Areas of what people manage and read back.
+var (
+	inProject = &area{prefixes: belowProject, missing: missingManaged, stand: standInProject}
+	// inHistory is inProject for what was taken in.
+	inHistory      = &area{prefixes: belowProject, head: headJSON, stand: standInProject}
+	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: missingManaged, stand: standInOrganization}
+	atRoot         = &area{prefixes: []string{"/api"}, missing: missingManaged}
+	atTop          = &area{prefixes: belowNothing, missing: missingManaged}
+)
+
+// Areas of what SDKs and monitors ask.
+var (
+	forSDKs    = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, head: headJSON}
+	forIntake  = &area{prefixes: belowNothing, pages: true, allow: asSDKsKnow, head: headJSON, options: blindly}
+	forBrowser = &area{prefixes: belowNothing, pages: true, head: headJSON}
+	// forScripts differ from forBrowser in that HEAD tells the length.
+	forScripts  = &area{prefixes: belowNothing, pages: true}
+	forOFREP    = &area{prefixes: belowNothing, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, head: headJSON, missing: missingOFREP}
+	forMonitors = &area{prefixes: belowNothing}
+)
+
+func standInProject(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
+	if token := queryToken(c.r); token != "" {
+		return m.ProjectByKey(c.ctx, caller, token)
+	}
+	return m.Project(c.ctx, caller, c.part("project"))
+}
+
+func standInOrganization(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
+	return m.OrganizationNamed(c.ctx, caller, c.part("organization"))
+}
+
+// missingManaged answers a method that a path of the management API lacks: whoever
+// has no key, or may not be in the place, is not told (§1.5).
+func missingManaged(s *server, in *area, w http.ResponseWriter, r *http.Request) error {
+	c := s.call(w, r)
+	if err := s.enter(c, &endpoint{scope: anyKey, area: in}); err != nil {
+		return managementProblem(err)
+	}
+	return problemMethod.with("", "").say("Method %q not allowed.", r.Method)
+}
+
+// route is a path and what answers its methods: made of endpoints.
+type route struct {
+	path    string
+	area    *area
+	methods methods
+	// allow is the Allow header of OPTIONS and of methods that are missing.
+	allow string
+}
+
+// routesOf are the routes of a table of endpoints, in its order.
+func (s *server) routesOf(table []endpoint) (out []*route) {
+	byPath := map[string]*route{}
+	for i := range table {
+		e := &table[i]
+		for _, prefix := range e.area.prefixes {
+			row := byPath[prefix+e.path]
+			if row == nil {
+				row = &route{path: prefix + e.path, area: e.area, methods: methods{}}
+				byPath[row.path], out = row, append(out, row)
+			}
+			if row.methods[e.method] = e.serve; e.serve == nil {
+				row.methods[e.method] = s.handler(e)
+			}
+		}
+	}
+	for _, row := range out {
+		row.complete()
+	}
+	return out
+}
+
+// complete adds the methods that an area has for all of its paths.
+func (row *route) complete() {
+	if get := row.methods[http.MethodGet]; get != nil {
+		row.methods[http.MethodHead] = get
+		if row.area.head != nil {
+			row.methods[http.MethodHead] = row.area.head
+		}
+	}
+	allow := []string{http.MethodOptions}
+	for method := range row.methods {
+		allow = append(allow, method)
+	}
+	if row.area.options != nil {
+		row.methods[http.MethodOptions] = row.area.options
+	}
+	slices.SortFunc(allow, func(a, b string) int {
+		return cmp.Or(slices.Index(row.area.allow, a)-slices.Index(row.area.allow, b), strings.Compare(a, b))
+	})
+	row.allow = strings.Join(allow, ", ")
+}
+
+// headJSON answers HEAD: JSON, no body.
+func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
+	w.Header()["Content-Type"] = contentTypeJSON
+	w.WriteHeader(http.StatusOK)
+	return nil
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// anyKey is the scope of endpoints that every personal key opens, public of those
+// that need none.
+const (
+	anyKey = "any"
+	public = "public"
+)
+
+// endpoint is one operation: a row of the tables of this room, out of which the
+// router and the API's description are made.
+type endpoint struct {
+	method string
+	area   *area
+	path   string // below the area's prefix, with names in braces
+	scope  string
+	also   string // a second scope that the key must have, empty for none
+	// summary says in a few words what it does.
+	summary string
+	// takes are the fields that the body may have; nil: the body is not read.
+	takes management.Fields
+	// array: the body is an array of such objects.
+	array bool
+	// unread bodies are left to what answers, which has a lease for them.
+	unread bool
+	// query are the parameters that it looks at, beside limit and offset of lists.
+	query []parameterDoc
+	// status is that of success, 200 when zero.
+	status int
+	// gives is a value of the answer's type, nil for no body. A management.List is a
+	// paginated list.
+	gives any
+	// bare answers have no body, unless the caller prefers one (decision 18).
+	bare bool
+	// reads events or persons, which has limits of its own (§2.6).
+	reads bool
+	// long: without a limit of time, for what bounds itself.
+	long bool
+	// bind makes what answers, of the server that it is served by.
+	bind func(*server) func(*call) (any, error)
+	// serve answers instead, by itself: whom, what of the body and how, for what is
+	// asked most.
+	serve handler
+}
+
+// permits looks whether a caller's key has the scopes.
+func (e *endpoint) permits(caller *management.Caller) error {
+	if e.scope == anyKey {
+		return nil
+	}
+	return cmp.Or(caller.Require(e.scope), caller.Require(e.also))
+}
+
+// parameterDoc is a parameter of the query.
+type parameterDoc struct{ name, kind, help string } // kind: string, integer, boolean
+
+// handler answers a request by itself. It returns an error for what it has not
+// answered.
+type handler func(*server, http.ResponseWriter, *http.Request) error
+
+// call is one request to an endpoint, whose caller may send it.
+type call struct {
+	ctx      context.Context
+	w        http.ResponseWriter
+	r        *http.Request
+	scheme   string               // http or https, as the caller sees it
+	standing *management.Standing // nil for public endpoints
+	body     management.Body
+	lease    *lease            // of an unread body
+	listed   management.Values // the parameters of a list
+}
+
+// part is a named part of the path.
+func (c *call) part(name string) string { return parameter(c.r, name) }
+
+// query is the query of the request.
+func (c *call) query() url.Values { return c.r.URL.Query() }
+
+// project is the number of the project that the call is in.
+func (c *call) project() int64 { return c.standing.Project.ID }
+
+// page is the stretch of a list that is asked for (§3).
+func (c *call) page() management.Page {
+	p := pageOf(c.query())
+	return management.Page{Limit: p.limit, Offset: p.offset}
+}
+
+// replaces reports whether the body is all of a thing and not a part.
+func (c *call) replaces() bool { return c.r.Method == http.MethodPut }
+
+// answer is for what an endpoint says in another way than with its status and a
+// JSON value.
+type answer struct {
+	status int
+	body   any    // as JSON; nil: no body
+	raw    []byte // instead of body
+	kind   string // content type of raw
+	sent   bool   // everything is sent
+}
+
+// methods are the handlers of a path.
+type methods map[string]handler
+
+// serving makes endpoints of handlers that answer by themselves.
+func serving(in *area, path string, by methods) (out []endpoint) {
+	for method, h := range by {
+		out = append(out, endpoint{method: method, area: in, path: path, scope: public, serve: h})
+	}
+	return out
+}

@@ -1,0 +1,258 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// readTime bounds one request of endpoints that are not long: searches and filters
+// may look at many persons.
+const readTime = 20 * time.Second
+
+// managed are all endpoints of the management API.
+func managed() []endpoint {
+	return append(slices.Concat(managementTables...), schemaEndpoint()...)
+}
+
+// managementTables are the tables of endpoints, a resource each. Files add theirs.
+var managementTables = [][]endpoint{
+	domainEndpoints,
+	dashboardEndpoints,
+	sharingEndpoints,
+	sharedEndpoints,
+	insightEndpoints,
+	organizationEndpoints,
+	memberEndpoints,
+	roleEndpoints,
+	accountEndpoints,
+	projectEndpoints,
+	inviteEndpoints,
+	confirmEndpoints,
+	featureFlagEndpoints,
+	flagsCodeEndpoints,
+	flagPlaceEndpoints,
+	flagExplainEndpoints,
+	scheduledChangeEndpoints,
+	cohortEndpoints,
+	earlyAccessEndpoints,
+	surveyEndpoints,
+	experimentEndpoints,
+	errorTrackingEndpoints,
+	batchExportEndpoints,
+	activityEndpoints,
+	organizationActivityEndpoints,
+	instanceEndpoints,
+}
+
+// call begins one.
+func (s *server) call(w http.ResponseWriter, r *http.Request) *call {
+	c := &call{ctx: r.Context(), w: w, r: r, scheme: s.scheme(r)}
+	c.body.Warn = func(text string) { warn(w, text) }
+	return c
+}
+
+// handler serves an endpoint: key, scope, place, then the body, in the order of
+// §1.5, and the parameters of a list.
+func (s *server) handler(e *endpoint) handler {
+	do, list := e.bind(s), e.isList()
+	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
+		if !e.long {
+			ctx, cancel := context.WithTimeout(r.Context(), readTime)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		c := s.call(w, r)
+		if e.unread {
+			c.lease = s.budget.lease(s, w, r)
+			defer c.lease.release()
+		}
+		err := s.open(c, e)
+		if err == nil && list {
+			c.listed, err = e.readList(w, c.query(), s.Decider.Now())
+		}
+		var result any
+		if err == nil {
+			result, err = do(c)
+		}
+		if err != nil {
+			return managementProblem(err)
+		}
+		return s.answer(c, e, result)
+	}
+}
+
+// open lets the caller in, then reads the body; where no key stands in the header
+// the body is read first, as a key in it goes before one of the query (§1.2), and
+// what is wrong with it is told last.
+func (s *server) open(c *call, e *endpoint) error {
+	switch {
+	case e.scope == public:
+		return c.readBody(e, s.MaxBody)
+	case e.unread:
+		return s.enter(c, e)
+	case bearer(c.r) != "":
+		if err := s.enter(c, e); err != nil {
+			return err
+		}
+		return c.readBody(e, s.MaxBody)
+	}
+	bodyErr := c.readBody(e, keyBody)
+	return cmp.Or(s.enter(c, e), bodyErr)
+}
+
+// outerKey is the key of the header, or else that of the query.
+func outerKey(r *http.Request) (key, place string) {
+	if key = bearer(r); key != "" {
+		return key, "Authorization header"
+	}
+	return strings.TrimSpace(r.URL.Query().Get("personal_api_key")), "query string"
+}
+
+// managementCaller finds who sends a request (§1.2): the first place counts where
+// a key stands at all.
+func (s *server) managementCaller(r *http.Request, body management.Body) (*management.Caller, error) {
+	key, place := bearer(r), "Authorization header"
+	if key == "" {
+		key, place = textMember(body, "personal_api_key"), "body"
+	}
+	if key == "" {
+		key, place = outerKey(r)
+	}
+	if key == "" {
+		return nil, noCredentials(r)
+	}
+	c, err := s.Management.Authenticate(r.Context(), key, place)
+	var told *management.Error
+	if errors.As(err, &told) && told.Kind == management.Unauthenticated {
+		return nil, s.failed(r, managementProblem(err))
+	}
+	return c, managementProblem(err)
+}
+
+// enter does steps 1 to 4 of §1.5.
+func (s *server) enter(c *call, e *endpoint) error {
+	if s.Management == nil {
+		return s.enterByKey(c, e)
+	}
+	caller, err := s.managementCaller(c.r, c.body)
+	if err != nil {
+		return err
+	}
+	if err := e.permits(caller); err != nil {
+		return err
+	}
+	c.standing = caller.Anywhere()
+	if e.area.stand != nil {
+		if c.standing, err = e.area.stand(s.Management.Service, c, caller); err != nil {
+			return err
+		}
+	}
+	if c.standing.Project != nil {
+		exchangeOf(c.ctx).noteProject(c.project())
+	}
+	return s.limit(caller.Key.Hash, e.reads)
+}
+
+// representation is the preference that asks for a body (RFC 7240).
+const representation = "return=representation"
+
+func prefersBody(r *http.Request) bool {
+	for _, line := range r.Header.Values("Prefer") {
+		for part := range strings.SplitSeq(line, ",") {
+			first, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.ReplaceAll(strings.TrimSpace(first), `"`, ""), representation) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answer sends what an endpoint has returned.
+func (s *server) answer(c *call, e *endpoint, result any) error {
+	status := cmp.Or(e.status, http.StatusOK)
+	if a, ok := result.(answer); ok {
+		switch {
+		case a.sent:
+			return nil
+		case a.raw != nil:
+			c.w.Header().Set("Content-Type", a.kind)
+			c.w.WriteHeader(a.status)
+			_, _ = c.w.Write(a.raw) // the caller has gone: nothing is left to do
+			return nil
+		case a.body == nil:
+			c.w.WriteHeader(a.status)
+			return nil
+		}
+		status, result = a.status, a.body
+	} else if e.bare {
+		if !prefersBody(c.r) || result == nil {
+			c.w.WriteHeader(status)
+			return nil
+		}
+		c.w.Header().Set("Preference-Applied", representation)
+	} else if e.gives == nil {
+		c.w.WriteHeader(status)
+		return nil
+	}
+	if list, ok := result.(interface{ Counted() (int, any) }); ok {
+		result = c.wrap(list.Counted())
+	}
+	body, err := encode(result)
+	if err != nil {
+		return err
+	}
+	s.write(c.w, status, body)
+	return nil
+}
+
+// wrap is a page with its links (§3).
+func (c *call) wrap(count int, results any) any {
+	p := pageOf(c.query())
+	out := struct {
+		Count    int     `json:"count"`
+		Next     *string `json:"next"`
+		Previous *string `json:"previous"`
+		Results  any     `json:"results"`
+	}{Count: count, Results: results, Previous: c.previous(p)}
+	if p.offset+p.limit < count {
+		out.Next = c.link(p.parameters(p.offset + p.limit))
+	}
+	return out
+}
+
+// managementProblems are the statuses and types of errors of management (§2.2).
+var managementProblems = map[management.Kind]problem{
+	management.Invalid:         {Status: 400, Type: "validation_error"},
+	management.Unauthenticated: {Status: 401, Type: "authentication_error"},
+	management.Forbidden:       {Status: 403, Type: "authentication_error"},
+	management.NotFound:        {Status: 404, Type: "invalid_request"},
+	management.Conflict:        {Status: 409, Type: "server_error"},
+	management.Unavailable:     {Status: 503, Type: "server_error"},
+}
+
+// managementProblem puts an error of management into words.
+func managementProblem(err error) error {
+	var told *management.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &told):
+		p := managementProblems[told.Kind]
+		p.Code, p.Detail = told.Code, told.Message
+		return p.with("", told.Field)
+	case errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, context.Canceled):
+		return errors.Join(flags.ErrUnavailable, err)
+	}
+	return storeProblem(err)
+}

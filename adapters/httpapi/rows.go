@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// row is an endpoint of a resource S, which is all of the server that what answers
+// can touch.
+type row[S any] struct {
+	endpoint
+	do func(S, *call) (any, error)
+	// put is the summary of PUT, which is answered as PATCH is; empty: there is none.
+	put string
+}
+
+// resource makes endpoints of rows in an area; of finds what they are about. A row
+// that names no scope needs the one of the object to read, with another method than
+// GET the one to write; public ones need none.
+func resource[S any](in *area, object string, of func(*server) S, rows []row[S]) (out []endpoint) {
+	for _, r := range rows {
+		e := r.endpoint
+		e.area = in
+		e.bind = func(s *server) func(*call) (any, error) {
+			subject := of(s)
+			return func(c *call) (any, error) { return r.do(subject, c) }
+		}
+		switch {
+		case e.scope != "":
+		case object == public:
+			e.scope = public
+		case e.method == http.MethodGet:
+			e.scope = object + ":read"
+		default:
+			e.scope = object + ":write"
+		}
+		out = append(out, e)
+		if r.put != "" {
+			e.method, e.summary = http.MethodPut, r.put
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// needs gives a row another scope than that of its object.
+func (r row[S]) needs(scope string) row[S] { r.scope = scope; return r }
+
+// created answers with 201; unlessPreferred with no body, unless that is preferred.
+func (r row[S]) created() row[S]         { return r.answering(http.StatusCreated) }
+func (r row[S]) unlessPreferred() row[S] { r.bare = true; return r }
+
+// orPut answers PUT as PATCH, under another summary.
+func (r row[S]) orPut(summary string) row[S] { r.put = summary; return r }
+
+// answering has another status, taking a body, asking parameters of the query, giving
+// an answer of another type than the handler says.
+func (r row[S]) answering(status int) row[S]            { r.status = status; return r }
+func (r row[S]) taking(fields management.Fields) row[S] { r.takes = fields; return r }
+func (r row[S]) asking(query ...parameterDoc) row[S]    { r.query = query; return r }
+func (r row[S]) giving(a any) row[S]                    { r.gives = a; return r }
+
+// by is a row with a handler of its own.
+func by[S, T any](method, path, summary string, do func(S, *call) (T, error)) row[S] {
+	return row[S]{
+		endpoint: endpoint{method: method, path: path, summary: summary, gives: example[T]()},
+		do:       func(s S, c *call) (any, error) { return do(s, c) },
+	}
+}
+
+// example is a value of what a method returns, of what a pointer points to.
+func example[T any]() any {
+	t := reflect.TypeFor[T]()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.Zero(t).Interface()
+}
+
+// first and second are the parameters of a path, in its order.
+func (c *call) first(path string) string  { return c.part(parameterNames(path)[0]) }
+func (c *call) second(path string) string { return c.part(parameterNames(path)[1]) }
+
+func parameterNames(path string) (names []string) {
+	for part := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(part, "{") {
+			names = append(names, strings.Trim(part, "{}"))
+		}
+	}
+	return names
+}
+
+// What follows are the rows that hand a request over to one method of a resource:
+// the place of the caller, the parameters of the path, the body.
+
+type (
+	ctx      = context.Context
+	standing = *management.Standing
+	body     = management.Body
+)
+
+// paged answers with a page.
+func paged[S, T any](path, summary string, do func(S, ctx, standing, management.Page) (T, error)) row[S] {
+	return by(http.MethodGet, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.standing, c.page()) })
+}
+
+// pagedOf answers with a page of what one thing has.
+func pagedOf[S, T any](path, summary string, do func(S, ctx, standing, string, management.Page) (T, error)) row[S] {
+	return by(http.MethodGet, path, summary, func(s S, c *call) (T, error) {
+		return do(s, c.ctx, c.standing, c.first(path), c.page())
+	})
+}
+
+// read answers with what there is one of.
+func read[S, T any](path, summary string, do func(S, ctx, standing) (T, error)) row[S] {
+	return by(http.MethodGet, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.standing) })
+}
+
+// get answers with one thing, and getOf with one of what a thing has.
+func get[S, T any](path, summary string, do func(S, ctx, standing, string) (T, error)) row[S] {
+	return act(http.MethodGet, path, summary, do)
+}
+
+func getOf[S, T any](path, summary string, do func(S, ctx, standing, string, string) (T, error)) row[S] {
+	return actOf(http.MethodGet, path, summary, do)
+}
+
+// act does something with one thing, and actOf with one of what a thing has.
+func act[S, T any](method, path, summary string, do func(S, ctx, standing, string) (T, error)) row[S] {
+	return by(method, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.standing, c.first(path)) })
+}
+
+func actOf[S, T any](method, path, summary string, do func(S, ctx, standing, string, string) (T, error)) row[S] {
+	return by(method, path, summary, func(s S, c *call) (T, error) {
+		return do(s, c.ctx, c.standing, c.first(path), c.second(path))
+	})
+}
+
+// create makes a thing, and add one of what a thing has.
+func create[S, T any](path, summary string, takes management.Fields, do func(S, ctx, standing, body) (T, error)) row[S] {
+	return by(http.MethodPost, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.standing, c.body) }).taking(takes).created()
+}
+
+func add[S, T any](path, summary string, takes management.Fields, do func(S, ctx, standing, string, body) (T, error)) row[S] {
+	return change(http.MethodPost, path, summary, takes, do).created()
+}
+
+// change does what a body says with one thing.
+func change[S, T any](method, path, summary string, takes management.Fields, do func(S, ctx, standing, string, body) (T, error)) row[S] {
+	return by(method, path, summary, func(s S, c *call) (T, error) {
+		return do(s, c.ctx, c.standing, c.first(path), c.body)
+	}).taking(takes)
+}
+
+// update changes one thing, with PUT all of it.
+func update[S, T any](path, summary, put string, takes management.Fields, do func(S, ctx, standing, string, body, bool) (T, error)) row[S] {
+	return by(http.MethodPatch, path, summary, func(s S, c *call) (T, error) {
+		return do(s, c.ctx, c.standing, c.first(path), c.body, c.replaces())
+	}).taking(takes).orPut(put)
+}
+
+// patch is update where PUT changes no more than PATCH does.
+func patch[S, T any](path, summary, put string, takes management.Fields, do func(S, ctx, standing, string, body) (T, error)) row[S] {
+	return update(path, summary, put, takes, func(s S, at ctx, st standing, id string, b body, _ bool) (T, error) {
+		return do(s, at, st, id, b)
+	})
+}
+
+// remove takes a thing away, and removeOf one of what a thing has.
+func remove[S any](path, summary string, do func(S, ctx, standing, string) error) row[S] {
+	return by(http.MethodDelete, path, summary, func(s S, c *call) (any, error) {
+		return nil, do(s, c.ctx, c.standing, c.first(path))
+	}).answering(http.StatusNoContent)
+}
+
+func removeOf[S any](path, summary string, do func(S, ctx, standing, string, string) error) row[S] {
+	return by(http.MethodDelete, path, summary, func(s S, c *call) (any, error) {
+		return nil, do(s, c.ctx, c.standing, c.first(path), c.second(path))
+	}).answering(http.StatusNoContent)
+}

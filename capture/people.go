@@ -1,0 +1,236 @@
+package capture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+var (
+	// ErrReadOnly is for changes of people where there is nothing that makes them.
+	ErrReadOnly = errors.New("capture: people cannot be changed here")
+	// ErrOverQuota is for changes of people that are events, over a limit (§13.4).
+	ErrOverQuota = errors.New("capture: the change is an event over the quota")
+)
+
+// People changes persons and groups where no client sends an event. Errors are a
+// *Refusal for what the caller has to mend, ErrOverQuota, ErrReadOnly, or
+// ErrUnavailable when the store does not take it now. A nil People is ErrReadOnly.
+type People struct {
+	// History reads back, Between makes the changes that are no events.
+	History History
+	Between Between
+	// Intake takes the events in that changes of properties amount to, so that these
+	// follow the rules of all events. Nil: properties cannot be set.
+	Intake *Intake
+}
+
+// Between runs work in a transaction of its own between the commits of events: a
+// Recorder.
+type Between interface {
+	Alone(ctx context.Context, projectID int64, work func(Tx) error) error
+}
+
+func (p *People) alone(ctx context.Context, projectID int64, work func(Tx) error) error {
+	if p == nil {
+		return ErrReadOnly
+	}
+	return p.Between.Alone(ctx, projectID, work)
+}
+
+// Erase takes a person away, with the events of that person if asked (decision
+// 17). Nobody of that id is no error.
+func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) error {
+	return p.alone(ctx, projectID, func(tx Tx) error {
+		_, err := tx.ErasePerson(projectID, person, withEvents)
+		return err
+	})
+}
+
+// EraseEvents takes the events of a person away; the person stays.
+func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) error {
+	return p.alone(ctx, projectID, func(tx Tx) error { return tx.EraseEvents(projectID, person) })
+}
+
+// Split gives the distinct ids of a person, at most MaxShownIDs at a time, persons
+// of their own; main keeps the person, or when it is empty the id that is shown
+// first: see SplitPerson.
+func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerson, main string) error {
+	ids := person.BestIDs()
+	if main != "" && !slices.Contains(ids, main) {
+		ids = append(ids, main) // of more than can be shown
+	}
+	return p.alone(ctx, projectID, func(tx Tx) error {
+		found, err := SplitPerson(tx, projectID, person.UUID, ids, main)
+		if err == nil && !found {
+			err = refuse("main_distinct_id", "The person has no such distinct id.")
+		}
+		return err
+	})
+}
+
+// SetPerson merges a JSON object into the properties of a person, as a $set event
+// does; it takes none away.
+func (p *People) SetPerson(ctx context.Context, in Project, person *StoredPerson, properties string) error {
+	return p.sendPerson(ctx, in, person, "$set", Member{"$set", properties})
+}
+
+// UnsetPerson takes a property of a person away.
+func (p *People) UnsetPerson(ctx context.Context, in Project, person *StoredPerson, name string) error {
+	return p.sendPerson(ctx, in, person, "$delete_person_property", Member{"$unset", "[" + quoted(name) + "]"})
+}
+
+// sendPerson sends an event of a person, under the id that is shown first.
+func (p *People) sendPerson(ctx context.Context, in Project, person *StoredPerson, event string, property Member) error {
+	ids := person.BestIDs()
+	if len(ids) == 0 {
+		return refuse("", "The person has no distinct id.")
+	}
+	return p.send(ctx, in, event, ids[0], property)
+}
+
+// NewGroup makes a group of a type that there is, with the properties of a JSON
+// object (spec/management.md §5.4).
+func (p *People) NewGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
+	if p == nil {
+		return nil, ErrReadOnly
+	}
+	switch there, err := p.History.Group(ctx, in.ID, id); {
+	case err != nil:
+		return nil, err
+	case there != nil:
+		return nil, refuse("detail", "A group with this key already exists")
+	}
+	return p.SetGroup(ctx, in, id, typeName, properties)
+}
+
+// SetGroup merges a JSON object into the properties of a group, as a $groupidentify
+// event does, and returns the group.
+func (p *People) SetGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
+	err := p.send(ctx, in, "$groupidentify", "$"+typeName+"_"+id.Key,
+		Member{"$group_set", properties}, Member{"$group_type", quoted(typeName)}, Member{"$group_key", quoted(id.Key)},
+		Member{"$process_person_profile", "false"})
+	if err != nil {
+		return nil, err
+	}
+	return p.History.Group(ctx, in.ID, id)
+}
+
+// UnsetGroup takes a property of a group away, and returns the group.
+func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, name string) (*Group, error) {
+	err := p.alone(ctx, projectID, func(tx Tx) error {
+		found, err := UnsetGroupProperty(tx, projectID, id, name)
+		if err == nil && !found {
+			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", shorten(name)))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.History.Group(ctx, projectID, id)
+}
+
+// Import makes a person with all of its distinct ids, or replaces the person of
+// that uuid: see ImportPerson. ID and Version are not looked at.
+func (p *People) Import(ctx context.Context, projectID int64, person StoredPerson) error {
+	return p.alone(ctx, projectID, func(tx Tx) error { return ImportPerson(tx, projectID, person) })
+}
+
+// ImportGroup makes a group, or replaces it: see the function of that name.
+func (p *People) ImportGroup(ctx context.Context, projectID int64, typeName string, g Group) error {
+	return p.alone(ctx, projectID, func(tx Tx) error { return ImportGroup(tx, projectID, typeName, g) })
+}
+
+// send has the Intake take an event in. It is not located: the caller is not whom it
+// is about.
+func (p *People) send(ctx context.Context, in Project, event, distinctID string, properties ...Member) error {
+	if p == nil || p.Intake == nil {
+		return ErrReadOnly
+	}
+	text := Object{
+		{"api_key", quoted(in.APIKey)}, {"event", quoted(event)}, {"distinct_id", quoted(distinctID)},
+		{"properties", Object(append(properties, Member{"$geoip_disable", "true"})).String()},
+	}.String()
+	submission, err := Decode(text, DecodeOptions{})
+	if err != nil {
+		return err
+	}
+	receipt, err := p.Intake.Accept(ctx, submission, Origin{})
+	if err != nil {
+		return err
+	}
+	for _, reason := range receipt.Results {
+		switch {
+		case reason.OverQuota():
+			return ErrOverQuota
+		case reason != None:
+			return refuse("", fmt.Sprintf("The change was not taken: %s.", reason))
+		}
+	}
+	return nil
+}
+
+// shorten cuts a text to what fits into an error.
+func shorten(s string) string {
+	if short := cutBytes(s, warningID); short != s {
+		return short + "…"
+	}
+	return s
+}
+
+// BestIDs are the distinct ids, those that people have chosen before those that
+// SDKs made up.
+func (p *StoredPerson) BestIDs() []string {
+	out := append([]string{}, p.DistinctIDs...)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
+}
+
+func rank(id string) int {
+	if anonymous(id) {
+		return 1
+	}
+	return 0
+}
+
+// anonymous reports whether an id looks like one of an SDK: five words of digits
+// and small letters, with hyphens between them.
+func anonymous(id string) bool {
+	words, length := 1, 0
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c == '-' && length > 0:
+			words, length = words+1, 0
+		case c >= '0' && c <= '9' || c >= 'a' && c <= 'z':
+			length++
+		default:
+			return false
+		}
+	}
+	return words == 5 && length > 0
+}
+
+// nameProperties may hold a person's name; the first that does counts.
+var nameProperties = []string{"email", "Email", "$email", "name", "Name", "username", "Username", "UserName"}
+
+// Name is how a person is called: by a property that is a text or a number, else by
+// the best of the distinct ids.
+func (p *StoredPerson) Name() string {
+	for _, property := range nameProperties {
+		value, _ := p.Properties.Get(property)
+		name, isText := text(value)
+		if !isText && value != "" && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
+			name = value
+		}
+		if name != "" {
+			return name
+		}
+	}
+	if ids := p.BestIDs(); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
