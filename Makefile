@@ -1,4 +1,4 @@
-.PHONY: run test quick bench lint fmt
+.PHONY: run test quick bench lint fmt tidy
 
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
@@ -7,13 +7,16 @@ test: ## everything, with what it needs
 	.ci/test
 
 quick: ## what needs nothing but Go
-	go vet ./... && go test ./...
+	go vet work && go test work
 
 bench: ## our speed beside other engines
 	cd bench && go run ./report
 
 lint:
-	golangci-lint run ./...
+	golangci-lint run $$(go list -m -f '{{.Dir}}/...')
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
+
+tidy: ## go.mod and go.sum of every module
+	.ci/tidy

@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	github.com/bunting-flags/bunting v0.0.0-00010101000000-000000000000
+	github.com/bunting-flags/bunting/flags v0.1.0
 	github.com/configcat/go-sdk/v9 v9.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
@@ -43,4 +44,8 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/bunting-flags/bunting => ../
+replace (
+	github.com/bunting-flags/bunting => ..
+	github.com/bunting-flags/bunting/adapters/remote => ../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../flags
+)

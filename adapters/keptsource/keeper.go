@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/flags"
 )
 

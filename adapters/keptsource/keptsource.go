@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/flags"
 )
 

@@ -1,64 +1,16 @@
 package remote_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
 )
-
-// A Client on its own Source: static cohorts are decided in this process (decision
-// 5), a change of definitions arrives, and after Close no goroutine is left.
-func TestRemote_New(t *testing.T) {
-	h := newHouse(t)
-	h.Client().CloseIdleConnections()
-	ignore := goleak.IgnoreCurrent()
-	c, err := remote.New(remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiting, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	if err := c.WaitForReady(waiting); err != nil {
-		t.Fatal(err)
-	}
-	for id, want := range map[string]string{"user_1": "true", "user_2": "false"} {
-		if got := show(c.Decide(ctx, "for-gold", &flags.Subject{DistinctID: id})); got != want {
-			t.Errorf("%s in the static cohort: %s, want %s", id, got, want)
-		}
-	}
-	if got := show(c.Decide(ctx, "for-pro", &flags.Subject{DistinctID: "user_1"})); !strings.HasPrefix(got, "not decided") {
-		t.Error(got)
-	}
-	if v := c.String(ctx, "color", &flags.Subject{DistinctID: "user_1"}, ""); v != "blue" {
-		t.Error(v)
-	}
-	if err := c.Track(ctx, "user_1", "bought", nil, nil); err != nil {
-		t.Error(err)
-	}
-	if err := c.Close(waiting); err != nil {
-		t.Error(err)
-	}
-	if s := c.Stats(); s.Sent != 2 {
-		t.Errorf("%+v", s)
-	}
-	if got := h.requests("/flags/"); len(got) != 0 {
-		t.Errorf("asked by surprise: %v", got)
-	}
-	if got := h.stored(t); len(got) != 2 {
-		t.Errorf("%d events are stored, want 2", len(got))
-	}
-	h.handler.CloseStreams() // the server's side
-	h.CloseClientConnections()
-	goleak.VerifyNone(t, ignore)
-}
 
 // A Config that cannot work is refused, and leaves nothing behind.
 func TestRemote_NewRefuses(t *testing.T) {
@@ -69,27 +21,6 @@ func TestRemote_NewRefuses(t *testing.T) {
 		c.Dir = t.TempDir()
 		if _, err := remote.New(c); err == nil || !strings.HasPrefix(err.Error(), "remote: Config.") {
 			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
-// A redirect that makes a GET of a POST loses what is sent: it is not followed.
-// One that keeps the method is.
-func TestRemote_Redirects(t *testing.T) {
-	for status, want := range map[int]uint64{301: 0, 302: 0, 303: 0, 307: 1, 308: 1} {
-		h := newHouse(t)
-		h.between = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if r.URL.Path == "/batch/" {
-				http.Redirect(w, r, "/i/v0/e/?compression=gzip", status)
-				return
-			}
-			next.ServeHTTP(w, r)
-		}
-		c := h.client(t, nil)
-		track(t, c, 0, 1)
-		_ = c.Flush(ctx)
-		if s := c.Stats(); s.Sent != want || s.Dropped[remote.DropRefused] != 1-want || uint64(len(h.stored(t))) != want {
-			t.Errorf("%d: %+v, %d stored", status, s, len(h.stored(t)))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -17,23 +18,22 @@ import (
 
 // exampleServer stands in for a server of yours. It has the flags "checkout", on
 // for those who pay, and "color", blue for everybody.
-func exampleServer() (server *httptest.Server, stop func() error) {
-	h, stop, err := startHouse(`{
-		"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "example"},
-		"projects": [{"id": 1, "api_key": "phc_demo", "secret_api_keys": ["phs_demo"], "flags": [
+func exampleServer() *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /flags/definitions", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, `{"flags": [
 			{"id": 1, "key": "checkout", "active": true, "filters": {"groups": [{"rollout_percentage": 100,
 				"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}},
 			{"id": 2, "key": "color", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}],
-				"multivariate": {"variants": [{"key": "blue", "rollout_percentage": 100}]}}}]}]}`, func(err error) { log.Print(err) })
-	if err != nil {
-		log.Fatal(err)
-	}
-	return h.Server, stop
+				"multivariate": {"variants": [{"key": "blue", "rollout_percentage": 100}]}}}]}`)
+	})
+	mux.HandleFunc("POST /batch/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"status": 1}`) })
+	return httptest.NewServer(mux)
 }
 
 func ExampleNew() {
-	server, stop := exampleServer()
-	defer func() { _ = stop() }()
+	server := exampleServer()
+	defer server.Close()
 	url, dir := server.URL, filepath.Join(os.TempDir(), "bunting-example")
 	defer func() { _ = os.RemoveAll(dir) }()
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
 	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // site is the good server and all that can stand in its place.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 const (

@@ -14,9 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/remote"
-	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,66 +31,6 @@ func definitions(names ...string) string {
 		list[i] = fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{}]}}`, i+1, name)
 	}
 	return `{"flags": [` + strings.Join(list, ", ") + `]}`
-}
-
-// project is one project behind our own handler; its definitions can be changed.
-type project struct {
-	mu       sync.Mutex
-	revision int64
-	defs     flags.Definitions
-}
-
-func (p *project) set(t testing.TB, text string) {
-	t.Helper()
-	d, err := flags.ParseDefinitions([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.revision++
-	p.defs = d
-}
-
-func (p *project) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if key != projectKey {
-		return flags.Project{}, flags.ErrUnknownKey
-	}
-	return flags.Project{ID: 1, APIKey: key, Revision: p.revision}, nil
-}
-
-func (p *project) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.defs, nil
-}
-
-// Key implements httpapi.Keys.
-func (p *project) Key(_ context.Context, key string) (httpapi.Key, error) {
-	if key != secretKey {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
-	}
-	return httpapi.Key{Secret: true, Projects: []string{projectKey}}, nil
-}
-
-// handler is our own, on the project. Its clock runs fast, so that a change of
-// definitions is seen with the next request.
-func (p *project) handler(t testing.TB) http.Handler {
-	t.Helper()
-	var seconds atomic.Int64
-	now := func() time.Time { return time.Unix(1_800_000_000+2*seconds.Add(1), 0) }
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: p, Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.CloseStreams)
-	return h
 }
 
 // network is between a Source and servers: connections lead where it says, and

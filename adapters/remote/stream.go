@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // streamEnd says how a stream ended.

@@ -53,13 +53,13 @@ var table = map[string]room{
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/natsstream":        {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
-	"adapters/lastgood":          {}, // below its neighbours: the server and its remote clients keep copies alike
-	"adapters/keptsource":        {ours: []string{"flags", "adapters/lastgood"}},
+	"adapters/remote/lastgood":   {}, // below its neighbours: the server and its remote clients keep copies alike
+	"adapters/keptsource":        {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/convert":           {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/shadow":            {},
 	"adapters/sinks":             {ours: []string{"capture"}},
 	"adapters/filesource":        {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
-	"adapters/remote":            {ours: []string{"flags", "adapters/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"adapters/remote":            {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/smtpmail":          {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/smtpmail/smtptest": {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/dnstxt":            {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
@@ -103,9 +103,10 @@ func TestHouse_ImportTable(t *testing.T) {
 	}
 }
 
-// house holds the code below a module's root against the table.
+// house holds the code of the workspace's modules against the table.
 func house(t *testing.T, root fs.FS) (problems, rooms []string) {
 	t.Helper()
+	modules := workspace(t, root)
 	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -113,7 +114,7 @@ func house(t *testing.T, root fs.FS) (problems, rooms []string) {
 		name := d.Name()
 		if d.IsDir() {
 			_, nested := fs.Stat(root, path.Join(file, "go.mod"))
-			if file != "." && (nested == nil || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			if file != "." && (nested == nil && !slices.Contains(modules, file) || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -240,10 +241,13 @@ func TestHouse_RulesBite(t *testing.T) {
 		"tests":              {file("os", "example.org/leftpad"), "flags/a_test.go", nil},
 		"testdata":           {file("example.org/leftpad"), "testdata/gen/a.go", nil},
 		"a nested module":    {file("example.org/leftpad"), "bench/a.go", nil},
+		"of the workspace":   {file("example.org/leftpad"), "capture/a.go", []string{`capture/a.go imports "example.org/leftpad": the table does not name this module`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := house(t, fstest.MapFS{tt.path: tt.file, "go.mod": {}, "bench/go.mod": {}})
+			got, _ := house(t, fstest.MapFS{
+				tt.path: tt.file, "go.mod": {}, "bench/go.mod": {}, "capture/go.mod": {}, "go.work": {Data: []byte("go 1.26.0\n\nuse (\n\t.\n\t./capture\n)\n")},
+			})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}

@@ -33,6 +33,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.40.1 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.47.1 // indirect
 	github.com/aws/smithy-go v1.28.1 // indirect
+	github.com/bunting-flags/bunting/flags v0.1.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/dlclark/regexp2/v2 v2.12.0 // indirect
@@ -93,4 +94,8 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // indirect
 )
 
-replace github.com/bunting-flags/bunting => ../../..
+replace (
+	github.com/bunting-flags/bunting => ../../..
+	github.com/bunting-flags/bunting/adapters/remote => ../../../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../../../flags
+)

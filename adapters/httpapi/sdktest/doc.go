@@ -1,7 +1,8 @@
 // Package sdktest runs PostHog's own clients, unmodified, against the server:
 // posthog-go from the module proxy, posthog-node from npm, and posthog-js in a
 // browser (package browser); and OpenFeature's SDKs with their official OFREP
-// providers, in Node and in the browser. It is a module of its own, so that none of them
+// providers, in Node and in the browser, and for Go with our own provider (package
+// provider). It is a module of its own, so that none of them
 // becomes a requirement of the product.
 //
 //	go test ./...             posthog-go; needs the module proxy or a filled cache

@@ -4,10 +4,15 @@ go 1.26.8
 
 require (
 	github.com/bunting-flags/bunting v0.0.0-00010101000000-000000000000
+	github.com/bunting-flags/bunting/adapters/ofprovider v0.1.0
+	github.com/bunting-flags/bunting/adapters/remote v0.1.0
+	github.com/bunting-flags/bunting/flags v0.1.0
 	github.com/google/go-cmp v0.7.0
+	github.com/open-feature/go-sdk v1.20.0
 	github.com/pb33f/libopenapi v0.36.6
 	github.com/pb33f/libopenapi-validator v0.13.8
 	github.com/posthog/posthog-go v1.27.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (
@@ -43,6 +48,7 @@ require (
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	github.com/swaggest/jsonschema-go v0.3.74 // indirect
 	github.com/swaggest/refl v1.3.0 // indirect
+	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.4 // indirect
 	golang.org/x/net v0.61.0 // indirect
@@ -56,4 +62,9 @@ require (
 	modernc.org/sqlite v1.61.1 // indirect
 )
 
-replace github.com/bunting-flags/bunting => ../../..
+replace (
+	github.com/bunting-flags/bunting => ../../..
+	github.com/bunting-flags/bunting/adapters/ofprovider => ../../../adapters/ofprovider
+	github.com/bunting-flags/bunting/adapters/remote => ../../../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../../../flags
+)

@@ -13,6 +13,7 @@ require (
 
 require (
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
+	github.com/bunting-flags/bunting/flags v0.1.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.12.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/gofrs/flock v0.13.1 // indirect
@@ -46,4 +47,8 @@ require (
 	modernc.org/sqlite v1.61.1 // indirect
 )
 
-replace github.com/bunting-flags/bunting => ../../..
+replace (
+	github.com/bunting-flags/bunting => ../../..
+	github.com/bunting-flags/bunting/adapters/remote => ../../../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../../../flags
+)

@@ -1,4 +1,4 @@
-package ofprovider_test
+package provider
 
 import (
 	"context"

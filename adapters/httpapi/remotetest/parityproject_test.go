@@ -1,4 +1,4 @@
-package remote_test
+package remotetest
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package remote_test
+package remotetest
 
 import (
 	"sync"
@@ -88,7 +88,7 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 		})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}, localSet(t, tt.members))
+			c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}, localFlags(tt.members))
 			tt.read(c)
 			tt.read(c) // once
 			if diff := cmp.Diff([]map[string]any{tt.want}, exposuresOf(t, h, c, past)); diff != "" {

@@ -1,4 +1,4 @@
-package remote_test
+package remotetest
 
 import (
 	"context"
@@ -35,11 +35,7 @@ func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = stop() }()
-	d, err := flags.ParseDefinitions([]byte(`{` + numbersFlags + `}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{Full: true}}, flags.Compile(d))
+	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{Full: true}}, `{`+numbersFlags+`}`)
 	acme := map[string]string{"company": "acme"}
 	for name, tt := range map[string]struct {
 		sub  flags.Subject
@@ -108,11 +104,7 @@ const openReason = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": 
 // it out.
 func TestRemote_OpenReason(t *testing.T) {
 	h := newHouse(t)
-	d, err := flags.ParseDefinitions([]byte(openReason))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{AskServer: true}}, flags.Compile(d))
+	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{AskServer: true}}, openReason)
 	sub := &flags.Subject{DistinctID: "user_1"}
 	v, detail := c.NumberDetail(ctx, "f", sub, 1)
 	if v != 5 || detail.Err != nil || detail.Asked || detail.ReasonOpen == nil || detail.Reason.Description() != "" {

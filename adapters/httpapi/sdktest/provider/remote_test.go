@@ -1,7 +1,8 @@
-package ofprovider_test
+package provider
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -28,7 +29,10 @@ func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 // not decided, and a change of the flags is an event.
 func TestProvider_Remote(t *testing.T) {
 	source := &switching{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
-	d := decider(t, source)
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	if err != nil {
+		t.Fatal(err)
+	}
 	handler, err := httpapi.New(httpapi.Config{Decider: d, Keys: keys{}})
 	if err != nil {
 		t.Fatal(err)
@@ -65,5 +69,22 @@ func TestProvider_Remote(t *testing.T) {
 		if kind == openfeature.ProviderConfigChange {
 			return
 		}
+	}
+}
+
+// Requirement 1.7.7: evaluations of a provider whose key no project has say that this
+// is fatal. Before 1.19 the SDK's own details leave the code out.
+func TestProvider_1_7_7_Fatal(t *testing.T) {
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := listen(t)
+	var fatal *openfeature.ProviderInitError
+	if err := other.api.SetProviderAndWait(t.Context(), ofprovider.New(d, "phc_nobody")); !errors.As(err, &fatal) || fatal.ErrorCode != openfeature.ProviderFatalCode {
+		t.Errorf("%v", err)
+	}
+	if got, _ := evaluate(other.api.NewClient(), "on", false, someone); got.Code != openfeature.ProviderFatalCode {
+		t.Errorf("%+v", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/lastgood"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 const text = `{"flags": [{"key": "a"}]}`

@@ -1,0 +1,283 @@
+// Package remotetest runs the client of Go services, adapters/remote, against the
+// server. It has tests only: the client is a module that knows no server.
+package remotetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// houseFlags are the flags of the server that a Client's tests stand before.
+const houseFlags = `
+	{"id": 1, "key": "on", "active": true, "version": 3, "has_experiment": false, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "{\"limit\": 10}"}}},
+	{"id": 2, "key": "off", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}},
+	{"id": 3, "key": "color", "active": true, "version": 7, "has_experiment": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100, "variant": "blue"}],
+		"multivariate": {"variants": [{"key": "red", "rollout_percentage": 50}, {"key": "blue", "rollout_percentage": 50}]}, "payloads": {"blue": "hello"}}},
+	{"id": 4, "key": "for-pro", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": 100}]}},
+	{"id": 5, "key": "inactive", "active": false, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}]}},
+	{"id": 6, "key": "size", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 100, "variant": "12.5"}],
+		"multivariate": {"variants": [{"key": "12.5", "rollout_percentage": 100}]}}},
+	{"id": 7, "key": "limit", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "42"}}},
+	{"id": 8, "key": "same", "active": true, "version": 1, "ensure_experience_continuity": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 50}]}},
+	{"id": 9, "key": "for-gold", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 13}], "rollout_percentage": 100}]}},
+	{"id": 10, "key": "broken", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 99}], "rollout_percentage": 100}]}}`
+
+const houseFile = `{
+	"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
+	"projects": [
+		{"id": 1, "api_key": "phc_x", "secret_api_keys": ["phs_x"], "cohorts": {"13": {"is_static": true, "members": ["user_1"]}}, "flags": [` + houseFlags + `,
+			{"id": 11, "key": "withheld", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}]}}]},
+		{"id": 2, "api_key": "phc_paused", "quota_limited": ["feature_flags"], "flags": [` + houseFlags + `]}
+	]}`
+
+// localFlags are the flags as a Client has them: one is withheld, and nobody knows
+// who is in the static cohort.
+func localFlags(more string) string { return `{"flags": [` + houseFlags + `]` + more + `}` }
+
+var ctx = context.Background()
+
+const unknownMembers = `, "static_cohorts": [13]`
+
+// house is a server as cmd/bunting wires one, on a store in memory. between, when
+// set, stands before it. seen are the requests that came through.
+type house struct {
+	*httptest.Server
+	handler *httpapi.Handler
+	store   *sqlstore.Store
+	between func(w http.ResponseWriter, r *http.Request, next http.Handler)
+	// local, when set, are the definitions that clients get, whatever the server's are.
+	local string
+
+	mu   sync.Mutex
+	seen []seen
+}
+
+type seen struct {
+	path, query, agent string
+	body               map[string]any
+}
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	h, stop, err := startHouse(houseFile, func(err error) { t.Error("a commit failed:", err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// startHouse serves the projects of a definitions file, whose keys are as in
+// houseKeys.
+func startHouse(projects string, onFailure func(error)) (h *house, stop func() error, err error) {
+	h = &house{}
+	if h.store, err = sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{}); err != nil {
+		return nil, nil, err
+	}
+	file, err := flags.ParseFile([]byte(projects))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := h.store.ApplyFile(ctx, "house.json", file, []byte(projects)); err != nil {
+		return nil, nil, err
+	}
+	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: onFailure})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Into: recorder, Usage: h.store})
+	if err != nil {
+		return nil, nil, err
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store, Members: h.store})
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.handler, err = httpapi.New(httpapi.Config{Decider: decider, Intake: intake, History: h.store, Keys: houseKeys{}}); err != nil {
+		return nil, nil, err
+	}
+	h.Server = httptest.NewServer(h)
+	return h, func() error {
+		h.handler.CloseStreams()
+		h.Close()
+		recorder.Close()
+		return h.store.Close()
+	}, nil
+}
+
+// houseKeys: the secret key phs_… opens the project phc_….
+type houseKeys struct{}
+
+func (houseKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
+	name, ok := strings.CutPrefix(key, "phs_")
+	if !ok {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	return httpapi.Key{Secret: true, Projects: []string{"phc_" + name}}, nil
+}
+
+func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	local := h.local
+	h.mu.Unlock()
+	if local != "" && r.URL.Path == "/flags/definitions" {
+		_, _ = io.WriteString(w, local)
+		return
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller has gone
+	}
+	plain := raw
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		if unzip, err := gzip.NewReader(bytes.NewReader(raw)); err == nil {
+			plain, _ = io.ReadAll(unzip)
+		}
+	}
+	s := seen{path: r.URL.Path, query: r.URL.RawQuery, agent: r.UserAgent()}
+	_ = json.Unmarshal(plain, &s.body)
+	h.mu.Lock()
+	h.seen = append(h.seen, s)
+	h.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	if h.between != nil {
+		h.between(w, r, h.handler)
+		return
+	}
+	h.handler.ServeHTTP(w, r)
+}
+
+// requests are those to a path; all are forgotten.
+func (h *house) requests(path string) (out []seen) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.seen {
+		if s.path == path {
+			out = append(out, s)
+		}
+	}
+	h.seen = nil
+	return out
+}
+
+// stored are all events of project 1, with their properties.
+func (h *house) stored(t testing.TB) (out []storedEvent) {
+	t.Helper()
+	var after *capture.EventCursor
+	for {
+		page, err := h.store.Events(context.Background(), 1, capture.EventQuery{Limit: 100, After: after})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page {
+			e := storedEvent{Record: r}
+			if err := json.Unmarshal([]byte(r.Properties), &e.properties); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, e)
+			after = &capture.EventCursor{Timestamp: r.Timestamp, ID: r.ID}
+		}
+		if len(page) < 100 {
+			return out
+		}
+	}
+}
+
+type storedEvent struct {
+	capture.Record
+	properties map[string]any
+}
+
+// client is a Client of the house, on the flags as a client has them.
+func (h *house) client(t testing.TB, change func(*remote.Config)) *remote.Client {
+	t.Helper()
+	c := remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}
+	if change != nil {
+		change(&c)
+	}
+	return h.clientOn(t, c, localFlags(unknownMembers))
+}
+
+// clientOn is a Client with these definitions, which do not change.
+func (h *house) clientOn(t testing.TB, c remote.Config, definitions string) *remote.Client {
+	t.Helper()
+	h.mu.Lock()
+	h.local = definitions
+	h.mu.Unlock()
+	c.NoCopy, c.NoStream, c.Poll = true, true, time.Hour
+	client := started(t, c)
+	waiting, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := client.WaitForReady(waiting); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func started(t testing.TB, c remote.Config) *remote.Client {
+	t.Helper()
+	client, err := remote.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = client.Close(ctx)
+	})
+	return client
+}
+
+func flush(t testing.TB, c *remote.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := c.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// show is an answer in one word.
+func show(d flags.Decision, found bool, err error) string {
+	switch {
+	case err != nil:
+		return "error: " + err.Error()
+	case !found:
+		return "no such flag"
+	case d.Undecided != nil:
+		return d.Undecided.Error()
+	case d.Failed():
+		return "failed: " + d.Reason.Code.String()
+	}
+	return fmt.Sprint(d.Value())
+}
+
+func track(t *testing.T, c *remote.Client, from, n int) {
+	t.Helper()
+	for i := range n {
+		if err := c.Track(ctx, "u", fmt.Sprint("e", from+i), map[string]any{"n": from + i}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package remotetest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// definitions has a flag of each name, on for everybody.
+func definitions(names ...string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{}]}}`, i+1, name)
+	}
+	return `{"flags": [` + strings.Join(list, ", ") + `]}`
+}
+
+// changing is one project behind the server's handler; its definitions can be changed.
+type changing struct {
+	mu       sync.Mutex
+	revision int64
+	defs     flags.Definitions
+}
+
+func (p *changing) set(t testing.TB, text string) {
+	t.Helper()
+	d, err := flags.ParseDefinitions([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revision++
+	p.defs = d
+}
+
+func (p *changing) ProjectByKey(_ context.Context, key string) (flags.Project, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key != "phc_x" {
+		return flags.Project{}, flags.ErrUnknownKey
+	}
+	return flags.Project{ID: 1, APIKey: key, Revision: p.revision}, nil
+}
+
+func (p *changing) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.defs, nil
+}
+
+// serve starts the server. Its clock runs fast, so that a change of definitions is
+// seen with the next request. Each request is told to seen.
+func (p *changing) serve(t testing.TB, seen func(*http.Request)) string {
+	t.Helper()
+	var seconds atomic.Int64
+	now := func() time.Time { return time.Unix(1_800_000_000+2*seconds.Add(1), 0) }
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: p, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: houseKeys{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen(r)
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		h.CloseStreams()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+func opened(t testing.TB, c remote.Config) *remote.Source {
+	t.Helper()
+	s, err := remote.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// until waits for a condition, at most 20 seconds.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+// keys are the flags of a Source, "" for none.
+func keys(s *remote.Source) string {
+	if set := s.Set(); set != nil {
+		return strings.Join(set.Keys(), " ")
+	}
+	return ""
+}
+
+// A change is asked for with the ETag of what is known, and comes with the next
+// poll; what is not news is not taken in again (§1.8, §11).
+func TestSource_1_8_PollsWithETags(t *testing.T) {
+	var p changing
+	p.set(t, definitions("one"))
+	var mu sync.Mutex
+	asked := map[string]int{}
+	url := p.serve(t, func(r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
+	})
+	s := opened(t, remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond})
+	if err := s.WaitForReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := s.Status()
+	if keys(s) != "one" || st.From != remote.FromPoll || st.Version == "" || st.Revision != 1 || st.FetchedAt.IsZero() {
+		t.Fatalf("flags %q, status %+v", keys(s), st)
+	}
+	request := "GET /flags/definitions?token=phc_x&send_cohorts&static_cohorts=members Bearer phs_x "
+	until(t, "polls", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked[request+`W/"`+st.Version+`"`] > 3
+	})
+	if again := s.Status(); again.Revision != 1 || again.LastError != nil || !again.StaleSince.IsZero() || again.Streaming {
+		t.Errorf("status %+v", again)
+	}
+	p.set(t, definitions("one", "two"))
+	until(t, "the change", func() bool { return keys(s) == "one two" })
+	if s.Status().Revision != 2 || asked[request] != 1 {
+		t.Errorf("status %+v, requests %v", s.Status(), asked)
+	}
+}
+
+// Changes come by the server's stream, on one connection, and are in the copy.
+func TestSource_Decision5_Streams(t *testing.T) {
+	var p changing
+	p.set(t, definitions("one"))
+	var requests atomic.Int64
+	url := p.serve(t, func(*http.Request) { requests.Add(1) })
+	c := remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", Dir: t.TempDir()}
+	s := opened(t, c)
+	until(t, "a stream", func() bool { return s.Status().Streaming })
+	if st := s.Status(); keys(s) != "one" || st.From != remote.FromPoll || st.Revision != 1 || !st.StaleSince.IsZero() {
+		t.Errorf("flags %q, status %+v", keys(s), st)
+	}
+	before := requests.Load()
+	p.set(t, definitions("one", "two"))
+	until(t, "the change", func() bool { return keys(s) == "one two" })
+	st := s.Status()
+	if st.From != remote.FromStream || requests.Load() != before {
+		t.Errorf("status %+v, %d more requests", st, requests.Load()-before)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := opened(t, c)
+	if got := again.Status(); got.Version != st.Version || got.From != remote.FromCopy {
+		t.Errorf("what came by the stream is not in the copy: %q, %+v", keys(again), got)
+	}
+}
+
+// The server's own words, with what to look at.
+func TestSource_SaysWhatIsWrong(t *testing.T) {
+	var p changing
+	p.set(t, definitions("one"))
+	s := opened(t, remote.Config{URL: p.serve(t, func(*http.Request) {}), ProjectKey: "phc_x", Key: "wrong", NoCopy: true})
+	until(t, "the failure", func() bool { return s.Status().LastError != nil })
+	if got := s.Status().LastError.Error(); !strings.Contains(got, "401 Unauthorized: ") || !strings.Contains(got, "Config.Key") {
+		t.Error(got)
+	}
+}
