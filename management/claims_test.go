@@ -263,8 +263,17 @@ func TestMails_CappedByDay(t *testing.T) {
 	if code(t, err) != management.CodeMailLimit || !strings.Contains(err.Error(), "At most 500 mails are sent a day") {
 		t.Errorf("one more: %v", err)
 	}
-	if in := d.invite(t, `{"target_email": "y@example.com", "send_email": false}`); in.AcceptURL == "" {
-		t.Error("without a mail")
+	in := d.invite(t, `{"target_email": "y@example.com", "send_email": false}`)
+	link, err := url.Parse(in.AcceptURL)
+	if err != nil || in.AcceptURL == "" {
+		t.Fatal("without a mail", err)
+	}
+	joined, err := d.Invites.Accept(t.Context(), nil, "", in.ID, link.Query().Get("secret"), bodyOf(t, `{"first_name": "Y"}`))
+	if err != nil || joined.Untold != 1 {
+		t.Errorf("somebody joins: %+v, %v", joined, err)
+	}
+	if len(d.done) != 1 || d.done[0].Job != management.JobMail || d.done[0].ID != in.ID || !strings.Contains(d.done[0].Failure, "at most 500 mails") {
+		t.Errorf("told: %+v", d.done)
 	}
 	for n := range management.MaxConfirmationsPerDay + 1 {
 		_, err := d.account(t, "phx_owner", fmt.Sprintf(`{"email": "z%d@example.com"}`, n))

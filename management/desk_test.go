@@ -10,6 +10,7 @@ import (
 	"net/mail"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,6 +37,15 @@ type desk struct {
 	clock  atomic.Int64 // microseconds since 1970
 	queued atomic.Int64
 	owner  *management.Standing
+
+	mu   sync.Mutex
+	done []management.JobDone
+}
+
+func (d *desk) jobDone(done management.JobDone) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.done = append(d.done, done)
 }
 
 func (d *desk) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC() }
@@ -63,7 +73,7 @@ func openDesk(t *testing.T, database string, mailer management.Mailer, at time.T
 	t.Cleanup(d.close)
 	d.store = sqlstore.ManagementStore{Store: store}
 	d.Rooms, err = rooms.Open(rooms.Config{
-		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) },
+		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// ColumnType is what a column of an export holds, and the Go type of its values.
+// ColumnType is what a column of an export holds, and the Go type of its values; null is nil.
 type ColumnType int
 
 // The types of columns.
 const (
 	TextColumn ColumnType = iota // string
 	JSONColumn                   // json.RawMessage: an object
-	TimeColumn                   // time.Time, UTC, microseconds; the zero value is null
+	TimeColumn                   // time.Time, UTC, microseconds
 	BoolColumn                   // bool
 	IntColumn                    // int64
 	ListColumn                   // []string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,9 @@ type Accepted struct {
 	Key string `json:"personal_api_key,omitempty"`
 	// Organization is the name of the place that was joined.
 	Organization string `json:"-"`
+	// Untold is how many members have not been told by mail, because the organization
+	// has had its mails of the day.
+	Untold int `json:"-"`
 }
 
 // The codes of what stands in the way of an acceptance (§4.5).
@@ -189,8 +193,12 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 			return nil, err
 		}
 		out.UserView = *u.view()
-		return out, s.admit(tx, in, org, u, cmp.Or(s.SiteURL, site))
+		out.Untold, err = s.admit(tx, in, org, u, cmp.Or(s.SiteURL, site))
+		return out, err
 	})
+	if err == nil && out.Untold > 0 {
+		(&JobDone{Job: JobMail, ID: id, Failure: fmt.Sprintf("members who are not told that somebody has joined: %d; an organization sends at most %d mails a day", out.Untold, MaxMailsPerDay)}).TellTo(s.JobDone)
+	}
 	return out, s.queued(err)
 }
 
@@ -249,22 +257,22 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, 
 
 // admit makes somebody a member as an invitation says, and takes all invitations
 // of the address to that organization away.
-func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User, site string) error {
+func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User, site string) (untold int, err error) {
 	now := At(s.desk.now())
 	m := &Membership{ID: s.desk.newID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
 	if err := putMembership(tx, m); err != nil {
-		return err
+		return 0, err
 	}
 	for _, g := range in.Access {
 		if err := grantAccess(tx, org.ID, u.UUID, g, now); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if err := s.replace(tx, in, Owner, false); err != nil {
-		return err
+		return 0, err
 	}
 	if err := s.desk.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
-		return err
+		return 0, err
 	}
 	return s.queueJoined(tx, org, u, site)
 }
@@ -288,21 +296,22 @@ func grantAccess(tx Tx, organization, user string, g ProjectGrant, now Stamp) er
 }
 
 // queueJoined tells the other members that somebody has joined, where the
-// organization wants it (§4.5).
-func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site string) error {
+// organization wants it (§4.5). untold are those for whom there is no mail left today,
+// which is no reason not to let somebody in.
+func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site string) (untold int, err error) {
 	meta, err := organizationMeta(org)
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
-		return err
+		return 0, err
 	}
 	members, err := listOfRecords[Membership](tx, Query{Kind: kindMember, Parent: org.ID, Limit: MaxJoinMails + 1})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now, told := s.desk.now(), 0
 	for i := range members.Results {
 		u, err := userByUUID(tx, members.Results[i].User)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if u == nil || u.Inactive || u.UUID == joined.UUID || told == MaxJoinMails {
 			continue
@@ -310,14 +319,15 @@ func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site 
 		told++
 		var most *Error
 		if err := s.spendMail(tx, organizationMails(org.ID)); errors.As(err, &most) {
-			return nil // it is no reason not to let somebody in
+			untold++
+			continue
 		} else if err != nil {
-			return err
+			return 0, err
 		}
 		m := &waitingMail{ID: s.desk.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
 		if err := m.put(tx, now); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return untold, nil
 }

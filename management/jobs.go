@@ -4,13 +4,15 @@ package management
 const (
 	JobScheduledChange = "scheduled_change"
 	JobBatchExport     = "batch_export"
+	JobMail            = "mail" // one that will not be sent; those that are: DeliverMail
 )
 
 // JobDone tells what became of one piece of a job, once that is durable.
 type JobDone struct {
-	// Job is JobScheduledChange or JobBatchExport.
+	// Job is JobScheduledChange, JobBatchExport or JobMail.
 	Job string
-	// Project is whose it was, ID the scheduled change or the run.
+	// Project is whose it was, ID the scheduled change, the run, or the invitation that
+	// was accepted.
 	Project int64
 	ID      string
 	// Status is that of the run, such as Completed; empty for a change.

@@ -38,8 +38,9 @@ type Config struct {
 	// ExportWatch is how often the lease of a run is renewed, and looked whether it
 	// was cancelled: DefaultExportWatch when zero, well below a minute.
 	ExportWatch time.Duration
-	// JobDone is told what became of scheduled changes and of the runs of exports. It
-	// may be called by several goroutines. Nil: nobody is told.
+	// JobDone is told what became of scheduled changes and of the runs of exports, and
+	// of mails that will not be sent. It may be called by several goroutines. Nil:
+	// nobody is told.
 	JobDone func(JobDone)
 }
 

@@ -34,7 +34,7 @@ var (
 		{nil, nil, nil, nil, nil, nil, nil, nil},
 	}
 	oddLines = `{"uuid":"u1","event":"a <b> & \"c\"\n","distinct_id":"é\u2028","timestamp":"2026-01-01T12:00:00.000001Z","properties":{"a":1},"identified":true,"count":-4611686018427387904,"ids":["x","<y>"]}
-{"uuid":"u2","event":"","distinct_id":"\ufffd","timestamp":null,"properties":null,"identified":false,"count":0,"ids":[]}
+{"uuid":"u2","event":"","distinct_id":"\ufffd","timestamp":"0001-01-01T00:00:00.000000Z","properties":null,"identified":false,"count":0,"ids":[]}
 {"uuid":null,"event":null,"distinct_id":null,"timestamp":null,"properties":null,"identified":null,"count":null,"ids":null}
 `
 )
@@ -77,14 +77,14 @@ func TestFiles_JSONLines(t *testing.T) {
 
 // parquetRow is how a reader sees the columns.
 type parquetRow struct {
-	UUID       *string    `parquet:"uuid,optional"`
-	Event      *string    `parquet:"event,optional"`
-	DistinctID *string    `parquet:"distinct_id,optional"`
-	Timestamp  *time.Time `parquet:"timestamp,optional,timestamp(microsecond)"`
-	Properties *string    `parquet:"properties,optional,json"`
-	Identified *bool      `parquet:"identified,optional"`
-	Count      *int64     `parquet:"count,optional"`
-	IDs        []string   `parquet:"ids,list"`
+	UUID       *string  `parquet:"uuid,optional"`
+	Event      *string  `parquet:"event,optional"`
+	DistinctID *string  `parquet:"distinct_id,optional"`
+	Timestamp  *int64   `parquet:"timestamp,optional,timestamp(microsecond)"`
+	Properties *string  `parquet:"properties,optional,json"`
+	Identified *bool    `parquet:"identified,optional"`
+	Count      *int64   `parquet:"count,optional"`
+	IDs        []string `parquet:"ids,list"`
 }
 
 func readParquet(t *testing.T, raw []byte) (rows []parquetRow, file *parquet.File) {
@@ -143,12 +143,12 @@ func TestFiles_Parquet(t *testing.T) {
 			}
 			first := parquetRow{
 				UUID: new("u1"), Event: new("a <b> & \"c\"\n"), DistinctID: new("é\u2028"),
-				Timestamp:  new(time.Date(2026, 1, 1, 12, 0, 0, 1000, time.UTC)),
+				Timestamp:  new(time.Date(2026, 1, 1, 12, 0, 0, 1000, time.UTC).UnixMicro()),
 				Properties: new("{\n\"a\": 1}"), Identified: new(true), Count: new(int64(-1) << 62), IDs: []string{"x", "<y>"},
 			}
 			want := []parquetRow{
 				first,
-				{UUID: new("u2"), Event: new(""), DistinctID: new("\uFFFD"), Identified: new(false), Count: new(int64(0)), IDs: []string{}},
+				{UUID: new("u2"), Event: new(""), DistinctID: new("\uFFFD"), Timestamp: new(time.Time{}.UnixMicro()), Identified: new(false), Count: new(int64(0)), IDs: []string{}},
 				{IDs: []string{}},
 				first,
 			}

@@ -139,8 +139,8 @@ func appendEvent(out *bytes.Buffer, row []any, at []int) (time.Time, error) {
 		Timestamp  *time.Time      `json:"timestamp,omitempty"`
 		Properties json.RawMessage `json:"properties"`
 	}{UUID: text(0), Event: text(1), DistinctID: text(2)}
-	when, _ := column(3).(time.Time)
-	if !when.IsZero() {
+	when, known := column(3).(time.Time)
+	if known {
 		event.Timestamp = &when
 	}
 	properties, _ := column(4).(json.RawMessage)

@@ -92,12 +92,10 @@ func (j *jsonLines) value(c management.Column, v any) error {
 	switch v := v.(type) {
 	case nil:
 	case time.Time:
-		if !v.IsZero() {
-			j.line.WriteByte('"')
-			j.line.Write(v.UTC().AppendFormat(j.line.AvailableBuffer(), "2006-01-02T15:04:05.000000Z"))
-			j.line.WriteByte('"')
-			return nil
-		}
+		j.line.WriteByte('"')
+		j.line.Write(v.UTC().AppendFormat(j.line.AvailableBuffer(), "2006-01-02T15:04:05.000000Z"))
+		j.line.WriteByte('"')
+		return nil
 	case json.RawMessage:
 		if len(v) > 0 {
 			if bytes.ContainsAny(v, "\n\r") {

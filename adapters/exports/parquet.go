@@ -122,10 +122,8 @@ func (p *parquetFile) value(i int, v any) error {
 			return nil
 		}
 	case time.Time:
-		if !v.IsZero() {
-			add(parquet.Int64Value(v.UnixMicro()), 8)
-			return nil
-		}
+		add(parquet.Int64Value(v.UnixMicro()), 8)
+		return nil
 	case bool:
 		add(parquet.BooleanValue(v), 1)
 		return nil

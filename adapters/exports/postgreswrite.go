@@ -213,9 +213,6 @@ func (s *copySource) Values() ([]any, error) {
 			}
 		case time.Time:
 			s.bytes += 8
-			if v.IsZero() {
-				s.row[i] = nil
-			}
 		case bool:
 			s.bytes++
 		case int64:

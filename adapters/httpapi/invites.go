@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -104,7 +105,11 @@ func acceptInvite(of inviteDesk, c *call) (*management.Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
+	joined, err := of.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
+	if err == nil && joined.Untold > 0 {
+		warn(c.w, fmt.Sprintf("members who are not told by mail that you have joined: %d; the organization has had its mails of today", joined.Untold))
+	}
+	return joined, err
 }
 
 // wantsJSON reports whether a page is to be JSON: where the caller names that and

@@ -97,7 +97,10 @@ type arrayConfig struct {
 
 func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
 	project, set, err := s.project(r.Context(), parameter(r, "token"))
-	if err != nil {
+	switch {
+	case errors.Is(err, flags.ErrUnknownKey):
+		return nil, &problemNotFound // as the file that it is elsewhere
+	case err != nil:
 		return nil, err
 	}
 	out, err := json.Marshal(arrayConfig{

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 func TestManager_DeletionsWantYes(t *testing.T) {
@@ -20,6 +22,40 @@ func TestManager_DeletionsWantYes(t *testing.T) {
 		if r.Code != cli.ExitUsage || !strings.Contains(r.Stderr, "--yes is missing") || !strings.Contains(r.Stderr, want) {
 			t.Errorf("%v: exit %d, %q", args, r.Code, r.Stderr)
 		}
+	}
+	s.stop()
+	s.wait(0)
+}
+
+// Who is asked before a pruning apply hears how many flags go, and which.
+func TestConfirm_PruneNamesWhatGoes(t *testing.T) {
+	s := serve(t, time.Second)
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
+	document := func(keys ...string) string {
+		var list []string
+		for _, key := range keys {
+			list = append(list, `{"key": "`+key+`", "active": true, "filters": {"groups": [{}]}}`)
+		}
+		return clitest.TempFile(t, "flags.json", `{"cohorts": [], "flags": [`+strings.Join(list, ",")+`]}`)
+	}
+	call(t, "", env, "flags", "apply", document("a", "b", "c")).Want(t, 0, "3 changed", "project 1")
+	typing := func(typed string, args ...string) (int, string) {
+		t.Helper()
+		stderr := clitest.NewOutput()
+		p := newProgram(strings.NewReader(typed), io.Discard, stderr, env)
+		p.Askable = func(io.Reader) bool { return true }
+		return p.Run(t.Context(), args), stderr.String()
+	}
+	const question = "Delete 2 flags that the file does not have: b, c in project 1 (Default project)? [y/N]"
+	if code, said := typing("n\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitError || !strings.Contains(said, question) {
+		t.Errorf("exit %d, %q", code, said)
+	}
+	call(t, "", env, "flags", "list").Want(t, 0, "b ", "")
+	if code, said := typing("y\n", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || !strings.Contains(said, question) {
+		t.Errorf("exit %d, %q", code, said)
+	}
+	if code, said := typing("", "flags", "apply", document("a"), "--prune"); code != cli.ExitOK || strings.Contains(said, "Delete") {
+		t.Errorf("nothing goes: exit %d, %q", code, said)
 	}
 	s.stop()
 	s.wait(0)

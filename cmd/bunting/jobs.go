@@ -66,9 +66,12 @@ func (j *jobs) metrics() []metrics.Job {
 func (j *jobs) managed(d management.JobDone) {
 	attrs := []any{"project", d.Project, "id", d.ID}
 	name, what := jobSchedules, "scheduled change"
-	if d.Job == management.JobBatchExport {
+	switch d.Job {
+	case management.JobBatchExport:
 		name, what = jobExports, "batch export"
 		attrs = append(attrs, "status", d.Status, "rows", d.Rows)
+	case management.JobMail:
+		name, what, attrs = jobMails, "mail", []any{"invitation", d.ID}
 	}
 	if d.Failure == "" {
 		j.count(name, nil)

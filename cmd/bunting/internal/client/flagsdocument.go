@@ -53,7 +53,11 @@ func exportFlags(ctx context.Context, m *manager, _ []string, options any) error
 }
 
 func planFlags(ctx context.Context, m *manager, args []string, options any) error {
-	changes, err := m.document(ctx, "plan/", args[0], options.(*documentOptions))
+	text, err := m.readInput(args[0])
+	if err != nil {
+		return err
+	}
+	changes, err := m.document(ctx, "plan/", args[0], text, options.(*documentOptions))
 	if err == nil && changes > 0 {
 		err = cli.ErrChanges
 	}
@@ -62,18 +66,46 @@ func planFlags(ctx context.Context, m *manager, args []string, options any) erro
 
 func applyFlags(ctx context.Context, m *manager, args []string, options any) error {
 	o := options.(*documentOptions)
-	if *o.prune {
-		if err := m.confirm(ctx, "Delete the flags that the file does not have?"); err != nil {
-			return err
+	text, err := m.readInput(args[0])
+	if err == nil && *o.prune {
+		err = m.confirmPrune(ctx, args[0], text, o)
+	}
+	if err == nil {
+		_, err = m.document(ctx, "apply/", args[0], text, o)
+	}
+	return err
+}
+
+// confirmPrune asks before flags are deleted that a document does not have, where
+// somebody can be asked with their number and the first names.
+func (m *manager) confirmPrune(ctx context.Context, file string, text []byte, o *documentOptions) error {
+	if *m.yes || !m.Askable(m.Stdin) {
+		return m.confirm(ctx, "Delete the flags that the file does not have?")
+	}
+	a, _, err := m.ask(ctx, "plan/", file, text, o)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range a.Changes {
+		if a.Changes[i].Action == "delete" {
+			names = append(names, a.Changes[i].Name)
 		}
 	}
-	_, err := m.document(ctx, "apply/", args[0], o)
-	return err
+	if len(names) == 0 {
+		return nil
+	}
+	said := cli.Plural(len(names), "flag")
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return m.confirm(ctx, fmt.Sprintf("Delete %s that the file does not have: %s?", said, strings.Join(names, ", ")))
 }
 
 // document sends a document and shows what it changes, or would change. It returns
 // how much that is.
-func (m *manager) document(ctx context.Context, what, file string, o *documentOptions) (changes int, err error) {
+func (m *manager) document(ctx context.Context, what, file string, text []byte, o *documentOptions) (changes int, err error) {
 	format := *o.format
 	if *m.asJSON {
 		format = "json"
@@ -82,10 +114,21 @@ func (m *manager) document(ctx context.Context, what, file string, o *documentOp
 	if !known {
 		return 0, cli.BadUsage(m.command, "--format: want text, json or markdown, not %q", format)
 	}
-	text, err := m.readInput(file)
+	a, raw, err := m.ask(ctx, what, file, text, o)
 	if err != nil {
 		return 0, err
 	}
+	for _, text := range a.Warnings {
+		m.warn(text)
+	}
+	if show == nil {
+		return len(a.Changes), m.printJSON(raw)
+	}
+	return len(a.Changes), m.Print(show(a, what == "apply/"))
+}
+
+// ask sends a document and returns the answer, also as it was sent.
+func (m *manager) ask(ctx context.Context, what, file string, text []byte, o *documentOptions) (*documentAnswer, json.RawMessage, error) {
 	path := m.flagsPath(what)
 	if *o.prune {
 		path += "?prune=true"
@@ -94,24 +137,18 @@ func (m *manager) document(ctx context.Context, what, file string, o *documentOp
 	var raw json.RawMessage
 	end, err := m.waiting(what, file, text)
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
 	err = m.client.do(ctx, "POST", path, text, &raw)
 	end()
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
-	var a documentAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return 0, fmt.Errorf("the server's answer cannot be read: %w", err)
+	a := new(documentAnswer)
+	if err := json.Unmarshal(raw, a); err != nil {
+		return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
 	}
-	for _, text := range a.Warnings {
-		m.warn(text)
-	}
-	if show == nil {
-		return len(a.Changes), m.printJSON(raw)
-	}
-	return len(a.Changes), m.Print(show(&a, what == "apply/"))
+	return a, raw, nil
 }
 
 // waiting shows what is on its way until end is called.

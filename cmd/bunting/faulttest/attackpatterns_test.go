@@ -1,0 +1,96 @@
+//go:build linux
+
+package faulttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Texts that are costly for a flag's pattern, sent with the public key, hold nobody up
+// for long: a pattern whose program is too large is a fault and matches nobody, and any other
+// looks at no more text than it can in a third of a second.
+func TestAttack_CostlyPatterns(t *testing.T) {
+	const (
+		tooLarge = `((a{1,100}){1,10}b){1,10}` // ran ten seconds on a million letters
+		large    = `(a{1,100}){1,10}b`         // about 2,000 instructions: 16 KiB of text
+	)
+	flag := func(id int, key, pattern string) string {
+		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": "p", "type": "person", "operator": "regex", "value": %q}]}]}}`, id, key, pattern)
+	}
+	file := filepath.Join(t.TempDir(), "patterns.json")
+	text := `{"projects": [{"id": 1, "name": "patterns", "api_key": "` + apiKey + `", "flags": [
+		{"id": 1, "key": "new-onboarding", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}]}},
+		` + flag(2, "too-large", tooLarge) + `, ` + flag(3, "large", large) + `]}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, address := launchBare(t, nil, "--definitions", file)
+	s.await(t, address)
+	body := func(n int) []byte {
+		return []byte(`{"api_key":"` + apiKey + `","distinct_id":"u","person_properties":{"p":"` + strings.Repeat("a", n) + `"}}`)
+	}
+
+	// What the flags are for somebody with a short text, and with one that is too long.
+	for n, want := range map[int]bool{3: false, 1_000_000: true} {
+		before := s.metric(t, "bunting_flags_pattern_timeouts_total")
+		status, answer := read(t)(s.client.Post(s.url+"/flags?v=2", "application/json", strings.NewReader(string(body(n)))))
+		var got struct {
+			Flags map[string]struct {
+				Enabled bool `json:"enabled"`
+			} `json:"flags"`
+		}
+		if err := json.Unmarshal([]byte(answer), &got); status != http.StatusOK || err != nil {
+			t.Fatal(status, answer, err)
+		}
+		if got.Flags["too-large"].Enabled || got.Flags["large"].Enabled || !got.Flags["new-onboarding"].Enabled {
+			t.Errorf("%d letters: %s", n, answer)
+		}
+		if counted := s.metric(t, "bunting_flags_pattern_timeouts_total") > before; counted != want {
+			t.Errorf("%d letters: counted as too much: %v, want %v", n, counted, want)
+		}
+	}
+
+	step := func(n int) bool {
+		status, answer := s.flags(t, fmt.Sprint("user-", n))
+		if status != http.StatusOK || !strings.Contains(answer, `"new-onboarding"`) {
+			t.Errorf("an honest request got %d %.200s", status, answer)
+		}
+		return status == http.StatusOK
+	}
+	const clients = 8
+	measure(clients, *attackTime/4, step) // to get warm
+	tests := map[string]struct {
+		letters int
+		least   float64
+	}{
+		"a million letters": {1_000_000, leastServed},
+		// Each search costs a third of a second: where that hurts, write smaller patterns.
+		"as many as are looked at": {16_000, leastServed / 10},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			packed := pack(t, [][]byte{body(tt.letters)})
+			without := measure(clients, *attackTime, step)
+			stop := attack(s.url+"/flags?v=2", "gzip", packed)
+			with := measure(clients, *attackTime, step)
+			statuses := stop()
+			t.Logf("%d bytes that become %d: answers %v", len(packed), tt.letters, statuses)
+			for status := range statuses {
+				if !slices.Contains([]int{200, 503}, status) {
+					t.Errorf("%d answers of %d, want only 200 and 503", statuses[status], status)
+				}
+			}
+			if statuses[http.StatusOK] == 0 {
+				t.Error("no attacker was answered: the searches do not end")
+			}
+			checkKept(t, tt.least, without, with)
+		})
+	}
+}
