@@ -13,58 +13,54 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// banner is what the start prints: where the server is, the projects, and a
-// line to paste.
-func (s *server) banner(ctx context.Context, address net.Addr) string {
-	return s.headline(address) + "\n" + s.projectsText(ctx, address)
+// headline says where the server is.
+func (s *served) headline() string {
+	return fmt.Sprintf("Bunting %s listens on %s\n", cli.ReadBuild().Version, s.url())
 }
 
-// announce is banner, of a server that serves now.
-func (s *server) announce(ctx context.Context, address net.Addr) string {
-	s.address.Store(&address)
-	s.warnOfKeys()
-	return s.banner(ctx, address)
+func (s *served) url() string { return s.scheme + "://" + reachable(s.Addr()) }
+
+// waitingBanner is what the start prints without the database.
+func (s *served) waitingBanner() string {
+	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
+		s.headline(), s.Copies())
 }
 
-func (s *server) headline(address net.Addr) string {
-	return fmt.Sprintf("Bunting %s listens on %s://%s\n", cli.ReadBuild().Version, s.config.Scheme(), reachable(address))
-}
-
-func (s *server) projectsText(ctx context.Context, address net.Addr) string {
-	url := s.config.Scheme() + "://" + reachable(address)
+// projects are the projects, and a line to paste.
+func (s *served) projects(ctx context.Context) string {
 	var b strings.Builder
-	projects, err := s.store.Projects(ctx)
+	projects, err := s.Projects(ctx)
 	if err != nil {
 		s.log.Error("the projects could not be read", "error", err)
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "PROJECT\tID\tKEY\tFLAGS")
-	flag := ""
+	decider, flag := s.Decider(), ""
 	for i := range projects {
-		_, set, err := s.decider.Project(ctx, projects[i].APIKey)
+		_, set, err := decider.Project(ctx, projects[i].APIKey)
 		if err != nil {
 			continue // gone just now
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%d\n", projects[i].Name, projects[i].ID, projects[i].APIKey, set.Len())
 		if i == 0 {
-			flag = s.someFlag(set)
+			flag = someFlag(decider, set)
 		}
 	}
 	_ = table.Flush()
-	if file := s.config.OwnerKeyFile; s.first.Load() && file != "" {
+	if file := s.key.file; s.key.made.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
 	if len(projects) > 0 {
-		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(url, projects[0].APIKey, flag))
+		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(s.url(), projects[0].APIKey, flag))
 	}
 	return b.String()
 }
 
 // someFlag is a flag that every caller gets an answer for; empty when there is
 // none.
-func (s *server) someFlag(set *flags.Set) string {
+func someFlag(d *flags.Decider, set *flags.Set) string {
 	var out flags.Decisions
-	set.Select(&flags.Subject{DistinctID: "user-1"}, s.decider.Now(), &flags.Selection{}, &out)
+	set.Select(&flags.Subject{DistinctID: "user-1"}, d.Now(), &flags.Selection{}, &out)
 	if len(out.List) == 0 {
 		return ""
 	}

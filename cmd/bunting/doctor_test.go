@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+	"github.com/bunting-flags/bunting/adapters/server"
 )
 
 // examined are the doctor's findings by check and level.
@@ -50,7 +50,7 @@ func TestDoctor_Damage(t *testing.T) {
 	s := serve(t, time.Minute, "--data", folder)
 	s.stop()
 	s.wait(0)
-	path := filepath.Join(folder, settings.DatabaseFile)
+	path := filepath.Join(folder, server.DatabaseFile)
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -71,20 +71,23 @@ var table = map[string]room{
 	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/console":    {},
 	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
-	"cmd/bunting": {ours: append([]string{
+	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/filesource", "adapters/smtpmail", "adapters/dnstxt",
 		"adapters/exports", "adapters/metrics", "adapters/keptsource", "adapters/shadow",
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}, core...)},
+	"cmd/bunting": {ours: []string{
+		"flags", "adapters/server",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
+	}},
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
-	"cmd/bunting/internal/settings": {ours: []string{
-		"cmd/bunting/internal/cli", "adapters/httpapi", "adapters/shadow", "adapters/smtpmail", "adapters/dnstxt", "geoip", "management",
-	}},
+	"cmd/bunting/internal/settings": {ours: append([]string{
+		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "adapters/smtpmail", "adapters/dnstxt", "geoip",
+	}, ofManagement...)},
 	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
-	"cmd/bunting/internal/local": {ours: []string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "geoip", "management",
-	}},
+	"cmd/bunting/internal/local": {ours: append([]string{
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "geoip",
+	}, ofManagement...)},
 }
 
 // contextFiles are the files of flags above its inner line: below it everything

@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
+
+	"github.com/bunting-flags/bunting/adapters/server"
 )
 
 // ownerKey is how the owner of a first start comes by its personal key: from the
 // file of --owner-key-file where that is there, else into it, else printed.
 type ownerKey struct {
-	// text is the key that the file has, empty where one has to be made.
-	text string
-	// show brings a key that was made to its owner. It is called before the key is
-	// committed; what it cannot show is not made.
-	show func(key string) error
+	file  string
+	print func(string) error
+	made  atomic.Bool // this start has made it
 }
 
 // ownerKeyPattern are the keys that are taken from a file: what is guessed easily is
@@ -26,30 +27,31 @@ var ownerKeyPattern = regexp.MustCompile(`^phx_[0-9A-Za-z]{32,128}$`)
 
 const maxOwnerKeyFile = 4 << 10
 
-func (s *server) ownerKey() (ownerKey, error) {
-	path := s.config.OwnerKeyFile
-	if path == "" {
-		return ownerKey{show: func(key string) error {
+// get is server.Options.OwnerKey.
+func (o *ownerKey) get() (server.OwnerKey, error) {
+	if o.file == "" {
+		return server.OwnerKey{Show: func(key string) error {
 			text := fmt.Sprintf("This is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", key)
-			if err := s.print(text); err != nil {
+			if err := o.print(text); err != nil {
 				return fmt.Errorf("the owner's key could not be printed, so none was made: %w; start again where the output can be read, or with --owner-key-file", err)
 			}
 			return nil
 		}}, nil
 	}
-	key, err := readOwnerKey(path)
+	key, err := readOwnerKey(o.file)
 	if errors.Is(err, os.ErrNotExist) {
-		return ownerKey{show: func(key string) error {
-			if err := writeOwnerKey(path, key); err != nil {
+		return server.OwnerKey{Show: func(key string) error {
+			if err := writeOwnerKey(o.file, key); err != nil {
 				return fmt.Errorf("--owner-key-file: %w; no key was made", err)
 			}
+			o.made.Store(true)
 			return nil
 		}}, nil
 	}
 	if err != nil {
-		return ownerKey{}, fmt.Errorf("--owner-key-file: %w", err)
+		return server.OwnerKey{}, fmt.Errorf("--owner-key-file: %w", err)
 	}
-	return ownerKey{text: key, show: func(string) error { return nil }}, nil
+	return server.OwnerKey{Text: key, Show: func(string) error { o.made.Store(true); return nil }}, nil
 }
 
 func readOwnerKey(path string) (string, error) {

@@ -4,30 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 
-	"github.com/bunting-flags/bunting/adapters/filesource"
-	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/keptsource"
-	"github.com/bunting-flags/bunting/adapters/natsstream"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
-	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 func serveHelp() string {
@@ -70,7 +57,7 @@ Prometheus.
 	return b.String()
 }
 
-// serve runs the server until the context ends or a signal comes.
+// runServe runs the server until the context ends or a signal comes.
 func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	r, err := settings.Resolve(p, args)
 	if err != nil {
@@ -83,36 +70,28 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		}
 		return p.Print(text)
 	}
+	if r.Config.Data == "" && r.Config.Database == "" {
+		return errors.New("--data is empty: name a folder, or a database with --database")
+	}
 	tuneMemory(p)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // from then on a signal meets no handler and ends the process
 	hangups, ignore := hangups()
 	defer ignore()
-	log := newLogger(&r.Config, p.Stderr)
-	s := &server{config: &r.Config, log: log, jobs: newJobs(log), files: new(atomic.Pointer[filesource.Source]), front: &front{}, print: p.Print}
+	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
+	o := r.Config.Options
+	o.Logger, o.Version, o.Grace, o.OwnerKey = s.log, cli.ReadBuild().Version, p.Grace, s.key.get
+	if s.Server, err = server.Open(ctx, o); err != nil {
+		return errors.New(settings.Named(err.Error()))
+	}
 	defer s.close()
-	// First of all: a first start whose address is taken must not make keys that
-	// nobody gets to see.
-	if err := s.listen(ctx); err != nil {
-		return err
-	}
-	if err := s.secure(); err != nil {
-		return err
-	}
-	reloading, endReloads := context.WithCancel(context.WithoutCancel(ctx))
-	s.background.Go(func() { s.reloads(reloading, hangups) })
-	s.endReloads = endReloads
-	s.openCopies()
-	if s.copies != nil && s.copies.Len() > 0 {
-		err = s.openSoon(ctx)
-	} else if err = s.open(ctx); err == nil {
-		s.front.set(s.handler)
-	}
-	if err != nil {
-		return err
-	}
 	debug.FreeOSMemory() // what only the start needed
-	return s.run(ctx, stop, p)
+	err = s.run(ctx, hangups)
+	if ctx.Err() != nil {
+		_ = s.WriteShadow(p.Stdout)
+	}
+	return err
 }
 
 // Memory of the Go runtime: garbage is collected less often than by default while
@@ -123,7 +102,8 @@ const (
 	memoryPercent = 300
 )
 
-// tuneMemory leaves alone what the environment says.
+// tuneMemory leaves alone what the environment says. It is for the whole process, so
+// that a server inside of another program does not do it.
 func tuneMemory(p *cli.Program) {
 	if p.Env["GOGC"] == "" {
 		debug.SetGCPercent(memoryPercent)
@@ -133,252 +113,65 @@ func tuneMemory(p *cli.Program) {
 	}
 }
 
-func newLogger(c *settings.Config, to io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(to, options))
-	}
-	return slog.New(slog.NewTextHandler(to, options))
+// hangups makes SIGHUP a wish to read files again; without it the signal would end
+// the process, and cut off requests. stop gives the signal back.
+func hangups() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
 }
 
-// server is the wiring of serve.
-type server struct {
-	config   *settings.Config
-	log      *slog.Logger
-	jobs     *jobs
-	store    *sqlstore.Store
-	recorder *capture.Recorder
-	source   *filesource.Source // nil without --definitions
-	// files is source once it is open, for who reads it again.
-	files       *atomic.Pointer[filesource.Source]
-	certificate *certificate       // nil without --tls-cert
-	endReloads  func()             // nil where nothing is read again
-	first       atomic.Bool        // this start has made the owner's key
-	geo         *geoip.DB          // nil without --geoip
-	scripts     *httpapi.PosthogJS // nil without --posthog-js
-	geoShared   bool               // geo is another server's to close
-	copies      *keptsource.Copies // nil where no definitions are kept
-	keeper      *keptsource.Keeper // nil without copies
-	stream      *natsstream.Stream // nil without --stream
-	processor   *capture.Processor // nil without --stream
-	intake      *capture.Intake
-	decider     *flags.Decider
-	manager     *rooms.Rooms
-	deciding    atomic.Pointer[flags.Decider] // decider, for those who may come before it
-	handler     *httpapi.Handler
-	mailQueued  chan struct{} // nil where no mails are sent
-	applying    sync.Mutex    // held while files are brought into the store
-
-	front      *front
-	print      func(string) error
-	degraded   bool
-	waits      atomic.Bool   // degraded, with a database that answers and keeps it waiting
-	started    chan struct{} // closed when a degraded server has printed that it is
-	whole      *server       // what has been opened where there were copies; nil: this server itself, or nothing yet
-	listener   net.Listener
-	address    atomic.Pointer[net.Addr] // nil until it serves
-	warnOnce   sync.Once
-	stopWatch  context.CancelFunc
-	background sync.WaitGroup
+// served is a server and what the command says of it.
+type served struct {
+	*server.Server
+	program *cli.Program
+	scheme  string
+	log     *slog.Logger
+	key     ownerKey
 }
 
-// open makes all parts, from the ground up. When the context ends meanwhile it
-// fails soon, whatever it waits for.
-func (s *server) open(starting context.Context) (err error) {
-	if err := s.openStore(starting); err != nil {
-		return err
-	}
-	var ctx context.Context // until close
-	ctx, s.stopWatch = context.WithCancel(context.WithoutCancel(starting))
-	if err := s.openGeo(ctx); err != nil {
-		return err
-	}
-	if err := s.openScripts(); err != nil {
-		return err
-	}
-	if err := s.openManagement(); err != nil {
-		return err
-	}
-	if err := s.openDefinitions(starting, ctx); err != nil {
-		return err
-	}
-	if err := s.manager.TellBrowsers(starting); err != nil {
-		return err
-	}
-	if err := s.openStream(ctx); err != nil {
-		return err
-	}
-	if err := s.openIntake(); err != nil {
-		return err
-	}
-	s.background.Go(func() { s.retain(ctx) })
-	s.background.Go(func() { s.deliverMail(ctx) })
-	s.background.Go(func() { s.runExports(ctx) })
-	s.background.Go(func() { s.schedule(ctx) })
-	s.background.Go(func() { s.follow(ctx) })
-	s.background.Go(func() { s.reportMerges(ctx) })
-	deciding := flags.DeciderConfig{Source: s.flagSource(), LastGood: s.lastGood(), People: s.store, Continuity: s.store, Members: s.store, Usage: s.store}
-	if s.geo != nil {
-		deciding.Locator = s.geo
-	}
-	if s.decider, err = flags.NewDecider(deciding); err != nil {
-		return err
-	}
-	s.deciding.Store(s.decider)
-	s.handler, err = httpapi.New(httpapi.Config{
-		Decider: s.decider, Intake: s.intake, History: s.store, People: &capture.People{History: s.store, Between: s.recorder, Intake: s.intake}, Keys: keys{s.store},
-		Management: s.manager, ManagementLimits: s.config.ManagementLimits, Backup: s.backups(),
-		TrustedProxies: s.config.TrustedProxies, StrictGeoIP: s.config.GeoIPStrict,
-		MaxBody: s.config.MaxBody, RateLimits: s.config.RateLimits, TokenRates: s.config.TokenRates,
-		Ready: s.ready, Metrics: s.metrics(), Logger: s.log, LogRequests: s.config.LogRequests,
-		PosthogJS: s.scripts,
-	})
-	if err != nil {
-		return err
-	}
-	s.background.Go(func() { s.reportSpent(ctx) })
-	return nil
-}
-
-func (s *server) openGeo(ctx context.Context) (err error) {
-	path := s.config.GeoIP
-	if path == "" || s.geo != nil {
-		return nil
-	}
-	if s.geo, err = geoip.Open(path); err != nil {
-		return fmt.Errorf("--geoip: %w", err)
-	}
-	s.background.Go(func() {
-		s.geo.Watch(ctx, 0, func(err error) {
-			s.log.Warn("location database is not taken into use, the last good one stays", "error", err)
-		})
-	})
-	return nil
-}
-
-// openScripts takes the copy of posthog-js that there is.
-func (s *server) openScripts() (err error) {
-	if s.config.PosthogJS == "" || s.scripts != nil {
-		return nil
-	}
-	if s.scripts, err = httpapi.OpenPosthogJS(s.config.PosthogJS); err != nil {
-		return fmt.Errorf("--posthog-js: %w", err)
-	}
-	return nil
-}
-
-func (s *server) close() {
-	if s.listener != nil {
-		_ = s.listener.Close() // closed already where it has served
-	}
-	if s.handler != nil {
-		s.handler.CloseStreams() // they read the store
-	}
-	if s.stopWatch != nil {
-		s.stopWatch()
-	}
-	if s.endReloads != nil {
-		s.endReloads()
-	}
-	if s.source != nil {
-		_ = s.source.Close()
-	}
-	s.background.Wait()
-	if s.whole != nil {
-		s.whole.close()
-	}
-	if s.keeper != nil {
-		s.keeper.Close()
-	}
-	if s.stream != nil {
-		s.stream.Close()
-	}
-	if s.recorder != nil {
-		s.recorder.Close()
-	}
-	if s.store != nil {
-		if err := s.store.Close(); err != nil {
-			s.log.Error("the store could not be closed", "error", err)
-		}
-	}
-	if s.geo != nil && !s.geoShared {
-		_ = s.geo.Close()
-	}
-	if s.scripts != nil {
-		_ = s.scripts.Close()
-	}
-}
-
-// run listens and serves until the context ends, then lets requests end. From
-// then on, after stopCatching, a signal meets no handler and ends the process.
-func (s *server) run(ctx context.Context, stopCatching func(), p *cli.Program) error {
-	handler, endShadow, err := s.besideUpstream(s.front)
-	if err != nil {
-		return err
-	}
-	srv := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       60 * time.Second,
-		WriteTimeout:      60 * time.Second,
-		IdleTimeout:       120 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
-	srv.RegisterOnShutdown(s.endStreams)
+// run serves until the context ends, prints where, and reads files again when asked.
+func (s *served) run(ctx context.Context, hangups <-chan os.Signal) error {
+	var background sync.WaitGroup
+	defer background.Wait()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(s.listener) }()
-	address := s.listener.Addr()
-	banner := ""
-	if s.degraded {
-		banner = s.degradedBanner(address)
-	} else {
-		banner = s.opened().announce(ctx, address)
+	go func() { ended <- s.Run(ctx) }()
+	background.Go(func() {
+		for {
+			select {
+			case <-serving.Done():
+				return
+			case <-hangups:
+				s.Reload()
+			}
+		}
+	})
+	select {
+	case <-s.Recovered():
+		s.print(s.headline() + "\n" + s.projects(ctx))
+	default:
+		s.print(s.waitingBanner())
+		background.Go(func() {
+			select {
+			case <-serving.Done():
+			case <-s.Recovered():
+				s.print(s.projects(serving))
+			}
+		})
 	}
-	if err := p.Print(banner); err != nil {
+	return <-ended
+}
+
+func (s *served) print(text string) {
+	if err := s.program.Print(text); err != nil {
 		s.log.Warn("the start could not be printed", "error", err)
 	}
-	if s.degraded {
-		close(s.started)
-	}
-	select {
-	case err := <-ended: // never nil
-		endShadow()
-		return fmt.Errorf("the server has failed: %w", err)
-	case <-ctx.Done():
-	}
-	stopCatching()
-	s.drain()
-	s.log.Info("stopping, requests under way may end", "within", p.Grace)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Grace)
-	defer cancel()
-	if err = srv.Shutdown(grace); err != nil {
-		_ = srv.Close()
-	}
-	if report := endShadow(); report != nil {
-		_ = report.Write(p.Stdout, shadowFlags)
-	}
-	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
-		s.log.Warn("the server had failed", "error", ended)
-	}
-	if err != nil {
-		return fmt.Errorf("requests that were still under way after %s were cut off", p.Grace)
-	}
-	s.log.Info("stopped")
-	return nil
 }
 
-// makeFolder makes a folder and tries whether it can be written to.
-func makeFolder(dir string) error {
-	if dir == "" {
-		return nil
+func (s *served) close() {
+	if err := s.Close(); err != nil {
+		s.log.Error("the store could not be closed", "error", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	probe, err := os.CreateTemp(dir, ".bunting-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
 func backupHelp() string {
@@ -75,7 +75,7 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	shown := cli.NewProgress(p.Stderr)
-	done, err := sqlstore.Backup(ctx, filepath.Join(*data, settings.DatabaseFile), *output, shown.Bytes)
+	done, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, shown.Bytes)
 	shown.Clear()
 	if err != nil {
 		return noFolder(*data, err)
@@ -97,7 +97,7 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	path := filepath.Join(*data, settings.DatabaseFile)
+	path := filepath.Join(*data, server.DatabaseFile)
 	shown := cli.NewProgress(p.Stderr)
 	done, kept, err := sqlstore.Restore(ctx, *input, path, *replace, shown.Bytes)
 	shown.Clear()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -21,13 +22,13 @@ type advice struct {
 // unsafe is the table.
 var unsafe = []advice{
 	{"listen", func(r *settings.Resolved) string {
-		if !r.Config.Public() {
+		if !server.Public(r.Config.Listen) {
 			return ""
 		}
 		return r.Config.Listen + " is reached from other machines, in plain HTTP, and /metrics asks for no key: put a proxy before it that ends TLS and keeps /metrics to itself"
 	}},
 	{"rate-limit", func(r *settings.Resolved) string {
-		if r.Config.Public() && r.IsSet("rate-limit", "off") {
+		if server.Public(r.Config.Listen) && r.IsSet("rate-limit", "off") {
 			return "nothing is limited on an address that others reach: use on, or api"
 		}
 		return ""
@@ -43,7 +44,7 @@ var unsafe = []advice{
 			if !hasKeys(path) {
 				continue
 			}
-			if r.Config.Public() {
+			if server.Public(r.Config.Listen) {
 				return path + " has personal or secret keys, which are for development and tests, on an address that others reach"
 			}
 		}
@@ -59,12 +60,12 @@ var unsafe = []advice{
 		return plainPostgres(r.Config.Database)
 	}},
 	{"smtp-url", func(r *settings.Resolved) string {
-		switch smtp := r.Config.Mail.Smtp; {
-		case smtp == nil:
+		switch {
+		case r.Config.SMTP.URL == "":
 			return ""
-		case r.Config.Mail.SiteURL == "":
+		case r.Config.SiteURL == "":
 			return "without --site-url links in mails are made of the address of whoever asks"
-		case r.IsIn("smtp-url", "command line") && r.Config.Mail.PasswordFile == "" && settings.WithoutPassword(r.Given("smtp-url")) != r.Given("smtp-url"):
+		case r.IsIn("smtp-url", "command line") && r.Config.SMTP.PasswordFile == "" && settings.WithoutPassword(r.Given("smtp-url")) != r.Given("smtp-url"):
 			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
 		case strings.HasPrefix(r.Given("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Given("smtp-url"))):
 			return "mails, with the secrets of invitations in them, are sent in plain text"
@@ -72,12 +73,12 @@ var unsafe = []advice{
 		return ""
 	}},
 	{"owner-email", func(r *settings.Resolved) string {
-		if r.Config.Mail.Smtp != nil && strings.HasSuffix(r.Config.OwnerEmail, "@localhost") {
+		if r.Config.SMTP.URL != "" && strings.HasSuffix(r.Config.OwnerEmail, "@localhost") {
 			return r.Config.OwnerEmail + " gets no mails: give an address that does"
 		}
 		return ""
 	}},
-	{"smtp-password-file", func(r *settings.Resolved) string { return readByAll(r.Config.Mail.PasswordFile) }},
+	{"smtp-password-file", func(r *settings.Resolved) string { return readByAll(r.Config.SMTP.PasswordFile) }},
 	{"stream-creds", func(r *settings.Resolved) string { return readByAll(r.Given("stream-creds")) }},
 	{"config", func(r *settings.Resolved) string {
 		for _, name := range []string{"database", "smtp-url", "stream"} {

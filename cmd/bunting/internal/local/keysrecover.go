@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
@@ -26,10 +27,10 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	if err := cli.NoArgs(fs, args); err != nil {
 		return err
 	}
-	c := &settings.Config{Data: *data, Database: *database}
+	c := &settings.Config{Options: server.Options{Data: *data, Database: *database}}
 	if c.Database == "" {
 		// What is not there must not be made: it would be another, empty server.
-		if _, err := os.Stat(filepath.Join(c.Data, settings.DatabaseFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(c.Data, server.DatabaseFile)); err != nil {
 			return fmt.Errorf("--data: %w; name the data folder of the server, or its database with --database", err)
 		}
 	}

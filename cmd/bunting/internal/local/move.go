@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
 func moveHelp() string {
@@ -78,5 +78,5 @@ func moveAddress(text string) string {
 	if strings.Contains(text, "://") || strings.HasPrefix(text, "sqlite:") {
 		return text
 	}
-	return "sqlite:" + filepath.Join(text, settings.DatabaseFile)
+	return "sqlite:" + filepath.Join(text, server.DatabaseFile)
 }

@@ -10,21 +10,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// mailConfig is what mails and the proof of domains need of the outside.
-type mailConfig struct {
-	SiteURL       string
-	Smtp          *smtpmail.Config // nil: no mails are sent
-	PasswordFile  string
-	From          string
-	DnsResolver   string
-	ChallengeHost string
-}
-
 // mailSettings are rows of the table of settings.
 var mailSettings = []setting{
 	{"site-url", text, "URL", []string{""}, "where people reach this server, for links; needed with --smtp-url: what a request says of the address is not put into mails",
 		func(c *Config, v []string) error {
-			c.Mail.SiteURL = strings.TrimRight(v[0], "/")
+			c.SiteURL = strings.TrimRight(v[0], "/")
 			u, err := url.Parse(v[0])
 			if v[0] != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "") {
 				return errors.New("want an address such as https://flags.example.com")
@@ -33,25 +23,24 @@ var mailSettings = []setting{
 		}},
 	{"smtp-url", text, "URL", []string{""}, "server for mails: smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not encrypted); without it no mails are sent",
 		func(c *Config, v []string) error {
-			if c.Mail.Smtp = nil; v[0] == "" {
+			if c.SMTP.URL = v[0]; v[0] == "" {
 				return nil
 			}
-			parsed, err := smtpmail.ParseURL(v[0])
-			c.Mail.Smtp = &parsed
+			_, err := smtpmail.ParseURL(v[0])
 			return err
 		}},
 	{"smtp-password-file", text, "FILE", []string{""}, "file with the password of the user of --smtp-url, so that it does not stand there",
-		func(c *Config, v []string) error { c.Mail.PasswordFile = v[0]; return nil }},
+		func(c *Config, v []string) error { c.SMTP.PasswordFile = v[0]; return nil }},
 	{"mail-from", text, "ADDRESS", []string{""}, "sender of mails, such as Bunting <bunting@example.com>; needed with --smtp-url",
-		func(c *Config, v []string) error { c.Mail.From = v[0]; return nil }},
+		func(c *Config, v []string) error { c.SMTP.From = v[0]; return nil }},
 	{"dns-resolver", text, "HOST:PORT", []string{""}, "DNS server that is asked for the TXT records of domains; that of the system when empty",
 		func(c *Config, v []string) error {
-			if c.Mail.DnsResolver = v[0]; v[0] == "" {
+			if c.DNSResolver = v[0]; v[0] == "" {
 				return nil
 			}
 			_, err := dnstxt.New(v[0])
 			return err
 		}},
 	{"domain-challenge-host", text, "NAME", []string{management.DefaultChallengeHost}, "what stands before a domain in the name of its TXT record",
-		func(c *Config, v []string) error { c.Mail.ChallengeHost = v[0]; return nil }},
+		func(c *Config, v []string) error { c.ChallengeHost = v[0]; return nil }},
 }

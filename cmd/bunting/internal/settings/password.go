@@ -9,7 +9,7 @@ import (
 // connection in PostgreSQL's other form ("host=db password=secret").
 var passwordParameter = regexp.MustCompile(`(?i)(password=)('(?:[^'\\]|\\.)*'|[^&\s]*)`)
 
-// withoutPassword is a setting as it may be shown: an address without the password
+// WithoutPassword is a setting as it may be shown: an address without the password
 // in it.
 func WithoutPassword(text string) string {
 	text = passwordParameter.ReplaceAllString(text, "$1***")

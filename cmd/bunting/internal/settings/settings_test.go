@@ -58,7 +58,7 @@ func TestConfig_Precedence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := resolveIn(t, tt.env, tt.args...)
 			c := &r.Config
-			got := values{c.Listen, c.ApiKey, r.values[0].origin.source, c.Definitions, c.GeoIPStrict, c.MaxBody}
+			got := values{c.Listen, c.APIKey, r.values[0].origin.source, c.Definitions, c.StrictGeoIP, c.MaxBody}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

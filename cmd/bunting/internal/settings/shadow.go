@@ -4,17 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-
-	"github.com/bunting-flags/bunting/adapters/shadow"
 )
-
-// shadowConfig are the settings of the shadow.
-type shadowConfig struct {
-	Upstream *url.URL // nil: there is none
-	Answer   shadow.Side
-	Sample   float64
-	Report   string
-}
 
 // shadowSettings are rows of the table of settings.
 var shadowSettings = []setting{
@@ -29,10 +19,10 @@ var shadowSettings = []setting{
 			}
 			return nil
 		}},
-	{"shadow-answer", text, "self|upstream", []string{string(shadow.Self)}, "with --upstream: who answers",
+	{"shadow-answer", text, "self|upstream", []string{"self"}, "with --upstream: who answers",
 		func(c *Config, v []string) error {
-			if c.Shadow.Answer = shadow.Side(v[0]); c.Shadow.Answer != shadow.Self && c.Shadow.Answer != shadow.Upstream {
-				return fmt.Errorf("want %s or %s, not %q", shadow.Self, shadow.Upstream, v[0])
+			if c.Shadow.UpstreamAnswers = v[0] == "upstream"; !c.Shadow.UpstreamAnswers && v[0] != "self" {
+				return fmt.Errorf("want self or upstream, not %q", v[0])
 			}
 			return nil
 		}},

@@ -8,17 +8,10 @@ import (
 	"strings"
 )
 
-// streamConfig is what a stream in front of the database needs.
-type streamConfig struct {
-	Url, Creds string
-	Replicas   int
-	Bytes      int64
-}
-
 // streamSettings are rows of the table of settings.
 var streamSettings = []setting{
 	{"stream", text, "URL", []string{""}, "JetStream that takes events in front of the database: nats://HOST:PORT, several with commas between them",
-		func(c *Config, v []string) error { c.Stream.Url = v[0]; return CheckStream(v[0]) }},
+		func(c *Config, v []string) error { c.Stream.URL = v[0]; return CheckStream(v[0]) }},
 	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
 		func(c *Config, v []string) error { c.Stream.Creds = v[0]; return nil }},
 	{"stream-replicas", number, "N", []string{"0"}, "brokers that keep each event: 1, 3 or 5; 0 leaves a stream as it is and makes a new one with 1",
@@ -30,13 +23,14 @@ var streamSettings = []setting{
 		}},
 	{"stream-bytes", number, "BYTES", []string{"0"}, "how much may wait in the stream until events are refused; 0 leaves a stream as it is and makes a new one with 8 GiB",
 		func(c *Config, v []string) (err error) {
-			if c.Stream.Bytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.Bytes < 0 || c.Stream.Bytes > 0 && c.Stream.Bytes < 1<<20 {
+			if c.Stream.MaxBytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.MaxBytes < 0 || c.Stream.MaxBytes > 0 && c.Stream.MaxBytes < 1<<20 {
 				return fmt.Errorf("want 0, or 1048576 bytes or more, not %q", v[0])
 			}
 			return nil
 		}},
 }
 
+// CheckStream says what is wrong with the address of a stream.
 func CheckStream(urls string) error {
 	if urls == "" {
 		return nil

@@ -1,24 +1,31 @@
-package main
+package server
 
 import (
 	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"time"
 
-	"github.com/bunting-flags/bunting/adapters/shadow"
+	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// front is what the listener serves: the handler of the moment, and the news that
-// the server is about to stop.
+// front is the handler of the moment, and the news that the server is about to stop.
 type front struct {
 	handler  atomic.Pointer[http.Handler]
 	draining atomic.Bool
-	beside   *shadow.Handler // before it, set before the first request; nil without --upstream
 }
 
 func (f *front) set(h http.Handler) { f.handler.Store(&h) }
+
+// api is the handler of the moment, nil before there is one.
+func (f *front) api() *httpapi.Handler {
+	h := f.handler.Load()
+	if h == nil {
+		return nil
+	}
+	api, _ := (*h).(*httpapi.Handler)
+	return api
+}
 
 const drainingBody = `{"type":"server_error","code":"service_unavailable","detail":"The server is stopping: send requests to another one.","attr":null}`
 
@@ -36,15 +43,4 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	(*f.handler.Load()).ServeHTTP(w, r)
-}
-
-// drain waits for --drain before the server stops. A second signal ends the process
-// meanwhile.
-func (s *server) drain() {
-	if s.config.Drain == 0 {
-		return
-	}
-	s.log.Info("draining: /_readiness answers 503, everything else as ever", "for", s.config.Drain)
-	s.front.draining.Store(true)
-	time.Sleep(s.config.Drain)
 }

@@ -1,7 +1,6 @@
-package main
+package server
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -87,25 +86,5 @@ func (j *jobs) deleted(events int64, before time.Time) {
 	j.count(jobDeletions, nil)
 	if events > 0 {
 		j.log.Info("old events deleted", "events", events, "before", before.UTC().Format(time.RFC3339))
-	}
-}
-
-// mergesTold is how often refused merges are logged.
-const mergesTold = time.Minute
-
-// reportMerges logs how many merges of people were refused, when there were any.
-func (s *server) reportMerges(ctx context.Context) {
-	tick := time.NewTicker(mergesTold)
-	defer tick.Stop()
-	for told := uint64(0); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if now := s.recorder.Stats().MergesRefused; now > told {
-			s.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-told, "within", mergesTold)
-			told = now
-		}
 	}
 }

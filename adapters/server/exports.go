@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -17,10 +17,10 @@ const exportFolder = "exports"
 const exportTick = 2 * time.Second
 
 // exportRunner is what writes exports.
-func (s *server) exportRunner() management.ExportRunner {
-	c := exports.Config{Allowed: s.config.ExportNetworks}
-	if s.config.Data != "" {
-		c.Folder = filepath.Join(s.config.Data, exportFolder)
+func (p *parts) exportRunner() management.ExportRunner {
+	c := exports.Config{Allowed: p.ExportNetworks}
+	if p.Data != "" {
+		c.Folder = filepath.Join(p.Data, exportFolder)
 	}
 	return exports.New(c)
 }
@@ -29,16 +29,16 @@ func (s *server) exportRunner() management.ExportRunner {
 const exportSilence = time.Minute
 
 // runExports runs batch exports until the context ends.
-func (s *server) runExports(ctx context.Context) {
+func (p *parts) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
 	var said atomic.Int64 // when, in nanoseconds
-	s.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
-		s.jobs.count(jobExports, err)
+	p.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
+		p.jobs.count(jobExports, err)
 		before, now := said.Load(), time.Now().UnixNano()
 		if now-before < int64(exportSilence) || !said.CompareAndSwap(before, now) {
 			return
 		}
-		s.log.Error("an export could not be looked after; it will be tried again", "error", err)
+		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
 	})
 }

@@ -1,49 +1,28 @@
+// Package settings has the settings of bunting serve: a table of rows, and where each
+// value comes from.
 package settings
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// config is what serve runs with.
+// Config is what serve runs with.
 type Config struct {
-	Listen, Data     string
-	Database         string
-	RetainEvents     int
-	OwnerEmail       string
-	OwnerKeyFile     string
-	Definitions      []string
-	ApiKey           string
-	GeoIP            string
-	PosthogJS        string
-	GeoIPStrict      bool
-	TrustedProxies   []netip.Prefix
-	ExportNetworks   []netip.Prefix
-	MaxBody          int64
-	RateLimits       httpapi.RateLimits
-	ManagementLimits httpapi.ManagementLimits
-	TokenRates       map[string]httpapi.Rate
-	LogLevel         slog.Level
-	LogFormat        string
-	LogRequests      httpapi.RequestLog
-	Tls              TlsFiles
-	Mail             mailConfig
-	Stream           streamConfig
-	Drain            time.Duration
-	Shadow           shadowConfig
+	server.Options
+	OwnerKeyFile string
+	logLevel     slog.Level
+	logFormat    string
 }
 
 type kind uint8
@@ -71,9 +50,11 @@ type setting struct {
 }
 
 func (s *setting) member() string { return strings.ReplaceAll(s.Name, "-", "_") }
-func (s *setting) Env() string    { return "BUNTING_" + strings.ToUpper(s.member()) }
 
-// settings is the table of all settings of serve.
+// Env names it in the environment.
+func (s *setting) Env() string { return "BUNTING_" + strings.ToUpper(s.member()) }
+
+// All is the table of all settings of serve.
 var All = slices.Concat([]setting{
 	{"listen", text, "HOST:PORT", []string{"127.0.0.1:8000"}, "address to listen on; port 0 takes a free one, an empty host every address of the machine",
 		func(c *Config, v []string) error {
@@ -86,18 +67,18 @@ var All = slices.Concat([]setting{
 	{"definitions", list, "FILE", nil, "file with projects and flags, watched for changes; may be repeated",
 		func(c *Config, v []string) error { c.Definitions = v; return nil }},
 	{"api-key", text, "KEY", []string{""}, "project key of a file that is a bare definitions payload, as PostHog serves it",
-		func(c *Config, v []string) error { c.ApiKey = v[0]; return nil }},
+		func(c *Config, v []string) error { c.APIKey = v[0]; return nil }},
 	{"data", text, "DIR", []string{"bunting-data"}, "folder of everything that is stored, made when it is missing; one server uses it at a time",
 		func(c *Config, v []string) error { c.Data = v[0]; return nil }},
 	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
-	{"owner-email", text, "ADDRESS", []string{"owner@localhost"}, "who owns what the first start makes, or finds in --definitions",
+	{"owner-email", text, "ADDRESS", []string{server.DefaultOwnerEmail}, "who owns what the first start makes, or finds in --definitions",
 		func(c *Config, v []string) error { c.OwnerEmail = v[0]; return nil }},
 	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
 		func(c *Config, v []string) (err error) {
-			if c.RetainEvents, err = strconv.Atoi(v[0]); err != nil || c.RetainEvents < 0 {
+			if c.RetainDays, err = strconv.Atoi(v[0]); err != nil || c.RetainDays < 0 {
 				return fmt.Errorf("want a number of days, 0 or more, not %q", v[0])
 			}
 			return nil
@@ -107,7 +88,7 @@ var All = slices.Concat([]setting{
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
 		func(c *Config, v []string) error { c.GeoIP = v[0]; return nil }},
 	{"geoip-strict", Boolean, "", []string{"false"}, "locate only addresses that a trusted proxy vouches for, not those that any caller names",
-		func(c *Config, v []string) (err error) { c.GeoIPStrict, err = strconv.ParseBool(v[0]); return err }},
+		func(c *Config, v []string) (err error) { c.StrictGeoIP, err = strconv.ParseBool(v[0]); return err }},
 	{"trusted-proxies", list, "CIDRS", defaultProxies(), "networks whose proxies are believed about a client's address in rate limits",
 		func(c *Config, v []string) error {
 			c.TrustedProxies = []netip.Prefix{} // not nil: an empty list trusts nobody
@@ -144,9 +125,9 @@ var All = slices.Concat([]setting{
 			if !ok {
 				return fmt.Errorf("want off, api, log or on, not %q", v[0])
 			}
-			c.RateLimits, c.ManagementLimits = limits(), httpapi.ManagementLimits{}
-			if v[0] != "off" {
-				c.ManagementLimits = httpapi.DefaultManagementLimits()
+			c.RateLimits, c.ManagementLimits = limits(), nil // the default ones
+			if v[0] == "off" {
+				c.ManagementLimits = &httpapi.ManagementLimits{}
 			}
 			return nil
 		}},
@@ -179,7 +160,7 @@ var All = slices.Concat([]setting{
 			if !ok {
 				return fmt.Errorf("want debug, info, warn or error, not %q", v[0])
 			}
-			c.LogLevel = level
+			c.logLevel = level
 			return nil
 		}},
 	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (10 a second, 100 at once), or all; failed authentication always",
@@ -193,7 +174,7 @@ var All = slices.Concat([]setting{
 		}},
 	{"log-format", text, "text|json", []string{"text"}, "form of the log, which goes to the standard error",
 		func(c *Config, v []string) error {
-			if c.LogFormat = v[0]; v[0] != "text" && v[0] != "json" {
+			if c.logFormat = v[0]; v[0] != "text" && v[0] != "json" {
 				return fmt.Errorf("want text or json, not %q", v[0])
 			}
 			return nil
@@ -232,159 +213,4 @@ func parseNetwork(s string) (netip.Prefix, error) {
 		return network, fmt.Errorf("want networks such as 10.0.0.0/8, not %q", s)
 	}
 	return network.Masked(), nil
-}
-
-// given is the value of a setting and where it came from.
-type given struct {
-	Values []string
-	origin origin
-}
-
-// origin says where a value came from: for people, and for errors.
-type origin struct{ source, place string }
-
-func fromDefault() origin         { return origin{"default", "default"} }
-func fromFlag(name string) origin { return origin{"command line", "--" + name} }
-func fromEnv(name string) origin  { return origin{"environment " + name, name} }
-func fromFile(path string) func(member string) origin {
-	return func(member string) origin {
-		return origin{"config file " + path, fmt.Sprintf("%s: %q", path, member)}
-	}
-}
-
-// flagValue takes a setting from the command line. The first use replaces what
-// stands anywhere else; a list grows with each further one.
-type flagValue struct {
-	kind   kind
-	used   bool // an empty list is a value too
-	values []string
-}
-
-func (f *flagValue) String() string   { return strings.Join(f.values, ",") }
-func (f *flagValue) IsBoolFlag() bool { return f.kind == Boolean }
-func (f *flagValue) Set(s string) error {
-	f.used = true
-	if f.kind == list {
-		f.values = append(f.values, cli.SplitList(s)...)
-		return nil
-	}
-	f.values = []string{s}
-	return nil
-}
-
-// resolved is every setting with its value, and what else serve was told.
-type Resolved struct {
-	Config      Config
-	values      []given // in the order of settings
-	File        given   // the config file itself
-	PrintConfig bool
-}
-
-// resolve finds the value of each setting: command line, else environment, else
-// config file, else default.
-func Resolve(p *cli.Program, args []string) (*Resolved, error) {
-	return ResolveAs(p, "serve", args, nil)
-}
-
-// resolveAs is resolve for another command, which may have more options.
-func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.FlagSet)) (*Resolved, error) {
-	fs := cli.NewFlags(command)
-	if more != nil {
-		more(fs)
-	}
-	fromArgs := make([]flagValue, len(All))
-	for i := range All {
-		fromArgs[i].kind = All[i].Kind
-		fs.Var(&fromArgs[i], All[i].Name, "")
-	}
-	path := fs.String("config", "", "")
-	r := &Resolved{values: make([]given, len(All))}
-	fs.BoolVar(&r.PrintConfig, "print-config", false, "")
-	if err := cli.NoArgs(fs, args); err != nil {
-		return nil, err
-	}
-	r.File = given{[]string{*path}, fromFlag("config")}
-	if *path == "" {
-		r.File = given{[]string{p.Env["BUNTING_CONFIG"]}, fromEnv("BUNTING_CONFIG")}
-	}
-	members := map[string][]string{}
-	if path := r.File.Values[0]; path == "" {
-		r.File.origin = fromDefault()
-	} else {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.File.origin.place, err)
-		}
-		if members, err = parseConfigFile(path, data); err != nil {
-			return nil, err
-		}
-	}
-	ofFile := fromFile(r.File.Values[0])
-	for i := range All {
-		s := &All[i]
-		v := given{s.Fallback, fromDefault()}
-		if values, ok := members[s.member()]; ok {
-			v = given{values, ofFile(s.member())}
-		}
-		if value := p.Env[s.Env()]; value != "" {
-			v = given{[]string{value}, fromEnv(s.Env())}
-			if s.Kind == list {
-				v.Values = cli.SplitList(value)
-			}
-		}
-		if fromArgs[i].used {
-			v = given{fromArgs[i].values, fromFlag(s.Name)}
-		}
-		if s.Kind == Boolean {
-			if _, err := strconv.ParseBool(v.Values[0]); err != nil {
-				return nil, cli.Usage(fmt.Sprintf("%s: want true or false, not %q", v.origin.place, v.Values[0]), "see bunting help serve")
-			}
-		}
-		if err := s.set(&r.Config, v.Values); err != nil {
-			return nil, cli.Usage(v.origin.place+": "+err.Error(), "see bunting help serve")
-		}
-		r.values[i] = v
-	}
-	return r, nil
-}
-
-// print writes the effective configuration as JSON, with where each value came
-// from.
-func (r *Resolved) Print() (string, error) {
-	var b strings.Builder
-	b.WriteString("{\n")
-	row := func(name string, v any, o origin, end string) error {
-		value, err := json.Marshal(v)
-		source, err2 := json.Marshal(o.source)
-		if err != nil || err2 != nil {
-			return fmt.Errorf("%s cannot be printed", name)
-		}
-		fmt.Fprintf(&b, "  %q: {\"value\": %s, \"source\": %s}%s\n", name, value, source, end)
-		return nil
-	}
-	for i := range All {
-		if err := row(All[i].member(), All[i].shown(r.values[i].Values), r.values[i].origin, ","); err != nil {
-			return "", err
-		}
-	}
-	if err := row("config", r.File.Values[0], r.File.origin, ""); err != nil {
-		return "", err
-	}
-	b.WriteString("}\n")
-	return b.String(), nil
-}
-
-// shown is a value as the config file would have it.
-func (s *setting) shown(v []string) any {
-	switch s.Kind {
-	case list:
-		return append([]string{}, v...) // not null
-	case Boolean:
-		on, _ := strconv.ParseBool(v[0])
-		return on
-	case number:
-		n, _ := strconv.ParseInt(v[0], 10, 64)
-		return n
-	}
-	return WithoutPassword(v[0])
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -15,41 +15,43 @@ import (
 )
 
 // openMail puts what reaches outside into the configuration of management.
-func (s *server) openMail(c *rooms.Config) error {
-	mail := &s.config.Mail
-	c.SiteURL, c.ChallengeHost = mail.SiteURL, mail.ChallengeHost
-	resolver, err := dnstxt.New(mail.DnsResolver)
+func (p *parts) openMail(c *rooms.Config) error {
+	c.SiteURL, c.ChallengeHost = p.SiteURL, p.ChallengeHost
+	resolver, err := dnstxt.New(p.DNSResolver)
 	if err != nil {
-		s.log.Warn("no domain can be verified: name a DNS server with --dns-resolver", "error", err)
+		p.log.Warn("no domain can be verified: name a DNS server with Options.DNSResolver", "error", err)
 	} else {
 		c.Resolver = resolver
 	}
-	if mail.Smtp == nil {
+	if p.SMTP.URL == "" {
 		return nil
 	}
-	if mail.SiteURL == "" {
-		return errors.New("--site-url is needed with --smtp-url: links in mails are made of it, because a request may name any host; give the address at which people reach this server, such as https://flags.example.com")
+	if p.SiteURL == "" {
+		return errors.New("Options.SiteURL is needed with Options.SMTP.URL: links in mails are made of it, because a request may name any host; give the address at which people reach this server, such as https://flags.example.com")
 	}
-	smtp := *mail.Smtp
-	if mail.PasswordFile != "" {
-		password, err := os.ReadFile(mail.PasswordFile)
+	smtp, err := smtpmail.ParseURL(p.SMTP.URL)
+	if err != nil {
+		return fmt.Errorf("Options.SMTP.URL: %w", err)
+	}
+	if p.SMTP.PasswordFile != "" {
+		password, err := os.ReadFile(p.SMTP.PasswordFile)
 		if err != nil {
-			return fmt.Errorf("--smtp-password-file: %w", err)
+			return fmt.Errorf("Options.SMTP.PasswordFile: %w", err)
 		}
 		smtp.Password = string(bytes.TrimRight(password, "\r\n"))
 	}
-	if smtp.From = mail.From; smtp.From == "" {
-		return errors.New("--mail-from is needed with --smtp-url: the address that mails come from")
+	if smtp.From = p.SMTP.From; smtp.From == "" {
+		return errors.New("Options.SMTP.From is needed with Options.SMTP.URL: the address that mails come from")
 	}
 	mailer, err := smtpmail.New(smtp)
 	if err != nil {
-		return fmt.Errorf("--mail-from, --smtp-url: %w", err)
+		return fmt.Errorf("Options.SMTP.From, Options.SMTP.URL: %w", err)
 	}
 	c.Mailer = mailer
-	s.mailQueued = make(chan struct{}, 1)
+	p.mailQueued = make(chan struct{}, 1)
 	c.MailQueued = func() {
 		select {
-		case s.mailQueued <- struct{}{}:
+		case p.mailQueued <- struct{}{}:
 		default: // it is known already
 		}
 	}
@@ -61,15 +63,15 @@ func (s *server) openMail(c *rooms.Config) error {
 const mailPoll = time.Minute
 
 // deliverMail sends the mails of the outbox until the context ends.
-func (s *server) deliverMail(ctx context.Context) {
-	if s.mailQueued == nil {
+func (p *parts) deliverMail(ctx context.Context) {
+	if p.mailQueued == nil {
 		return
 	}
 	for ctx.Err() == nil {
-		next, err := s.manager.DeliverMail(ctx)
+		next, err := p.manager.DeliverMail(ctx)
 		if ctx.Err() == nil {
-			s.jobs.count(jobMails, err)
-			s.mailFailed(err)
+			p.jobs.count(jobMails, err)
+			p.mailFailed(err)
 		}
 		wait := mailPoll
 		if !next.IsZero() {
@@ -78,7 +80,7 @@ func (s *server) deliverMail(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-		case <-s.mailQueued:
+		case <-p.mailQueued:
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -86,7 +88,7 @@ func (s *server) deliverMail(ctx context.Context) {
 }
 
 // mailFailed logs each mail that was not sent.
-func (s *server) mailFailed(err error) {
+func (p *parts) mailFailed(err error) {
 	var several interface{ Unwrap() []error }
 	list := []error{err}
 	if errors.As(err, &several) {
@@ -96,9 +98,9 @@ func (s *server) mailFailed(err error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, management.ErrMailRefused):
-			s.log.Error("a mail is given up", "error", err)
+			p.log.Error("a mail is given up", "error", err)
 		default:
-			s.log.Warn("a mail was not sent yet", "error", err)
+			p.log.Warn("a mail was not sent yet", "error", err)
 		}
 	}
 }

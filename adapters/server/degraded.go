@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/keptsource"
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// A server whose database cannot be reached at the start answers flags from the
+// last good definitions, if it has some (decision 29). All that needs the database
+// is 503, an unknown key too: it may be known there. /_readiness is 200 and says
+// so: a server that answers flags is worth sending requests to, and clients send
+// events again. (It is 503 where the database answers and only the start takes long,
+// as while another server changes the schema.) It becomes whole by itself.
+
+// lastGoodFolder is the folder in the data folder with the last good definitions.
+const lastGoodFolder = "last-good"
+
+// The wait between two attempts to reach the database doubles from the first to
+// the last, with chance.
+const (
+	firstReach = time.Second
+	lastReach  = 10 * time.Second
+)
+
+// openPatience is how long a start waits for the database where there are copies,
+// before it asks whether that answers at all, for a second at most.
+const openPatience = time.Second
+
+var errSlow = fmt.Errorf("the database is not ready after %s", openPatience)
+
+// degraded is what answers without the database.
+type degraded struct {
+	decider *flags.Decider
+	handler *httpapi.Handler
+	waits   atomic.Bool // for a database that answers and keeps this server waiting
+}
+
+// openCopies opens the last good definitions. There are some where the database is
+// a server: a file in the data folder is there when they are.
+func (s *Server) openCopies() {
+	if !strings.HasPrefix(s.options.Database, "postgres") || s.options.Data == "" {
+		return
+	}
+	folder := filepath.Join(s.options.Data, lastGoodFolder)
+	copies, err := keptsource.Open(folder, s.options.Logger)
+	if err != nil {
+		s.options.Logger.Warn("no definitions are kept for a time without the database; choose a folder with Options.Data that this user may write to", "error", err)
+		return
+	}
+	s.copies = copies
+}
+
+// openSoon opens a server that can do without the database: whole, or degraded when
+// the database cannot be reached or keeps it waiting, be it for its lock.
+func (s *Server) openSoon(ctx, watching context.Context) (err error) {
+	if s.degraded, err = s.openDegraded(); err != nil {
+		return err
+	}
+	started := make(chan struct{}) // closed when nobody waits for the first try any more
+	defer close(started)
+	first := make(chan try)
+	s.background.Go(func() { s.becomeWhole(watching, first, started) })
+	var reason error
+	select {
+	case t := <-first:
+		if t.err == nil {
+			s.take(t.parts)
+			return nil
+		}
+		if reason = t.err; !sqlstore.Unreachable(reason) {
+			return reason
+		}
+	case <-time.After(openPatience):
+		reason = errSlow
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if reason == errSlow {
+		s.degraded.waits.Store(sqlstore.Ping(ctx, s.options.DatabaseURL()) == nil)
+	}
+	s.front.set(s.degraded.handler)
+	s.options.Logger.Warn("the database cannot be reached: flags are answered from the last good definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
+	return nil
+}
+
+// openDegraded makes what answers flags without the database.
+func (s *Server) openDegraded() (*degraded, error) {
+	d := &degraded{}
+	c := flags.DeciderConfig{Source: gone{}, LastGood: s.copies, People: gone{}, Continuity: gone{}, Usage: gone{}}
+	if s.geo != nil {
+		c.Locator = s.geo
+	}
+	var err error
+	if d.decider, err = flags.NewDecider(c); err != nil {
+		return nil, err
+	}
+	o := &s.options
+	d.handler, err = httpapi.New(httpapi.Config{
+		Decider: d.decider, Keys: gone{}, Partial: true, TrustedProxies: o.TrustedProxies, StrictGeoIP: o.StrictGeoIP,
+		MaxBody: o.MaxBody, RateLimits: o.RateLimits, TokenRates: o.TokenRates, Logger: o.Logger, PosthogJS: s.scripts,
+		Ready:   d.ready,
+		Metrics: metrics.Handler(s.flagMetrics(d.decider, func() *httpapi.Handler { return d.handler })),
+	})
+	return d, err
+}
+
+// ready reports that flags alone are answered.
+func (d *degraded) ready(context.Context) error {
+	if d.waits.Load() { // as during an upgrade, when other servers answer everything
+		return errors.New("the database keeps this server waiting")
+	}
+	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errGone)
+}
+
+// ready reports whether there is something to answer with. It waits as look-ups do: for
+// a database that has not answered a moment ago not at all.
+func (p *parts) ready(ctx context.Context) error {
+	projects, err := p.store.Projects(ctx)
+	switch {
+	case err == nil:
+	case p.decider.Stats().Compilations > 0:
+		return fmt.Errorf("%w: the database does not answer, flags are answered from the last good definitions", httpapi.ErrDegraded)
+	default:
+		return errors.New("the database does not answer")
+	}
+	if len(projects) == 0 {
+		return errors.New("there is no project")
+	}
+	return nil
+}
+
+// try is what became of a try to open everything.
+type try struct {
+	parts *parts
+	err   error
+}
+
+// becomeWhole opens everything, and tries again until it can or the context ends.
+// The start gets its first try while it waits for that, before started.
+func (s *Server) becomeWhole(ctx context.Context, first chan<- try, started <-chan struct{}) {
+	said := ""
+	for wait := firstReach; ; wait = min(2*wait, lastReach) {
+		p, err := s.openParts(ctx, ctx)
+		if err != nil {
+			s.degraded.waits.Store(false)
+		}
+		select {
+		case first <- try{p, err}:
+			if err == nil || !sqlstore.Unreachable(err) {
+				return
+			}
+			said = err.Error()
+		case <-started:
+			if err == nil {
+				s.take(p)
+				s.options.Logger.Info("the database is reached: everything is answered again")
+				return
+			}
+			if ctx.Err() == nil && err.Error() != said {
+				said = err.Error()
+				s.options.Logger.Warn("the database cannot be used yet; it is tried again", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait/2 + rand.N(wait/2)):
+		}
+	}
+}
+
+// gone is the database that is not there.
+type gone struct{}
+
+var errGone = errors.New("the database cannot be reached, flags are answered from the last good definitions")
+
+func (gone) ProjectByKey(context.Context, string) (flags.Project, error) {
+	return flags.Project{}, errGone
+}
+
+func (gone) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	return flags.Definitions{}, errGone
+}
+func (gone) Stored(context.Context, flags.Query) (*flags.Stored, error) { return nil, errGone }
+func (gone) Overrides(context.Context, int64, string, string, []string) (map[string]string, error) {
+	return nil, errGone
+}
+func (gone) Spend(context.Context, string, time.Time, int64) (int64, error) { return 0, errGone }
+func (gone) Key(context.Context, string) (httpapi.Key, error)               { return httpapi.Key{}, errGone }

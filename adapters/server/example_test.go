@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// A service with the whole server inside, beside its own routes.
+func Example() {
+	s, err := server.Open(context.Background(), server.Options{Definitions: []string{"../../testdata/demo.json"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = s.Close() }()
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Handler())
+	mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "hello") })
+
+	r := httptest.NewRequest("POST", "/flags?v=2", strings.NewReader(`{"api_key": "phc_demo", "distinct_id": "user-1"}`))
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	fmt.Println(w.Code, strings.Contains(w.Body.String(), `"new-onboarding"`))
+	// Output: 200 true
+}
+
+// The same server decides for the program that it is in.
+func ExampleServer_Decider() {
+	ctx := context.Background()
+	s, err := server.Open(ctx, server.Options{Definitions: []string{"../../testdata/demo.json"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = s.Close() }()
+	_, set, err := s.Decider().Project(ctx, "phc_demo")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out flags.Decisions
+	set.Select(&flags.Subject{DistinctID: "user-1"}, s.Decider().Now(), &flags.Selection{}, &out)
+	fmt.Println(out.Find("new-onboarding").Enabled)
+	// Output: true
+}

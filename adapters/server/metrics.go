@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// metrics is what /metrics shows of a server that has all parts.
+func (p *parts) metrics() http.Handler {
+	c := p.server.flagMetrics(p.decider, func() *httpapi.Handler { return p.handler })
+	c.Intake, c.Recorder = p.intake.Stats, p.recorder.Stats
+	if p.source != nil {
+		c.Files = p.fileMetrics
+	}
+	if p.stream != nil {
+		c.Stream, c.Processor = p.stream.Stats, p.processor.Stats
+	}
+	c.Jobs, c.Storage = p.jobs.metrics, p.storageMetrics()
+	return metrics.Handler(c)
+}
+
+// storageAsked is how long a size is good for: that of a PostgreSQL takes a look at
+// every file of it.
+const storageAsked = 30 * time.Second
+
+// storageMetrics asks the store for its size, at most once in storageAsked.
+func (p *parts) storageMetrics() func() metrics.Storage {
+	var mu sync.Mutex
+	var at time.Time
+	var last metrics.Storage
+	return func() metrics.Storage {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageAsked {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			last, at = metrics.Storage(p.store.Size(ctx)), now
+		}
+		return last
+	}
+}
+
+// flagMetrics are those of what answers flags; handler is there when they are asked for.
+func (s *Server) flagMetrics(d *flags.Decider, handler func() *httpapi.Handler) metrics.Config {
+	c := metrics.Config{Flags: d.Stats, Version: s.options.Version}
+	c.HTTP = func() metrics.HTTP { return metrics.HTTP(handler().Stats()) }
+	c.Latencies = func() []metrics.Latency {
+		list := handler().Latencies()
+		out := make([]metrics.Latency, len(list))
+		for i := range list {
+			out[i] = metrics.Latency(list[i])
+		}
+		return out
+	}
+	if s.shadow != nil {
+		c.Shadow = s.shadow.metrics
+	}
+	if s.geo != nil {
+		c.GeoIP = func() metrics.GeoIP { return metrics.GeoIP(s.geo.Stats()) }
+	}
+	return c
+}
+
+func (p *parts) fileMetrics() []metrics.File {
+	status := p.source.Status()
+	out := make([]metrics.File, len(status))
+	for i, f := range status {
+		out[i] = metrics.File{
+			Path: f.Path, LoadedAt: f.LoadedAt, Stale: f.Err != nil, Projects: f.Projects, Flags: f.Flags,
+			Faults: len(f.Faults), Loads: f.Loads, Failures: f.Failures,
+		}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+)
+
+// DatabaseFile is the SQLite file in the data folder.
+const DatabaseFile = "bunting.db"
+
+const (
+	// DefaultOwnerEmail is Options.OwnerEmail where it is empty.
+	DefaultOwnerEmail = "owner@localhost"
+	// DefaultGrace is Options.Grace where it is zero.
+	DefaultGrace = 10 * time.Second
+)
+
+// Options say what a server runs with. The zero value is a server that keeps
+// everything in memory and makes a first project. Errors and lines of the log name
+// options as they are written in Go: Options.Data.
+type Options struct {
+	// Data is the folder of everything that is stored, made when it is missing. One
+	// server uses it at a time. Without it and Database nothing is kept.
+	Data string
+	// Database is where everything is stored instead of in Data, such as
+	// postgres://USER@HOST/NAME.
+	Database string
+	// Logger gets what an operator wants to know. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Version of the program, for metrics.
+	Version string
+
+	// Definitions are files with projects and flags, watched for changes. APIKey is the
+	// project key of one that is a bare definitions payload.
+	Definitions []string
+	APIKey      string
+	// OwnerEmail is who owns what the first start makes, or finds in Definitions:
+	// DefaultOwnerEmail when empty.
+	OwnerEmail string
+	// OwnerKey is asked for that owner's personal key where there is to be one. Nil:
+	// one is made, which Server.OwnerKey returns.
+	OwnerKey func() (OwnerKey, error)
+	// RetainDays is how many days events are kept; zero: for ever.
+	RetainDays int
+
+	// GeoIP is a City or Country database (.mmdb) that locates addresses, watched for
+	// changes. StrictGeoIP locates only addresses that a trusted proxy vouches for.
+	GeoIP       string
+	StrictGeoIP bool
+	// PosthogJS is a copy of posthog-js/dist that browsers load scripts from.
+	PosthogJS string
+	// TrustedProxies may speak for a client's address; nil: loopback and private networks.
+	TrustedProxies []netip.Prefix
+	// ExportNetworks may be the target of batch exports, beside public addresses.
+	ExportNetworks []netip.Prefix
+	// MaxBody bounds the body of a flags request, in bytes: httpapi.DefaultMaxBody when zero.
+	MaxBody int64
+	// RateLimits of flags are off when zero; TokenRates are those of single project keys.
+	RateLimits httpapi.RateLimits
+	TokenRates map[string]httpapi.Rate
+	// ManagementLimits are the default ones when nil, off when they point to a zero value.
+	ManagementLimits *httpapi.ManagementLimits
+	// LogRequests says which requests are logged, httpapi.LogNoRequests when zero.
+	LogRequests httpapi.RequestLog
+
+	// SiteURL is where people reach the server, such as https://flags.example.com, for
+	// links in mails. SMTP sends these.
+	SiteURL string
+	SMTP    SMTP
+	// DNSResolver is asked for the TXT records of domains, HOST:PORT; empty: that of
+	// the system. ChallengeHost stands before a domain in the record's name.
+	DNSResolver   string
+	ChallengeHost string
+
+	Stream Stream
+	Shadow Shadow
+
+	// Listen is the address that Run serves, HOST:PORT, taken by Open. Empty: none,
+	// Handler is served by somebody else.
+	Listen string
+	TLS    TLS
+	// Drain is how long Run goes on when it is to end, and /_readiness says 503, so
+	// that a balancer sends no more. Then requests have Grace to end: DefaultGrace
+	// when zero.
+	Drain, Grace time.Duration
+}
+
+// OwnerKey is the first personal key of an owner.
+type OwnerKey struct {
+	// Text is the key; empty: one is made.
+	Text string
+	// Show brings the key to its owner before it is committed: what it cannot show is
+	// not made, and the next start is a first one again.
+	Show func(key string) error
+}
+
+// SMTP is the server for mails.
+type SMTP struct {
+	// URL is smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not
+	// encrypted). Empty: no mails are sent.
+	URL string
+	// PasswordFile has the password of the user, where it does not stand in URL.
+	PasswordFile string
+	// From is the sender, such as Bunting <bunting@example.com>.
+	From string
+}
+
+// Stream is a JetStream that takes events in front of the database.
+type Stream struct {
+	// URL is nats://HOST:PORT, several with commas between them. Empty: there is none.
+	URL string
+	// Creds is a file with credentials; empty: none are needed.
+	Creds string
+	// Replicas are the brokers that keep each event, MaxBytes is how much may wait until
+	// events are refused. Zero leaves an existing stream as it is.
+	Replicas int
+	MaxBytes int64
+}
+
+// Shadow is another service that speaks the same wire, to be compared with.
+type Shadow struct {
+	// Upstream is its address. Nil: there is none.
+	Upstream *url.URL
+	// UpstreamAnswers: the other service answers, and this one only where that does not.
+	UpstreamAnswers bool
+	// Sample is the share of flag requests that are compared, above 0 to 1; 1 when zero.
+	Sample float64
+	// Report is the file of the report; empty: shadow.json in the data folder, or in the
+	// working directory without one.
+	Report string
+}
+
+// TLS are files in PEM: certificates, the server's own first, and their private
+// key. Both empty: plain HTTP.
+type TLS struct{ Cert, Key string }
+
+// DatabaseURL is where everything is stored.
+func (o *Options) DatabaseURL() string {
+	switch {
+	case o.Database != "":
+		return o.Database
+	case o.Data == "":
+		return "sqlite::memory:"
+	}
+	return "sqlite:" + filepath.Join(o.Data, DatabaseFile)
+}
+
+// withDefaults fills in what is not given.
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OwnerEmail == "" {
+		o.OwnerEmail = DefaultOwnerEmail
+	}
+	if o.ManagementLimits == nil {
+		limits := httpapi.DefaultManagementLimits()
+		o.ManagementLimits = &limits
+	}
+	if o.Shadow.Sample == 0 {
+		o.Shadow.Sample = 1
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	return o
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// listen takes the address; who connects waits until the server is ready.
+func (s *Server) listen(ctx context.Context) (err error) {
+	address := s.options.Listen
+	if address == "" {
+		return nil
+	}
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
+		return listenError(address, err)
+	}
+	return s.secure()
+}
+
+// listenProblems is what can be done where listening fails.
+var listenProblems = []struct {
+	is     error
+	advice string
+}{
+	{syscall.EADDRINUSE, "another program listens there: stop it, or choose another port with Options.Listen"},
+	{syscall.EACCES, "ports below 1024 are for the administrator: choose a higher one with Options.Listen"},
+	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with Options.Listen"},
+}
+
+func listenError(address string, err error) error {
+	for _, p := range listenProblems {
+		if errors.Is(err, p.is) {
+			return fmt.Errorf("cannot listen on %s: %s", address, p.advice)
+		}
+	}
+	return fmt.Errorf("cannot listen on %s: %w; see Options.Listen", address, err)
+}
+
+// certificate is the one that new connections get.
+type certificate struct {
+	files TLS
+	now   atomic.Pointer[tls.Certificate]
+}
+
+// load reads the files; what is in use stays where they cannot be used.
+func (c *certificate) load() error {
+	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+	if err != nil {
+		return fmt.Errorf("Options.TLS.Cert, Options.TLS.Key: %w", err)
+	}
+	c.now.Store(&pair)
+	return nil
+}
+
+// secure wraps the listener where certificates are configured.
+func (s *Server) secure() error {
+	files := s.options.TLS
+	switch {
+	case files == TLS{}:
+		return nil
+	case files.Cert == "" || files.Key == "":
+		return errors.New("Options.TLS.Cert and Options.TLS.Key go together: name both files")
+	}
+	s.certificate = &certificate{files: files}
+	if err := s.certificate.load(); err != nil {
+		return err
+	}
+	s.listener = tls.NewListener(s.listener, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.certificate.now.Load(), nil },
+	})
+	return nil
+}
+
+// Reload reads certificates, definitions and the location database again. What
+// cannot be used leaves the last good state in use, and is logged.
+func (s *Server) Reload() {
+	p := s.whole.Load()
+	for _, part := range []struct {
+		name string
+		has  bool
+		read func() error
+	}{
+		{"certificates", s.certificate != nil, func() error { return s.certificate.load() }},
+		{"definitions", p != nil && p.source != nil, func() error { return p.source.Refresh() }},
+		{"location database", s.geo != nil, func() error { return s.geo.Reload() }},
+	} {
+		if !part.has {
+			continue
+		}
+		if err := part.read(); err != nil {
+			s.options.Logger.Error(part.name+" cannot be used, the last good state stays", "error", err)
+			continue
+		}
+		s.options.Logger.Info(part.name + " read again")
+	}
+}
+
+// Run serves Handler on the address of Options.Listen until the context ends, then
+// lets requests end: see Options.Drain and Options.Grace. It is called once.
+func (s *Server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		return errors.New("Options.Listen is empty: there is nothing to serve on")
+	}
+	log := s.options.Logger
+	srv := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	srv.RegisterOnShutdown(s.EndStreams)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(s.listener) }()
+	select {
+	case err := <-ended: // never nil
+		return fmt.Errorf("the server has failed: %w", err)
+	case <-ctx.Done():
+	}
+	s.drain()
+	within := s.options.Grace
+	log.Info("stopping, requests under way may end", "within", within)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	err := srv.Shutdown(grace)
+	if err != nil {
+		_ = srv.Close()
+	}
+	if s.shadow != nil {
+		s.shadow.end()
+	}
+	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
+		log.Warn("the server had failed", "error", ended)
+	}
+	if err != nil {
+		return fmt.Errorf("requests that were still under way after %s were cut off", within)
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// drain waits for Options.Drain before the server stops.
+func (s *Server) drain() {
+	if s.options.Drain == 0 {
+		return
+	}
+	s.options.Logger.Info("draining: /_readiness answers 503, everything else as ever", "for", s.options.Drain)
+	s.front.draining.Store(true)
+	time.Sleep(s.options.Drain)
+}

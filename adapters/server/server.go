@@ -1,0 +1,178 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/keptsource"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+// Server is a running server. It is safe for several goroutines.
+type Server struct {
+	options Options
+	jobs    *jobs
+
+	front       front
+	handler     http.Handler
+	shadow      *beside // nil without Options.Shadow
+	listener    net.Listener
+	certificate *certificate       // nil without Options.TLS
+	geo         *geoip.DB          // nil without Options.GeoIP
+	scripts     *httpapi.PosthogJS // nil without Options.PosthogJS
+	copies      *keptsource.Copies // nil where no definitions are kept
+
+	whole     atomic.Pointer[parts] // nil while the database is away
+	degraded  *degraded             // nil where no definitions are kept
+	recovered chan struct{}         // closed when there is a whole
+	ownerKey  atomic.Pointer[string]
+
+	stop       context.CancelFunc // ends what runs in the background
+	background sync.WaitGroup
+	closing    sync.Once
+	closed     error
+}
+
+// Open opens a server, whose background work goes on until Close. The context bounds
+// the start alone: when it ends meanwhile, Open fails soon, whatever it waits for.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{options: o.withDefaults(), recovered: make(chan struct{})}
+	s.jobs = newJobs(s.options.Logger)
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open(ctx context.Context) error {
+	var watching context.Context // until Close
+	watching, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	// First of all: a first start whose address is taken must not make keys that
+	// nobody gets to see.
+	if err := s.listen(ctx); err != nil {
+		return err
+	}
+	if err := s.openGeo(watching); err != nil {
+		return err
+	}
+	if err := s.openScripts(); err != nil {
+		return err
+	}
+	if err := s.openShadow(); err != nil {
+		return err
+	}
+	s.openCopies()
+	if s.copies != nil && s.copies.Len() > 0 {
+		return s.openSoon(ctx, watching)
+	}
+	p, err := s.openParts(ctx, watching)
+	if err != nil {
+		return err
+	}
+	s.take(p)
+	return nil
+}
+
+// take makes whole parts serve.
+func (s *Server) take(p *parts) {
+	s.whole.Store(p)
+	p.warnOfKeys()
+	s.front.set(p.handler)
+	close(s.recovered)
+}
+
+// Handler answers everything that the server answers.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Recovered is closed when the server answers everything. It is closed already when
+// Open returns, except for a server that waits for its database.
+func (s *Server) Recovered() <-chan struct{} { return s.recovered }
+
+// OwnerKey is the personal key that the first start has made without
+// Options.OwnerKey; empty: this was not the first.
+func (s *Server) OwnerKey() string {
+	if key := s.ownerKey.Load(); key != nil {
+		return *key
+	}
+	return ""
+}
+
+// Addr is the address that Run serves, nil without Options.Listen.
+func (s *Server) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// Decider decides flags in the process, by what the server knows now. A server that
+// waits for its database has another one when it has recovered.
+func (s *Server) Decider() *flags.Decider {
+	if p := s.whole.Load(); p != nil {
+		return p.decider
+	}
+	return s.degraded.decider
+}
+
+// Projects are all projects, by id. A server that waits for its database knows none.
+func (s *Server) Projects(ctx context.Context) ([]sqlstore.ProjectName, error) {
+	p := s.whole.Load()
+	if p == nil {
+		return nil, errGone
+	}
+	return p.store.Projects(ctx)
+}
+
+// Copies is how many projects have last good definitions, by which flags are answered
+// while the database is away.
+func (s *Server) Copies() int {
+	if s.copies == nil {
+		return 0
+	}
+	return s.copies.Len()
+}
+
+// EndStreams ends the streams of definitions that are open, for
+// http.Server.RegisterOnShutdown: the shutdown would wait for some of them and
+// forget the others. Run does so by itself.
+func (s *Server) EndStreams() {
+	if h := s.front.api(); h != nil {
+		h.CloseStreams()
+	}
+}
+
+// Close ends everything, and waits until it has. What was answered before is safe.
+// The error is that of the store. Further calls return the same.
+func (s *Server) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Server) close() (err error) {
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already where it has served
+	}
+	if s.shadow != nil {
+		s.shadow.end()
+	}
+	s.EndStreams() // they read the store
+	s.stop()
+	s.background.Wait()
+	if p := s.whole.Load(); p != nil {
+		err = p.close()
+	}
+	if s.geo != nil {
+		_ = s.geo.Close()
+	}
+	if s.scripts != nil {
+		_ = s.scripts.Close()
+	}
+	return err
+}

@@ -1,0 +1,228 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const demo = "../../testdata/demo.json"
+
+// patience bounds every wait of these tests.
+const patience = 30 * time.Second
+
+// open opens a server that is closed with the test at the latest.
+func open(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	s, err := server.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed(t, s) })
+	return s
+}
+
+func closed(t *testing.T, s *server.Server) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// ask sends a request to the handler.
+func ask(t *testing.T, s *server.Server, method, path, key, body string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// enabled are the flags that are on for somebody.
+func enabled(t *testing.T, s *server.Server, projectKey string) map[string]bool {
+	t.Helper()
+	status, body := ask(t, s, "POST", "/flags?v=2", "", `{"api_key": "`+projectKey+`", "distinct_id": "user-1"}`)
+	var answer struct {
+		Flags map[string]struct{ Enabled bool }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	out := map[string]bool{}
+	for key, f := range answer.Flags {
+		if f.Enabled {
+			out[key] = true
+		}
+	}
+	return out
+}
+
+// made is the only project of a first start.
+func made(t *testing.T, s *server.Server) sqlstore.ProjectName {
+	t.Helper()
+	projects, err := s.Projects(t.Context())
+	if err != nil || len(projects) != 1 {
+		t.Fatal(projects, err)
+	}
+	return projects[0]
+}
+
+// A server in a folder is the same after it was closed and opened again.
+func TestServer_OpenedAgain(t *testing.T) {
+	o := server.Options{Data: filepath.Join(t.TempDir(), "data")}
+	s := open(t, o)
+	key, project := s.OwnerKey(), made(t, s).APIKey
+	status, body := ask(t, s, "POST", "/api/projects/1/feature_flags/", key, `{"key": "new", "active": true, "filters": {"groups": [{"rollout_percentage": 100}]}}`)
+	if status != http.StatusCreated {
+		t.Fatal(status, body)
+	}
+	if on := enabled(t, s, project); !on["new"] {
+		t.Errorf("on: %v", on)
+	}
+	closed(t, s)
+	closed(t, s) // twice is once
+
+	s = open(t, o)
+	if on := enabled(t, s, project); !on["new"] {
+		t.Errorf("on after the second start: %v", on)
+	}
+	if again := s.OwnerKey(); again != "" {
+		t.Errorf("the second start has made a key: %s", again)
+	}
+	if status, body := ask(t, s, "GET", "/api/users/@me/", key, ""); status != http.StatusOK || !strings.Contains(body, server.DefaultOwnerEmail) {
+		t.Errorf("%d %s", status, body)
+	}
+	select {
+	case <-s.Recovered():
+	default:
+		t.Error("the server waits for its database")
+	}
+}
+
+// Several servers run beside each other and know nothing of each other.
+func TestServer_SeveralInAProcess(t *testing.T) {
+	one, other := open(t, server.Options{}), open(t, server.Options{Definitions: []string{demo}})
+	if on := enabled(t, one, made(t, one).APIKey); len(on) > 0 {
+		t.Errorf("a new project has flags: %v", on)
+	}
+	if on := enabled(t, other, "phc_demo"); !on["new-onboarding"] {
+		t.Errorf("the demo has %v", on)
+	}
+	if status, _ := ask(t, one, "POST", "/flags?v=2", "", `{"api_key": "phc_demo", "distinct_id": "user-1"}`); status != http.StatusUnauthorized {
+		t.Errorf("the other server's key: %d", status)
+	}
+	for name, s := range map[string]*server.Server{"one": one, "other": other} {
+		if status, _ := ask(t, s, "GET", "/metrics", "", ""); status != http.StatusOK {
+			t.Errorf("metrics of %s: %d", name, status)
+		}
+	}
+}
+
+// The key that is shown is the one that opens; one that cannot be shown is not made.
+func TestServer_OwnerKey(t *testing.T) {
+	data := t.TempDir()
+	o := server.Options{Data: data, OwnerKey: func() (server.OwnerKey, error) {
+		return server.OwnerKey{Show: func(string) error { return io.ErrShortWrite }}, nil
+	}}
+	if s, err := server.Open(t.Context(), o); err == nil {
+		t.Error("a key was made that nobody has seen", s.Close())
+	}
+	shown := ""
+	o.OwnerKey = func() (server.OwnerKey, error) {
+		return server.OwnerKey{Show: func(key string) error { shown = key; return nil }}, nil
+	}
+	s := open(t, o)
+	if status, body := ask(t, s, "GET", "/api/users/@me/", shown, ""); status != http.StatusOK || s.OwnerKey() != "" {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Run answers until its context ends, and a second server cannot have the address.
+func TestServer_Run(t *testing.T) {
+	s := open(t, server.Options{Listen: "127.0.0.1:0", Definitions: []string{demo}})
+	if _, err := server.Open(t.Context(), server.Options{Listen: s.Addr().String()}); err == nil || !strings.Contains(err.Error(), "Options.Listen") {
+		t.Errorf("an address twice: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + s.Addr().String() + "/_readiness")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer, err)
+	}
+	_ = answer.Body.Close()
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("Run does not end")
+	}
+	if err := open(t, server.Options{}).Run(t.Context()); err == nil {
+		t.Error("a server without an address runs")
+	}
+}
+
+// What cannot be opened ends the start, names the option, and leaves nothing behind.
+func TestServer_Faults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	smtp := server.SMTP{URL: "smtp://mail.example.com", From: "a@example.com"}
+	for name, tt := range map[string]struct {
+		o    server.Options
+		want string
+	}{
+		"folder":      {server.Options{Data: file}, "Options.Data: "},
+		"geoip":       {server.Options{GeoIP: file}, "Options.GeoIP: "},
+		"scripts":     {server.Options{PosthogJS: file}, "Options.PosthogJS: "},
+		"address":     {server.Options{Listen: "192.0.2.1:1"}, "Options.Listen"},
+		"certificate": {server.Options{Listen: "127.0.0.1:0", TLS: server.TLS{Cert: file}}, "go together"},
+		"definitions": {server.Options{Definitions: []string{file}}, file},
+		"database":    {server.Options{Database: "mysql://x/y"}, "mysql is not known"},
+		"no site":     {server.Options{SMTP: smtp}, "Options.SiteURL is needed"},
+		"bad mail":    {server.Options{SMTP: server.SMTP{URL: "mail.example.com:25"}, SiteURL: "https://x.example.com"}, "Options.SMTP.URL: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := server.Open(t.Context(), tt.o)
+			if err == nil {
+				closed(t, s)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestPublic(t *testing.T) {
+	for address, public := range map[string]bool{
+		"127.0.0.1:80": false, "[::1]:80": false, "192.168.1.2:80": false, "10.0.0.1:80": false, "[fd00::1]:80": false, "[fe80::1]:80": false,
+		"localhost:80": false, "0.0.0.0:80": true, "[::]:80": true, "203.0.113.1:80": true, "[2001:db8::1]:80": true, ":80": true, "example.com:80": true,
+	} {
+		if got := server.Public(address); got != public {
+			t.Errorf("%s: public %v, want %v", address, got, public)
+		}
+	}
+}

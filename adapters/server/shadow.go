@@ -1,0 +1,114 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/shadow"
+)
+
+// shadowEvery is how old the report in the file may be.
+const shadowEvery = 10 * time.Second
+
+// beside is a server beside another service.
+type beside struct {
+	server  *Server
+	handler *shadow.Handler
+	path    string // of the report
+	stop    chan struct{}
+	stopped sync.WaitGroup
+	ending  sync.Once
+}
+
+// openShadow puts the handler beside the upstream, if there is one.
+func (s *Server) openShadow() error {
+	s.handler = &s.front
+	o := s.options.Shadow
+	if o.Upstream == nil {
+		return nil
+	}
+	side := shadow.Self
+	if o.UpstreamAnswers {
+		side = shadow.Upstream
+	}
+	path := o.Report
+	if path == "" {
+		path = filepath.Join(s.options.Data, "shadow.json")
+		if err := makeFolder(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("Options.Data: %w; choose a folder that this user may write to, or name the report with Options.Shadow.Report", err)
+		}
+	}
+	h, err := shadow.New(shadow.Config{Next: &s.front, Upstream: o.Upstream, Answer: side, Sample: o.Sample, Logger: s.options.Logger})
+	if err != nil {
+		return err
+	}
+	s.shadow = &beside{server: s, handler: h, path: path, stop: make(chan struct{})}
+	s.handler = h
+	s.shadow.stopped.Go(s.shadow.writeReports)
+	return nil
+}
+
+func (b *beside) writeReports() {
+	tick := time.NewTicker(shadowEvery)
+	defer tick.Stop()
+	for {
+		b.write()
+		select {
+		case <-tick.C:
+		case <-b.stop:
+			return
+		}
+	}
+}
+
+// end waits for the comparisons that are under way and writes the last report.
+func (b *beside) end() {
+	b.ending.Do(func() {
+		b.handler.Close()
+		close(b.stop)
+		b.stopped.Wait()
+		b.write()
+	})
+}
+
+// write replaces the report's file in one step.
+func (b *beside) write() {
+	text, err := json.MarshalIndent(b.handler.Report(), "", "  ")
+	if err == nil {
+		err = os.WriteFile(b.path+".new", append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(b.path+".new", b.path)
+	}
+	if err != nil {
+		b.server.options.Logger.Error("the report of the shadow could not be written", "error", err)
+	}
+}
+
+// shadowFlags is how many flags the table of WriteShadow has at most.
+const shadowFlags = 50
+
+// WriteShadow writes what the comparison with Options.Shadow has come to, as a table.
+func (s *Server) WriteShadow(w io.Writer) error {
+	if s.shadow == nil {
+		return nil
+	}
+	r := s.shadow.handler.Report()
+	return r.Write(w, shadowFlags)
+}
+
+// metrics are the totals without flags: those stand in the report.
+func (b *beside) metrics() metrics.Shadow {
+	r := b.handler.Report()
+	m := metrics.Shadow{Requests: r.Requests, Compared: r.Compared, Differing: r.Differing, EventsLost: r.EventsLost, UpstreamErrors: r.UpstreamErrors}
+	for _, n := range r.Skipped {
+		m.Skipped += n
+	}
+	return m
+}

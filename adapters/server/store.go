@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// openStore opens the database and what records into it.
+func (p *parts) openStore(ctx context.Context) (err error) {
+	if p.Database == "" && p.Data != "" {
+		if err := makeFolder(p.Data); err != nil {
+			return fmt.Errorf("Options.Data: %w; choose a folder that this user may write to", err)
+		}
+	}
+	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew}); err != nil {
+		return err
+	}
+	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.store, OnFailure: p.storeFailed()})
+	return nil
+}
+
+// makeFolder makes a folder and tries whether it can be written to.
+func makeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(dir, ".bunting-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// storeFailed logs what the recorder meets, at most once a second: a store that
+// fails does so for every request. The function is for one goroutine.
+func (p *parts) storeFailed() func(error) {
+	var said time.Time
+	unsaid := 0
+	return func(err error) {
+		if p.Stream.URL != "" && !errors.Is(err, capture.ErrIndexing) {
+			return // nobody was told: the events wait in the stream, and streamFailed says so
+		}
+		if time.Since(said) < time.Second {
+			unsaid++
+			return
+		}
+		message := "events could not be stored; their senders were told to try again"
+		if errors.Is(err, capture.ErrIndexing) {
+			message = "stored events could not be indexed; it will be tried again"
+		}
+		p.log.Error(message, "error", err, "unsaid", unsaid)
+		said, unsaid = time.Now(), 0
+	}
+}
+
+// renew makes a change of definitions visible at once.
+func (p *parts) renew(projectID int64) {
+	if d := p.deciding.Load(); d != nil {
+		d.Renew(projectID)
+	}
+	if h := p.server.front.api(); h != nil {
+		h.DefinitionsChanged(projectID)
+	}
+}
+
+// openIntake makes what judges events.
+func (p *parts) openIntake() (err error) {
+	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: p.store}, Into: p.recorder, Usage: p.store}
+	if p.stream != nil {
+		c.Into = p.stream
+	}
+	if p.server.geo != nil {
+		c.Locator = p.server.geo
+	}
+	p.intake, err = capture.NewIntake(c)
+	return err
+}

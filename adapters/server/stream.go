@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// openStream connects to the stream, if there is one, and records what it holds
+// until ctx ends.
+func (p *parts) openStream(ctx context.Context) (err error) {
+	c := p.Stream
+	if c.URL == "" {
+		return nil
+	}
+	p.stream, err = natsstream.Connect(ctx, natsstream.Config{URL: c.URL, Creds: c.Creds, Replicas: c.Replicas, MaxBytes: c.MaxBytes, Logger: p.log})
+	if err != nil {
+		return fmt.Errorf("Options.Stream: %w", err)
+	}
+	if p.stream.Replicas() == 1 {
+		p.log.Info("one broker keeps the events: so that a power cut takes none it has to run with sync_interval: always, or there have to be three (Options.Stream.Replicas 3)")
+	}
+	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Into: p.recorder, Places: p.store, OnFailure: p.streamFailed()})
+	if err != nil {
+		return err
+	}
+	p.background.Go(func() { _ = p.processor.Run(ctx) }) // it ends with the context
+	return nil
+}
+
+// streamFailed logs what the processor meets, at once and then once a minute: while
+// the database is away each partition fails every few seconds.
+func (p *parts) streamFailed() func(error) {
+	var mu sync.Mutex
+	var said time.Time
+	unsaid := 0
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(said) < time.Minute {
+			unsaid++
+			return
+		}
+		p.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)
+		said, unsaid = time.Now(), 0
+	}
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+)
+
+// retain deletes events that are older than Options.RetainDays says, a piece at a
+// time.
+func (p *parts) retain(ctx context.Context) {
+	if p.RetainDays == 0 {
+		return
+	}
+	const pause, piece = time.Minute, 5000
+	for gone := int64(0); ; {
+		before := time.Now().AddDate(0, 0, -p.RetainDays)
+		n, err := p.store.DeleteEventsBefore(ctx, before, piece)
+		gone += n
+		wait := pause
+		switch {
+		case err != nil && ctx.Err() == nil:
+			p.jobs.count(jobDeletions, err)
+			p.log.Error("old events could not be deleted", "error", err)
+		case n == piece:
+			wait = 100 * time.Millisecond
+		case err == nil:
+			p.jobs.deleted(gone, before)
+			gone = 0
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// scheduleEvery is how long a scheduled change may be late.
+const scheduleEvery = time.Second
+
+// schedule makes the changes of flags whose time has come, until the context
+// ends. A failure is logged once.
+func (p *parts) schedule(ctx context.Context) {
+	failing := false
+	tick := time.NewTicker(scheduleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, err := p.manager.ScheduledChanges.RunDue(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.jobs.count(jobSchedules, err)
+		}
+		if err != nil && !failing {
+			p.log.Error("scheduled changes of flags could not be made; it will be tried again", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// followPause is how long the follower waits when it has seen all events.
+const followPause = time.Second
+
+// follow makes issues of the exceptions among the events, until the context ends.
+// A failure is logged once; it goes on where it was.
+func (p *parts) follow(ctx context.Context) {
+	failing := false
+	for ctx.Err() == nil {
+		more, err := p.manager.ErrorTracking.Follow(ctx)
+		if ctx.Err() == nil {
+			p.jobs.count(jobIssues, err)
+		}
+		switch {
+		case err == nil:
+			failing = false
+		case ctx.Err() == nil && !failing:
+			failing = true
+			p.log.Error("exceptions could not be made issues; it will be tried again", "error", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// spentEvery is how late the report of who spends what may be. A kill loses as
+// much of it; quotas are counted on their own.
+const spentEvery = 10 * time.Second
+
+// reportSpent stores who spends what, until the context ends.
+func (p *parts) reportSpent(ctx context.Context) {
+	tick := time.NewTicker(spentEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+		list := p.handler.TakeSpent()
+		if len(list) == 0 {
+			continue
+		}
+		out := make([]sqlstore.Spent, len(list))
+		for i, x := range list {
+			out[i] = sqlstore.Spent(x)
+		}
+		if err := p.store.AddSpent(context.WithoutCancel(ctx), time.Now(), out); err != nil {
+			p.log.Warn("the report of who spends what has lost some seconds", "error", err)
+		}
+	}
+}
+
+// mergesTold is how often refused merges are logged.
+const mergesTold = time.Minute
+
+// reportMerges logs how many merges of people were refused, when there were any.
+func (p *parts) reportMerges(ctx context.Context) {
+	tick := time.NewTicker(mergesTold)
+	defer tick.Stop()
+	for told := uint64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if now := p.recorder.Stats().MergesRefused; now > told {
+			p.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-told, "within", mergesTold)
+			told = now
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package settings
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// named puts the settings in place of the server's options, in errors and in the log.
+var named = strings.NewReplacer(
+	"Options.Listen", "--listen", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
+	"Options.GeoIP", "--geoip", "Options.PosthogJS", "--posthog-js", "Options.SiteURL", "--site-url",
+	"Options.SMTP.URL", "--smtp-url", "Options.SMTP.PasswordFile", "--smtp-password-file", "Options.SMTP.From", "--mail-from",
+	"Options.DNSResolver", "--dns-resolver", "Options.Stream.Replicas", "--stream-replicas", "Options.Stream", "--stream",
+	"Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
+)
+
+// Named is a text of the server with the names of settings in it.
+func Named(text string) string { return named.Replace(text) }
+
+// NewLogger is the log of serve.
+func (c *Config) NewLogger(to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.logLevel}
+	if c.logFormat == "json" {
+		return slog.New(namedHandler{slog.NewJSONHandler(to, options)})
+	}
+	return slog.New(namedHandler{slog.NewTextHandler(to, options)})
+}
+
+// namedHandler names settings in messages.
+type namedHandler struct{ slog.Handler }
+
+func (h namedHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Message = Named(r.Message)
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h namedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return namedHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h namedHandler) WithGroup(name string) slog.Handler {
+	return namedHandler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,43 @@
+package settings
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Whatever option the server names in a text, the command names the setting.
+func TestNamed_EveryOption(t *testing.T) {
+	files, err := filepath.Glob("../../../../adapters/server/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	seen := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range regexp.MustCompile(`"[^"\n]*Options\.[^"\n]*"`).FindAllString(string(source), -1) {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			if seen++; strings.Contains(Named(text), "Options.") || !strings.Contains(Named(text), "--") {
+				t.Errorf("%s: %s", file, Named(text))
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d texts were looked at", seen)
+	}
+	var out bytes.Buffer
+	log := (&Config{}).NewLogger(&out)
+	log.With("a", 1).WithGroup("g").Warn("choose Options.Data", "b", 2)
+	if !strings.Contains(out.String(), `level=WARN msg="choose --data" a=1 g.b=2`) || log.Enabled(t.Context(), slog.LevelDebug) {
+		t.Error(out.String())
+	}
+}

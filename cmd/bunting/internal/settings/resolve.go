@@ -1,0 +1,167 @@
+package settings
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+)
+
+// given is the value of a setting and where it came from.
+type given struct {
+	Values []string
+	origin origin
+}
+
+// origin says where a value came from: for people, and for errors.
+type origin struct{ source, place string }
+
+func fromDefault() origin         { return origin{"default", "default"} }
+func fromFlag(name string) origin { return origin{"command line", "--" + name} }
+func fromEnv(name string) origin  { return origin{"environment " + name, name} }
+func fromFile(path string) func(member string) origin {
+	return func(member string) origin {
+		return origin{"config file " + path, fmt.Sprintf("%s: %q", path, member)}
+	}
+}
+
+// flagValue takes a setting from the command line. The first use replaces what
+// stands anywhere else; a list grows with each further one.
+type flagValue struct {
+	kind   kind
+	used   bool // an empty list is a value too
+	values []string
+}
+
+func (f *flagValue) String() string   { return strings.Join(f.values, ",") }
+func (f *flagValue) IsBoolFlag() bool { return f.kind == Boolean }
+func (f *flagValue) Set(s string) error {
+	f.used = true
+	if f.kind == list {
+		f.values = append(f.values, cli.SplitList(s)...)
+		return nil
+	}
+	f.values = []string{s}
+	return nil
+}
+
+// Resolved is every setting with its value, and what else serve was told.
+type Resolved struct {
+	Config      Config
+	values      []given // in the order of settings
+	File        given   // the config file itself
+	PrintConfig bool
+}
+
+// Resolve finds the value of each setting: command line, else environment, else
+// config file, else default.
+func Resolve(p *cli.Program, args []string) (*Resolved, error) {
+	return ResolveAs(p, "serve", args, nil)
+}
+
+// ResolveAs is Resolve for another command, which may have more options.
+func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.FlagSet)) (*Resolved, error) {
+	fs := cli.NewFlags(command)
+	if more != nil {
+		more(fs)
+	}
+	fromArgs := make([]flagValue, len(All))
+	for i := range All {
+		fromArgs[i].kind = All[i].Kind
+		fs.Var(&fromArgs[i], All[i].Name, "")
+	}
+	path := fs.String("config", "", "")
+	r := &Resolved{values: make([]given, len(All))}
+	fs.BoolVar(&r.PrintConfig, "print-config", false, "")
+	if err := cli.NoArgs(fs, args); err != nil {
+		return nil, err
+	}
+	r.File = given{[]string{*path}, fromFlag("config")}
+	if *path == "" {
+		r.File = given{[]string{p.Env["BUNTING_CONFIG"]}, fromEnv("BUNTING_CONFIG")}
+	}
+	members := map[string][]string{}
+	if path := r.File.Values[0]; path == "" {
+		r.File.origin = fromDefault()
+	} else {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.File.origin.place, err)
+		}
+		if members, err = parseConfigFile(path, data); err != nil {
+			return nil, err
+		}
+	}
+	ofFile := fromFile(r.File.Values[0])
+	for i := range All {
+		s := &All[i]
+		v := given{s.Fallback, fromDefault()}
+		if values, ok := members[s.member()]; ok {
+			v = given{values, ofFile(s.member())}
+		}
+		if value := p.Env[s.Env()]; value != "" {
+			v = given{[]string{value}, fromEnv(s.Env())}
+			if s.Kind == list {
+				v.Values = cli.SplitList(value)
+			}
+		}
+		if fromArgs[i].used {
+			v = given{fromArgs[i].values, fromFlag(s.Name)}
+		}
+		if s.Kind == Boolean {
+			if _, err := strconv.ParseBool(v.Values[0]); err != nil {
+				return nil, cli.Usage(fmt.Sprintf("%s: want true or false, not %q", v.origin.place, v.Values[0]), "see bunting help serve")
+			}
+		}
+		if err := s.set(&r.Config, v.Values); err != nil {
+			return nil, cli.Usage(v.origin.place+": "+err.Error(), "see bunting help serve")
+		}
+		r.values[i] = v
+	}
+	return r, nil
+}
+
+// Print writes the effective configuration as JSON, with where each value came
+// from.
+func (r *Resolved) Print() (string, error) {
+	var b strings.Builder
+	b.WriteString("{\n")
+	row := func(name string, v any, o origin, end string) error {
+		value, err := json.Marshal(v)
+		source, err2 := json.Marshal(o.source)
+		if err != nil || err2 != nil {
+			return fmt.Errorf("%s cannot be printed", name)
+		}
+		fmt.Fprintf(&b, "  %q: {\"value\": %s, \"source\": %s}%s\n", name, value, source, end)
+		return nil
+	}
+	for i := range All {
+		if err := row(All[i].member(), All[i].shown(r.values[i].Values), r.values[i].origin, ","); err != nil {
+			return "", err
+		}
+	}
+	if err := row("config", r.File.Values[0], r.File.origin, ""); err != nil {
+		return "", err
+	}
+	b.WriteString("}\n")
+	return b.String(), nil
+}
+
+// shown is a value as the config file would have it.
+func (s *setting) shown(v []string) any {
+	switch s.Kind {
+	case list:
+		return append([]string{}, v...) // not null
+	case Boolean:
+		on, _ := strconv.ParseBool(v[0])
+		return on
+	case number:
+		n, _ := strconv.ParseInt(v[0], 10, 64)
+		return n
+	}
+	return WithoutPassword(v[0])
+}
