@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
@@ -53,25 +51,4 @@ func ExampleNew() {
 	// Output:
 	// true blue
 	// <nil> 3 events sent
-}
-
-// TestExample_IsThePages: what the page shows is what ExampleNew runs.
-func TestExample_IsThePages(t *testing.T) {
-	code, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, shown, _ := strings.Cut(string(page), "```go\n")
-	shown, _, _ = strings.Cut(shown, "```")
-	lines := strings.Split(strings.TrimSpace(shown), "\n")
-	if len(lines) < 5 || len(lines) > 15 {
-		t.Errorf("the page shows %d lines, want up to fifteen", len(lines))
-	}
-	if indented := "\t" + strings.Join(lines, "\n\t"); !strings.Contains(string(code), indented) {
-		t.Errorf("the page shows what no example runs:\n%s", shown)
-	}
 }

@@ -1,15 +1,21 @@
 package main
 
 import (
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asBunting) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const demo = "../../testdata/demo.json"
 
