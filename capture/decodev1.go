@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -58,7 +60,7 @@ func (h V1Headers) Check() (sentAt time.Time, err error) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(h.Attempt), 10, 32); err != nil || n < 1 {
 		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer from 1 on")
 	}
-	if _, ok := ParseUUID(strings.TrimSpace(h.RequestID)); !ok {
+	if _, ok := wire.ParseUUID(strings.TrimSpace(h.RequestID)); !ok {
 		return sentAt, badV1("invalid_header_value", "invalid header value: PostHog-Request-Id is not a UUID")
 	}
 	sentAt, ok := parseRFC3339(strings.TrimSpace(h.RequestTimestamp))
@@ -268,7 +270,7 @@ func (f *v1Fields) check(n int) (UUID, error) {
 	if s = strings.TrimSpace(s); s == "" {
 		return UUID{}, badV1("missing_event_uuid", "event submitted without a uuid: batch[%d]", n)
 	}
-	id, ok := ParseUUID(s)
+	id, ok := wire.ParseUUID(s)
 	if !ok || id.IsZero() {
 		return UUID{}, badV1("invalid_event_uuid", "event submitted with an invalid uuid: batch[%d]", n)
 	}

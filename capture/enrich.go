@@ -3,6 +3,8 @@ package capture
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // normalise brings an event's properties into the form in which they are stored
@@ -40,7 +42,7 @@ func sessionID(value string) string {
 	if !ok || len(id) == 36 && strings.ToLower(id) == id {
 		return value
 	}
-	if u, ok := ParseUUID(id); ok {
+	if u, ok := wire.ParseUUID(id); ok {
 		return quoted(u.String())
 	}
 	return value

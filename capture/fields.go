@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file reads single values of a body. They come as JSON text that has been
@@ -108,7 +110,7 @@ func optionalUUID(value string) (UUID, bool) {
 		return UUID{}, true
 	}
 	s, _ := text(value)
-	return ParseUUID(s)
+	return wire.ParseUUID(s)
 }
 
 // invalidByte is where s stops being UTF-8.

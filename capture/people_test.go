@@ -11,6 +11,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // planCase is a case of testdata/capture/people.json.
@@ -182,7 +184,7 @@ func planOwner(t testing.TB, literal, from string) UUID {
 	if literal == "" {
 		return PersonID(1, from)
 	}
-	id, ok := ParseUUID(literal)
+	id, ok := wire.ParseUUID(literal)
 	if !ok {
 		t.Fatal("no uuid:", literal)
 	}

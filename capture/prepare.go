@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -117,7 +119,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	e.Name, e.DistinctID, e.Kind = name, it.DistinctID, rule.kind
 	e.UUID, e.Timestamp, e.ReceivedAt = it.UUID, at.UTC().Truncate(time.Microsecond), p.now
 	if e.UUID.IsZero() {
-		e.UUID = newUUID7(e.Timestamp, p.random())
+		e.UUID = wire.UUID7(e.Timestamp, p.random())
 	}
 	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
 	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && ImpersonalV1(e.DistinctID)
@@ -172,7 +174,7 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	}
 	// Imports give old events new uuids.
 	if !p.historical && it.UUID[6]>>4 == 7 {
-		if drift := it.UUID.time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
+		if drift := it.UUID.Time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
 			p.warnOf(e, WarnUUIDTime, out)
 		}
 	}
@@ -186,15 +188,6 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 			p.warnOf(e, WarnGroupSet, out)
 		}
 	}
-}
-
-// time is the time in a uuid of version 7.
-func (u UUID) time() time.Time {
-	ms := int64(0)
-	for _, b := range u[:6] {
-		ms = ms<<8 | int64(b)
-	}
-	return time.UnixMilli(ms)
 }
 
 // warnOf adds a warning about an event that is kept.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // prepareCase is a row of testdata/capture/prepare.json. Of want only the
@@ -67,7 +69,7 @@ func (c *prepareCase) item() *Item {
 	if c.Item.DistinctID != nil {
 		it.DistinctID = *c.Item.DistinctID
 	}
-	it.UUID, _ = ParseUUID(c.Item.UUID)
+	it.UUID, _ = wire.ParseUUID(c.Item.UUID)
 	return it
 }
 

@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Desk is what a room stands on.
@@ -24,7 +26,7 @@ func (d *Desk) now() time.Time {
 
 func (d *Desk) newID() string {
 	if d.IDs == nil {
-		return RandomUUID()
+		return wire.RandomUUID()
 	}
 	return d.IDs()
 }

@@ -3,11 +3,12 @@ package management
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // kindExportRun is a run: Parent is the export, Sort when it was made and a
@@ -106,8 +107,7 @@ func runOf(tx Tx, export, id string) (*exportRun, error) {
 func exportID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
-	id, _ := NormalUUID(hex.EncodeToString(sum[:16])) // 16 bytes always are one
-	return id
+	return wire.UUID(sum[:16]).String()
 }
 
 // CursorPage is a page of a list that has no count. The cursors are empty where

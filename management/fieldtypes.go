@@ -1,7 +1,6 @@
 package management
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"math"
 	"net/mail"
@@ -12,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
@@ -120,16 +121,11 @@ func readUUID(f *Field, raw json.RawMessage, kind string) (any, error) {
 // braces, and with urn:uuid: in front are read too.
 func NormalUUID(text string) (string, bool) {
 	text = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.ToLower(text), "urn:uuid:"), "{}"))
-	if len(text) == 36 {
-		if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
-			return "", false
-		}
-		text = strings.ReplaceAll(text, "-", "")
-	}
-	if bytes, err := hex.DecodeString(text); err != nil || len(bytes) != 16 {
+	id, ok := wire.ParseUUID(text)
+	if !ok || len(text) > 36 {
 		return "", false
 	}
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:], true
+	return id.String(), true
 }
 
 func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {

@@ -2,18 +2,8 @@ package management
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"math/big"
 )
-
-// RandomUUID makes a UUID of version 4.
-func RandomUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	id, _ := NormalUUID(hex.EncodeToString(b[:]))
-	return id
-}
 
 // base62 are the digits of keys.
 const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -319,7 +320,7 @@ func (e *endpoint) steps() []func(context.Context) error {
 		},
 		func(ctx context.Context) error {
 			var event bytes.Buffer
-			row := []any{management.RandomUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
+			row := []any{wire.RandomUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
 			if _, err := appendEvent(&event, row, []int{0, 1, 2, 3, 4, -1}); err != nil {
 				return err
 			}

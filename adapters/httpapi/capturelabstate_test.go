@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // personUUID is the uuid of §9.2, worked out apart from the product.
@@ -192,7 +193,7 @@ func (f *finder) properties(at string, want json.RawMessage, got string) {
 }
 
 func isUUIDText(s string) bool {
-	_, ok := capture.ParseUUID(s)
+	_, ok := wire.ParseUUID(s)
 	return ok
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -89,7 +90,7 @@ func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
 		return out, err
 	}
 	for _, uuid := range page.UUIDs {
-		id, ok := capture.ParseUUID(uuid)
+		id, ok := wire.ParseUUID(uuid)
 		if !ok || of.history == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -225,7 +226,7 @@ func asked(q *capture.EventQuery, r *capture.Record) bool {
 
 // getEvent answers with the event of a uuid.
 func (rd *reader) getEvent(c *call) (any, error) {
-	id, ok := capture.ParseUUID(c.part("event"))
+	id, ok := wire.ParseUUID(c.part("event"))
 	if !ok {
 		return nil, &problemNotFound
 	}

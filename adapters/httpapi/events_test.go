@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -21,7 +22,7 @@ type shownEvents struct {
 func (s *shownEvents) numbers(t testing.TB) (out []int) {
 	t.Helper()
 	for _, r := range s.Results {
-		id, ok := capture.ParseUUID(r.UUID)
+		id, ok := wire.ParseUUID(r.UUID)
 		if !ok {
 			t.Fatalf("no uuid: %q", r.UUID)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -72,7 +73,7 @@ func (of flagDesk) asked(c *call, q *management.Question) (*explainedPerson, err
 	}
 	var p *capture.StoredPerson
 	var err error
-	if id, ok := capture.ParseUUID(q.PersonID); ok {
+	if id, ok := wire.ParseUUID(q.PersonID); ok {
 		p, err = of.history.PersonByUUID(c.ctx, c.project(), id)
 		if err == nil && p == nil {
 			err = management.Missing("There is no person %s.", q.PersonID)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -114,7 +115,7 @@ func (rd *reader) importOne(c *call, line string) error {
 	}
 	switch in.Type {
 	case "person":
-		id, ok := capture.ParseUUID(in.UUID)
+		id, ok := wire.ParseUUID(in.UUID)
 		if !ok {
 			return refused("uuid: Must be a valid UUID.")
 		}

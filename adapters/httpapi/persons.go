@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -197,7 +198,7 @@ func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.Stored
 // person finds a person by what stands in a path: a uuid or a number. Nil: there
 // is none.
 func (rd *reader) person(ctx context.Context, project int64, named string) (*capture.StoredPerson, error) {
-	if id, ok := capture.ParseUUID(named); ok {
+	if id, ok := wire.ParseUUID(named); ok {
 		return rd.history.PersonByUUID(ctx, project, id)
 	}
 	if id, err := strconv.ParseInt(named, 10, 64); err == nil {
@@ -261,7 +262,7 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 	}
 	var ids []capture.UUID
 	for i, text := range body.IDs {
-		id, ok := capture.ParseUUID(text)
+		id, ok := wire.ParseUUID(text)
 		if !ok {
 			return nil, invalid(fmt.Sprintf("ids__%d", i), "Must be a valid UUID.")
 		}

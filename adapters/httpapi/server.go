@@ -20,7 +20,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +31,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management/rooms"
 	"golang.org/x/time/rate"
@@ -174,7 +174,7 @@ func New(c Config) (*Handler, error) {
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	if c.NewID == nil {
-		c.NewID = newUUID
+		c.NewID = wire.RandomUUID
 	}
 	s := &server{
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget), flagsBudget: newBudget(c.FlagsBudget, DefaultFlagsBudget),
@@ -273,29 +273,8 @@ func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
 	return geoip.CallerIP(r.Header[geoip.HeaderForwardedFor], r.Header[geoip.HeaderLiteral], peer)
 }
 
-// newUUID makes a random UUID, version 4.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return capture.UUID(b).String()
-}
-
 // isUUID accepts the 36-character form.
 func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
-		default:
-			return false
-		}
-	}
-	return true
+	_, ok := wire.ParseUUID(s)
+	return ok && len(s) == 36
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spaolacci/murmur3"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -182,7 +183,7 @@ func (l *lane) take() (group []*pending) {
 func (s *Stream) publish(partition int, batches [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Patience)
 	defer cancel()
-	err := s.put(ctx, s.config.Name+".events."+strconv.Itoa(partition), capture.NewUUID7(time.Now()), "", body(batches))
+	err := s.put(ctx, s.config.Name+".events."+strconv.Itoa(partition), wire.NewUUID7(time.Now()), "", body(batches))
 	if err == nil {
 		s.appended.Add(1)
 		return nil

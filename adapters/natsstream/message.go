@@ -13,6 +13,7 @@ import (
 	"github.com/spaolacci/murmur3"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -40,7 +41,7 @@ func parseName(text string) (n messageName, ok bool) {
 		return n, false
 	}
 	var err1, err2 error
-	n.ID, ok = capture.ParseUUID(f[0])
+	n.ID, ok = wire.ParseUUID(f[0])
 	n.Part, err1 = strconv.Atoi(f[1])
 	n.Parts, err2 = strconv.Atoi(f[2])
 	n.Attempt = f[3]

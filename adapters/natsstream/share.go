@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // sharer is one process among those that share the partitions.
@@ -37,7 +37,7 @@ type held struct {
 // Share implements capture.Stream: this process's share is the partitions divided
 // by those who share, rounded up.
 func (s *Stream) Share(ctx context.Context, read func(ctx context.Context, partition int)) error {
-	h := &sharer{stream: s, id: capture.NewUUID7(time.Now()).String(), held: map[int]*held{}, leaving: map[int]<-chan struct{}{}, read: read}
+	h := &sharer{stream: s, id: wire.NewUUID7(time.Now()).String(), held: map[int]*held{}, leaving: map[int]<-chan struct{}{}, read: read}
 	defer h.end(context.WithoutCancel(ctx))
 	tick := time.NewTicker(s.config.Lease / 3)
 	defer tick.Stop()

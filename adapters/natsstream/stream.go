@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Defaults of Config.
@@ -233,7 +234,7 @@ func (s *Stream) setUp(ctx context.Context) (err error) {
 	if bytes <= 0 {
 		bytes = DefaultMaxBytes
 	}
-	meta := map[string]string{metaID: capture.NewUUID7(time.Now()).String(), metaPartitions: strconv.Itoa(Partitions)}
+	meta := map[string]string{metaID: wire.NewUUID7(time.Now()).String(), metaPartitions: strconv.Itoa(Partitions)}
 	s.events, err = s.ensure(ctx, jetstream.StreamConfig{
 		Name: c.Name + "_events", Description: "events that wait for the database", Subjects: []string{c.Name + ".events.*"},
 		Storage: jetstream.FileStorage, Replicas: replicas, MaxBytes: bytes, Discard: jetstream.DiscardNew, Duplicates: duplicates, Metadata: meta,

@@ -2,16 +2,14 @@ package remote
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
-	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxEvent is the size in bytes of the largest event that is sent (capture §14.3);
@@ -59,7 +57,7 @@ func (c *Client) enqueue(distinctID, name string, p map[string]any, groups map[s
 	}
 	p["$lib"], p["$lib_version"] = library, libraryVersion
 	now := c.config.Now().UTC()
-	body, err := json.Marshal(sentEvent{newUUID7(now), name, distinctID, now.Format("2006-01-02T15:04:05.000Z"), p})
+	body, err := json.Marshal(sentEvent{wire.NewUUID7(now).String(), name, distinctID, now.Format("2006-01-02T15:04:05.000Z"), p})
 	if err != nil {
 		c.queue.drop(DropInvalid)
 		return fmt.Errorf("remote: the event %q cannot be written as JSON: %w", name, err)
@@ -69,25 +67,6 @@ func (c *Client) enqueue(distinctID, name string, p map[string]any, groups map[s
 		return ErrTooLarge
 	}
 	return c.queue.add(body)
-}
-
-// newUUID7 makes a random UUID of version 7, whose time is at.
-func newUUID7(at time.Time) string {
-	var u [16]byte
-	_, _ = rand.Read(u[6:]) // it never fails
-	ms := at.UnixMilli()
-	for i := range 6 {
-		u[i] = byte(ms >> (40 - 8*i))
-	}
-	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
-	var text [36]byte
-	hex.Encode(text[:], u[:4])
-	hex.Encode(text[9:], u[4:6])
-	hex.Encode(text[14:], u[6:8])
-	hex.Encode(text[19:], u[8:10])
-	hex.Encode(text[24:], u[10:])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return string(text[:])
 }
 
 // library is what events and requests say that they come from.

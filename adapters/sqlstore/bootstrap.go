@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 
-	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -42,7 +42,7 @@ type FirstStart struct {
 func (s *Store) Bootstrap(ctx context.Context, first FirstStart) (*Bootstrapped, error) {
 	ownerEmail := first.OwnerEmail
 	out := &Bootstrapped{
-		OrganizationID: capture.NewUUID7(s.now()).String(),
+		OrganizationID: wire.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
 		APIKey: "phc_" + management.RandomText(32), PersonalKey: first.PersonalKey,
 		OwnerEmail: ownerEmail,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -39,7 +40,7 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 
 // PersonByUUID implements management.People. What is no UUID is nobody's.
 func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*management.Person, error) {
-	id, ok := capture.ParseUUID(uuid)
+	id, ok := wire.ParseUUID(uuid)
 	if !ok {
 		return nil, nil
 	}

@@ -31,6 +31,8 @@ var (
 	// ofManagement are the desk, its rooms, and what opens them together.
 	ofManagement = []string{"management", "management/rooms"}
 	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
+	// leaf is the text of the wire and of stores: any room may import it.
+	leaf = "flags/wire"
 	// harmless are packages below impure ones that do no I/O.
 	harmless = []string{"net/netip", "net/url", "net/mail"}
 )
@@ -40,6 +42,7 @@ var (
 var table = map[string]room{
 	"flags":            {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	leaf:               {pure: true},
 	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"management":       {pure: true, ours: []string{"flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
@@ -181,7 +184,7 @@ func roomOf(dir string) string {
 // judge says what is wrong with an import of the named room; empty: nothing.
 func (r room) judge(name, imported string) string {
 	if ours, is := strings.CutPrefix(imported, module); is && (ours == "" || ours[0] == '/') {
-		if to := roomOf(strings.TrimPrefix(ours, "/")); to != "" && (to == name || slices.Contains(r.ours, to)) {
+		if to := roomOf(strings.TrimPrefix(ours, "/")); to != "" && (to == name || to == leaf || slices.Contains(r.ours, to)) {
 			return ""
 		}
 		return "the table does not name this arrow"
@@ -232,6 +235,8 @@ func TestHouse_RulesBite(t *testing.T) {
 		"adapter to adapter": {file(module + "/adapters/metrics"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/adapters/metrics": the table does not name this arrow`}},
 		"a new module":       {file("example.org/leftpad"), "geoip/a.go", []string{`geoip/a.go imports "example.org/leftpad": the table does not name this module`}},
 		"a longer name":      {file("github.com/spaolacci/murmur32"), "flags/a.go", []string{`flags/a.go imports "github.com/spaolacci/murmur32": the table does not name this module`}},
+		"the leaf":           {file(module + "/" + leaf), "geoip/a.go", nil},
+		"above the leaf":     {file(module + "/flags"), leaf + "/a.go", []string{`flags/wire/a.go imports "` + module + `/flags": the table does not name this arrow`}},
 		"cgo":                {file("C"), "geoip/a.go", []string{`geoip/a.go imports "C": not here`}},
 		"a new room":         {file(), "utils/a.go", []string{"utils/a.go: the table names no such room"}},
 		"a file at the root": {file(), "a.go", []string{"a.go: the table names no such room"}},

@@ -1,13 +1,13 @@
 package client
 
 import (
-	"crypto/sha1"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // importKind is where a record of an import goes.
@@ -24,10 +24,7 @@ var lineNamespace = capture.UUID{0x5b, 0x0e, 0x43, 0xd7, 0x71, 0x1c, 0x4b, 0x9f,
 // lineUUID is the uuid of an event that has none: one of version 5 (RFC 9562 §5.5)
 // of its text, so that importing it again makes no second event.
 func lineUUID(text []byte) capture.UUID {
-	sum := sha1.Sum(append(lineNamespace[:], text...))
-	u := capture.UUID(sum[:16])
-	u[6], u[8] = u[6]&0x0f|0x50, u[8]&0x3f|0x80
-	return u
+	return wire.UUID5(lineNamespace, text)
 }
 
 // readRecord tells what a record is, and makes an event of the batch of it. The
@@ -76,10 +73,10 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 		}
 	}
 	uuid, _ := o.Text("uuid")
-	u, ok := capture.ParseUUID(uuid)
+	u, ok := wire.ParseUUID(uuid)
 	if !ok {
 		uuid, _ = o.Text("id") // that of PostHog's lists
-		if u, ok = capture.ParseUUID(uuid); !ok {
+		if u, ok = wire.ParseUUID(uuid); !ok {
 			u = lineUUID(text)
 		}
 	}
