@@ -81,7 +81,7 @@ func (h V1Headers) lib() []Member {
 	if name == "" || version == "" {
 		return nil
 	}
-	return []Member{{"$lib", quoted(name)}, {"$lib_version", quoted(version)}}
+	return []Member{{"$lib", wire.Quote(name)}, {"$lib_version", wire.Quote(version)}}
 }
 
 // DecodeV1 reads the JSON text of a request of protocol v1 (§6). The token is in
@@ -367,5 +367,5 @@ func optionText(value string) (string, bool) {
 	if strings.Trim(value, "-0123456789") != "" {
 		return "", false
 	}
-	return quoted(value), true
+	return wire.Quote(value), true
 }

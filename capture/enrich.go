@@ -43,7 +43,7 @@ func sessionID(value string) string {
 		return value
 	}
 	if u, ok := wire.ParseUUID(id); ok {
-		return quoted(u.String())
+		return wire.Quote(u.String())
 	}
 	return value
 }
@@ -113,7 +113,7 @@ func (p *preparer) locate() *[len(geoKeys)]string {
 // ipText is the client's address as JSON text.
 func (p *preparer) ipText() string {
 	if p.ipQuoted == "" {
-		p.ipQuoted = quoted(p.ip.Unmap().WithZone("").String())
+		p.ipQuoted = wire.Quote(p.ip.Unmap().WithZone("").String())
 	}
 	return p.ipQuoted
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Bounds of what is derived from an exception. What is over them is left out.
@@ -63,7 +65,7 @@ func (d *distinct) appendJSON(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendQuoted(b, s)
+		b = wire.AppendQuoted(b, s)
 	}
 	return append(b, ']')
 }

@@ -79,7 +79,7 @@ func compact(value string) string {
 	for s.space(); s.pos < len(s.src); s.space() {
 		start := s.pos
 		if s.peek() == '"' && s.stringText() {
-			out = appendQuoted(out, unquote(value[start:s.pos]))
+			out = wire.AppendQuoted(out, unquote(value[start:s.pos]))
 			continue
 		}
 		s.pos = start + 1

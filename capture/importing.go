@@ -3,6 +3,8 @@ package capture
 import (
 	"fmt"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ImportPerson makes a person with all its distinct ids and its own uuid
@@ -38,7 +40,7 @@ func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
 		case k.Person == nil:
 			missing = append(missing, ProjectID{projectID, ids[i], p.UUID})
 		case k.Person.UUID != p.UUID:
-			return refuse("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", quoted(cutBytes(ids[i], warningID)), k.Person.UUID))
+			return refuse("distinct_ids", fmt.Sprintf("the distinct id %s belongs to another person, %s", wire.Quote(cutBytes(ids[i], warningID)), k.Person.UUID))
 		default:
 			isNew, person.Version = false, k.Person.Version+1
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Member is a member of a JSON object: its name, and its value as JSON text.
@@ -129,7 +131,7 @@ func (o Object) AppendJSON(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendQuoted(dst, m.Key)
+		dst = wire.AppendQuoted(dst, m.Key)
 		dst = append(dst, ':')
 		dst = append(dst, m.Value...)
 	}
@@ -164,7 +166,7 @@ func (o Object) rooted() (Object, string) {
 			all = append(all, ',')
 		}
 		spans[i].key = len(all)
-		all = append(appendQuoted(all, m.Key), ':')
+		all = append(wire.AppendQuoted(all, m.Key), ':')
 		spans[i].value = len(all)
 		all = append(all, m.Value...)
 		spans[i].end = len(all)

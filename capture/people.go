@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 var (
@@ -79,7 +81,7 @@ func (p *People) SetPerson(ctx context.Context, in Project, person *StoredPerson
 
 // UnsetPerson takes a property of a person away.
 func (p *People) UnsetPerson(ctx context.Context, in Project, person *StoredPerson, name string) error {
-	return p.sendPerson(ctx, in, person, "$delete_person_property", Member{"$unset", "[" + quoted(name) + "]"})
+	return p.sendPerson(ctx, in, person, "$delete_person_property", Member{"$unset", "[" + wire.Quote(name) + "]"})
 }
 
 // sendPerson sends an event of a person, under the id that is shown first.
@@ -110,7 +112,7 @@ func (p *People) NewGroup(ctx context.Context, in Project, id GroupID, typeName,
 // event does, and returns the group.
 func (p *People) SetGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
 	err := p.send(ctx, in, "$groupidentify", "$"+typeName+"_"+id.Key,
-		Member{"$group_set", properties}, Member{"$group_type", quoted(typeName)}, Member{"$group_key", quoted(id.Key)},
+		Member{"$group_set", properties}, Member{"$group_type", wire.Quote(typeName)}, Member{"$group_key", wire.Quote(id.Key)},
 		Member{"$process_person_profile", "false"})
 	if err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func (p *People) send(ctx context.Context, in Project, event, distinctID string,
 		return ErrReadOnly
 	}
 	text := Object{
-		{"api_key", quoted(in.APIKey)}, {"event", quoted(event)}, {"distinct_id", quoted(distinctID)},
+		{"api_key", wire.Quote(in.APIKey)}, {"event", wire.Quote(event)}, {"distinct_id", wire.Quote(distinctID)},
 		{"properties", Object(append(properties, Member{"$geoip_disable", "true"})).String()},
 	}.String()
 	submission, err := Decode(text, DecodeOptions{})

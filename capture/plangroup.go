@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // MaxGroupTypes is how many group types a project may have (§11.1).
@@ -82,7 +84,7 @@ func (p *plan) groupType(name string, e *Event) int {
 				p.refusedTypes = make(map[string]bool)
 			}
 			p.refusedTypes[name] = true
-			p.warn(WarnGroupTypes, e, "group type "+quoted(cutBytes(name, warningID)))
+			p.warn(WarnGroupTypes, e, "group type "+wire.Quote(cutBytes(name, warningID)))
 		}
 		return -1
 	}

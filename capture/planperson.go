@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxPersonProperties is how long the JSON text of a person's or a group's
@@ -151,7 +153,7 @@ func (p *plan) create(e *Event, by *distinctID) *profile {
 		Person: &Person{UUID: by.personID(p.project), CreatedAt: e.Timestamp},
 		isNew:  true, changed: true,
 	}
-	creator := Object{{creatorKey, quoted(e.UUID.String())}}
+	creator := Object{{creatorKey, wire.Quote(e.UUID.String())}}
 	switch {
 	case e.Kind == Untouching:
 		w.Properties = creator

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func object(t testing.TB, text string) Object {
@@ -152,7 +154,7 @@ func TestPlan_UnchangedAllocatesNothing(t *testing.T) {
 func browserProperties(v string) Object {
 	var o []Member
 	for key := range noisy {
-		o = append(o, Member{key, quoted("some value " + v)})
+		o = append(o, Member{key, wire.Quote("some value " + v)})
 	}
 	for i := range 12 {
 		o = append(o, Member{fmt.Sprintf("utm_%02d", i), "null"}, Member{fmt.Sprintf("$initial_utm_%02d", i), "null"})
@@ -257,7 +259,7 @@ func TestCapture_9_2_SamePersonID(t *testing.T) {
 // §8.3 within bounds (decision 14): a body of many small changes of a large person
 // does not grow to the number of events times the size of the person.
 func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
-	text := func(n int) string { return quoted(strings.Repeat("x", n)) }
+	text := func(n int) string { return wire.Quote(strings.Repeat("x", n)) }
 	run := func(size, events int) (bytes int, p *plan) {
 		p = newPlan(1, nil)
 		person := &Person{UUID: PersonID(1, "u"), Properties: Object{{"text", text(size)}}}

@@ -257,7 +257,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 		if len(p.buf) > start+1 {
 			p.buf = append(p.buf, ',')
 		}
-		p.buf = appendQuoted(p.buf, m.Key)
+		p.buf = wire.AppendQuoted(p.buf, m.Key)
 		p.buf = append(p.buf, ':')
 		p.buf = append(p.buf, m.Value...)
 	}

@@ -207,7 +207,7 @@ func TestCapture_11_3_LongGroupKeys(t *testing.T) {
 	for n, want := range map[int]DropReason{400: None, 401: GroupKeyTooLong} {
 		var out Batch
 		got := testPreparer().prepare(&Item{Name: "$groupidentify", DistinctID: "u", Properties: []Member{
-			{"$group_type", `"company"`}, {"$group_key", quoted(strings.Repeat("ü", n))},
+			{"$group_type", `"company"`}, {"$group_key", wire.Quote(strings.Repeat("ü", n))},
 		}}, &out)
 		if got != want {
 			t.Errorf("%d characters: %q, want %q", n, got, want)

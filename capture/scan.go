@@ -366,36 +366,6 @@ func unicodeEscape(s string) (r rune, length int) {
 	return utf8.RuneError, 6
 }
 
-const hexDigit = "0123456789abcdef"
-
-// appendQuoted appends s as a JSON string.
-func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		start := i
-		for i < len(s) && plain[s[i]] {
-			i++
-		}
-		dst = append(dst, s[start:i]...)
-		if i == len(s) {
-			break
-		}
-		switch c := s[i]; c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigit[c>>4], hexDigit[c&15])
-		}
-		i++
-	}
-	return append(dst, '"')
-}
-
-// quoted is s as JSON text.
-func quoted(s string) string { return string(appendQuoted(make([]byte, 0, len(s)+2), s)) }
-
 // text is the string that a JSON text holds; false for any other value.
 func text(value string) (string, bool) {
 	if value == "" || value[0] != '"' {

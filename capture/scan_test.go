@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // TestCapture_2_6_Syntax: the expected verdicts are those of RFC 8259, and
@@ -103,7 +105,7 @@ func TestCapture_2_6_Strings(t *testing.T) {
 		if got := unquote(replaceHalfPairs(in)); got != want {
 			t.Errorf("%s is %q after the replacement, want %q", in, got, want)
 		}
-		if back := quoted(want); unquote(back) != want {
+		if back := wire.Quote(want); unquote(back) != want {
 			t.Errorf("%q is written %s", want, back)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file reads values of Go types that no JSON decoder makes (decision 32).
@@ -120,7 +122,7 @@ func literal(s string) (any, bool) {
 		return nil, false
 	}
 	var room [32]byte
-	if _, whole := appendWhole(room[:0], f); whole {
+	if _, whole := wire.AppendWhole(room[:0], f); whole {
 		return pointed(f), true
 	}
 	return f, true
@@ -129,10 +131,4 @@ func literal(s string) (any, bool) {
 // Decimal is the property value of a number that JSON writes with a point or an
 // exponent, for those who decode requests: f itself, and of a whole number a
 // json.Number, whose text is 5.0 where that of the float64 5 is 5 (§4.2).
-func Decimal(f float64) any {
-	var room [32]byte
-	if _, whole := appendWhole(room[:0], f); whole {
-		return json.Number(appendFloat(room[:0], f))
-	}
-	return f
-}
+func Decimal(f float64) any { return wire.Decimal(f) }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxDepth bounds the nesting of lists and objects that are read as property values.
@@ -88,7 +90,7 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	case bool:
 		return strconv.AppendBool(dst, x), true
 	case string:
-		return appendQuoted(dst, x), true
+		return wire.AppendQuoted(dst, x), true
 	case int64:
 		return strconv.AppendInt(dst, x, 10), true
 	case int:
@@ -101,7 +103,7 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 		}
 		return appendGoFloat(dst, x), true
 	case pointed:
-		return appendFloat(dst, float64(x)), true
+		return wire.AppendFloat(dst, float64(x)), true
 	case []any:
 		return appendList(dst, x, depth)
 	case map[string]any:
@@ -145,7 +147,7 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendQuoted(dst, k), ':')
+		dst = append(wire.AppendQuoted(dst, k), ':')
 		var ok bool
 		if dst, ok = appendJSON(dst, object[k], depth-1); !ok {
 			return dst, false
@@ -154,116 +156,13 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 	return append(dst, '}'), true
 }
 
-// appendQuoted writes a JSON string with the fewest escapes: quote, backslash and the control
-// characters below blank.
-func appendQuoted(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
 // appendGoFloat writes the text of what encoding/json makes of f, which is finite.
 func appendGoFloat(dst []byte, f float64) []byte {
-	if out, ok := appendWhole(dst, f); ok {
+	if out, ok := wire.AppendWhole(dst, f); ok {
 		return out
 	}
-	return appendFloat(dst, f)
-}
-
-// appendWhole writes f as encoding/json does when that is an integer of 64 bits.
-func appendWhole(dst []byte, f float64) ([]byte, bool) {
-	switch size := math.Abs(f); {
-	case f != math.Trunc(f) || size >= 1e21 || f == 0 && math.Signbit(f):
-		return dst, false
-	case size < exactInt:
-		return strconv.AppendInt(dst, int64(f), 10), true
-	}
-	var room [32]byte
-	digits := strconv.AppendFloat(room[:0], f, 'f', -1, 64)
-	if !isInteger(digits) {
-		return dst, false
-	}
-	return append(dst, digits...), true
+	return wire.AppendFloat(dst, f)
 }
 
 // exactInt is where float64 stops to hold every integer.
 const exactInt = 1 << 53
-
-// isInteger reports whether digits are an int64 or a uint64.
-func isInteger(digits []byte) bool {
-	if _, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
-		return true
-	}
-	_, err := strconv.ParseUint(string(digits), 10, 64)
-	return err == nil
-}
-
-// appendFloat writes the shortest digits that read back as f: plain with at least one digit after
-// the point while the decimal point stands within -5...16 places of the first digit, else with a
-// bare exponent (1e16, 1.5e-7). f is finite.
-func appendFloat(dst []byte, f float64) []byte {
-	var room [32]byte
-	text := strconv.AppendFloat(room[:0], f, 'e', -1, 64) // [-]d[.ddd]e±dd
-	if text[0] == '-' {
-		dst = append(dst, '-')
-		text = text[1:]
-	}
-	e := slices.Index(text, 'e')
-	exp := 0
-	for _, c := range text[e+2:] {
-		exp = exp*10 + int(c-'0')
-	}
-	if text[e+1] == '-' {
-		exp = -exp
-	}
-	mantissa := text[:e]
-	if e > 1 { // close the gap of the point
-		copy(mantissa[1:], mantissa[2:])
-		mantissa = mantissa[:e-1]
-	}
-	switch point := exp + 1; { // digits before the point
-	case point > 16 || point <= -5:
-		dst = append(dst, mantissa[0])
-		if len(mantissa) > 1 {
-			dst = append(append(dst, '.'), mantissa[1:]...)
-		}
-		return strconv.AppendInt(append(dst, 'e'), int64(exp), 10)
-	case point <= 0:
-		dst = append(dst, "0.00000"[:2-point]...)
-		return append(dst, mantissa...)
-	case point >= len(mantissa):
-		dst = append(dst, mantissa...)
-		for range point - len(mantissa) {
-			dst = append(dst, '0')
-		}
-		return append(dst, ".0"...)
-	default:
-		dst = append(append(dst, mantissa[:point]...), '.')
-		return append(dst, mantissa[point:]...)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Expected texts: the examples of §4.2, and what serde_json prints for the same values, read from
@@ -193,7 +195,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q in %q: %v", part, s, got)
 		}
 		if n, ok := parseNumber(s); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
-			if back, ok := parseNumber(string(appendFloat(nil, n))); !ok || back != n {
+			if back, ok := parseNumber(string(wire.AppendFloat(nil, n))); !ok || back != n {
 				t.Errorf("%v comes back as %v", n, back)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file is the event stream of OFREP (ADR 8 of the protocol), for clients that
@@ -250,7 +251,7 @@ func (h streamHint) append(b []byte) []byte {
 		return b
 	}
 	b = append(b, `,"eventStreams":[{"type":"sse","endpoint":{"requestUri":`...)
-	b = appendString(b, h.prefix+ofrepEvents+"?token="+url.QueryEscape(h.token))
+	b = wire.AppendQuoted(b, h.prefix+ofrepEvents+"?token="+url.QueryEscape(h.token))
 	return append(b, `},"inactivityDelaySec":120}]`...)
 }
 

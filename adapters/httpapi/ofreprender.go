@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // What a flag's value is: on or off for a flag without variants; the key of the
@@ -38,7 +39,7 @@ func appendOFREPFlags(b []byte, d *flags.Decisions, hint streamHint) []byte {
 
 func appendOFREPFlag(b []byte, d *flags.Decision) []byte {
 	b = append(b, `{"key":`...)
-	b = appendString(b, d.Key)
+	b = wire.AppendQuoted(b, d.Key)
 	reason, errorCode := d.OpenFeature()
 	if errorCode != "" {
 		b = append(b, `,"errorCode":"`...)
@@ -73,7 +74,7 @@ func appendOFREPFlag(b []byte, d *flags.Decision) []byte {
 func appendOFREPValue(b []byte, d *flags.Decision) []byte {
 	from := len(b)
 	if d.Variant != "" {
-		b = appendString(append(b, `,"variant":`...), d.Variant)
+		b = wire.AppendQuoted(append(b, `,"variant":`...), d.Variant)
 	}
 	variant := b[from:]
 	switch {
@@ -102,7 +103,7 @@ func appendFlatPayload(b, payload []byte) []byte {
 	}
 	b = append(b, `,"payload":`...)
 	if payload[0] == '{' || payload[0] == '[' {
-		return appendString(b, string(payload))
+		return wire.AppendQuoted(b, string(payload))
 	}
 	return append(b, payload...)
 }

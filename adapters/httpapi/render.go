@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // configMembers are what config=true adds, exactly the interface document's
@@ -52,7 +52,7 @@ func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty b
 		for i := range list {
 			if list[i].Enabled {
 				b = comma(b, &first)
-				b = appendString(b, list[i].Key)
+				b = wire.AppendQuoted(b, list[i].Key)
 			}
 		}
 		b = append(b, ']')
@@ -85,7 +85,7 @@ func appendBrowser(b []byte, object string) []byte {
 // appendFlag writes one member of flags.
 func appendFlag(b []byte, d *flags.Decision) []byte {
 	from := len(b)
-	b = appendString(b, d.Key)
+	b = wire.AppendQuoted(b, d.Key)
 	key := b[from:]
 	b = append(b, `:{"key":`...)
 	b = append(b, key...)
@@ -95,7 +95,7 @@ func appendFlag(b []byte, d *flags.Decision) []byte {
 		b = append(b, `,"enabled":false,"variant":`...)
 	}
 	if d.Variant != "" {
-		b = appendString(b, d.Variant)
+		b = wire.AppendQuoted(b, d.Variant)
 	} else {
 		b = append(b, "null"...)
 	}
@@ -136,9 +136,9 @@ func appendValues(b []byte, list []flags.Decision, off bool) []byte {
 			continue
 		}
 		b = comma(b, &first)
-		b = append(appendString(b, d.Key), ':')
+		b = append(wire.AppendQuoted(b, d.Key), ':')
 		if d.Variant != "" {
-			b = appendString(b, d.Variant)
+			b = wire.AppendQuoted(b, d.Variant)
 		} else {
 			b = strconv.AppendBool(b, d.Enabled)
 		}
@@ -151,7 +151,7 @@ func appendPayloads(b []byte, list []flags.Decision) []byte {
 	for i := range list {
 		if d := &list[i]; d.Payload != nil {
 			b = comma(b, &first)
-			b = append(appendString(b, d.Key), ':')
+			b = append(wire.AppendQuoted(b, d.Key), ':')
 			b = append(b, d.Payload...)
 		}
 	}
@@ -164,46 +164,4 @@ func comma(b []byte, first *bool) []byte {
 		return b
 	}
 	return append(b, ',')
-}
-
-const hexAlphabet = "0123456789abcdef"
-
-// plainByte marks what stands in a JSON string as it is.
-var plainByte = func() (t [256]bool) {
-	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-// appendString writes a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if plainByte[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-			b = append(append(b, s[start:i]...), `\ufffd`...)
-		} else {
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			default:
-				b = append(b, '\\', 'u', '0', '0', hexAlphabet[c>>4], hexAlphabet[c&15])
-			}
-		}
-		i++
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
 }

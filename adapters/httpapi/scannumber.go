@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // jsonNumber is a number as read, before it is put into an interface.
@@ -142,43 +143,7 @@ func numberText(n jsonNumber) string {
 	case asUint:
 		return strconv.FormatUint(n.u, 10)
 	case asFloat:
-		return floatText(n.f)
+		return string(wire.AppendFloat(nil, n.f))
 	}
 	return "null"
-}
-
-func floatText(f float64) string {
-	var buf, digits [32]byte
-	out := buf[:0]
-	if math.Signbit(f) {
-		out, f = append(out, '-'), -f
-	}
-	// Shortest form is d.ddde±xx; keep its digits, and where the point stands.
-	short := strconv.AppendFloat(digits[:0], f, 'e', -1, 64)
-	cut := len(short) - 1
-	for short[cut] != 'e' {
-		cut--
-	}
-	exponent, _ := strconv.Atoi(string(short[cut+1:]))
-	mantissa := append(short[:1], short[min(2, cut):cut]...)
-	point := exponent + 1
-	switch {
-	case f == 0:
-		out = append(out, "0.0"...)
-	case point > 16 || point <= -5:
-		out = append(out, mantissa[0])
-		if len(mantissa) > 1 {
-			out = append(append(out, '.'), mantissa[1:]...)
-		}
-		out = strconv.AppendInt(append(out, 'e'), int64(exponent), 10)
-	case point <= 0:
-		out = append(append(out, "0.00000"[:2-point]...), mantissa...)
-	case point >= len(mantissa):
-		out = append(append(out, mantissa...), "0000000000000000"[:point-len(mantissa)]...)
-		out = append(out, ".0"...)
-	default:
-		out = append(append(out, mantissa[:point]...), '.')
-		out = append(out, mantissa[point:]...)
-	}
-	return string(out)
 }

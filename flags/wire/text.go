@@ -1,0 +1,47 @@
+package wire
+
+import "unicode/utf8"
+
+// escapes say how a byte is written in a JSON string: 0 as it is, 'u' in
+// hexadecimal, any other after a backslash.
+var escapes = func() (t [utf8.RuneSelf]byte) {
+	for c := range byte(' ') {
+		t[c] = 'u'
+	}
+	t['"'], t['\\'] = '"', '\\'
+	t['\b'], t['\t'], t['\n'], t['\f'], t['\r'] = 'b', 't', 'n', 'f', 'r'
+	return t
+}()
+
+// AppendQuoted appends s as a JSON string with the fewest escapes: quotation mark,
+// backslash and the control characters below blank. Bytes that are not UTF-8 become
+// U+FFFD.
+func AppendQuoted(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if i += size; r == utf8.RuneError && size == 1 {
+				dst = append(append(dst, s[start:i-1]...), "\ufffd"...)
+				start = i
+			}
+			continue
+		}
+		i++
+		escape := escapes[c]
+		if escape == 0 {
+			continue
+		}
+		dst = append(append(dst, s[start:i-1]...), '\\', escape)
+		if start = i; escape == 'u' {
+			dst = append(dst, '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+// Quote is s as a JSON string, see [AppendQuoted].
+func Quote(s string) string { return string(AppendQuoted(make([]byte, 0, len(s)+2), s)) }
