@@ -1,12 +1,13 @@
 package flags
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ParseDefinitions reads the definitions of one project: PostHog's definitions
@@ -210,7 +211,7 @@ func (f *Flag) parseFilters(n *node) {
 		f.Payloads = map[string]json.RawMessage{}
 		for key, v := range p.object() {
 			if v != nil {
-				f.Payloads[key], _ = encodeJSON(v) // v came out of a JSON document
+				f.Payloads[key], _ = wire.Encode(v) // v came out of a JSON document
 			}
 		}
 	}
@@ -338,17 +339,6 @@ func (f *Flag) ignored(n *node, problem string) {
 
 // enrollmentPrefix and a flag's key name the person property of §3.4.
 const enrollmentPrefix = "$feature_enrollment/"
-
-// encodeJSON writes a value without the escapes that HTML needs.
-func encodeJSON(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
-}
 
 func (d *Definitions) addCohort(id int64, c Cohort) {
 	if d.Cohorts == nil {

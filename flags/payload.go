@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // servedPayload is a definitions payload, on one line, with the hash that names
@@ -70,7 +72,7 @@ func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error
 		"failed_cohorts":             p.failedCohorts(),
 		"faults":                     p.faults(),
 	}
-	if body, err = encodeJSON(out); err != nil {
+	if body, err = wire.Encode(out); err != nil {
 		return nil, nil, fmt.Errorf("flags: payload: %w", err)
 	}
 	return body, p.statics, nil

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file adds the members of static cohorts to the payload; memberRegistry
@@ -50,7 +52,7 @@ func withMembers(body []byte, members map[int64][]string) ([]byte, error) {
 	for id, ids := range members {
 		named[strconv.FormatInt(id, 10)] = ids
 	}
-	text, err := encodeJSON(named)
+	text, err := wire.Encode(named)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package flags
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // record is a flag as the payload shows it: what was read, with what has been
 // changed in its fields since, or for a flag built by hand the same members. What SDKs cannot read, but the server can, is
@@ -204,4 +208,4 @@ func (n *CohortNode) record() any {
 // MarshalJSON writes a flag as PostHog's definitions payload shows it. Of a flag
 // that was read and then changed the fields hold; what they do not stand for is
 // written as it was read. It fails on what JSON has no form for (see [Definitions.Payload]).
-func (f Flag) MarshalJSON() ([]byte, error) { return encodeJSON(f.record()) }
+func (f Flag) MarshalJSON() ([]byte, error) { return wire.Encode(f.record()) }

@@ -1,9 +1,10 @@
 package flags
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Trace is why a flag was answered as it was: everything that was looked at,
@@ -206,10 +207,8 @@ func (v jsonValue) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads any JSON value.
 func (v *jsonValue) UnmarshalJSON(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
 	var raw any
-	if err := dec.Decode(&raw); err != nil {
+	if err := wire.Decode(data, &raw); err != nil {
 		return err
 	}
 	if obj, ok := raw.(map[string]any); ok && len(obj) == 1 {

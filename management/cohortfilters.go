@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // cohortLeaf are the members of a filter: those that have to be there, in the
@@ -116,12 +117,7 @@ type parts struct {
 // partsOf looks through any JSON value, so that records of files and old forms
 // are understood, too.
 func partsOf(raw json.RawMessage) (out parts) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) == nil {
-		out.gather(v)
-	}
+	out.gather(wire.Value(raw))
 	return out
 }
 

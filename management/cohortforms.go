@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file brings the forms that a cohort may have, in files, in older records and
@@ -177,7 +179,7 @@ func canonicalCohort(o entry) {
 	}
 	elsewhere := o["cohort_type"] == realtime || o["cohort_type"] == "behavioral"
 	delete(o, "cohort_type")
-	if elsewhere && !static && !partsOf(encodeAny(o["filters"])).behavioral {
+	if elsewhere && !static && !partsOf(wire.MustEncode(o["filters"])).behavioral {
 		o["cohort_type"] = realtime
 	}
 	delete(o, "groups")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Cohorts are cohorts (§5.2): sets of persons, by rule or by list.
@@ -365,8 +366,8 @@ func (c *storedCohort) assign(v Values) {
 	if v.Has("filters") || v.Has("groups") {
 		c.Type = nil // follows from them
 	}
-	if groups := anyList(decodeAny(v.Raw("groups"))); len(groups) > 0 && !present(v.Raw("filters")) && !c.Static {
-		c.Filters = encodeAny(map[string]any{"properties": legacyTree(groups)})
+	if groups := anyList(wire.Value(v.Raw("groups"))); len(groups) > 0 && !present(v.Raw("filters")) && !c.Static {
+		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
 	}
 	if v.Has("groups") || present(c.Filters) {
 		c.Groups = nil

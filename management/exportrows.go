@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ExportRows reads what exports write. Its errors are faults of the store. No
@@ -286,17 +286,9 @@ func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, 
 	}
 	p.Type = flags.PersonProperty // whichever it is: it is looked up by its key
 	if raw, there := f["value"]; there {
-		p.Value, p.HasValue = exportValue(raw), true
+		p.Value, p.HasValue = wire.Value(raw), true
 	}
 	return kind, p, nil
-}
-
-// exportValue is a JSON value as flags want it: 5 and 5.0 are different texts.
-func exportValue(raw json.RawMessage) (v any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	_ = d.Decode(&v) // it is part of what has been read
-	return v
 }
 
 func exportSet(list []flags.Property) (*flags.Set, error) {
@@ -336,9 +328,7 @@ func flagProperties(text string) (flags.Properties, error) {
 	if text == "" {
 		return nil, nil
 	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
 	var p map[string]any
-	err := d.Decode(&p)
+	err := wire.Decode([]byte(text), &p)
 	return p, err
 }

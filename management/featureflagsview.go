@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Flag is a flag as it is shown (§5.1.1).
@@ -148,7 +150,7 @@ func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
 	if !bytes.Contains(f.Filters, []byte(`"cohort"`)) {
 		return f.Filters, nil
 	}
-	filters, ok := decodeAny(f.Filters).(map[string]any)
+	filters, ok := wire.Value(f.Filters).(map[string]any)
 	if !ok {
 		return f.Filters, nil
 	}
@@ -162,7 +164,7 @@ func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
 		}
 		p["cohort_name"] = name
 	}
-	return encodeAny(filters), nil
+	return wire.MustEncode(filters), nil
 }
 
 // cohort is the name of a cohort, nil for one that there is none of.

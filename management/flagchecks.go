@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // What may be written of a flag (spec/flags.md §1.5).
@@ -176,7 +178,7 @@ func (s FeatureFlags) renamed(tx Tx, st *Standing, f *storedFlag) error {
 			return Clash("The feature flag %q of the file %s depends on the key %q.", other.Key, other.Origin, f.was.Key)
 		}
 	}
-	filters := anyObject(decodeAny(f.Filters))
+	filters := anyObject(wire.Value(f.Filters))
 	changed := false
 	for _, group := range anyList(filters["super_groups"]) {
 		for _, p := range anyList(anyObject(group)["properties"]) {
@@ -186,7 +188,7 @@ func (s FeatureFlags) renamed(tx Tx, st *Standing, f *storedFlag) error {
 		}
 	}
 	if changed {
-		f.Filters = encodeAny(filters)
+		f.Filters = wire.MustEncode(filters)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxOperands is how many values one requirement may list.
@@ -24,7 +25,7 @@ func (f *storedFlag) checkFilters() error {
 	if len(f.Filters) > maxFilters {
 		return Coded(CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters)
 	}
-	filters := anyObject(decodeAny(f.Filters))
+	filters := anyObject(wire.Value(f.Filters))
 	if filters == nil {
 		return Coded(CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", kindOf(f.Filters))
 	}
@@ -54,7 +55,7 @@ func (f *storedFlag) checkFilters() error {
 	if err := checkPayloads(filters, variants); err != nil {
 		return err
 	}
-	f.Filters = encodeAny(filters)
+	f.Filters = wire.MustEncode(filters)
 	return nil
 }
 
@@ -226,7 +227,7 @@ func badValue(operator string, value any) error {
 func plainText(v any) string {
 	text, ok := v.(string)
 	if !ok {
-		text = string(encodeAny(v))
+		text = string(wire.MustEncode(v))
 	}
 	return shortText(text)
 }
@@ -244,7 +245,7 @@ func checkPayloads(filters map[string]any, variants []string) error {
 		text, ok := v.(string)
 		switch {
 		case !ok:
-			payloads[key] = string(encodeAny(v))
+			payloads[key] = string(wire.MustEncode(v))
 		case !json.Valid([]byte(text)):
 			return badFilters("Payload value is not valid JSON")
 		}

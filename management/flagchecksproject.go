@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxReached is how many flags, and how many cohorts, one flag may depend on,
@@ -155,7 +156,7 @@ func (e *surroundings) reachCohort(value json.RawMessage, direct bool) error {
 	case err != nil:
 		return err
 	case c == nil && direct:
-		return Coded("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(decodeAny(value)))
+		return Coded("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(wire.Value(value)))
 	case c == nil:
 		return nil // the engine judges
 	case len(e.cohorts) == maxReached:
@@ -164,12 +165,12 @@ func (e *surroundings) reachCohort(value json.RawMessage, direct bool) error {
 	e.cohorts[c.ID] = c
 	var inner []json.RawMessage
 	events := false
-	walkJSON(decodeAny(c.Record), func(m map[string]any) {
+	walkJSON(wire.Value(c.Record), func(m map[string]any) {
 		switch m["type"] {
 		case "behavioral":
 			events = true
 		case "cohort":
-			inner = append(inner, encodeAny(m["value"]))
+			inner = append(inner, wire.MustEncode(m["value"]))
 		}
 	})
 	if events {
@@ -289,7 +290,7 @@ func (f *storedFlag) property(at []string) map[string]any {
 	}
 	i, _ := strconv.Atoi(at[1]) // the pattern has digits there
 	j, _ := strconv.Atoi(at[2])
-	groups := anyList(anyObject(decodeAny(f.Filters))["groups"])
+	groups := anyList(anyObject(wire.Value(f.Filters))["groups"])
 	if i >= len(groups) {
 		return nil
 	}

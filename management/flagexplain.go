@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ExplainFields are those of the body that asks why somebody has a flag's value:
@@ -80,12 +81,12 @@ func (q *Question) readSubject(v Values) error {
 	}
 	var err error
 	if hasID {
-		if q.Subject.DistinctID, err = subjectText("distinct_id", decodeAny(v.Raw("distinct_id"))); err != nil {
+		if q.Subject.DistinctID, err = subjectText("distinct_id", wire.Value(v.Raw("distinct_id"))); err != nil {
 			return err
 		}
 	}
-	q.Subject.Person = anyObject(decodeAny(v.Raw("person_properties")))
-	for kind, key := range anyObject(decodeAny(v.Raw("groups"))) {
+	q.Subject.Person = anyObject(wire.Value(v.Raw("person_properties")))
+	for kind, key := range anyObject(wire.Value(v.Raw("groups"))) {
 		if q.Subject.Groups == nil {
 			q.Subject.Groups = map[string]string{}
 		}
@@ -93,7 +94,7 @@ func (q *Question) readSubject(v Values) error {
 			return err
 		}
 	}
-	for kind, properties := range anyObject(decodeAny(v.Raw("group_properties"))) {
+	for kind, properties := range anyObject(wire.Value(v.Raw("group_properties"))) {
 		object, ok := properties.(map[string]any)
 		if !ok {
 			return Coded(CodeNotADict, "group_properties__"+kind, "Expected a dictionary of items.")

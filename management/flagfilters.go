@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -88,28 +87,6 @@ func (p *propertyShape) name() string {
 		return text
 	}
 	return string(p.Key)
-}
-
-// decodeAny reads JSON with numbers as they stand, nil for what is none.
-func decodeAny(raw json.RawMessage) any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
-
-// encodeAny is encode without the escapes that HTML needs.
-func encodeAny(v any) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // only decoded JSON is encoded here
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // anyList and anyObject read a member of decoded JSON, nil for another type.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // MaxCounted is how many persons or groups a preview counts exactly; of more it
@@ -54,7 +55,7 @@ func (s FeatureFlags) BlastRadius(ctx context.Context, st *Standing, b Body) (*B
 	if !v.Has("condition") || v.Null("condition") {
 		return nil, Fault("", "Missing condition for which to get blast radius")
 	}
-	condition := anyObject(decodeAny(v.Raw("condition")))
+	condition := anyObject(wire.Value(v.Raw("condition")))
 	delete(condition, "rollout_percentage")
 	delete(condition, "variant")
 	delete(condition, "aggregation_group_type_index")
@@ -63,7 +64,7 @@ func (s FeatureFlags) BlastRadius(ctx context.Context, st *Standing, b Body) (*B
 	if SetNull(v, "group_type_index", &index); index != nil {
 		filters["aggregation_group_type_index"] = json.Number(strconv.FormatInt(*index, 10))
 	}
-	f := &storedFlag{Project: st.Project.ID, Key: previewKey, Filters: encodeAny(filters)}
+	f := &storedFlag{Project: st.Project.ID, Key: previewKey, Filters: wire.MustEncode(filters)}
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}
@@ -246,7 +247,7 @@ func (s FeatureFlags) BulkKeys(ctx context.Context, st *Standing, b Body) (*Bulk
 		if id, ok := integer(raw, kindOf(raw)); ok {
 			ids = append(ids, id)
 		} else {
-			bad = append(bad, plainText(decodeAny(raw)))
+			bad = append(bad, plainText(wire.Value(raw)))
 		}
 	}
 	if len(ids) == 0 && len(bad) > 0 {

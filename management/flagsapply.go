@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file applies a document of flags and cohorts to a project (decision 27).
@@ -64,7 +65,7 @@ func readDocument(b Body) (*wantedDocument, error) {
 	} {
 		seen := map[string]bool{}
 		for i, raw := range v.Objects(list.field) {
-			o, _ := decodeAny(raw).(entry)
+			o, _ := wire.Value(raw).(entry)
 			name, _ := o[list.name].(string)
 			if name == "" || seen[name] {
 				return nil, Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
@@ -167,7 +168,7 @@ func (a *application) compareProjects() error {
 	for _, name := range documentSettings {
 		value := a.wanted.settings[name]
 		if present(value) && !sameJSON(value, rawOr(a.st.Project.Settings[name], defaultSettings[name])) {
-			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(decodeAny(value))))
+			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(wire.Value(value))))
 		}
 	}
 	return nil
@@ -328,7 +329,7 @@ func (a *application) draftFlag(w *named) (*storedFlag, error) {
 	if record["filters"], err = a.has.resolved(w.entry["filters"]); err != nil {
 		return nil, err
 	}
-	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: encodeAny(record), Meta: encode(f.flagMeta), Origin: f.Origin})
+	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: encode(f.flagMeta), Origin: f.Origin})
 	if err != nil {
 		return nil, err
 	}

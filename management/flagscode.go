@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Flags as code (decision 27): a document of a project's flags and cohorts, by
@@ -73,7 +74,7 @@ func (s FeatureFlags) Export(ctx context.Context, st *Standing) (text json.RawMe
 		return nil, nil, err
 	}
 	var out bytes.Buffer
-	err = json.Indent(&out, encodeAny(doc.whole(st)), "", "  ")
+	err = json.Indent(&out, wire.MustEncode(doc.whole(st)), "", "  ")
 	out.WriteByte('\n')
 	return out.Bytes(), doc.warnings, err
 }
@@ -192,10 +193,10 @@ func (d *document) readCohorts(tx Tx, st *Standing) error {
 // flagObject is a flag as a document has it. What stands in a file and could not be
 // written by the API stays as it is.
 func (d *document) flagObject(f *storedFlag) entry {
-	filters := anyObject(decodeAny(f.Filters))
+	filters := anyObject(wire.Value(f.Filters))
 	eachReference(filters, d.byName)
 	named := *f
-	named.Filters = encodeAny(filters)
+	named.Filters = wire.MustEncode(filters)
 	if out, err := canonicalFlag(named.object()); err == nil {
 		return out
 	}
@@ -204,7 +205,7 @@ func (d *document) flagObject(f *storedFlag) entry {
 
 // object is a flag without what belongs to one project.
 func (f *storedFlag) object() entry {
-	out, _ := decodeAny(f.record()).(entry)
+	out, _ := wire.Value(f.record()).(entry)
 	for _, name := range notInDocuments {
 		delete(out, name)
 	}
@@ -231,7 +232,7 @@ func canonicalFlag(o entry) (entry, error) {
 	}
 	var tags []string
 	if raw, ok := o["tags"]; ok {
-		if err := json.Unmarshal(encodeAny(raw), &tags); err != nil {
+		if err := json.Unmarshal(wire.MustEncode(raw), &tags); err != nil {
 			return nil, Fault("tags", "Expected a list of texts.")
 		}
 	}
@@ -239,7 +240,7 @@ func canonicalFlag(o entry) (entry, error) {
 	slices.Sort(tags)
 	canonicalConditions(filters)
 	key, _ := o["key"].(string)
-	f, err := decodeFlag(0, &Definition{Key: key, Record: encodeAny(o)})
+	f, err := decodeFlag(0, &Definition{Key: key, Record: wire.MustEncode(o)})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func canonicalFlag(o entry) (entry, error) {
 }
 
 func (d *document) cohortObject(name string, c *storedCohort) entry {
-	out, _ := decodeAny(encode(c.cohortRecord)).(entry)
+	out, _ := wire.Value(encode(c.cohortRecord)).(entry)
 	out["name"] = name
 	canonicalCohort(out)
 	for _, name := range notInDocuments {
@@ -324,7 +325,7 @@ func eachReference(v any, visit func(entry)) {
 // resolved is a copy of a flag's or cohort's filters with ids in the place of
 // names.
 func (d *document) resolved(filters any) (any, error) {
-	filters = decodeAny(encodeAny(filters))
+	filters = wire.Value(wire.MustEncode(filters))
 	var missing error
 	eachReference(filters, func(property entry) {
 		to := property["key"]

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Bounds of the filters of a rule.
@@ -139,8 +139,8 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	if _, nested := f["values"]; nested {
 		return r.group(raw, depth+1)
 	}
-	kind, hasType := ruleValue(f["type"]).(string)
-	key, hasKey := ruleValue(f["key"]).(string)
+	kind, hasType := wire.Value(f["type"]).(string)
+	key, hasKey := wire.Value(f["key"]).(string)
 	if !hasType || !hasKey {
 		return nil, errPayload()
 	}
@@ -152,7 +152,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 		return nil, Fault("filters", "An issue has no property %q: use %s.", key, strings.Join(issueKeys, ", "))
 	}
 	p := flags.Property{Key: place + key, Type: flags.PersonProperty}
-	switch operator := ruleValue(f["operator"]).(type) {
+	switch operator := wire.Value(f["operator"]).(type) {
 	case nil:
 	case string:
 		p.Operator = ruleOperator(operator)
@@ -160,7 +160,7 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 		return nil, errPayload()
 	}
 	if value, there := f["value"]; there {
-		p.Value, p.HasValue = ruleValue(value), true
+		p.Value, p.HasValue = wire.Value(value), true
 		if list, ok := p.Value.([]any); ok && len(list) > MaxRuleValues {
 			return nil, Fault("filters", "The filter of %q cannot have more than %d values.", key, MaxRuleValues)
 		}
@@ -179,15 +179,6 @@ func ruleOperator(name string) flags.Operator {
 		return flags.IsNot
 	}
 	return flags.Operator(name)
-}
-
-// ruleValue is a JSON text as flags want it: 5 and 5.0 are different texts. nil
-// stands for null and for no text.
-func ruleValue(raw json.RawMessage) (v any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	_ = d.Decode(&v) // it is part of what has been read
-	return v
 }
 
 // ruleFacts are what rules look at.
@@ -263,5 +254,5 @@ func (f *ruleFacts) property(key string) (value any, there bool) {
 		from = f.person
 	}
 	raw, there := from[name]
-	return ruleValue(raw), there
+	return wire.Value(raw), there
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readFlagd reads flagd's definitions: flags by key, or a list of them.
@@ -127,7 +128,7 @@ func (t *targeting) answer(n *node, v any) outcome {
 		}
 		return *t.fallback
 	}
-	name := strings.ReplaceAll(string(encode(v)), `"`, "")
+	name := strings.ReplaceAll(string(wire.MustEncode(v)), `"`, "")
 	if _, ok := t.variants.payload[name]; !ok {
 		t.refuse(n, "answers with %s, which is no variant: an error there", kindOf(v))
 	}

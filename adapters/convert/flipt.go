@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readFlipt reads a Flipt features file, or an export of one namespace, format
@@ -89,7 +90,7 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 		set.order = append(set.order, key.text())
 		set.payload[key.text()] = nil
 		if a := v.at("attachment"); a.value != nil {
-			set.payload[key.text()] = encode(string(a.json()))
+			set.payload[key.text()] = wire.MustEncode(string(a.json()))
 		}
 		if v.at("default").boolOr(false) {
 			fallback = outcome{variant: key.text()}

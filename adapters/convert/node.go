@@ -1,11 +1,12 @@
 package convert
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // node is a value of a document and its place. Values are nil, bool,
@@ -222,14 +223,4 @@ func (n *node) texts() []string {
 }
 
 // json is the value as compact JSON.
-func (n *node) json() json.RawMessage { return encode(n.value) }
-
-func encode(v any) json.RawMessage {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err) // values come out of documents and hold nothing else
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
-}
+func (n *node) json() json.RawMessage { return wire.MustEncode(n.value) }

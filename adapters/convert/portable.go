@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // notPortable are members that belong to one project.
@@ -63,7 +64,7 @@ func (r *Result) Portable() ([]byte, error) {
 
 // plainJSON is a value as JSON has it.
 func plainJSON(v any) any {
-	out, err := flags.DecodeJSON(encode(v))
+	out, err := flags.DecodeJSON(wire.MustEncode(v))
 	if err != nil {
 		panic(err) // it has just been written
 	}

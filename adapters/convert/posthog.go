@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // PostHog's definitions are ours: what is read here is put together from several
@@ -84,7 +85,7 @@ func (p *postHog) definitions(doc *node) {
 		p.flag(f)
 	}
 	for _, name := range settingsOf {
-		if v, ok := p.settings[name]; ok && string(encode(v)) != string(doc.at(name).json()) {
+		if v, ok := p.settings[name]; ok && string(wire.MustEncode(v)) != string(doc.at(name).json()) {
 			doc.at(name).refuse("is not the same in all files")
 		}
 		if doc.has(name) {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Bounds of regular expressions, in bytes. The engine takes 16 KiB (flags:
@@ -160,7 +161,7 @@ func (a attribute) in(values []*node, fold bool) formula {
 			if looksTyped(x) {
 				a.noteSame()
 			}
-			add(x, string(encode(x)))
+			add(x, string(wire.MustEncode(x)))
 		case bool:
 			a.noteSame()
 			add(strconv.FormatBool(x), strconv.FormatBool(x))
@@ -226,7 +227,7 @@ func (a attribute) hasInAny(p part, text string) formula {
 	if len(text) > maxPiece/2 {
 		a.at.refuse("has a value longer than %d bytes", maxPiece/2)
 	}
-	whole, quoted := regexp.QuoteMeta(text), string(encode(text))
+	whole, quoted := regexp.QuoteMeta(text), string(wire.MustEncode(text))
 	quoted = regexp.QuoteMeta(quoted[1 : len(quoted)-1])
 	if p.before == "" {
 		whole, quoted = `(?s:.*)`+whole, inText+quoted

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // carriedStrategy are the members of a strategy that decide, or that nobody
@@ -311,9 +312,9 @@ func (u *unleash) payload(p *node) json.RawMessage {
 		if !json.Valid([]byte(value)) {
 			p.refuse("is not the %s that it says it is", kind)
 		}
-		return encode(value)
+		return wire.MustEncode(value)
 	}
-	return encode(string(encode(value)))
+	return wire.MustEncode(string(wire.MustEncode(value)))
 }
 
 func (v *unleashVariants) also(o *unleashVariants) { v.others = append(v.others, o) }

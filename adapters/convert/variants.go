@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // declare gives a flag the variants with their values as payloads. All conditions
@@ -47,7 +48,7 @@ func newVariants(values []*node) *variantSet {
 		v.value[n.name] = b
 		v.order = append(v.order, n.name)
 		// Texts of JSON, as PostHog's clients expect payloads (§1.2).
-		v.payload[n.name] = encode(string(n.json()))
+		v.payload[n.name] = wire.MustEncode(string(n.json()))
 	}
 	if !v.boolean {
 		for _, n := range values {

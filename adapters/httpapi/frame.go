@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -206,7 +207,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 	if list, ok := result.(interface{ Counted() (int, any) }); ok {
 		result = c.wrap(list.Counted())
 	}
-	body, err := encode(result)
+	body, err := wire.Encode(result)
 	if err != nil {
 		return err
 	}

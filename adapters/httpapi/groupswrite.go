@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // groupTypeName is the name of a group type of a number.
@@ -48,7 +49,7 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := encode(set)
+	text, err := wire.Encode(set)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	if !there {
 		return nil, problemRequired.with("", "value")
 	}
-	set, err := encode(map[string]json.RawMessage{key: value})
+	set, err := wire.Encode(map[string]json.RawMessage{key: value})
 	if err != nil {
 		return nil, err
 	}

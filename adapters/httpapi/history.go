@@ -130,17 +130,6 @@ func storeProblem(err error) error {
 	return err
 }
 
-// encode writes JSON without the escapes that are for HTML.
-func encode(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
-}
-
 // instant is a time that is always there: the zero time is the first moment of the
 // year 1, which an event may have.
 type instant time.Time

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // matchKey is the flag whose condition holds the filters of a request: operators
@@ -112,10 +112,8 @@ func decodeProperties(o capture.Object, wanted map[string]bool) flags.Properties
 		if wanted != nil && !wanted[m.Key] {
 			continue
 		}
-		d := json.NewDecoder(bytes.NewReader([]byte(m.Value)))
-		d.UseNumber()
 		var v any
-		if d.Decode(&v) == nil {
+		if wire.Decode([]byte(m.Value), &v) == nil {
 			out[m.Key] = v
 		}
 	}

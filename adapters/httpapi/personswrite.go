@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // fieldMissing is what calls about persons answer when a field is not there: code
@@ -75,7 +76,7 @@ func (rd *reader) patchPerson(c *call) (any, error) {
 }
 
 func (rd *reader) setPerson(c *call, p *capture.StoredPerson, properties any) error {
-	text, err := encode(properties)
+	text, err := wire.Encode(properties)
 	if err != nil {
 		return err
 	}

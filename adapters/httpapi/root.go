@@ -3,6 +3,8 @@ package httpapi
 import (
 	"html/template"
 	"net/http"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // rootAnswer says what this is and where to go.
@@ -48,7 +50,7 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	for _, l := range there {
 		out.Links[l.name] = l.path
 	}
-	body, err := encode(out)
+	body, err := wire.Encode(out)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -140,17 +141,10 @@ var sharedTemplate = template.Must(template.New("shared").Funcs(template.FuncMap
 // for HTML, which the template makes itself.
 func pretty(raw json.RawMessage) (string, error) {
 	var value any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&value); err != nil {
+	if err := wire.Decode(raw, &value); err != nil {
 		return "", err
 	}
-	var out strings.Builder
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(value)
-	return out.String(), err
+	return wire.Indent(value)
 }
 
 // sharedHTML is the page of a link. Texts are shown as they were written; queries

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -58,7 +59,7 @@ func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
 		return managementProblem(err)
 	}
-	body, err := encode(list)
+	body, err := wire.Encode(list)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // parts are what is known of a person; each is read only when flags need it.
@@ -203,10 +204,8 @@ func (k *knownPerson) scan(rows *sql.Rows) error {
 // out of a request with the same text (spec/flags.md §4.2): whole numbers are
 // int64 or uint64 where they fit, 5.0 and the like json.Number, all others float64.
 func parseProperties(text []byte) (flags.Properties, error) {
-	dec := json.NewDecoder(strings.NewReader(string(text)))
-	dec.UseNumber()
 	var out flags.Properties
-	if err := dec.Decode(&out); err != nil {
+	if err := wire.Decode(text, &out); err != nil {
 		return nil, err
 	}
 	if out == nil {

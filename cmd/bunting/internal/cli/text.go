@@ -1,23 +1,9 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
 )
-
-// Indented is JSON for people, without the escapes that only HTML needs.
-func Indented(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return b.String(), nil
-}
 
 // Plural counts things: 1 flag, 2 flags.
 func Plural(n int, what string) string {

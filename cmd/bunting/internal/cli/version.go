@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Version prints what the binary knows of itself.
@@ -70,7 +72,7 @@ func version(_ context.Context, p *Program, args []string) error {
 	}
 	b := ReadBuild()
 	if *asJSON {
-		text, err := Indented(buildShown{b.Version, b.Revision, b.Time, b.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+		text, err := wire.Indent(buildShown{b.Version, b.Revision, b.Time, b.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func exportHelp() string {
@@ -277,11 +278,11 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 			if err != nil {
 				return fmt.Errorf("the server's answer cannot be read: %w", err)
 			}
-			text, err := jsonLine(v)
+			text, err := wire.Encode(v)
 			if err != nil {
 				return err
 			}
-			if _, err := e.out.Write(text); err != nil {
+			if _, err := e.out.Write(append(text, '\n')); err != nil {
 				return err
 			}
 			e.state.Counts[part]++

@@ -1,21 +1,11 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/url"
 	"strconv"
 )
-
-// jsonLine writes a value as one line, without the escapes that are for HTML.
-func jsonLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
-}
 
 // personLine is a person in an export.
 type personLine struct {

@@ -1,13 +1,14 @@
 package client
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // fieldChange is one value that is another now. Before or After is nil where it was
@@ -29,13 +30,11 @@ func shownValue(v any) string {
 	if v == nil {
 		return "(none)"
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	line, err := wire.Encode(v)
+	if err != nil {
 		return "(not shown)"
 	}
-	text := strings.TrimSuffix(b.String(), "\n")
+	text := string(line)
 	if len(text) > maxValue {
 		text = strings.ToValidUTF8(text[:maxValue], "") + "…"
 	}
@@ -87,14 +86,4 @@ func nested(list []any) bool {
 		_, inner := v.([]any)
 		return object || inner
 	})
-}
-
-// decoded is a JSON value with its numbers as they stand, nil for none.
-func decoded(raw json.RawMessage) (v any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	return v
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func TestFieldChanges(t *testing.T) {
@@ -20,7 +22,7 @@ func TestFieldChanges(t *testing.T) {
 		"a long text":         {`1`, `"` + strings.Repeat("x", 500) + `"`, `f: 1 -> "` + strings.Repeat("x", maxValue-1) + "…"},
 	} {
 		var got []string
-		for _, f := range fieldChanges("f", decoded(json.RawMessage(c.before)), decoded(json.RawMessage(c.after)), nil) {
+		for _, f := range fieldChanges("f", wire.Value(json.RawMessage(c.before)), wire.Value(json.RawMessage(c.after)), nil) {
 			got = append(got, f.text("->", func(s string) string { return s }))
 		}
 		if text := strings.Join(got, "|"); text != c.want {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // documentChange is a flag or cohort that a document changes.
@@ -190,7 +191,7 @@ func (c *documentChange) fields() (out []fieldChange) {
 		return nil
 	}
 	for _, f := range c.Changes {
-		out = fieldChanges(f.Field, decoded(f.Before), decoded(f.After), out)
+		out = fieldChanges(f.Field, wire.Value(f.Before), wire.Value(f.After), out)
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // defaultServer is where a server listens that runs as it comes.
@@ -167,14 +167,11 @@ func all[T any](ctx context.Context, m *manager, path string) ([]T, error) {
 
 // printJSON prints a value for programs.
 func (m *manager) printJSON(v any) error {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	text, err := wire.Indent(v)
+	if err != nil {
 		return err
 	}
-	return m.Print(out.String())
+	return m.Print(text)
 }
 
 // printTable prints rows for people, the first of which are the headings.

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func checkHelp() string {
@@ -89,7 +90,7 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 	}
 	var out string
 	if *asJSON {
-		out, err = cli.Indented(results)
+		out, err = wire.Indent(results)
 	} else {
 		out = checkText(results)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func diffHelp() string {
@@ -257,5 +258,5 @@ func (d *differ) json() (string, error) {
 	for _, t := range d.diff.Totals() {
 		out.Changes = append(out.Changes, total{t, d.examples[t.Key]})
 	}
-	return cli.Indented(out)
+	return wire.Indent(out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // evaluated is what eval prints.
@@ -93,7 +94,7 @@ func (r *evaluated) tracesJSON() (string, error) {
 	for i := range r.list {
 		traces[i] = r.trace(r.list[i].Key)
 	}
-	return cli.Indented(traces)
+	return wire.Indent(traces)
 }
 
 // answer is the v2 shape of §9.6, and what is not decided.
@@ -151,5 +152,5 @@ func (r *evaluated) answerJSON() (string, error) {
 		}
 		a.Flags[d.Key] = f
 	}
-	return cli.Indented(a)
+	return wire.Indent(a)
 }
