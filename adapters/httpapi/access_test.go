@@ -41,7 +41,7 @@ func TestManagement_1_5_Access(t *testing.T) {
 		"16 unknown project":       {"GET", "/api/environments/999999/persons/", "Bearer phx_all", 404, "Project not found."},
 		"17 no number":             {"GET", "/api/environments/abc/persons/", "Bearer phx_all", 404, "Project not found."},
 		"decision 26: form of ids": {"GET", "/api/projects/01/persons/", "Bearer phx_all", 404, "Project not found."},
-		"another's project":        {"GET", "/api/projects/2/persons/", "Bearer phx_all", 404, "Project not found."},
+		"another's project":        {"GET", "/api/projects/2/persons/", "Bearer phx_all", 403, "API key does not have access to the requested project: ID 2."},
 		"current":                  {"GET", "/api/projects/@current/persons/", "Bearer phx_all", 200, ""},
 		"environments":             {"GET", "/api/environments/1/persons/", "Bearer phx_all", 200, ""},
 		"by token":                 {"GET", "/api/projects/77/persons/?token=phc_one", "Bearer phx_all", 200, ""},

@@ -61,6 +61,18 @@ func standInProject(m *management.Service, c *call, caller *management.Caller) (
 	return m.Project(c.ctx, caller, c.part("project"))
 }
 
+// queryToken is the project key that stands beside the path of a GET (§1.7).
+func queryToken(r *http.Request) string {
+	if r.Method != http.MethodGet {
+		return ""
+	}
+	q := r.URL.Query()
+	if token := q.Get("token"); token != "" {
+		return token
+	}
+	return q.Get("api_key")
+}
+
 func standInOrganization(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
 	return m.OrganizationNamed(c.ctx, caller, c.part("organization"))
 }

@@ -140,9 +140,6 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 
 // enter does steps 1 to 4 of §1.5.
 func (s *server) enter(c *call, e *endpoint) error {
-	if s.Management == nil {
-		return s.enterByKey(c, e)
-	}
 	caller, err := s.managementCaller(c.r, c.body)
 	if err != nil {
 		return err

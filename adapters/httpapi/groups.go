@@ -26,11 +26,9 @@ func (rd *reader) listGroupTypes(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := map[int]management.GroupTypeLabels{}
-	if rd.management != nil {
-		if labels, err = rd.management.GroupTypeLabels(c.ctx, c.project()); err != nil {
-			return nil, err
-		}
+	labels, err := rd.management.GroupTypeLabels(c.ctx, c.project())
+	if err != nil {
+		return nil, err
 	}
 	return showGroupTypes(names, labels), nil
 }

@@ -19,17 +19,13 @@ import (
 // reader is what the endpoints of people, groups and events stand on.
 type reader struct {
 	history    capture.History
-	people     *capture.People     // nil: nothing can be changed
-	management *management.Service // nil: there are no cohorts and no labels
+	people     *capture.People // nil: nothing can be changed
+	management *management.Service
 	now        func() time.Time
 }
 
 func readerOf(s *server) *reader {
-	rd := &reader{history: s.History, people: s.People, now: s.Decider.Now}
-	if s.Management != nil {
-		rd.management = s.Management.Service
-	}
-	return rd
+	return &reader{s.History, s.People, s.Management.Service, s.Decider.Now}
 }
 
 // THE TABLE: every endpoint that is served with a History (§1.7).
@@ -87,7 +83,6 @@ func limited(rows []row[*reader]) []row[*reader] {
 
 // THE TABLE: errors of access (§1.5) and of the resources.
 var (
-	problemKeyIn         = problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "Personal API key found in request"}
 	problemProject       = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Project not found."}
 	problemRequired      = problem{Status: 400, Type: "validation_error", Code: "required", Detail: "This field is required."}
 	problemInvalidInput  = problem{Status: 400, Type: "validation_error", Code: "invalid_input"}

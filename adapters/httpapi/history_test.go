@@ -4,16 +4,22 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // archive is a History in memory, and what changes of people stand on: what the ports promise, in the
@@ -206,12 +212,55 @@ var (
 	_ capture.Between = (*archive)(nil)
 )
 
-const archiveFile = `{"projects": [
-	{"id": 1, "api_key": "phc_one", "flags": [], "personal_api_keys": [
-		{"key": "phx_all", "scopes": ["*"]}, {"key": "phx_persons", "scopes": ["person:read"]},
-		{"key": "phx_write", "scopes": ["person:write"]}, {"key": "phx_none", "scopes": []}], "secret_api_keys": ["phs_one"]},
-	{"id": 2, "api_key": "phc_two", "flags": [], "personal_api_keys": [{"key": "phx_two", "scopes": ["*"]}]}
-]}`
+const archiveFile = `{"projects": [{"id": 1, "api_key": "phc_one", "flags": []}, {"id": 2, "api_key": "phc_two", "flags": []}]}`
+
+// archiveKeys are the scopes of the keys that open project 1.
+var archiveKeys = map[string][]string{"phx_all": {"*"}, "phx_persons": {"person:read"}, "phx_write": {"person:write"}, "phx_none": {}}
+
+// archiveDesk knows the callers of all archives.
+var archiveDesk = sync.OnceValues(func() (*rooms.Rooms, error) {
+	s, err := sqlstore.Open(context.Background(), "sqlite::memory:", sqlstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	store := sqlstore.ManagementStore{Store: s}
+	err = store.Write(context.Background(), func(tx management.Tx) error {
+		user := management.User{ID: 1, UUID: uuidOf(1).String(), Email: "ada@example.com"}
+		data, err := json.Marshal(user)
+		err = errors.Join(err,
+			tx.PutOrganization(&management.OrganizationRecord{ID: officeOrg, Name: "A", CreatedAt: day(1)}),
+			tx.PutProject(&management.ProjectRecord{ID: 1, Organization: officeOrg, Name: "One", APIKey: "phc_one", CreatedAt: day(1)}),
+			tx.PutProject(&management.ProjectRecord{ID: 2, Organization: officeOrg, Name: "Two", APIKey: "phc_two", CreatedAt: day(1)}),
+			tx.Put(&management.Record{Kind: "user", ID: user.UUID, Sort: fmt.Sprintf("%020d", user.ID), Unique: user.Email, Data: data}),
+		)
+		member, memberErr := json.Marshal(management.Membership{ID: uuidOf(2).String(), Organization: officeOrg, User: user.UUID, Level: management.Owner, Joined: management.At(day(1))})
+		err = errors.Join(err, memberErr, tx.Put(&management.Record{Kind: "member", Parent: officeOrg, ID: user.UUID, Other: user.UUID, Sort: "1", Data: member}))
+		for key, scopes := range archiveKeys {
+			err = errors.Join(err, tx.PutKey(&management.KeyRecord{ID: key, Hash: management.HashKey(key), User: 1, Scopes: scopes, Projects: []int64{1}, CreatedAt: day(1)}))
+		}
+		return errors.Join(err, tx.PutKey(&management.KeyRecord{ID: "phs_one", Hash: management.HashKey("phs_one"), Secret: true, Projects: []int64{1}, CreatedAt: day(1)}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rooms.Open(rooms.Config{Store: brittleStore{store}})
+})
+
+// brittleStore fails with brokenKey.
+type brittleStore struct{ sqlstore.ManagementStore }
+
+func (s brittleStore) Read(ctx context.Context, work func(management.Tx) error) error {
+	return s.ManagementStore.Read(ctx, func(tx management.Tx) error { return work(brittleTx{tx}) })
+}
+
+type brittleTx struct{ management.Tx }
+
+func (tx brittleTx) Key(hash string) (*management.KeyRecord, error) {
+	if hash == management.HashKey(brokenKey) {
+		return nil, capture.ErrUnavailable
+	}
+	return tx.Tx.Key(hash)
+}
 
 func uuidOf(n byte) capture.UUID { return capture.UUID{0xa0, 15: n} }
 
@@ -287,7 +336,11 @@ func (a *archive) handler(t testing.TB) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(httpapi.Config{Decider: d, Keys: w, History: a, People: &capture.People{History: a, Between: a}})
+	desk, err := archiveDesk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(httpapi.Config{Decider: d, Management: desk, History: a, People: &capture.People{History: a, Between: a}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (s *server) tables() []endpoint {
 	if s.Intake != nil {
 		out = append(out, captureEndpoints...)
 	}
-	if s.History != nil {
+	if s.History != nil && s.Management != nil {
 		out = append(out, historyEndpoints...)
 	}
 	if s.Management != nil {

@@ -46,8 +46,8 @@ type Config struct {
 	Decider *flags.Decider
 	// Intake takes events in. Nil leaves the routes of capture out.
 	Intake *capture.Intake
-	// History reads back what was taken in, for keys with the scopes of each route.
-	// Nil leaves these routes out.
+	// History reads back what was taken in, for callers whom Management knows. Nil
+	// leaves these routes out.
 	History capture.History
 	// People changes people and groups where no event does. Nil: nothing can be changed.
 	People *capture.People
