@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/exports"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"

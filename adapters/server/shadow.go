@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 	"github.com/bunting-flags/bunting/adapters/metrics"
-	"github.com/bunting-flags/bunting/adapters/shadow"
 )
 
 // shadowEvery is how old the report in the file may be.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/shadow"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
@@ -53,7 +52,12 @@ func TestShadow_TellsWhatDiffers(t *testing.T) {
 				t.Errorf("printed at the end:\n%s", out)
 			}
 			text, err := os.ReadFile(report)
-			var got shadow.Report
+			var got struct {
+				Flags []struct {
+					Key    string
+					Causes map[string]int64
+				}
+			}
 			if err == nil {
 				err = json.Unmarshal(text, &got)
 			}

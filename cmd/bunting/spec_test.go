@@ -13,7 +13,7 @@ import (
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"capture": "capture", "adapters/natsstream": "capture",
-	"management": "management", "adapters/exports": "management", "adapters/dnstxt": "management", "adapters/smtpmail": "management",
+	"management": "management", "adapters/internal/exports": "management", "adapters/dnstxt": "management", "adapters/smtpmail": "management",
 }
 
 var (

@@ -1,4 +1,4 @@
-module github.com/bunting-flags/bunting/adapters/exports/s3test
+module github.com/bunting-flags/bunting/adapters/internal/exports/s3test
 
 go 1.26.0
 
@@ -95,7 +95,7 @@ require (
 )
 
 replace (
-	github.com/bunting-flags/bunting => ../../..
-	github.com/bunting-flags/bunting/adapters/remote => ../../../adapters/remote
-	github.com/bunting-flags/bunting/flags => ../../../flags
+	github.com/bunting-flags/bunting => ../../../..
+	github.com/bunting-flags/bunting/adapters/remote => ../../../../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../../../../flags
 )

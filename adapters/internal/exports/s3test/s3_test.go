@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/minio/minio-go/v7"
 
-	"github.com/bunting-flags/bunting/adapters/exports"
+	"github.com/bunting-flags/bunting/adapters/internal/exports"
 )
 
 func TestObjects(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/shadow"
+	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 )
 
 // silent takes requests and says nothing until they are given up.

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/shadow"
+	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 	"github.com/bunting-flags/bunting/flags"
 )
 
