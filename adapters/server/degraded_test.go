@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/storetest"
+)
+
+// wire is the way to a database, which can be cut.
+type wire struct {
+	t       *testing.T
+	socket  string // of the database
+	address string // empty before the first time
+
+	listener net.Listener
+	mu       sync.Mutex
+	open     []net.Conn
+	running  sync.WaitGroup
+}
+
+// mend makes the way, at the same address each time.
+func (w *wire) mend() {
+	w.t.Helper()
+	if w.address == "" {
+		w.address = "127.0.0.1:0"
+	}
+	var err error
+	if w.listener, err = net.Listen("tcp", w.address); err != nil {
+		w.t.Fatal(err)
+	}
+	w.address = w.listener.Addr().String()
+	w.running.Go(func() {
+		for {
+			from, err := w.listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", w.socket)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			w.mu.Lock()
+			w.open = append(w.open, from, to)
+			w.mu.Unlock()
+			w.running.Go(func() { _, _ = io.Copy(to, from); _ = to.Close() })
+			w.running.Go(func() { _, _ = io.Copy(from, to); _ = from.Close() })
+		}
+	})
+}
+
+// cut ends the way and all that went over it.
+func (w *wire) cut() {
+	_ = w.listener.Close()
+	w.mu.Lock()
+	for _, c := range w.open {
+		_ = c.Close()
+	}
+	w.open = nil
+	w.mu.Unlock()
+	w.running.Wait()
+}
+
+// A server whose database is away at the start answers flags from the last good
+// definitions, everything else with 503, and becomes whole by itself.
+func TestServer_WithoutItsDatabase(t *testing.T) {
+	database, err := url.Parse(storetest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{t: t, socket: filepath.Join(database.Query().Get("host"), ".s.PGSQL.5432")}
+	w.mend()
+	defer func() { w.cut() }()
+	o := server.Options{
+		Data: t.TempDir(), Definitions: []string{demo},
+		Database: "postgres://bunting@" + w.address + database.Path + "?sslmode=disable",
+	}
+	s := open(t, o)
+	if on := enabled(t, s, "phc_demo"); !on["new-onboarding"] {
+		t.Errorf("on: %v", on)
+	}
+	for deadline := time.Now().Add(patience); s.Copies() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no definitions are kept")
+		}
+	}
+	closed(t, s)
+
+	w.cut()
+	s = open(t, o)
+	select {
+	case <-s.Recovered():
+		t.Fatal("whole without a database")
+	default:
+	}
+	if on := enabled(t, s, "phc_demo"); !on["new-onboarding"] {
+		t.Errorf("on without the database: %v", on)
+	}
+	if s.Decider() == nil {
+		t.Error("nothing decides in the process")
+	}
+	if _, err := s.Projects(t.Context()); err == nil {
+		t.Error("projects without a database")
+	}
+	if status, body := ask(t, s, "GET", "/_readiness", "", ""); status != http.StatusOK || !strings.Contains(body, "last good definitions") {
+		t.Errorf("readiness: %d %s", status, body)
+	}
+	if status, _ := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("management: %d", status)
+	}
+	s.Reload() // has no parts yet
+
+	w.mend()
+	select {
+	case <-s.Recovered():
+	case <-time.After(patience):
+		t.Fatal("does not become whole")
+	}
+	if status, body := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusOK {
+		t.Errorf("management: %d %s", status, body)
+	}
+	if made(t, s).APIKey != "phc_demo" {
+		t.Error("another project")
+	}
+	s.Reload()
+	closed(t, s)
+}
