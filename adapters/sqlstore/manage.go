@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -96,11 +97,15 @@ func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) err
 	return nil
 }
 
-// managed explains the errors of the database; those of management pass.
+// managed explains the errors of the database, and says of those that are about it
+// and not about what is written that another time may work; those of management pass.
 func (s ManagementStore) managed(err error) error {
 	var told *management.Error
 	if err == nil || errors.As(err, &told) || errors.Is(err, management.ErrTaken) {
 		return err
+	}
+	if failing(err) {
+		return fmt.Errorf("%w: %w", flags.ErrUnavailable, s.dialect.explain(err))
 	}
 	return s.dialect.explain(err)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // allStores open a new store each time.
@@ -188,6 +190,12 @@ func TestStore_DiskFull(t *testing.T) {
 		if events, keys := countRows(t, s, "events"), countRows(t, s, "event_keys"); events != 100 || keys != 100 {
 			t.Errorf("%d events and %d keys after the failure, want 100", events, keys)
 		}
+	}
+	err := ManagementStore{s}.Write(t.Context(), func(tx management.Tx) error {
+		return tx.Put(&management.Record{Kind: "large", ID: "1", Data: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)})
+	})
+	if !errors.Is(err, flags.ErrUnavailable) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("managing: %v, want that the store is unavailable", err)
 	}
 	limit(1 << 30)
 	if err := commitEvents(s, 100, 2000); err != nil {

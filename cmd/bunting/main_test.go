@@ -52,6 +52,8 @@ func TestRun_HelpAndUsage(t *testing.T) {
 		"version":             {[]string{"version"}, 0, "\nplatform  ", ""},
 		"--version":           {[]string{"--version"}, 0, "bunting   ", ""},
 		"check without file":  {[]string{"check"}, 2, "", "which file? to try it: bunting check testdata/demo.json"},
+		"import of unknown":   {[]string{"import", "posthg", "flags.json"}, 2, "", "import: --server is missing; did you mean posthog?"},
+		"owner without name":  {[]string{"serve", "--owner-email", "nope"}, 2, "", `--owner-email: want an address such as owner@example.com, not "nope"`},
 		"eval without file":   {[]string{"eval"}, 2, "", "--definitions FILE is missing"},
 		"eval without user":   {[]string{"eval", "--definitions", demo}, 2, "", "for whom? give --user FILE or --distinct-id ID"},
 		"eval bad time":       {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--at", "noon"}, 2, "", `--at: want a time such as`},

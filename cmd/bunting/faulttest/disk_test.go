@@ -106,6 +106,18 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
+// newFlag tries to make a flag, in a project that the API may change.
+func (s *server) newFlag(t *testing.T) int {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, s.url+"/api/projects/1/feature_flags/", strings.NewReader(`{"key":"late","description":"`+strings.Repeat("x", 1<<16)+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer phx_demo")
+	status, _ := read(t)(s.client.Do(r))
+	return status
+}
+
 func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	s := start(t, onSQLite(dir)...)
 	l := newLoad(4)
@@ -115,6 +127,9 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	eventually(t, 20*time.Second, "20 requests are answered 503", func() bool { return l.busy.Load() > 20 })
 	if status, body := s.flags(t, "user-1"); status != http.StatusOK || !strings.Contains(body, `"new-onboarding"`) {
 		t.Errorf("/flags answers %d while the disk is full: %s", status, body)
+	}
+	if status := s.newFlag(t); status != http.StatusServiceUnavailable {
+		t.Errorf("making a flag answers %d while the disk is full", status)
 	}
 	if !strings.Contains(s.log.String(), "full") {
 		t.Errorf("the log does not say that the disk is full: %s", s.log.tail(3))

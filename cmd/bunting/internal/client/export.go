@@ -28,7 +28,8 @@ whose "type" is person, group or event. Persons come first and events last, in
 the order in which they were recorded, so that bunting import can take the file
 as it is.
 
-  --server URL      such as http://127.0.0.1:8000
+  --server URL      such as http://127.0.0.1:8000; BUNTING_SERVER in the environment
+                    by default
   --key KEY         personal API key with the scopes person:read, group:read and
                     query:read; BUNTING_KEY in the environment by default
 ` + projectOption + `  --what LIST       persons, groups, events, separated by commas; all by default
@@ -105,7 +106,7 @@ func export(ctx context.Context, p *cli.Program, args []string) error {
 func parseExport(p *cli.Program, args []string) (*exporter, error) {
 	e := &exporter{progress: cli.NewProgress(p.Stderr), state: exportState{Counts: map[string]int64{}}}
 	fs := cli.NewFlags("export")
-	fs.StringVar(&e.state.Server, "server", "", "")
+	fs.StringVar(&e.state.Server, "server", p.Env["BUNTING_SERVER"], "")
 	key := fs.String("key", p.Env["BUNTING_KEY"], "")
 	fs.StringVar(&e.state.Project, "project", p.Env[cli.ProjectVariable], "")
 	what := fs.String("what", strings.Join(exportParts, ","), "")

@@ -22,7 +22,8 @@ Reads JSON lines, or a JSON list, plain or gzip, and sends events, persons and
 groups to a server: files of bunting export, PostHog's batch exports of events,
 and its lists of events. - is the standard input.
 
-  --server URL       such as http://127.0.0.1:8000
+  --server URL       such as http://127.0.0.1:8000; BUNTING_SERVER in the environment
+                     by default
   --project-key KEY  the project's public key, for events; BUNTING_PROJECT_KEY in
                      the environment by default
   --key KEY          personal API key with the scope person:write, for persons and
@@ -80,7 +81,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	i := &importer{progress: cli.NewProgress(p.Stderr)}
 	fs := cli.NewFlags("import")
-	fs.StringVar(&i.server, "server", "", "")
+	fs.StringVar(&i.server, "server", p.Env["BUNTING_SERVER"], "")
 	fs.StringVar(&i.projectKey, "project-key", p.Env["BUNTING_PROJECT_KEY"], "")
 	key := fs.String("key", p.Env["BUNTING_KEY"], "")
 	fs.StringVar(&i.project, "project", p.Env[cli.ProjectVariable], "")
@@ -89,7 +90,11 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	case err != nil:
 		return err
 	case i.server == "":
-		return cli.BadUsage("import", "--server is missing")
+		hint := ""
+		if len(files) > 0 {
+			hint = cli.DidYouMean(files[0], formatNames(), "")
+		}
+		return cli.BadUsage("import", "--server is missing%s", hint)
 	case i.projectKey == "" && *key == "":
 		return cli.BadUsage("import", "--project-key is missing (and --key, for persons and groups)")
 	case len(files) == 0:

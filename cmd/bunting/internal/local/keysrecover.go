@@ -43,13 +43,18 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
+	shown := false
 	err = service.RecoverKey(ctx, *email, func(owner string, k *management.APIKey) error {
 		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
 		if err := p.Print(text); err != nil {
 			return fmt.Errorf("the key could not be printed, so none was made: %w", err)
 		}
+		shown = true
 		return nil
 	})
+	if err != nil && shown {
+		err = fmt.Errorf("the key above was not made and opens nothing: %w", err)
+	}
 	if errors.Is(err, management.ErrNoOwner) {
 		return errors.New("nobody owns anything here yet: the first start of the server makes an owner with a key")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -73,7 +74,13 @@ var All = slices.Concat([]setting{
 	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
 	{"owner-email", text, "ADDRESS", []string{server.DefaultOwnerEmail}, "who owns what the first start makes, or finds in --definitions",
-		func(c *Config, v []string) error { c.OwnerEmail = v[0]; return nil }},
+		func(c *Config, v []string) error {
+			c.OwnerEmail = v[0]
+			if a, err := mail.ParseAddress(v[0]); err != nil || a.Address != v[0] {
+				return fmt.Errorf("want an address such as owner@example.com, not %q", v[0])
+			}
+			return nil
+		}},
 	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
