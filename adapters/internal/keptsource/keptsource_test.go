@@ -99,7 +99,7 @@ func (o *outage) apply(t *testing.T, file string) {
 
 func demo(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "demo.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
