@@ -2,77 +2,70 @@ package flags
 
 import "slices"
 
-// cohorts checks the cohort filters that end a condition. A cohort that cannot
-// be used fails the flag, whatever the other filters say (§5.3).
+// cohorts checks the cohort filters that end a condition, up to the first that does
+// not hold. One that cannot be used fails the flag, whatever the others say (§5.3).
 func (e *evaluation) cohorts(filters []filter) verdict {
-	result := yes
-	for i := range filters {
-		f := &filters[i]
-		co := &e.set.cohorts[f.target]
-		if co.failure != NoReason {
-			if co.absent && e.subject.Partial {
-				e.unknownFact(co.undecided)
-				result, e.mayFail = unknown, true
-				continue
-			}
-			if t := e.trace; t != nil {
-				t.filter(e, f, nil, invalid)
-			}
-			if e.failure == NoReason {
-				e.failure = co.failure
-			}
-		}
-	}
+	result := e.usable(filters)
 	if e.failure != NoReason {
 		return no
 	}
 	for i := range filters {
 		f := &filters[i]
-		if e.set.cohorts[f.target].failure != NoReason {
+		co := &e.set.cohorts[f.target]
+		if co.failure != NoReason {
 			continue
 		}
-		in, behavioural := e.member(f.target)
-		v := in
-		if f.negated {
-			v = v.not()
-		}
-		if t := e.trace; t != nil {
-			t.cohortFilter(e, f, v)
-		}
+		v := e.membership(f)
 		if v == no {
-			if result != no { // the first that misses gives the reason
-				e.behavioural = behavioural
-			}
-			if e.trace == nil {
-				return no
-			}
+			e.behavioural = co.behavioural
+			e.trace.skip(filters[i+1:])
+			return no
 		}
 		result = min2(result, v)
 	}
 	return result
 }
 
-// min2 is the and of verdicts: no before unknown before yes.
-func min2(a, b verdict) verdict {
-	if a == no || b == no {
-		return no
+// usable looks for cohorts that fail the flag. It is unknown of one that may exist
+// where a partial subject's server is.
+func (e *evaluation) usable(filters []filter) verdict {
+	result := yes
+	for i := range filters {
+		f := &filters[i]
+		co := &e.set.cohorts[f.target]
+		switch {
+		case co.failure == NoReason:
+		case co.absent && e.subject.Partial:
+			e.unknownFact(co.undecided)
+			result, e.mayFail = unknown, true
+		default:
+			e.trace.filter(f, nil, invalid)
+			if e.failure == NoReason {
+				e.failure = co.failure
+			}
+		}
 	}
-	if a == unknown || b == unknown {
-		return unknown
-	}
-	return yes
+	return result
 }
 
-// member decides membership of a cohort, once in an evaluation. The second
-// result says that something computed from events is part of it.
-func (e *evaluation) member(i int32) (verdict, bool) {
+// membership checks whether the subject is in a cohort, or is not, as a filter wants.
+func (e *evaluation) membership(f *filter) verdict {
+	v := e.member(f.target)
+	if f.negated {
+		v = v.not()
+	}
+	e.trace.cohortFilter(f, v)
+	return v
+}
+
+// member decides membership of a cohort, once in an evaluation.
+func (e *evaluation) member(i int32) verdict {
 	m := &e.members[i]
 	co := &e.set.cohorts[i]
-	if m.epoch != e.epoch {
-		t := e.trace
-		if t != nil {
-			t.beginCohort(co)
-		}
+	if m.epoch == e.epoch {
+		e.trace.repeatCohort(co, m.in)
+	} else {
+		e.trace.beginCohort(co)
 		before := e.missing
 		e.missing = nil
 		in := no
@@ -82,18 +75,14 @@ func (e *evaluation) member(i int32) (verdict, bool) {
 		case co.tree != nil:
 			in = e.node(co.tree)
 		}
-		*m = memberState{epoch: e.epoch, in: in, behavioural: co.behavioural, missing: e.missing}
+		*m = memberState{epoch: e.epoch, in: in, missing: e.missing}
 		e.missing = before
-		if t != nil {
-			t.endCohort(in)
-		}
-	} else if t := e.trace; t != nil {
-		t.repeatCohort(co, m.in)
+		e.trace.endCohort(in)
 	}
 	if m.in == unknown {
 		e.unknownFact(m.missing)
 	}
-	return m.in, m.behavioural
+	return m.in
 }
 
 // staticMember looks a person up in a list: the one the definitions carry, or
@@ -116,18 +105,13 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 func (e *evaluation) node(n *compiledNode) verdict {
 	if n.unsupported {
 		v := is(n.leaf.leaf) // no match, and that turned round when negated
-		if t := e.trace; t != nil {
-			t.filter(e, n.leaf, nil, v)
-		}
+		e.trace.filter(n.leaf, nil, v)
 		return v
 	}
 	if n.leaf != nil {
 		return e.leaf(n.leaf)
 	}
-	t := e.trace
-	if t != nil {
-		t.beginNode(n)
-	}
+	e.trace.beginNode(n)
 	before := e.missing
 	stop := is(n.any)
 	result := stop.not()
@@ -144,33 +128,16 @@ func (e *evaluation) node(n *compiledNode) verdict {
 	if result != unknown { // then no answer hangs on what was unknown below
 		e.missing = before
 	}
-	if t != nil {
-		t.endNode(result)
-	}
+	e.trace.endNode(result)
 	return result
 }
 
 // leaf evaluates one requirement of a cohort. What cannot be compared does not
 // match, and its negation does (§4.9).
 func (e *evaluation) leaf(f *filter) verdict {
-	v := no
-	switch f.kind {
-	case filterProperty:
-		if v = e.property(f); v == invalid {
-			v = no
-		}
-	case filterCohort:
-		v, _ = e.member(f.target)
-		if f.negated {
-			v = v.not()
-		}
-		if t := e.trace; t != nil {
-			t.cohortFilter(e, f, v)
-		}
-	default:
-		if t := e.trace; t != nil {
-			t.filter(e, f, nil, invalid)
-		}
+	v := e.requirement(f)
+	if v == invalid {
+		v = no
 	}
 	if f.leaf {
 		v = v.not()

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
-
-	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
 // Compile prepares definitions for evaluation. It never refuses the whole for
@@ -14,13 +11,12 @@ import (
 // [Set.Faults].
 func Compile(d Definitions) *Set {
 	c := &compiler{
-		d:               &d,
-		set:             &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]bool{}},
-		matchingVersion: max(d.PropertyMatchingVersion, 1),
-		slotIndex:       map[slotKey]int32{},
-		cohortIndex:     map[int64]int32{},
-		staticCohorts:   d.staticCohorts(),
-		patterns:        map[string]*compiledPattern{},
+		d:             &d,
+		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]bool{}},
+		preparation:   preparation{matchingVersion: max(d.PropertyMatchingVersion, 1), patterns: map[string]*compiledPattern{}},
+		slotIndex:     map[slotKey]int32{},
+		cohortIndex:   map[int64]int32{},
+		staticCohorts: d.staticCohorts(),
 	}
 	zone, fault := d.zone()
 	if fault != nil {
@@ -32,19 +28,18 @@ func Compile(d Definitions) *Set {
 	c.flags()
 	c.order()
 	c.finishNeeds()
+	c.set.dated = c.dated
 	return c.set
 }
 
 type compiler struct {
-	d               *Definitions
-	set             *Set
-	matchingVersion int
-	zone            *time.Location
-	slotIndex       map[slotKey]int32
-	cohortIndex     map[int64]int32
-	staticCohorts   map[int64]bool // of the definitions: they exist, the store has the members
-	patterns        map[string]*compiledPattern
-	direct          [][]int32 // flags that each flag depends on directly, -1 for one that is not there
+	d   *Definitions
+	set *Set
+	preparation
+	slotIndex     map[slotKey]int32
+	cohortIndex   map[int64]int32
+	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
+	direct        [][]int32      // flags that each flag depends on directly, -1 for one that is not there
 
 	flag    int              // being compiled
 	variant map[string]int32 // its variants by key, the first of each
@@ -54,20 +49,6 @@ type compiler struct {
 type slotKey struct {
 	kind       slotKind
 	group, key string
-}
-
-type compiledPattern struct {
-	p   *rustregexp.Pattern
-	err error
-}
-
-func (c *compiler) pattern(text string) (*rustregexp.Pattern, error) {
-	if p, ok := c.patterns[text]; ok {
-		return p.p, p.err
-	}
-	p, err := rustregexp.Compile(text)
-	c.patterns[text] = &compiledPattern{p, err}
-	return p, err
 }
 
 // report adds a fault about the flag that is being compiled.

@@ -79,7 +79,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	if !p.hasValue() && !op.valueless {
 		return "there is no value to compare with"
 	}
-	matcher, problem := op.compile(c, normalize(p.Value))
+	matcher, problem := op.compile(&c.preparation, normalize(p.Value))
 	missing := op.missing
 	if matcher == nil {
 		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue

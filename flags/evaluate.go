@@ -3,8 +3,6 @@ package flags
 import (
 	"slices"
 	"time"
-	"unicode/utf8"
-	"unsafe"
 )
 
 // Evaluate decides all flags of the set for a subject at an instant, into out,
@@ -128,9 +126,9 @@ func (s *Set) narrow(sel *Selection) *Selection {
 
 // evaluation is the memory of one evaluation, used again by the next.
 type evaluation struct {
+	reader
 	set     *Set
 	subject *Subject
-	at      time.Time
 	epoch   uint32
 	trace   *tracer // nil unless somebody asks why
 	failed  bool    // some flag has failed
@@ -140,8 +138,6 @@ type evaluation struct {
 	facts    []fact
 	states   []flagState
 	members  []memberState
-	arena    []byte // texts of facts that are not text
-	input    []byte // hash input and lower-cased text, used and forgotten
 	sha1     shortHash
 
 	// what is known and gathered within one flag
@@ -173,16 +169,16 @@ const (
 )
 
 type memberState struct {
-	epoch       uint32
-	in          verdict
-	behavioural bool
-	missing     *Undecided // why in is unknown
+	epoch   uint32
+	in      verdict
+	missing *Undecided // why in is unknown
 }
 
 func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	d.List, d.Errors = d.List[:0], s.cyclic
 	e := &d.work
-	e.set, e.subject, e.at, e.trace = s, sub, at, nil
+	e.set, e.subject, e.trace = s, sub, nil
+	e.at, e.zone, e.timedOut = at, s.zone, false
 	if e.epoch++; e.epoch == 0 { // after four thousand million evaluations
 		clear(e.facts)
 		clear(e.states)
@@ -268,34 +264,6 @@ func (e *evaluation) fact(i int32) *fact {
 	return f
 }
 
-// validText is utf8.ValidString, in place for the short texts that most are.
-func validText(s string) bool {
-	const high = 0x8080808080808080
-	n := len(s)
-	switch {
-	case n > 32:
-		return utf8.ValidString(s)
-	case n >= 8:
-		all := word(s[n-8:])
-		for i := 0; i+8 < n; i += 8 {
-			all |= word(s[i:])
-		}
-		return all&high == 0 || utf8.ValidString(s)
-	}
-	var all byte
-	for i := range n {
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf || utf8.ValidString(s)
-}
-
-// word are the first eight bytes of a text, which the compiler reads at once.
-func word(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
 // unknownOf says why a fact is unknown: nobody supplied it, or it has a value
 // that has no form in JSON.
 func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
@@ -304,31 +272,6 @@ func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 		return &Undecided{u.Fact, u.Name, bad.problem}
 	}
 	return u
-}
-
-// text is the text form of a fact (§4.2), false for what has none.
-func (e *evaluation) text(f *fact) (string, bool) {
-	if f.textual == 0 {
-		f.textual = 2
-		from := len(e.arena)
-		if arena, ok := appendText(e.arena, f.value); ok {
-			e.arena = arena
-			// The bytes stay as they are until the next evaluation, which forgets
-			// every fact first.
-			f.text, f.textual = unsafe.String(unsafe.SliceData(arena[from:]), len(arena)-from), 1
-		}
-	}
-	return f.text, f.textual == 1
-}
-
-func (e *evaluation) number(f *fact) (float64, bool) {
-	if f.numeric == 0 {
-		f.numeric = 2
-		if n, ok := number(f.value); ok {
-			f.number, f.numeric = n, 1
-		}
-	}
-	return f.number, f.numeric == 1
 }
 
 // absent is the state of a property that nobody supplied: missing when all is

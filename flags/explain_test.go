@@ -35,6 +35,9 @@ func replays(t testing.TB, set *flags.Set, key string, sub *flags.Subject, at ti
 			t.Errorf("%s: explained otherwise than answered (-answered +explained):\n%s\n%s", key, diff, trace)
 		}
 	}
+	if diff := cmp.Diff(flags.Looked(set, key, sub, at, sel, false), flags.Looked(set, key, sub, at, sel, true)); diff != "" {
+		t.Errorf("%s: explaining looks elsewhere than deciding (-deciding +explaining):\n%s", key, diff)
+	}
 	data, err := json.Marshal(trace)
 	if err != nil {
 		t.Fatalf("%s: %v", key, err)
@@ -195,6 +198,31 @@ func TestExplain_Text(t *testing.T) {
 		}
 	}
 	replays(t, set, "checkout-layout", tracedSubject(), usualTime, flags.Selection{})
+}
+
+// Cohorts behind the first that a subject is not in are not reached, whether somebody
+// asks why or not.
+func TestExplain_SameOrderAsDeciding(t *testing.T) {
+	set := compileJSON(t, `{
+		"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [
+			{"key": "id", "type": "cohort", "operator": "in", "value": 1},
+			{"key": "id", "type": "cohort", "operator": "in", "value": 2}
+		]}]}}],
+		"cohorts": {
+			"1": {"type": "AND", "values": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]},
+			"2": {"type": "AND", "values": [{"key": "seats", "type": "person", "operator": "exact", "value": "5"}]}
+		}
+	}`)
+	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"plan": "free", "seats": "5"}}
+	replays(t, set, "f", sub, usualTime, flags.Selection{})
+	trace := set.Explain("f", sub, usualTime, flags.Selection{})
+	filters := trace.Flags[0].Conditions[0].Filters
+	if len(filters) != 2 || filters[0].Result != "no" || filters[1].Result != "not reached" {
+		t.Errorf("want the first cohort missed and the second not reached:\n%s", trace)
+	}
+	if _, seen := trace.Subject.Person["seats"]; seen {
+		t.Error("the trace holds a property that deciding does not look at")
+	}
 }
 
 // A flag that is not answered is explained too.

@@ -10,56 +10,71 @@ type bucketing struct {
 	e *evaluation
 	f *compiledFlag
 
-	id         string
-	known      bool // false: the stored identifier could not be read
-	deviceless bool // device bucketing without a device id
+	person hashed // by conditions about persons
+	hashed        // by the condition that is tried
 
-	hashedID      string // whom rolloutBucket is for
-	hashed        bool
+	bucketFor     string // whom rolloutBucket is for
+	bucketKnown   bool
 	rolloutBucket float64
 }
 
-// resolve finds the identifier for a condition; false when it is about a group
+// hashed is who falls into a bucket.
+type hashed struct {
+	id         string
+	known      bool // false: the stored identifier could not be read
+	deviceless bool // device bucketing without a device id
+}
+
+// begin finds out who is hashed for conditions about persons.
+func (b *bucketing) begin(e *evaluation, f *compiledFlag) {
+	b.e, b.f = e, f
+	b.person.id, b.person.known = e.distinct, true // nearly always
+	if f.bits&(bitDevice|bitContinuity) != 0 || e.subject.Stored != nil {
+		b.person = e.personIdentifier(f)
+	}
+}
+
+// resolve finds out who is hashed for a condition; false when it is about a group
 // that the request does not name.
 func (b *bucketing) resolve(cond *compiledCondition) bool {
 	if cond.grouped {
-		b.id, b.known, b.deviceless = b.e.subject.Groups[cond.group], true, false
-		if cond.group == "" {
-			b.id = ""
-		}
-		return b.id != ""
+		return b.resolveGroup(cond.group)
 	}
-	if b.f.bits&(bitDevice|bitContinuity) == 0 && b.e.subject.Stored == nil {
-		b.id, b.known, b.deviceless = b.e.distinct, true, false // nearly always
-		return true
-	}
-	b.id, b.known = b.e.personIdentifier(b.f)
-	b.deviceless = b.f.is(bitDevice) && b.e.device == ""
+	b.hashed = b.person
 	return true
 }
 
+func (b *bucketing) resolveGroup(group string) bool {
+	b.hashed = hashed{known: true}
+	if group != "" {
+		b.id = b.e.subject.Groups[group]
+	}
+	return b.id != ""
+}
+
 // personIdentifier is the identifier of person conditions (§2.3).
-func (e *evaluation) personIdentifier(f *compiledFlag) (id string, known bool) {
+func (e *evaluation) personIdentifier(f *compiledFlag) hashed {
 	sub := e.subject
+	h := hashed{id: e.distinct, known: true, deviceless: f.is(bitDevice) && e.device == ""}
 	if f.is(bitDevice) && e.device != "" {
-		return e.device, true
+		h.id = e.device
+		return h
 	}
 	if stored := sub.Stored; stored != nil {
 		if id, ok := stored.Overrides[f.key()]; ok {
-			return id, true
+			h.id = id
+			return h
 		}
 	}
-	if !f.is(bitContinuity) {
-		return e.distinct, true
-	}
 	loaded := sub.Stored != nil && sub.Stored.Overrides != nil
-	if !loaded && sub.Partial {
-		return "", false
+	switch {
+	case !f.is(bitContinuity):
+	case !loaded && sub.Partial:
+		h.id, h.known = "", false
+	case sub.AnonymousID != "":
+		h.id = sub.AnonymousID
 	}
-	if sub.AnonymousID != "" {
-		return sub.AnonymousID, true
-	}
-	return e.distinct, true
+	return h
 }
 
 // holdoutIdentifier is that of the flag as a whole: stored identifiers do not
@@ -84,41 +99,38 @@ func (e *evaluation) holdoutIdentifier(f *compiledFlag) string {
 func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	switch {
 	case cond.all || cond.share >= 1:
-		if t := b.e.trace; t != nil {
-			t.rollout(b, cond, false, 0, yes)
-		}
+		b.e.trace.rollout(b, cond, false, yes)
 		return yes
 	case cond.share < 0:
+		b.e.trace.rollout(b, cond, false, no)
 		return no
 	case !b.known:
 		return b.e.unknownFact(undecidedContinuity)
 	case b.id == "":
-		b.hashedID, b.hashed, b.rolloutBucket = "", true, 0
+		b.bucketFor, b.bucketKnown, b.rolloutBucket = "", true, 0
 	case cond.share == 0:
 		// Only a bucket of exactly 0 would do: one in 2^60.
-		if t := b.e.trace; t != nil {
-			t.rollout(b, cond, false, 0, no)
-		}
+		b.e.trace.rollout(b, cond, false, no)
 		return no
-	case !b.hashed || b.hashedID != b.id:
-		b.hashedID, b.hashed, b.rolloutBucket = b.id, true, b.hash("")
+	case !b.bucketKnown || b.bucketFor != b.id:
+		b.bucketFor, b.bucketKnown, b.rolloutBucket = b.id, true, b.hash("")
 	}
 	in := is(b.rolloutBucket <= cond.share)
-	if t := b.e.trace; t != nil {
-		t.rollout(b, cond, true, b.rolloutBucket, in)
-	}
+	b.e.trace.rollout(b, cond, true, in)
 	return in
 }
 
-// variant chooses the variant of a match; false when it cannot be known.
-func (b *bucketing) variant(cond *compiledCondition) (variant int32, known bool) {
-	f := b.f
+// chosen is the variant of a match where no hash decides, else hashedVariant.
+func (f *compiledFlag) chosen(cond *compiledCondition) int32 {
 	if cond.variant != noVariant {
-		return cond.variant, true
+		return cond.variant
 	}
-	if f.fixed != hashedVariant {
-		return f.fixed, true
-	}
+	return f.fixed
+}
+
+// hashVariant chooses the variant of a match; false when it cannot be known.
+func (b *bucketing) hashVariant() (variant int32, known bool) {
+	f := b.f
 	if !b.known {
 		b.e.unknownFact(undecidedContinuity)
 		return noVariant, false
@@ -134,9 +146,7 @@ func (b *bucketing) variant(cond *compiledCondition) (variant int32, known bool)
 			break
 		}
 	}
-	if t := b.e.trace; t != nil {
-		t.variant(b, bucket, variant)
-	}
+	b.e.trace.variant(b, bucket, variant)
 	return variant, true
 }
 

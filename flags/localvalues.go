@@ -14,38 +14,13 @@ import (
 
 // How SDKs read operators and the values of filters, beside the server (§11).
 
-// operatorFamily groups the operators that SDKs know.
-type operatorFamily uint8
-
-const (
-	equality operatorFamily = 1 << iota
-	textual
-	expressions
-	ordering
-	dates
-	versions
-	presence
-	unknownFamily
-)
-
-var operatorFamilies = map[Operator]operatorFamily{
-	Exact: equality, IsNot: equality,
-	IContains: textual, NotIContains: textual, StartsWith: textual, NotStartsWith: textual, EndsWith: textual, NotEndsWith: textual,
-	Regex: expressions, NotRegex: expressions,
-	GreaterThan: ordering, GreaterOrEqual: ordering, LessThan: ordering, LessOrEqual: ordering,
-	IsDateBefore: dates, IsDateAfter: dates,
-	SemverEqual: versions, SemverNotEqual: versions, SemverGreater: versions, SemverGreaterEqual: versions, SemverLess: versions,
-	SemverLessEqual: versions, SemverTilde: versions, SemverCaret: versions, SemverWildcard: versions,
-	IsSet: presence, IsNotSet: presence,
-}
-
 // family is 0 for cohorts and flags.
 func (p *localFilter) family() operatorFamily {
 	if p.Type == CohortProperty || p.Type == FlagProperty {
 		return 0
 	}
-	if f, ok := operatorFamilies[p.op]; ok {
-		return f
+	if op := operators[p.op]; op != nil && op.name == p.op && op.sdks != 0 { // no SDK knows an alias
+		return op.sdks
 	}
 	return unknownFamily
 }

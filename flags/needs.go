@@ -155,5 +155,5 @@ func (s *Set) anyAsked(sel *Selection, match func(i int32) bool) bool {
 // variantHashed reports whether a match of the condition needs a hash to
 // choose its variant.
 func (f *compiledFlag) variantHashed(cond *compiledCondition) bool {
-	return cond.variant == noVariant && f.fixed == hashedVariant
+	return f.chosen(cond) == hashedVariant
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"cmp"
 	"math"
+	"time"
 )
 
 // The operators that compare by an order: numbers, dates and versions.
@@ -22,8 +23,8 @@ func (s signs) has(sign int) verdict { return is(s&(1<<(sign+1)) != 0) }
 
 const notNumber = "the value must be a number"
 
-func compareNumber(want ...int) func(*compiler, any) (matcher, string) {
-	return func(_ *compiler, v any) (matcher, string) {
+func compareNumber(want ...int) func(*preparation, any) (matcher, string) {
+	return func(_ *preparation, v any) (matcher, string) {
 		n, ok := number(v)
 		if !ok {
 			return nil, notNumber
@@ -37,8 +38,8 @@ type numeric struct {
 	want signs
 }
 
-func (m numeric) match(f *fact, e *evaluation) verdict {
-	x, ok := e.number(f)
+func (m numeric) match(f *fact, r *reader) verdict {
+	x, ok := r.number(f)
 	switch {
 	case !ok:
 		return invalid
@@ -52,10 +53,12 @@ func (m numeric) match(f *fact, e *evaluation) verdict {
 	return no // NaN has no order
 }
 
+func (m numeric) operand(*reader) any { return m.than }
+
 // between compiles between and not_between. What is no number is outside every
 // range, so not_between matches it; NaN matches neither (§4.5).
-func between(outside bool) func(*compiler, any) (matcher, string) {
-	return func(_ *compiler, v any) (matcher, string) {
+func between(outside bool) func(*preparation, any) (matcher, string) {
+	return func(_ *preparation, v any) (matcher, string) {
 		const want = "the value must be [low, high], two numbers in this order"
 		list, _ := v.([]any)
 		if len(list) != 2 {
@@ -75,8 +78,8 @@ type numberRange struct {
 	outside   bool
 }
 
-func (m numberRange) match(f *fact, e *evaluation) verdict {
-	x, ok := e.number(f)
+func (m numberRange) match(f *fact, r *reader) verdict {
+	x, ok := r.number(f)
 	if !ok {
 		return is(m.outside)
 	}
@@ -86,18 +89,20 @@ func (m numberRange) match(f *fact, e *evaluation) verdict {
 	return is((m.low <= x && x <= m.high) != m.outside)
 }
 
-func compareDate(want int) func(*compiler, any) (matcher, string) {
-	return func(c *compiler, v any) (matcher, string) {
+func (m numberRange) operand(*reader) any { return []any{m.low, m.high} }
+
+func compareDate(want int) func(*preparation, any) (matcher, string) {
+	return func(p *preparation, v any) (matcher, string) {
 		const problem = "the value must be a date such as 2024-05-31, 2024-05-31T10:00:00Z or -7d"
 		text, ok := v.(string)
 		if !ok {
 			return nil, problem
 		}
-		operand, ok := compileDate(text, c.zone)
+		operand, ok := compileDate(text, p.zone)
 		if !ok {
 			return nil, problem
 		}
-		c.set.dated = true
+		p.dated = true
 		return &dated{operand, want}, ""
 	}
 }
@@ -107,22 +112,29 @@ type dated struct {
 	want int
 }
 
-func (m *dated) match(f *fact, e *evaluation) verdict {
-	x, ok := dateOf(f.value, e.at, e.set.zone)
+func (m *dated) match(f *fact, r *reader) verdict {
+	x, ok := dateOf(f.value, r.at, r.zone)
 	if !ok {
 		return invalid
 	}
-	than, ok := m.than.at(e.at, e.set.zone)
+	than, ok := m.than.at(r.at, r.zone)
 	if !ok {
 		return invalid
 	}
 	return is(x.Compare(than) == m.want)
 }
 
+func (m *dated) operand(r *reader) any {
+	if at, ok := m.than.at(r.at, r.zone); ok {
+		return at.UTC().Format(time.RFC3339Nano)
+	}
+	return nil
+}
+
 const notVersion = "the value must be a version such as 1.2.3"
 
-func compareSemver(want ...int) func(*compiler, any) (matcher, string) {
-	return func(_ *compiler, v any) (matcher, string) {
+func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
+	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
 		than, ok := parseVersion(string(text))
 		if !ok {
@@ -138,16 +150,18 @@ type versioned struct {
 	text string
 }
 
-func (m *versioned) match(f *fact, e *evaluation) verdict {
-	x, ok := e.version(f)
+func (m *versioned) match(f *fact, r *reader) verdict {
+	x, ok := r.version(f)
 	if !ok {
 		return invalid
 	}
 	return m.want.has(cmp.Compare(compareVersion(x, m.than), 0))
 }
 
-func semverRange(parse func(string) (versionRange, bool)) func(*compiler, any) (matcher, string) {
-	return func(_ *compiler, v any) (matcher, string) {
+func (m *versioned) operand(*reader) any { return m.text }
+
+func semverRange(parse func(string) (versionRange, bool)) func(*preparation, any) (matcher, string) {
+	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
 		r, ok := parse(string(text))
 		if !ok {
@@ -162,16 +176,18 @@ type inRange struct {
 	text string
 }
 
-func (m *inRange) match(f *fact, e *evaluation) verdict {
-	x, ok := e.version(f)
+func (m *inRange) match(f *fact, r *reader) verdict {
+	x, ok := r.version(f)
 	if !ok {
 		return invalid
 	}
 	return is(m.contains(x))
 }
 
-func (e *evaluation) version(f *fact) (version, bool) {
-	text, ok := e.text(f)
+func (m *inRange) operand(*reader) any { return m.text }
+
+func (r *reader) version(f *fact) (version, bool) {
+	text, ok := r.text(f)
 	if !ok {
 		return version{}, false
 	}

@@ -43,24 +43,73 @@ type registryShard struct {
 	unknown *lru.Cache[string, int64]
 }
 
+// renewal keeps a value that one caller at a time renews. The others take the old
+// one, and wait only where there is none.
+type renewal[T any] struct {
+	turn    chan struct{} // holds a token while somebody renews
+	last    atomic.Pointer[T]
+	checked atomic.Int64          // when it was renewed, or said to be as it was
+	failure atomic.Pointer[error] // of the last time that left nothing known
+}
+
+// get returns the last value when fresh says so, else what renew keeps as the last.
+func (r *renewal[T]) get(ctx context.Context, fresh func(*T) bool, renew func() (*T, error)) (*T, error) {
+	last := r.last.Load()
+	if last != nil && fresh(last) {
+		return last, nil
+	}
+	select {
+	case r.turn <- struct{}{}:
+	default:
+		if last != nil {
+			return last, nil
+		}
+		before := r.failure.Load()
+		select {
+		case r.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, errors.Join(ErrUnavailable, ctx.Err())
+		}
+		// Those who waited for a read that failed do not each try it again.
+		if failure := r.failure.Load(); failure != before && r.last.Load() == nil {
+			<-r.turn
+			return nil, *failure
+		}
+	}
+	defer func() { <-r.turn }()
+	if last = r.last.Load(); last != nil && fresh(last) {
+		return last, nil
+	}
+	made, err := renew()
+	if err != nil && ctx.Err() == nil { // not for the sake of one who has gone away
+		r.failure.Store(&err)
+	}
+	return made, err
+}
+
+// recent reports whether a time in nanoseconds is less than an age away. It may lie
+// ahead by up to revisionAge: of a request that began later, or of a clock that was
+// set back, which must not keep what is old for as long.
+func recent(at int64, now time.Time, age time.Duration) bool {
+	since := now.UnixNano() - at
+	return -int64(revisionAge) < since && since < int64(age)
+}
+
+// getOrAdd finds an entry, or makes one that others find from then on.
+func getOrAdd[K comparable, V any](c *lru.Cache[K, *V], key K, fresh *V) *V {
+	if old, had, _ := c.PeekOrAdd(key, fresh); had {
+		return old
+	}
+	return fresh
+}
+
 // entry is one key. Its set is replaced, never changed.
 type entry struct {
-	reading chan struct{} // holds a token while somebody reads the source
-	checked atomic.Int64
+	renewal[live]
 	expired atomic.Uint64 // how often it was made to be read again
-	live    atomic.Pointer[live]
-	failure atomic.Pointer[error] // of the last read that left nothing known
 }
 
-func (e *entry) fresh(now time.Time) bool { return recent(e.checked.Load(), now) }
-
-// recent reports whether a time in nanoseconds is less than revisionAge away. It
-// may lie ahead: of a request that began later, or of a clock that was set back,
-// which must not keep an old revision for as long.
-func recent(at int64, now time.Time) bool {
-	age := now.UnixNano() - at
-	return -int64(revisionAge) < age && age < int64(revisionAge)
-}
+func (e *entry) fresh(now time.Time) bool { return recent(e.checked.Load(), now, revisionAge) }
 
 // live is a project with its compiled flags, or the news that there is none.
 type live struct {
@@ -95,41 +144,19 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 	shard := &r.shards[murmur3.Sum64(unsafe.Slice(unsafe.StringData(key), len(key)))%registryShards]
 	e, ok := shard.known.Get(key)
 	if !ok {
-		if at, asked := shard.unknown.Get(key); asked && recent(at, now) {
+		if at, asked := shard.unknown.Get(key); asked && recent(at, now, revisionAge) {
 			return nil, ErrUnknownKey
 		}
-		e = &entry{reading: make(chan struct{}, 1)}
-		if old, had, _ := shard.known.PeekOrAdd(strings.Clone(key), e); had {
-			e = old
-		}
+		e = getOrAdd(shard.known, strings.Clone(key), &entry{renewal: renewal[live]{turn: make(chan struct{}, 1)}})
 	}
-	old := e.live.Load()
-	if old != nil && e.fresh(now) {
-		return old, old.err
-	}
-	select {
-	case e.reading <- struct{}{}:
-	default: // somebody is at it: the old flags do, or else this is worth waiting for
-		if old != nil {
-			return old, old.err
-		}
-		before := e.failure.Load()
-		select {
-		case e.reading <- struct{}{}:
-		case <-ctx.Done():
-			return nil, errors.Join(ErrUnavailable, ctx.Err())
-		}
-		// Those who waited for a read that failed do not each try it again.
-		if failure := e.failure.Load(); failure != before && e.live.Load() == nil {
-			<-e.reading
-			return nil, *failure
-		}
-	}
-	defer func() { <-e.reading }()
-	if l := e.live.Load(); l != nil && e.fresh(now) {
+	if l := e.last.Load(); l != nil && e.fresh(now) {
 		return l, l.err
 	}
-	return r.renew(ctx, shard, key, e, now)
+	l, err := e.get(ctx, func(*live) bool { return e.fresh(now) }, func() (*live, error) { return r.renew(ctx, shard, key, e, now) })
+	if err == nil {
+		err = l.err
+	}
+	return l, err
 }
 
 // expire makes the next request read a project again, whatever its age; with 0
@@ -137,7 +164,7 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 func (r *registry) expire(projectID int64) {
 	for i := range r.shards {
 		for _, e := range r.shards[i].known.Values() {
-			if l := e.live.Load(); l != nil && (projectID == 0 || l.project.ID == projectID) {
+			if l := e.last.Load(); l != nil && (projectID == 0 || l.project.ID == projectID) {
 				e.expired.Add(1)
 				e.checked.Store(0)
 			}
@@ -148,7 +175,7 @@ func (r *registry) expire(projectID int64) {
 // renew reads the project again. When that fails, the last good flags stay, or
 // those that are kept are taken.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
-	old := e.live.Load()
+	old := e.last.Load()
 	defer func(before uint64) {
 		if e.expired.Load() != before { // by a change that this read may have missed
 			e.checked.Store(0)
@@ -165,15 +192,11 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			return l, nil
 		}
 		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
-		err = errors.Join(ErrUnavailable, err)
-		if ctx.Err() == nil { // not for the sake of one who has gone away
-			e.failure.Store(&err)
-		}
-		return nil, err
+		return nil, errors.Join(ErrUnavailable, err)
 	}
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
-		e.live.Store(&live{err: err}) // for those who wait for this entry
+		e.last.Store(&live{err: err}) // for those who wait for this entry
 		e.checked.Store(now.UnixNano())
 		shard.known.Remove(key)
 		shard.unknown.Add(strings.Clone(key), now.UnixNano())
@@ -207,7 +230,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 func (e *entry) unchanged(l *live, p Project, now time.Time) *live {
 	if !sameProject(&l.project, &p) {
 		l = l.with(p)
-		e.live.Store(l)
+		e.last.Store(l)
 	}
 	e.checked.Store(now.UnixNano())
 	return l
@@ -222,7 +245,7 @@ func (r *registry) compile(p Project, d Definitions) *live {
 }
 
 func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time) {
-	e.live.Store(l)
+	e.last.Store(l)
 	e.checked.Store(now.UnixNano())
 	shard.known.ContainsOrAdd(strings.Clone(key), e) // it may have gone after an error, or for others
 }
@@ -274,10 +297,8 @@ type memberRegistry struct {
 
 // memberEntry is one project. What it holds is replaced, never changed.
 type memberEntry struct {
-	reading chan struct{} // holds a token while somebody reads the source
-	last    atomic.Pointer[memberPayload]
-	// checked is when the members were read last, fresh how long that is good for.
-	checked, fresh atomic.Int64
+	renewal[memberPayload]
+	good atomic.Int64 // how long what was read is good for, in nanoseconds
 }
 
 // memberPayload is a payload with members, and what it was made of.
@@ -292,49 +313,24 @@ func newMemberRegistry(source Members, now func() time.Time, stats *counters) *m
 	return &memberRegistry{source: source, now: now, projects: projects, stats: stats}
 }
 
-// current reports whether a payload still says what base and members say.
-func (e *memberEntry) current(p *memberPayload, base servedPayload, now time.Time) bool {
-	if p == nil || p.base != base.version {
-		return false
-	}
-	age := now.UnixNano() - e.checked.Load()
-	return -int64(revisionAge) < age && age < e.fresh.Load()
-}
-
 // serve returns base with its members. One caller reads them, the others get the
 // last ones; who comes first waits.
 func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
 	e, ok := r.projects.Get(projectID)
 	if !ok {
-		e = &memberEntry{reading: make(chan struct{}, 1)}
-		if old, had, _ := r.projects.PeekOrAdd(projectID, e); had {
-			e = old
-		}
+		e = getOrAdd(r.projects, projectID, &memberEntry{renewal: renewal[memberPayload]{turn: make(chan struct{}, 1)}})
 	}
-	if last := e.last.Load(); e.current(last, base, now) {
-		return last.served, nil
+	p, err := e.get(ctx, func(p *memberPayload) bool {
+		return p.base == base.version && recent(e.checked.Load(), now, time.Duration(e.good.Load()))
+	}, func() (*memberPayload, error) { return r.renew(ctx, projectID, e, base, now) })
+	if err != nil {
+		return servedPayload{}, err
 	}
-	select {
-	case e.reading <- struct{}{}:
-	default:
-		if last := e.last.Load(); last != nil {
-			return last.served, nil
-		}
-		select {
-		case e.reading <- struct{}{}:
-		case <-ctx.Done():
-			return servedPayload{}, errors.Join(ErrUnavailable, ctx.Err())
-		}
-	}
-	defer func() { <-e.reading }()
-	if last := e.last.Load(); e.current(last, base, now) {
-		return last.served, nil
-	}
-	return r.renew(ctx, projectID, e, base, now)
+	return p.served, nil
 }
 
 // renew reads the members again. When that fails the last payload stays.
-func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (servedPayload, error) {
+func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (*memberPayload, error) {
 	last := e.last.Load()
 	began := r.now()
 	cohorts := base.statics[:min(len(base.statics), maxMemberCohorts)]
@@ -343,24 +339,24 @@ func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEn
 	if len(cohorts) > 0 {
 		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
 	}
-	e.fresh.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
+	e.good.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
 	e.checked.Store(now.UnixNano())
 	if err != nil {
 		r.stats.storeErrors.Add(1)
 		if last != nil {
-			return last.served, nil
+			return last, nil
 		}
-		return servedPayload{}, errors.Join(ErrUnavailable, err)
+		return nil, errors.Join(ErrUnavailable, err)
 	}
 	sum := sumMembers(members)
 	if last != nil && last.base == base.version && last.sum == sum {
-		return last.served, nil
+		return last, nil
 	}
 	body, err := withMembers(base.body, members)
 	if err != nil {
-		return servedPayload{}, err
+		return nil, err
 	}
 	last = &memberPayload{servedPayload{body, versionOf(body), base.statics}, base.version, sum}
 	e.last.Store(last)
-	return last.served, nil
+	return last, nil
 }

@@ -2,7 +2,8 @@ package flags
 
 import "strings"
 
-// tracer listens to an evaluation and builds its trace.
+// tracer listens to an evaluation and builds its trace. A nil one hears nothing: that is
+// what evaluations have of which nobody asks why.
 type tracer struct {
 	set        *Set
 	evaluation *evaluation
@@ -15,34 +16,78 @@ type tracer struct {
 	// open are the nodes and cohorts that the next filter belongs to.
 	open    []*FilterTrace
 	cohorts []*CohortTrace
-	last    *FilterTrace
-	note    string
 }
 
+// What happens for every flag, condition and property is told in two steps, so that no
+// call is made where nobody listens, and callers stay small.
+
 func (t *tracer) beginFlag(f *compiledFlag) {
+	if t != nil {
+		t.showFlag(f)
+	}
+}
+
+func (t *tracer) endFlag(d *Decision) {
+	if t != nil {
+		t.showDecision(d)
+	}
+}
+
+func (t *tracer) met(v verdict) {
+	if t != nil {
+		t.showMet(v)
+	}
+}
+
+func (t *tracer) beginCondition(i int, cond *compiledCondition) {
+	if t != nil {
+		t.showCondition(i, cond)
+	}
+}
+
+func (t *tracer) filter(f *filter, seen *fact, v verdict) {
+	if t != nil {
+		t.showFilter(f, seen, v)
+	}
+}
+
+func (t *tracer) skip(filters []filter) {
+	if t != nil {
+		t.showSkipped(filters)
+	}
+}
+
+func (t *tracer) rollout(b *bucketing, cond *compiledCondition, hashed bool, in verdict) {
+	if t != nil {
+		t.showRollout(b, cond, hashed, in)
+	}
+}
+
+//go:noinline
+func (t *tracer) showFlag(f *compiledFlag) {
 	t.compiled, t.condition = f, nil
 	t.flag = &FlagTrace{Key: f.key()}
 	t.trace.Flags = append(t.trace.Flags, t.flag)
 }
 
-func (t *tracer) endFlag(d *Decision) {
+func (t *tracer) showDecision(d *Decision) {
 	t.flag.Decision = traceDecision(d)
 	for i := len(t.flag.Conditions); i < len(t.compiled.conditions); i++ {
 		c := &ConditionTrace{Index: i, For: t.whom(&t.compiled.conditions[i]), Outcome: "not reached"}
 		t.condition = c
-		t.skip(t.compiled.conditions[i].filters)
+		t.showSkipped(t.compiled.conditions[i].filters)
 		t.flag.Conditions = append(t.flag.Conditions, c)
 	}
 	t.flag.Decided = t.decided(d)
 	t.condition = nil
 }
 
-// met gives a condition its outcome as far as its requirements go.
-func (t *tracer) met(v verdict, failure ReasonCode, mayFail bool) {
-	switch {
-	case failure != NoReason:
-		t.condition.Outcome = failure.String()
-	case v == unknown || mayFail:
+// showMet gives a condition its outcome as far as its requirements go.
+func (t *tracer) showMet(v verdict) {
+	switch e := t.evaluation; {
+	case e.failure != NoReason:
+		t.condition.Outcome = e.failure.String()
+	case v == unknown || e.mayFail:
 		t.condition.Outcome = unknown.String()
 	case v == no:
 		t.condition.Outcome = NoConditionMatch.String()
@@ -61,33 +106,32 @@ func (t *tracer) whom(cond *compiledCondition) string {
 	return "group " + cond.group
 }
 
-func (t *tracer) beginCondition(i int, cond *compiledCondition) {
+//go:noinline
+func (t *tracer) showCondition(i int, cond *compiledCondition) {
 	t.condition = &ConditionTrace{Index: i, For: t.whom(cond), Reached: true}
 	t.flag.Conditions = append(t.flag.Conditions, t.condition)
 	t.open = t.open[:0]
 }
 
 func (t *tracer) noGroup() {
+	if t == nil {
+		return
+	}
 	t.condition.Outcome = NoGroupType.String()
 	t.condition.Note = "the request names no such group"
 }
 
 func (t *tracer) noDevice() {
+	if t == nil {
+		return
+	}
 	t.condition.Outcome = OutOfRolloutBound.String()
 	t.condition.Note = "bucketed by device, and the request names no device"
-}
-
-func (t *tracer) timedOut() {
-	t.note = "the regular expression ran into its time limit, or the text is longer than its limit: no match"
 }
 
 // add puts a filter where it belongs: into the innermost open node, or under
 // the condition.
 func (t *tracer) add(f *FilterTrace) {
-	if f.Note == "" {
-		f.Note, t.note = t.note, ""
-	}
-	t.last = f
 	if n := len(t.open); n > 0 {
 		t.open[n-1].Items = append(t.open[n-1].Items, f)
 		return
@@ -97,8 +141,8 @@ func (t *tracer) add(f *FilterTrace) {
 	}
 }
 
-// filter shows a requirement and what it saw.
-func (t *tracer) filter(e *evaluation, f *filter, seen *fact, v verdict) {
+// showFilter shows a requirement and what it saw.
+func (t *tracer) showFilter(f *filter, seen *fact, v verdict) {
 	out := t.describe(f)
 	out.Result = v.String()
 	if seen != nil {
@@ -107,7 +151,7 @@ func (t *tracer) filter(e *evaluation, f *filter, seen *fact, v verdict) {
 	}
 	switch {
 	case f.kind == filterFlag && f.target >= 0:
-		t.seeFlag(e, f, out)
+		t.seeFlag(f, out)
 	case f.kind == filterCohort:
 		co := &t.set.cohorts[f.target]
 		out.Cohort = &CohortTrace{ID: co.id, Result: co.failure.String()}
@@ -116,7 +160,10 @@ func (t *tracer) filter(e *evaluation, f *filter, seen *fact, v verdict) {
 		out.Kind, out.Note = "behavioral", "about events: not evaluated here, no match"
 	case f.kind == filterNever:
 		out.Note = "can never match"
-	case v == invalid && out.Note == "" && t.note == "":
+	case t.evaluation.timedOut:
+		t.evaluation.timedOut = false
+		out.Note = "the regular expression ran into its time limit, or the text is longer than its limit: no match"
+	case v == invalid && out.Note == "":
 		out.Note = "cannot be compared: no match"
 	}
 	t.add(out)
@@ -160,7 +207,8 @@ func typeName(v any) string {
 	return "unsupported"
 }
 
-func (t *tracer) seeFlag(e *evaluation, f *filter, out *FilterTrace) {
+func (t *tracer) seeFlag(f *filter, out *FilterTrace) {
+	e := t.evaluation
 	s := &e.states[f.target]
 	out.Source, out.Type = SourceNone, "flag"
 	switch {
@@ -191,7 +239,7 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 		if s.kind == slotGroup {
 			out.Kind += " of " + s.groupType
 		}
-		out.Operand.Value = operandOf(f.matcher, t.evaluation)
+		out.Operand.Value = f.matcher.operand(&t.evaluation.reader)
 	case filterNever:
 		out.Kind, out.Key = "property", f.want
 	case filterFlag:
@@ -212,16 +260,19 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 	return out
 }
 
-// skip shows requirements behind the one that failed.
-func (t *tracer) skip(filters []filter) {
+// showSkipped shows requirements behind the one that failed.
+func (t *tracer) showSkipped(filters []filter) {
 	for i := range filters {
 		t.add(t.describe(&filters[i]))
 	}
 }
 
-func (t *tracer) enrollment(e *evaluation, slot int32, seen *fact) {
+func (t *tracer) enrollment(slot int32, seen *fact) {
+	if t == nil {
+		return
+	}
 	t.slots[slot] = true
-	f := &FilterTrace{Kind: "person property", Key: e.set.slots[slot].key, Operator: Exact, Result: "not set"}
+	f := &FilterTrace{Kind: "person property", Key: t.set.slots[slot].key, Operator: Exact, Result: "not set"}
 	f.Operand.Value = true
 	f.see(seen)
 	if seen.state == factPresent {
@@ -230,19 +281,22 @@ func (t *tracer) enrollment(e *evaluation, slot int32, seen *fact) {
 	t.flag.Enrollment = f
 }
 
-func (t *tracer) holdout(id string, bucket float64, h *compiledHoldout) {
+func (t *tracer) holdout(h *compiledHoldout) {
+	if t == nil {
+		return
+	}
 	b := &BucketTrace{Hashed: !h.everyone, Share: h.share, Result: "yes"}
 	if b.Hashed {
-		b.Input, b.Hash, b.Bucket = holdoutPrefix+id, SHA1, bucket
-		b.Result = is(bucket <= h.share).String()
+		b.Input, b.Hash, b.Bucket = holdoutPrefix+t.evaluation.holdoutID, SHA1, t.evaluation.holdoutBucket
+		b.Result = is(b.Bucket <= h.share).String()
 	}
 	t.flag.Holdout = b
 }
 
-func (t *tracer) rollout(b *bucketing, cond *compiledCondition, hashed bool, bucket float64, in verdict) {
+func (t *tracer) showRollout(b *bucketing, cond *compiledCondition, hashed bool, in verdict) {
 	out := &BucketTrace{Hashed: hashed, Share: cond.share, Result: in.String()}
 	if hashed {
-		out.Input, out.Hash, out.Bucket = b.input(""), b.f.hash(), bucket
+		out.Input, out.Hash, out.Bucket = b.input(""), b.f.hash(), b.rolloutBucket
 	}
 	t.condition.Rollout = out
 	if in == no {
@@ -251,6 +305,9 @@ func (t *tracer) rollout(b *bucketing, cond *compiledCondition, hashed bool, buc
 }
 
 func (t *tracer) variant(b *bucketing, bucket float64, variant int32) {
+	if t == nil {
+		return
+	}
 	out := &BucketTrace{Hashed: true, Input: b.input(variantSalt), Hash: b.f.hash(), Bucket: bucket, Result: "none"}
 	if variant >= 0 {
 		out.Result, out.Share = b.f.variants[variant].key, b.f.variants[variant].below
@@ -274,11 +331,17 @@ func (f *compiledFlag) hash() Hash {
 }
 
 func (t *tracer) beginCohort(co *compiledCohort) {
+	if t == nil {
+		return
+	}
 	t.cohorts = append(t.cohorts, &CohortTrace{ID: co.id, Static: co.static})
 	t.open = append(t.open, &FilterTrace{Kind: "all"})
 }
 
 func (t *tracer) endCohort(in verdict) {
+	if t == nil {
+		return
+	}
 	n := len(t.open) - 1
 	root := t.open[n]
 	t.open = t.open[:n]
@@ -290,11 +353,17 @@ func (t *tracer) endCohort(in verdict) {
 }
 
 func (t *tracer) repeatCohort(co *compiledCohort, in verdict) {
+	if t == nil {
+		return
+	}
 	t.cohorts = append(t.cohorts, &CohortTrace{ID: co.id, Static: co.static, Result: in.String(), Repeated: true})
 }
 
 // cohortFilter shows a membership that was just decided.
-func (t *tracer) cohortFilter(e *evaluation, f *filter, v verdict) {
+func (t *tracer) cohortFilter(f *filter, v verdict) {
+	if t == nil {
+		return
+	}
 	out := t.describe(f)
 	out.Result = v.String()
 	n := len(t.cohorts) - 1
@@ -304,6 +373,9 @@ func (t *tracer) cohortFilter(e *evaluation, f *filter, v verdict) {
 }
 
 func (t *tracer) beginNode(n *compiledNode) {
+	if t == nil {
+		return
+	}
 	kind := "all"
 	if n.any {
 		kind = "any"
@@ -314,6 +386,9 @@ func (t *tracer) beginNode(n *compiledNode) {
 }
 
 func (t *tracer) endNode(v verdict) {
+	if t == nil {
+		return
+	}
 	n := len(t.open) - 1
 	t.open[n].Result = v.String()
 	t.open = t.open[:n]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -185,11 +186,9 @@ func canonicalCohort(o entry) {
 	delete(o, "groups")
 }
 
-// properties that a document may have in forms that only files know.
-var (
-	textOperators = slices.Concat(textual, scalar)
-	defaultKinds  = map[bool]string{false: "person", true: "group"} // by whether a condition is about groups
-)
+// defaultKinds are the types of properties that name none, as in files: by whether
+// their condition is about groups.
+var defaultKinds = map[bool]string{false: "person", true: "group"}
 
 // canonicalConditions says in a flag's conditions what /flags reads into them.
 func canonicalConditions(filters map[string]any) {
@@ -215,17 +214,19 @@ func canonicalConditions(filters map[string]any) {
 // where it has several.
 func canonicalValue(p map[string]any) {
 	operator, _ := p["operator"].(string)
+	op, _ := flags.Operator(operator).Info()
+	text := op.Operand == flags.TextOperand || op.Operand == flags.ScalarOperand
 	switch value := p["value"].(type) {
 	case json.Number:
-		if slices.Contains(textOperators, operator) || operator == "min" || operator == "max" {
+		if text {
 			p["value"] = value.String()
 		}
 	case bool:
-		if slices.Contains(textOperators, operator) {
+		if text {
 			p["value"] = strconv.FormatBool(value)
 		}
 	case string:
-		if slices.Contains(listed, operator) {
+		if op.Operand == flags.ListOperand {
 			p["value"] = []any{value}
 		}
 	}

@@ -162,33 +162,24 @@ func sameNumber(a, b any) bool {
 	return err == nil && errToo == nil && n == m
 }
 
-// textual operators want a text, others scalars or lists (§5.1.2, spec/flags.md
-// §1.5).
-var (
-	textual = []string{"regex", "not_regex", "icontains", "not_icontains", "gt", "gte", "lt", "lte"}
-	scalar  = []string{"starts_with", "not_starts_with", "ends_with", "not_ends_with"}
-	listed  = []string{"icontains_multi", "not_icontains_multi"}
-)
-
 // checkOperator looks at a requirement's operator and value, as far as that does
 // not need the engine.
 func checkOperator(p map[string]any) error {
 	operator, _ := p["operator"].(string)
-	switch operator {
-	case "min":
-		operator, p["operator"] = "gte", "gte"
-	case "max":
-		operator, p["operator"] = "lte", "lte"
+	op, known := flags.Operator(operator).Info()
+	if known && operator == string(op.Alias) {
+		operator = string(op.Name)
+		p["operator"] = operator
 	}
 	cohort, dependency := p["type"] == "cohort", p["type"] == "flag"
 	switch {
-	case dependency && operator != "flag_evaluates_to":
+	case dependency && op.Only != flags.FlagProperty:
 		return badFilters("Flag properties must use the 'flag_evaluates_to' operator")
-	case !dependency && operator == "flag_evaluates_to":
+	case !dependency && op.Only == flags.FlagProperty:
 		return badFilters("Only flag properties can use the 'flag_evaluates_to' operator")
-	case !cohort && (operator == "in" || operator == "not_in"):
+	case !cohort && op.Only == flags.CohortProperty:
 		return badFilters("Only cohort properties can use the '%s' operator", operator)
-	case cohort && operator != "" && operator != "in" && operator != "not_in":
+	case cohort && operator != "" && op.Only != flags.CohortProperty:
 		return badFilters("Cohort properties must use the 'in' or 'not_in' operator")
 	case len(anyList(p["value"])) > maxOperands:
 		return badFilters("Property group expressions of type %s cannot contain more than %d values.", plainText(p["key"]), maxOperands)
@@ -201,15 +192,27 @@ func checkOperator(p map[string]any) error {
 			}
 		}
 	}
-	value := p["value"]
-	_, text := value.(string)
-	_, array := value.([]any)
-	_, members := value.(map[string]any)
-	if slices.Contains(textual, operator) && !text || slices.Contains(listed, operator) && !array ||
-		slices.Contains(scalar, operator) && (value == nil || array || members) {
+	if value := p["value"]; !takes(op.Operand, value) {
 		return badValue(operator, value)
 	}
 	return nil
+}
+
+// takes reports whether a value has the form that an operator wants (§5.1.2,
+// spec/flags.md §1.5).
+func takes(form flags.Operand, value any) bool {
+	_, text := value.(string)
+	_, array := value.([]any)
+	_, members := value.(map[string]any)
+	switch form {
+	case flags.TextOperand:
+		return text
+	case flags.ListOperand:
+		return array
+	case flags.ScalarOperand:
+		return value != nil && !array && !members
+	}
+	return true
 }
 
 // badValue is a value that an operator cannot work with.
@@ -217,7 +220,7 @@ func badValue(operator string, value any) error {
 	if operator == "" {
 		operator = "exact"
 	}
-	if operator == "is_date_before" || operator == "is_date_after" || operator == "is_date_exact" {
+	if op, _ := flags.Operator(operator).Info(); op.Operand == flags.DateOperand {
 		return Coded("invalid_date", "filters", "Invalid date value: %s", plainText(value))
 	}
 	return Coded("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))

@@ -47,12 +47,10 @@ func (b *builder) attribute(at *node, name string) attribute {
 // isKey reports whether it is the user's key: always there, and a text.
 func (a attribute) isKey() bool { return a.key == distinctID }
 
-// is asks for an operator of ours. Numbers to order by become text, the only form
-// that the management API takes (spec/management.md); the operators read the
-// number in it.
+// is asks for an operator of ours. Numbers become text where that is the only form
+// that the management API takes; the operators read the number in it.
 func (a attribute) is(op flags.Operator, value any) formula {
-	switch op {
-	case flags.GreaterThan, flags.GreaterOrEqual, flags.LessThan, flags.LessOrEqual:
+	if info, _ := op.Info(); info.Operand == flags.TextOperand {
 		switch n := value.(type) {
 		case int64:
 			value = strconv.FormatInt(n, 10)

@@ -53,20 +53,6 @@ func join(isAny bool, of []formula) formula {
 	return out
 }
 
-// opposite are operators that match exactly when the others do not, whatever the
-// property is, missing ones included (§4.5).
-var opposite = map[flags.Operator]flags.Operator{
-	flags.Exact: flags.IsNot, flags.IContains: flags.NotIContains, flags.IContainsMulti: flags.NotIContainsMulti,
-	flags.StartsWith: flags.NotStartsWith, flags.EndsWith: flags.NotEndsWith, flags.Regex: flags.NotRegex,
-	flags.IsSet: flags.IsNotSet, flags.In: flags.NotIn,
-}
-
-func init() {
-	for a, b := range opposite {
-		opposite[b] = a
-	}
-}
-
 // not holds when f does not. Patterns in f must be valid: an invalid one matches
 // neither way.
 func not(f formula) formula {
@@ -84,8 +70,8 @@ func not(f formula) formula {
 			p.Value = !v
 			return one(p)
 		}
-	} else if op, ok := opposite[p.Operator]; ok {
-		p.Operator = op
+	} else if op, _ := p.Operator.Info(); op.Opposite != "" {
+		p.Operator = op.Opposite
 		return one(p)
 	}
 	p.Negated = !p.Negated

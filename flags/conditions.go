@@ -1,0 +1,222 @@
+package flags
+
+// This file is the search for the condition that decides (§3.6), a step a function.
+
+// conditions tries the conditions in their order. Of each: its group, its
+// requirements, the device, the rollout, the variant.
+func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
+	var s search
+	s.begin(e, f)
+	s.reason, s.score = Reason{NoCondition, NoGroupType, noteNone}, reasonText[NoGroupType].score
+	for i := range f.conditions {
+		cond := &f.conditions[i]
+		e.missing, e.mayFail, e.behavioural = nil, false, false
+		e.trace.beginCondition(i, cond)
+		if !s.resolve(cond) {
+			s.withoutGroup(i)
+			continue
+		}
+		met := e.requirements(cond)
+		e.trace.met(met)
+		if e.failure != NoReason {
+			s.failed(d)
+			return
+		}
+		s.uncertain(met)
+		if met == no {
+			s.unmet(i)
+			continue
+		}
+		if s.deviceless && (!cond.all || f.variantHashed(cond)) {
+			s.withoutDevice(i)
+			continue
+		}
+		in := s.inRollout(cond)
+		if in == no {
+			if s.outside(i, met) {
+				break
+			}
+			continue
+		}
+		if s.inside(i, cond, met, in, d) {
+			return
+		}
+	}
+	s.unmatched(d)
+}
+
+// search is where the search stands: whom the flag is about, and what the conditions
+// up to here have said.
+type search struct {
+	bucketing
+	outcome
+}
+
+// withoutGroup is a condition about a group that the request does not name.
+func (s *search) withoutGroup(i int) {
+	s.skipped = true
+	s.e.trace.noGroup()
+	s.consider(NoGroupType, i, noteNone)
+}
+
+// failed is a condition that cannot be evaluated, unless an uncertain one before it
+// has decided.
+func (s *search) failed(d *Decision) {
+	if s.candidate {
+		s.hanging(d)
+		return
+	}
+	d.Reason.Code = s.e.failure
+}
+
+// uncertain notes what the requirements leave open. A failure is like no answer that
+// a later condition gives.
+func (s *search) uncertain(met verdict) {
+	if s.e.mayFail {
+		s.maybe(false, noVariant, s.e.missing)
+		s.clash = true
+	}
+	if met == unknown {
+		s.opens(s.e.missing)
+	}
+}
+
+// unmet is a condition whose requirements do not hold.
+func (s *search) unmet(i int) {
+	note := noteNone
+	if s.e.behavioural {
+		note = noteBehavioural
+	}
+	s.consider(NoConditionMatch, i, note)
+}
+
+// withoutDevice is a condition that matches but for a bucket, which nobody has who
+// names no device (§2.5).
+func (s *search) withoutDevice(i int) {
+	s.e.trace.noDevice()
+	s.consider(OutOfRolloutBound, i, noteNone)
+}
+
+// outside is a condition with a rollout that the subject is not in. It reports whether
+// it is the last one that is tried (early exit).
+func (s *search) outside(i int, met verdict) bool {
+	s.consider(OutOfRolloutBound, i, noteNone)
+	if !s.f.is(bitEarlyExit) || met == yes {
+		return s.f.is(bitEarlyExit)
+	}
+	s.maybe(false, noVariant, s.e.missing)
+	return false
+}
+
+// inside is a condition that matches, or does so for all that is known. It reports
+// whether the flag is decided.
+func (s *search) inside(i int, cond *compiledCondition, met, in verdict, d *Decision) bool {
+	variant, known := s.f.chosen(cond), true
+	if variant == hashedVariant {
+		variant, known = s.hashVariant()
+	}
+	matched := met == yes && in == yes
+	if !matched || !known {
+		s.opens(s.e.missing)
+		s.maybe(true, variant, s.e.missing)
+		s.clash = s.clash || !known
+	}
+	if in == unknown && s.f.is(bitEarlyExit) {
+		s.maybe(false, noVariant, s.e.missing)
+	}
+	if !matched {
+		return false
+	}
+	if !s.settled(true, variant) {
+		s.hanging(d)
+		return true
+	}
+	d.Enabled, d.Payload = true, s.f.payload
+	d.Reason = Reason{Code: ConditionMatch, Condition: i, note: s.f.matched(cond, i)}
+	if variant >= 0 {
+		v := &s.f.variants[variant]
+		d.Variant, d.Payload = v.key, v.payload
+	}
+	s.reasonOpen(d)
+	return true
+}
+
+// unmatched decides a flag that no condition has decided.
+func (s *search) unmatched(d *Decision) {
+	if !s.settled(false, noVariant) {
+		s.hanging(d)
+		return
+	}
+	if s.skipped && s.reason.Code == NoConditionMatch && s.reason.note == noteNone {
+		s.reason.note = noteGroupsNotEvaluated
+	}
+	d.Reason = s.reason
+	s.reasonOpen(d)
+}
+
+// hanging is an answer that hangs on the first unknown fact.
+func (s *search) hanging(d *Decision) {
+	s.e.missing = s.missing
+	s.e.undecided(d)
+}
+
+// reasonOpen takes back a reason that hangs on an unknown fact. Where a store has
+// failed, the one that was found stays.
+func (s *search) reasonOpen(d *Decision) {
+	if s.open != nil && s.e.subject.Partial {
+		d.Reason, d.ReasonOpen = Reason{Condition: NoCondition}, s.open
+	}
+}
+
+// matched says how a condition came to its answer: by a bucket, the same for
+// everybody, or (no note) by its requirements.
+func (f *compiledFlag) matched(cond *compiledCondition, i int) reasonNote {
+	switch {
+	case !cond.all || f.variantHashed(cond):
+		return noteSplit
+	case i == 0 && len(cond.filters) == 0 && !cond.grouped && f.enrollment < 0 && f.holdout == nil:
+		return noteStatic
+	}
+	return noteNone
+}
+
+// outcome gathers what the conditions say. The best reason wins, of equals the
+// later (§3.8); candidates are answers of conditions that may or may not match.
+type outcome struct {
+	reason    Reason
+	score     int8
+	skipped   bool // a group condition had no group
+	candidate bool
+	clash     bool
+	on        bool
+	choice    int32
+	missing   *Undecided
+	open      *Undecided // what the reason hangs on, whatever the answer
+}
+
+// opens notes an unknown fact that decides which condition it was.
+func (o *outcome) opens(missing *Undecided) {
+	if o.open == nil {
+		o.open = missing
+	}
+}
+
+func (o *outcome) consider(code ReasonCode, condition int, note reasonNote) {
+	if score := reasonText[code].score; score >= o.score {
+		o.reason, o.score = Reason{condition, code, note}, score
+	}
+}
+
+// maybe notes an answer that holds only if unknown facts are as they must be.
+func (o *outcome) maybe(on bool, variant int32, missing *Undecided) {
+	if !o.candidate {
+		o.candidate, o.on, o.choice, o.missing = true, on, variant, missing
+	} else if o.on != on || o.choice != variant {
+		o.clash = true
+	}
+}
+
+// settled reports whether an answer holds whatever the unknown facts are.
+func (o *outcome) settled(on bool, variant int32) bool {
+	return !o.candidate || !o.clash && o.on == on && o.choice == variant
+}

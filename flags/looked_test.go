@@ -1,0 +1,29 @@
+package flags
+
+import (
+	"fmt"
+	"time"
+)
+
+// Looked lists what an evaluation of one flag looks at: properties, and cohorts whose
+// members it decides.
+func Looked(s *Set, key string, sub *Subject, at time.Time, sel Selection, explained bool) (seen []string) {
+	var t *tracer
+	if explained {
+		t = &tracer{set: s, trace: &Trace{}, slots: map[int32]bool{}}
+	}
+	var out Decisions
+	sel.Keys = []string{key}
+	s.selectTraced(sub, at, &sel, &out, t)
+	for i := range s.slots {
+		if out.work.facts[i].epoch == out.work.epoch {
+			seen = append(seen, fmt.Sprint("property ", s.slots[i].groupType, " ", s.slots[i].key))
+		}
+	}
+	for i := range s.cohorts {
+		if out.work.members[i].epoch == out.work.epoch {
+			seen = append(seen, fmt.Sprint("cohort ", s.cohorts[i].id))
+		}
+	}
+	return seen
+}

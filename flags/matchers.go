@@ -1,0 +1,273 @@
+package flags
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/rustregexp"
+)
+
+// matcher compares a property that is there with a prepared value.
+type matcher interface {
+	match(f *fact, r *reader) verdict
+	// operand is the value as traces show it.
+	operand(r *reader) any
+}
+
+// preparation is what values are prepared with, once for all flags.
+type preparation struct {
+	matchingVersion int
+	zone            *time.Location // the project's
+	patterns        map[string]*compiledPattern
+	dated           bool // some value is a date
+}
+
+type compiledPattern struct {
+	p   *rustregexp.Pattern
+	err error
+}
+
+func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
+	if known, ok := p.patterns[text]; ok {
+		return known.p, known.err
+	}
+	pattern, err := rustregexp.Compile(text)
+	p.patterns[text] = &compiledPattern{pattern, err}
+	return pattern, err
+}
+
+const tooDeep = "the value is nested too deeply"
+
+type always verdict
+
+func (m always) match(*fact, *reader) verdict { return verdict(m) }
+
+func (always) operand(*reader) any { return nil }
+
+func present(v verdict) func(*preparation, any) (matcher, string) {
+	return func(*preparation, any) (matcher, string) { return always(v), "" }
+}
+
+// exactly compiles exact and is_not (§4.6).
+func exactly(p *preparation, v any) (matcher, string) {
+	list, isList := v.([]any)
+	if boolean := booleanLike(v); boolean && (p.matchingVersion != 2 || isList && len(list) == 0) {
+		return isTruthy(truthy(v)), ""
+	}
+	if !isList {
+		return p.equalText(v)
+	}
+	if len(list) == 1 {
+		return p.equalText(list[0])
+	}
+	set := make([]string, 0, len(list))
+	for _, item := range list {
+		text, ok := appendText(nil, item)
+		if ok {
+			set = append(set, string(appendLower(nil, string(text))))
+		}
+	}
+	if len(set) > 8 {
+		m := &oneOfMany{set: make(map[string]struct{}, len(set))}
+		for _, s := range set {
+			m.set[s] = struct{}{}
+			m.starts[startOf(s)] = true
+		}
+		return m, ""
+	}
+	return oneOf(set), ""
+}
+
+func (p *preparation) equalText(v any) (matcher, string) {
+	text, ok := appendText(nil, v)
+	if !ok {
+		return nil, tooDeep
+	}
+	return equalTo(appendLower(nil, string(text))), ""
+}
+
+// booleanLike is rule 1 of §4.6: a boolean, "true" or "false" in any case, or
+// an array of nothing else, the empty one included.
+func booleanLike(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return true
+	case string:
+		return equalLower(v, "true") || equalLower(v, "false")
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !booleanLike(item) })
+	}
+	return false
+}
+
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case string:
+		return equalLower(v, "true")
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !truthy(item) })
+	}
+	return false
+}
+
+type isTruthy bool
+
+func (m isTruthy) match(f *fact, _ *reader) verdict { return is(truthy(f.value) == bool(m)) }
+
+func (m isTruthy) operand(*reader) any { return bool(m) }
+
+type equalTo string
+
+func (m equalTo) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	return is(ok && equalLower(text, string(m)))
+}
+
+func (m equalTo) operand(*reader) any { return string(m) }
+
+type oneOf []string
+
+func (m oneOf) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	if ok {
+		for _, s := range m {
+			if equalLower(text, s) {
+				return yes
+			}
+		}
+	}
+	return no
+}
+
+func (m oneOf) operand(*reader) any { return anyList(m) }
+
+// oneOfMany is a long list. Most texts that are not in it are known by their
+// first byte.
+type oneOfMany struct {
+	set    map[string]struct{}
+	starts [utf8.RuneSelf + 1]bool
+}
+
+// startOf is the first byte of a lowered text when that is ASCII; all other
+// texts, the empty one included, share a place.
+func startOf(lowered string) byte {
+	if lowered == "" || lowered[0] >= utf8.RuneSelf {
+		return utf8.RuneSelf
+	}
+	return lowered[0]
+}
+
+func (m *oneOfMany) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	if !ok {
+		return no
+	}
+	if text != "" && text[0] < utf8.RuneSelf && !m.starts[asciiFold[text[0]]] {
+		return no
+	}
+	r.input = appendLower(r.input[:0], text)
+	_, found := m.set[string(r.input)]
+	return is(found)
+}
+
+func (m *oneOfMany) operand(*reader) any { return anyList(sortedKeys(m.set)) }
+
+// foldTest is one of containsFold, hasPrefixFold and hasSuffixFold.
+type foldTest func(text, lowered string) bool
+
+func text(test foldTest) func(*preparation, any) (matcher, string) {
+	return func(_ *preparation, v any) (matcher, string) {
+		text, ok := appendText(nil, v)
+		if !ok {
+			return nil, tooDeep
+		}
+		return folded{test, asciiLower(string(text))}, ""
+	}
+}
+
+func anyText(test foldTest) func(*preparation, any) (matcher, string) {
+	return func(p *preparation, v any) (matcher, string) {
+		list, ok := v.([]any)
+		if !ok {
+			return text(test)(p, v)
+		}
+		m := anyFolded{test: test}
+		for _, item := range list {
+			if text, ok := appendText(nil, item); ok {
+				m.lowered = append(m.lowered, asciiLower(string(text)))
+			}
+		}
+		return m, ""
+	}
+}
+
+type folded struct {
+	test    foldTest
+	lowered string
+}
+
+func (m folded) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	return is(ok && m.test(text, m.lowered))
+}
+
+func (m folded) operand(*reader) any { return m.lowered }
+
+type anyFolded struct {
+	test    foldTest
+	lowered []string
+}
+
+func (m anyFolded) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	return is(ok && slices.ContainsFunc(m.lowered, func(s string) bool { return m.test(text, s) }))
+}
+
+func (m anyFolded) operand(*reader) any { return anyList(m.lowered) }
+
+// expression compiles a regular expression (decision 8).
+func expression(p *preparation, v any) (matcher, string) {
+	text, ok := appendText(nil, v)
+	if !ok {
+		return nil, tooDeep
+	}
+	pattern, err := p.pattern(string(text))
+	if err != nil {
+		return nil, "bad regular expression: " + strings.TrimPrefix(err.Error(), "pattern: ")
+	}
+	return matches{pattern, string(text)}, ""
+}
+
+type matches struct {
+	*rustregexp.Pattern
+	source string
+}
+
+func (m matches) match(f *fact, r *reader) verdict {
+	text, ok := r.text(f)
+	if !ok {
+		return no
+	}
+	switch m.Find(text) {
+	case rustregexp.Hit:
+		return yes
+	case rustregexp.Timeout:
+		r.timedOut = true
+		return invalid
+	}
+	return no
+}
+
+func (m matches) operand(*reader) any { return m.source }
+
+func anyList(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package flags
+
+import "time"
+
+// The seven properties that an address gives (§8.3).
+var locatedKeys = map[string]bool{
+	"$geoip_city_name": true, "$geoip_country_name": true, "$geoip_country_code": true,
+	"$geoip_continent_name": true, "$geoip_continent_code": true,
+	"$geoip_postal_code": true, "$geoip_time_zone": true,
+}
+
+// initialOf maps each $initial_ property to the current one that fills it
+// when it is absent (§8.2).
+var initialOf = func() map[string]string {
+	m := map[string]string{}
+	for _, name := range []string{
+		"app_build", "app_name", "app_namespace", "app_version", "browser", "browser_version", "device_type",
+		"current_url", "pathname", "os", "os_version", "referring_domain", "referrer", "screen_height",
+		"screen_width", "viewport_height", "viewport_width", "raw_user_agent",
+	} {
+		m["$initial_"+name] = "$" + name
+	}
+	for _, name := range []string{
+		"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "gclid", "gad_source", "gclsrc",
+		"dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "li_fat_id", "mc_cid", "igshid", "ttclid",
+		"rdt_cid", "epik", "qclid", "sccid", "irclid", "_kx",
+	} {
+		m["$initial_"+name] = name
+	}
+	return m
+}()
+
+// slotKind says which facts a slot of the evaluation holds.
+type slotKind uint8
+
+const (
+	slotPerson slotKind = iota
+	slotGroup
+	slotCreatedAt
+)
+
+// slot is a fact that some condition of a Set asks for. Each is looked up at
+// most once in an evaluation.
+type slot struct {
+	kind      slotKind
+	located   bool   // one of the seven $geoip_ names
+	distinct  bool   // the key distinct_id
+	initial   string // the key that fills it when absent, "" for none
+	key       string
+	groupType string // slotGroup: the group type's name, "" when the index has none
+	undecided *Undecided
+}
+
+// find lays the properties over one another for one slot (§8.1, §7).
+func (s *slot) find(e *evaluation) (value any, state factState, source ValueSource) {
+	sub := e.subject
+	switch s.kind {
+	case slotGroup:
+		return s.findGroup(sub)
+	case slotCreatedAt:
+		if s.key != "created_at" { // the only one there is (§1.4)
+			return nil, factMissing, SourceNone
+		}
+		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
+			return st.CreatedAt.UTC().Format(time.RFC3339Nano), factPresent, SourceStored
+		}
+		return nil, e.absent(), SourceNone
+	}
+	value, state, source = s.findPerson(e, s.key)
+	if state == factMissing && s.initial != "" {
+		if v, st, _ := s.findPerson(e, s.initial); st != factMissing {
+			return v, st, SourceInitial
+		}
+	}
+	return value, state, source
+}
+
+func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSource) {
+	sub := e.subject
+	value, inRequest := sub.Person[key]
+	if inRequest && (value != nil || !s.located) {
+		return value, factPresent, SourceRequest
+	}
+	if s.distinct {
+		return e.distinct, factPresent, SourceIdentity
+	}
+	var stored any
+	inStore := false
+	if st := sub.Stored; st != nil {
+		stored, inStore = st.Person[key]
+	}
+	if s.located {
+		if located, ok := sub.Located[key]; ok {
+			if sub.LocatedByPeer && inStore {
+				return stored, factPresent, SourceStored
+			}
+			if !sub.LocatedByPeer || e.absent() == factMissing {
+				return located, factPresent, SourceLocated
+			}
+			return nil, factUnknown, SourceNone
+		}
+		if inRequest { // null, and no place to put over it
+			return nil, factPresent, SourceRequest
+		}
+	}
+	if inStore {
+		return stored, factPresent, SourceStored
+	}
+	return nil, e.absent(), SourceNone
+}
+
+func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
+	group := sub.Groups[s.groupType]
+	if s.groupType == "" || group == "" {
+		return nil, factMissing, SourceNone
+	}
+	if s.key == "$group_key" {
+		return group, factPresent, SourceIdentity
+	}
+	if v, ok := sub.GroupProperties[s.groupType][s.key]; ok {
+		return v, factPresent, SourceRequest
+	}
+	if st := sub.Stored; st != nil {
+		if v, ok := st.Groups[s.groupType][s.key]; ok {
+			return v, factPresent, SourceStored
+		}
+		if st.Failure != NoReason {
+			return nil, factUnknown, SourceNone
+		}
+	}
+	if sub.Partial {
+		return nil, factUnknown, SourceNone
+	}
+	return nil, factMissing, SourceNone
+}
