@@ -13,7 +13,7 @@ bench: ## our speed beside other engines
 	cd bench && go run ./report
 
 lint:
-	golangci-lint run $$(go list -m -f '{{.Dir}}/...')
+	.ci/lint/run
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
