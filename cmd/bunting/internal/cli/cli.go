@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -41,6 +43,9 @@ type Command struct {
 	Run           func(ctx context.Context, p *Program, args []string) error
 	Help          func() string
 	Actions       []string // words that may follow the name
+	// Ends: the context of Run ends with SIGTERM and SIGINT, which do not end the
+	// program then.
+	Ends bool
 }
 
 // Environment are variables as os.Environ has them, by name.
@@ -113,6 +118,11 @@ func (p *Program) dispatch(ctx context.Context, args []string) error {
 		if err := p.checkEnvironment(); err != nil {
 			return err
 		}
+	}
+	if c.Ends {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+		defer stop()
 	}
 	return c.Run(ctx, p, args)
 }

@@ -83,3 +83,15 @@ func (p *Progress) Bytes(what string, done, total int64) {
 	}
 	p.Show(done, total, fmt.Sprintf("%s: %d of %d MiB", what, done>>20, total>>20))
 }
+
+// Counter counts what is read, for Progress.
+type Counter struct {
+	io.Reader
+	N int64
+}
+
+func (c *Counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.N += int64(n)
+	return n, err
+}

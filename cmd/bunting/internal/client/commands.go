@@ -16,8 +16,8 @@ var (
 	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)
 	Usage    = single("usage", "print what an organization has used this month", &usageAction, usageHelp)
 	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
-	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp}
-	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp}
+	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, Ends: true}
+	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, Ends: true}
 )
 
 // Keys is the command for personal keys; recover makes one without a server.
@@ -28,7 +28,7 @@ func Keys(recover func(ctx context.Context, p *cli.Program, args []string) error
 
 // managed is a command with actions.
 func managed(name, summary string, actions []action, help func() string) cli.Command {
-	c := cli.Command{Name: name, Summary: summary, Help: help, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+	c := cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return manage(ctx, p, name, actions, args)
 	}}
 	for _, a := range actions {
@@ -39,7 +39,7 @@ func managed(name, summary string, actions []action, help func() string) cli.Com
 
 // single is a command that is one action.
 func single(name, summary string, a *action, help func() string) cli.Command {
-	return cli.Command{Name: name, Summary: summary, Help: help, Run: func(ctx context.Context, p *cli.Program, args []string) error {
+	return cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return act(ctx, p, name, a, args)
 	}}
 }

@@ -9,11 +9,9 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -81,8 +79,6 @@ func export(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	defer e.client.close()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	project, err := e.client.findProject(ctx, e.state.Project)
 	if err != nil {
 		return err

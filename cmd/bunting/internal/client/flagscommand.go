@@ -234,16 +234,9 @@ func getFlag(ctx context.Context, m *manager, args []string, _ any) error {
 
 // saved prints a flag as it is now.
 func (m *manager) saved(ctx context.Context, method, path string, body any) error {
-	var raw json.RawMessage
-	if err := m.send(ctx, method, path, body, &raw); err != nil {
-		return err
-	}
-	if *m.asJSON {
-		return m.printJSON(raw)
-	}
 	var f flagShown
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	if printed, err := m.fetch(ctx, method, path, body, &f); printed || err != nil {
+		return err
 	}
 	return m.showFlags(f)
 }

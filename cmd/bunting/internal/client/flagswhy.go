@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -57,16 +56,9 @@ func whyFlag(ctx context.Context, m *manager, args []string, options any) error 
 	} else {
 		body["distinct_id"] = *o.distinctID
 	}
-	var raw json.RawMessage
-	if err := m.send(ctx, "POST", m.flagsPath(pathPart(args[0])+"/explain/"), body, &raw); err != nil {
-		return err
-	}
-	if *m.asJSON {
-		return m.printJSON(raw)
-	}
 	var e explanation
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	if printed, err := m.fetch(ctx, "POST", m.flagsPath(pathPart(args[0])+"/explain/"), body, &e); printed || err != nil {
+		return err
 	}
 	about := fmt.Sprintf("nobody has the distinct id %q: decided as for somebody of whom nothing is stored\n", *o.distinctID)
 	if e.Person != nil {

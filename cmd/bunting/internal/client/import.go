@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/convert"
@@ -106,8 +104,6 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	defer i.client.close()
 	i.client.enduring = true
 	i.client.told = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	var total importState
 	for _, file := range files {
 		if err := i.file(ctx, p.Stdin, file); err != nil {
@@ -149,22 +145,10 @@ func (i *importer) where() string {
 
 func stateOf(file string) string { return file + ".import" }
 
-// counter counts what is read of a file.
-type counter struct {
-	io.Reader
-	n int64
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.n += int64(n)
-	return n, err
-}
-
 // file imports one file, from where the state says.
 func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error {
 	i.state, i.batch = importState{Server: i.server, ProjectKey: i.projectKey}, importBatch{}
-	from, size := &counter{Reader: stdin}, int64(0)
+	from, size := &cli.Counter{Reader: stdin}, int64(0)
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -215,7 +199,7 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 			return err
 		}
 		done = all.offset
-		i.progress.Show(from.n, size, i.state.summary())
+		i.progress.Show(from.N, size, i.state.summary())
 	}
 }
 

@@ -2,15 +2,11 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -158,25 +154,17 @@ func applyDefinitions(ctx context.Context, p *cli.Program, r *convert.Result, se
 	if err != nil {
 		return err
 	}
-	asJSON := false
-	m := &manager{Program: p, command: "import", server: &server, key: &key, asJSON: &asJSON}
-	if m.client, err = newAPIClient(server, key); err != nil {
-		return cli.BadUsage("import", "%s", err)
+	m := &manager{Program: p, command: "import", server: &server, key: &key}
+	if err := m.connect(); err != nil {
+		return err
 	}
-	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.Stderr, "%s; trying again in %s\n", why, d) }
 	defer m.client.close()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	if m.project, err = m.client.findProject(ctx, project); err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &raw); err != nil {
-		return err
-	}
 	var a documentAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	if err := m.client.do(ctx, "POST", m.flagsPath("apply/"), doc, &a); err != nil {
+		return err
 	}
 	m.nameProject()
 	return m.Print(a.text(true))

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -115,14 +113,11 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 	case *m.key == "" && !a.keyless:
 		return cli.BadUsage(command, "--key is missing: the first start of a server prints one")
 	}
-	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
-		return cli.BadUsage(command, "%s", err)
+	if err := m.connect(); err != nil {
+		return err
 	}
-	m.client.warned = m.warn
-	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(p.Stderr, "%s; trying again in %s\n", why, d) }
 	defer m.client.close()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
+	m.client.warned = m.warn
 	if a.project != nothing {
 		if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
 			return err
@@ -134,6 +129,15 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 	if a.project == writes {
 		m.nameProject()
 	}
+	return nil
+}
+
+// connect makes the client of the server.
+func (m *manager) connect() (err error) {
+	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
+		return cli.BadUsage(m.command, "%s", err)
+	}
+	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(m.Stderr, "%s; trying again in %s\n", why, d) }
 	return nil
 }
 
@@ -158,6 +162,18 @@ func (m *manager) inProject(path string) string {
 
 func (m *manager) send(ctx context.Context, method, path string, value, into any) error {
 	return m.client.send(ctx, method, path, value, into)
+}
+
+// fetch sends a request whose answer it prints where JSON is wanted, and reads else.
+func (m *manager) fetch(ctx context.Context, method, path string, value, into any) (printed bool, err error) {
+	if !*m.asJSON {
+		return false, m.send(ctx, method, path, value, into)
+	}
+	var raw json.RawMessage
+	if err := m.send(ctx, method, path, value, &raw); err != nil {
+		return false, err
+	}
+	return true, m.printJSON(raw)
 }
 
 // all reads all pages of a list.

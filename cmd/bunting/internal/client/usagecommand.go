@@ -46,11 +46,9 @@ var usedResources = []string{"events", "feature_flags", "exceptions", "surveys",
 
 func showUsage(ctx context.Context, m *manager, _ []string, options any) error {
 	var raw json.RawMessage
-	if err := m.send(ctx, "GET", "/api/organizations/"+pathPart(*options.(*string))+"/usage/", nil, &raw); err != nil {
+	path := "/api/organizations/" + pathPart(*options.(*string)) + "/usage/"
+	if printed, err := m.fetch(ctx, "GET", path, nil, &raw); printed || err != nil {
 		return err
-	}
-	if *m.asJSON {
-		return m.printJSON(raw)
 	}
 	var members map[string]json.RawMessage
 	var sources struct{ Sources []spentShown }

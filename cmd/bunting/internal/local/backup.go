@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
@@ -72,8 +70,6 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	case *output == "":
 		return cli.BadUsage("backup", "--output is missing: say into which file")
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	shown := cli.NewProgress(p.Stderr)
 	done, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, shown.Bytes)
 	shown.Clear()
@@ -95,8 +91,6 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 	case *input == "":
 		return cli.BadUsage("restore", "--input is missing: say which backup")
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	path := filepath.Join(*data, server.DatabaseFile)
 	shown := cli.NewProgress(p.Stderr)
 	done, kept, err := sqlstore.Restore(ctx, *input, path, *replace, shown.Bytes)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
 // maxUserLine bounds the text of one user among many, in bytes.
@@ -19,7 +21,7 @@ const maxUserLine = 1 << 20
 type userReader struct {
 	name  string
 	from  *bufio.Reader
-	taken *countingReader
+	taken *cli.Counter
 	line  int // of the last user's beginning, from 1
 	list  bool
 	item  []byte // of a list
@@ -29,18 +31,6 @@ type userReader struct {
 	ended bool
 }
 
-// countingReader counts what is read.
-type countingReader struct {
-	from  io.Reader
-	bytes int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.bytes += int64(n)
-	return n, err
-}
-
 // manyMembers is the table of what a user among many may say: there is nothing
 // to locate an address with, and "properties" is what events call them.
 var manyMembers = append([]reader{
@@ -48,12 +38,12 @@ var manyMembers = append([]reader{
 }, slices.DeleteFunc(slices.Clone(userMembers), func(r reader) bool { return r.name == "ip" })...)
 
 func newUserReader(name string, from io.Reader) *userReader {
-	taken := &countingReader{from: from}
+	taken := &cli.Counter{Reader: from}
 	return &userReader{name: name, from: bufio.NewReaderSize(taken, maxUserLine), taken: taken}
 }
 
 // read is how many bytes were read so far.
-func (r *userReader) read() int64 { return r.taken.bytes }
+func (r *userReader) read() int64 { return r.taken.N }
 
 // next returns the next user, nil at the end. The error names the place.
 func (r *userReader) next() (*user, error) {

@@ -7,8 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -66,8 +64,6 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	found := append(examineData(ctx, &r.Config, quick), unsafeSettings(r)...)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
@@ -60,8 +58,6 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 			return fmt.Errorf("--from: there is no database: %w", err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	shown := cli.NewProgress(p.Stderr)
 	done, err := sqlstore.Move(ctx, *from, *to, func(what string, n, total int64) {
 		shown.Show(n, total, fmt.Sprintf("%s: %d of %d rows", what, n, total))
