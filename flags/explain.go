@@ -41,15 +41,15 @@ func (s *Set) Replay(t *Trace) (Decision, bool) {
 
 // absence says why there is no answer for a flag.
 func (s *Set) absence(key string, sel *Selection) string {
-	i, ok := s.byKey[key]
-	switch {
-	case !ok:
+	switch s.Standing(key) {
+	case Absent:
 		return "there is no flag " + quote(key)
-	case !s.flags[i].is(bitActive):
+	case Inactive:
 		return "the flag is not active: it is not answered, and false for flags that depend on it"
-	case !s.answered(i):
+	case Unanswered:
 		return "the flag is on or behind a cycle of dependencies: it is not answered"
-	case !s.flags[i].selected(sel):
+	}
+	if !s.flags[s.byKey[key]].selected(sel) {
 		return "the flag is left out by the runtime, context or survey filter of the request"
 	}
 	return "the flag is not answered"

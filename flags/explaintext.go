@@ -51,7 +51,7 @@ func (t *tracer) decided(d *Decision) string {
 	}
 	for _, filter := range c.Filters {
 		if filter.Result == "no" || filter.Result == "invalid" {
-			return line + filter.line()
+			return line + filter.String()
 		}
 	}
 	return line + d.Reason.Description()
@@ -73,6 +73,10 @@ func (b *BucketTrace) String() string {
 	return fmt.Sprintf("%s of %q is %s %s %s", b.Hash, b.Input, decimal(b.Bucket), sign, decimal(b.Share))
 }
 
+// String is the value as JSON, shortened.
+func (v jsonValue) String() string { return show(v.Value) }
+
+// show is a value as JSON, shortened.
 func show(v any) string {
 	text, ok := appendText(nil, []any{normalize(v)})
 	if !ok {
@@ -81,8 +85,23 @@ func show(v any) string {
 	return shorten(string(text[1:len(text)-1]), 200)
 }
 
-// line is a requirement and what it saw, in words.
-func (f *FilterTrace) line() string {
+// Requirement is what is asked for, in words.
+func (f *FilterTrace) Requirement() string {
+	text := f.Kind
+	if f.Key != "" {
+		text += " " + quote(f.Key)
+	}
+	if f.Operator != "" {
+		text += " " + string(f.Operator)
+	}
+	if f.Operator != IsSet && f.Operator != IsNotSet {
+		text += " " + show(f.Operand.Value)
+	}
+	return text
+}
+
+// String is a requirement and what it saw, in words.
+func (f *FilterTrace) String() string {
 	var b strings.Builder
 	switch f.Kind {
 	case "all":
@@ -128,11 +147,11 @@ func (t *Trace) String() string {
 		w.line(1, "no answer: %s", t.Decided)
 		return b.String()
 	}
-	w.line(1, "answer: %s", t.Decision.text())
+	w.line(1, "answer: %s", &t.Decision)
 	w.line(1, "because: %s", t.Decided)
 	for i, f := range t.Flags {
 		if i < len(t.Flags)-1 {
-			w.line(1, "depends on flag %q: %s, because %s", f.Key, f.Decision.text(), f.Decided)
+			w.line(1, "depends on flag %q: %s, because %s", f.Key, &f.Decision, f.Decided)
 			w.flag(2, f)
 			continue
 		}
@@ -141,7 +160,8 @@ func (t *Trace) String() string {
 	return b.String()
 }
 
-func (d *TraceDecision) text() string {
+// String is the value and its reason, or why there is none.
+func (d *TraceDecision) String() string {
 	value := strconv.FormatBool(d.Enabled)
 	if d.Variant != "" {
 		value = strconv.Quote(d.Variant)
@@ -170,7 +190,7 @@ func (w *traceWriter) line(depth int, format string, args ...any) {
 
 func (w *traceWriter) flag(depth int, f *FlagTrace) {
 	if f.Enrollment != nil {
-		w.line(depth, "early access: %s", f.Enrollment.line())
+		w.line(depth, "early access: %s", f.Enrollment)
 	}
 	if f.Holdout != nil {
 		w.line(depth, "holdout: %s: %s", f.Holdout, f.Holdout.Result)
@@ -194,7 +214,7 @@ func (w *traceWriter) flag(depth int, f *FlagTrace) {
 }
 
 func (w *traceWriter) filter(depth int, f *FilterTrace) {
-	w.line(depth, "%s", f.line())
+	w.line(depth, "%s", f)
 	if co := f.Cohort; co != nil {
 		switch {
 		case co.Repeated:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
 // openReason is on for everybody, by the first condition or the second: without the
@@ -41,17 +42,17 @@ func TestDiff_OpenReason(t *testing.T) {
 	open := compileJSON(t, openReason)
 	known := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))
 	sub := &flags.Subject{DistinctID: "u", Partial: true}
-	if got := flags.NewDiff(open, known, flags.DiffOptions{Reasons: true}).Compare(sub, usualTime); len(got) != 0 {
+	if got := flagsdiff.New(open, known, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 	sub.Person = flags.Properties{"plan": "free"}
-	if got := flags.NewDiff(open, known, flags.DiffOptions{Reasons: true}).Compare(sub, usualTime); len(got) != 1 || got[0].Why.Cause != flags.CauseReason {
+	if got := flagsdiff.New(open, known, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseReason {
 		t.Errorf("with both reasons known: %+v", got)
 	}
 	sub.Person = nil
 	never := compileJSON(t, `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 0}]}}]}`)
-	got := flags.NewDiff(open, never, flags.DiffOptions{}).Compare(sub, usualTime)
-	if len(got) != 1 || got[0].Why.Cause != flags.CauseCondition || !strings.Contains(got[0].Why.Text, "not known which condition decides") {
+	got := flagsdiff.New(open, never, flagsdiff.Options{}).Compare(sub, usualTime)
+	if len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseCondition || !strings.Contains(got[0].Why.Text, "not known which condition decides") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -2,6 +2,8 @@ package flags
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +64,34 @@ func (s *Set) Keys() []string {
 	}
 	return keys
 }
+
+// Standing is how a flag stands in a set, whoever asks.
+type Standing uint8
+
+// The standings of a flag.
+const (
+	Absent     Standing = iota // the set has no such flag
+	Inactive                   // it is not active, or deleted
+	Unanswered                 // it is active, and on a cycle of dependencies or behind one
+	Answered
+)
+
+// Standing says how the flag with this key stands.
+func (s *Set) Standing(key string) Standing {
+	i, ok := s.byKey[key]
+	switch {
+	case !ok:
+		return Absent
+	case !s.flags[i].is(bitActive):
+		return Inactive
+	case !s.answered(i):
+		return Unanswered
+	}
+	return Answered
+}
+
+// All are the keys of all flags, inactive ones included, in no order.
+func (s *Set) All() iter.Seq[string] { return maps.Keys(s.byKey) }
 
 type compiledFlag struct {
 	prefix  string // the key and a dot: the start of every hash input

@@ -42,6 +42,14 @@ type TraceDecision struct {
 	ReasonOpen *Undecided `json:"reason_open,omitempty"`
 }
 
+// ValueText is the value as JSON: true, false or the variant.
+func (d *TraceDecision) ValueText() string {
+	if d.Variant != "" {
+		return show(d.Variant)
+	}
+	return show(d.Enabled)
+}
+
 // FlagTrace is the decision of one flag.
 type FlagTrace struct {
 	Key      string        `json:"key"`

@@ -42,6 +42,7 @@ var (
 var table = map[string]room{
 	"flags":            {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	"flags/flagsdiff":  {pure: true, ours: []string{"flags"}},
 	leaf:               {pure: true},
 	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
@@ -87,7 +88,7 @@ var table = map[string]room{
 	}, ofManagement...)},
 	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "geoip",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
 	}, ofManagement...)},
 }
 

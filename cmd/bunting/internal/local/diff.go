@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/flagsdiff"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -53,8 +54,8 @@ type differ struct {
 	reasons                    bool
 	at                         time.Time
 
-	diff     *flags.Diff
-	examples map[string][]flags.Change
+	diff     *flagsdiff.Diff
+	examples map[string][]flagsdiff.Change
 }
 
 func diff(ctx context.Context, p *cli.Program, args []string) error {
@@ -71,7 +72,7 @@ func diff(ctx context.Context, p *cli.Program, args []string) error {
 }
 
 func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, err error) {
-	d := &differ{examples: map[string][]flags.Change{}}
+	d := &differ{examples: map[string][]flagsdiff.Change{}}
 	fs := cli.NewFlags("diff")
 	fs.StringVar(&d.usersFile, "users", "", "")
 	fs.StringVar(&d.format, "format", "text", "")
@@ -101,7 +102,7 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 			return false, err
 		}
 	}
-	d.diff = flags.NewDiff(sets[0], sets[1], flags.DiffOptions{Keys: d.keys, Reasons: d.reasons, Limit: d.limit})
+	d.diff = flagsdiff.New(sets[0], sets[1], flagsdiff.Options{Keys: d.keys, Reasons: d.reasons, Limit: d.limit})
 	if unknown := d.diff.Unknown(); len(unknown) > 0 {
 		return false, cli.BadUsage("diff", "--flag: neither file has a flag %q", unknown[0])
 	}
@@ -214,13 +215,13 @@ func (d *differ) text() string {
 	return b.String()
 }
 
-var flagDifferences = map[flags.Cause]string{
-	flags.CauseNew: "only in B", flags.CauseRemoved: "only in A", flags.CauseActivated: "active only in B",
-	flags.CauseDeactivated: "active only in A", flags.CauseUnanswered: "on or behind a cycle of dependencies in one of them",
+var flagDifferences = map[flagsdiff.Cause]string{
+	flagsdiff.CauseNew: "only in B", flagsdiff.CauseRemoved: "only in A", flagsdiff.CauseActivated: "active only in B",
+	flagsdiff.CauseDeactivated: "active only in A", flagsdiff.CauseUnanswered: "on or behind a cycle of dependencies in one of them",
 }
 
 // diffValue shows an answer, with its payload where that is what differs.
-func diffValue(a, other *flags.DiffAnswer) string {
+func diffValue(a, other *flagsdiff.Answer) string {
 	text := fmt.Sprint(a.Value)
 	switch {
 	case !a.Answered:
@@ -244,12 +245,12 @@ func diffValue(a, other *flags.DiffAnswer) string {
 
 func (d *differ) json() (string, error) {
 	type total struct {
-		flags.DiffTotal
-		Examples []flags.Change `json:"examples"`
+		flagsdiff.Total
+		Examples []flagsdiff.Change `json:"examples"`
 	}
 	out := struct {
 		At      time.Time              `json:"at"`
-		Flags   []flags.FlagDifference `json:"flags"`
+		Flags   []flagsdiff.Difference `json:"flags"`
 		Users   int64                  `json:"users"`
 		Changed int64                  `json:"changed"`
 		Changes []total                `json:"changes"`

@@ -1,4 +1,6 @@
-package flags
+// Package flagsdiff compares what two sets of flags answer, one subject after the
+// other, and says of each difference what in the definitions it comes from.
+package flagsdiff
 
 import (
 	"bytes"
@@ -6,24 +8,26 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Diff compares what two sets answer, one subject after the other. It is for one
 // goroutine.
 type Diff struct {
-	before, after *Set
-	options       DiffOptions
+	before, after *flags.Set
+	options       Options
 
 	keys    []string // of both sets, sorted, each once
-	totals  map[string]*DiffTotal
+	totals  map[string]*Total
 	users   int64
 	changed int64
-	was, is Decisions
+	was, is flags.Decisions
 }
 
-// DiffOptions are the choices of a Diff. The zero value compares all flags for
+// Options are the choices of a Diff. The zero value compares all flags for
 // every runtime, and returns every change.
-type DiffOptions struct {
+type Options struct {
 	// Keys restricts the comparison to these flags. Nil: all of both sets.
 	Keys []string
 	// Reasons counts another reason for the same answer as a change too. One that is not
@@ -34,8 +38,8 @@ type DiffOptions struct {
 	Limit int64
 }
 
-// DiffAnswer is the answer for a flag on one side.
-type DiffAnswer struct {
+// Answer is the answer for a flag on one side.
+type Answer struct {
 	// Answered is false where the flag does not exist or is not active.
 	Answered bool `json:"answered"`
 	// Value is false, true or the variant; null without an answer.
@@ -45,21 +49,21 @@ type DiffAnswer struct {
 	Failed    bool `json:"failed,omitempty"`
 	Undecided bool `json:"undecided,omitempty"`
 
-	reason Reason
+	reason flags.Reason
 	open   bool // the reason is not known
 }
 
 // Change is one flag that is answered otherwise for one subject.
 type Change struct {
-	Key        string     `json:"flag"`
-	DistinctID string     `json:"distinct_id"`
-	Before     DiffAnswer `json:"before"`
-	After      DiffAnswer `json:"after"`
-	Why        DiffWhy    `json:"why"`
+	Key        string `json:"flag"`
+	DistinctID string `json:"distinct_id"`
+	Before     Answer `json:"before"`
+	After      Answer `json:"after"`
+	Why        Why    `json:"why"`
 }
 
-// DiffTotal counts the changes of one flag.
-type DiffTotal struct {
+// Total counts the changes of one flag.
+type Total struct {
 	Key     string `json:"flag"`
 	Changed int64  `json:"changed"`
 	Users   int64  `json:"users"`
@@ -67,17 +71,17 @@ type DiffTotal struct {
 	Share float64 `json:"share"`
 }
 
-// FlagDifference is a flag that only one side can answer.
-type FlagDifference struct {
+// Difference is a flag that only one side can answer.
+type Difference struct {
 	Key   string `json:"flag"`
 	Cause Cause  `json:"cause"` // new, removed, activated, deactivated, unanswered
 }
 
-// NewDiff makes a comparison of two sets.
-func NewDiff(before, after *Set, options DiffOptions) *Diff {
-	d := &Diff{before: before, after: after, options: options, totals: map[string]*DiffTotal{}}
-	for _, s := range []*Set{before, after} {
-		for key := range s.byKey {
+// New makes a comparison of two sets.
+func New(before, after *flags.Set, options Options) *Diff {
+	d := &Diff{before: before, after: after, options: options, totals: map[string]*Total{}}
+	for _, s := range []*flags.Set{before, after} {
+		for key := range s.All() {
 			if options.Keys == nil || slices.Contains(options.Keys, key) {
 				d.keys = append(d.keys, key)
 			}
@@ -90,7 +94,7 @@ func NewDiff(before, after *Set, options DiffOptions) *Diff {
 
 // Compare decides all flags for a subject on both sides and returns what
 // differs, by key: the value, the payload, or whether there is an answer at all.
-func (d *Diff) Compare(sub *Subject, at time.Time) []Change {
+func (d *Diff) Compare(sub *flags.Subject, at time.Time) []Change {
 	sel := d.selection()
 	d.before.Select(sub, at, &sel, &d.was)
 	d.after.Select(sub, at, &sel, &d.is)
@@ -118,22 +122,24 @@ func (d *Diff) Compare(sub *Subject, at time.Time) []Change {
 	return out
 }
 
-func (d *Diff) selection() Selection { return Selection{Keys: d.options.Keys, Runtime: "all"} }
+func (d *Diff) selection() flags.Selection {
+	return flags.Selection{Keys: d.options.Keys, Runtime: "all"}
+}
 
 func (d *Diff) count(key string) {
 	t := d.totals[key]
 	if t == nil {
-		t = &DiffTotal{Key: key}
+		t = &Total{Key: key}
 		d.totals[key] = t
 	}
 	t.Changed++
 }
 
-func answersByKey(d *Decisions) map[string]DiffAnswer {
-	out := make(map[string]DiffAnswer, len(d.List))
+func answersByKey(d *flags.Decisions) map[string]Answer {
+	out := make(map[string]Answer, len(d.List))
 	for i := range d.List {
 		f := &d.List[i]
-		a := DiffAnswer{
+		a := Answer{
 			Answered: true, Value: f.Value(), Payload: f.Payload,
 			Failed: f.Failed(), Undecided: f.Undecided != nil, reason: f.Reason, open: f.ReasonOpen != nil,
 		}
@@ -145,7 +151,7 @@ func answersByKey(d *Decisions) map[string]DiffAnswer {
 	return out
 }
 
-func (a *DiffAnswer) same(b *DiffAnswer, reasons bool) bool {
+func (a *Answer) same(b *Answer, reasons bool) bool {
 	return a.Answered == b.Answered && a.Value == b.Value && a.Failed == b.Failed && a.Undecided == b.Undecided &&
 		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.open || b.open || a.reason == b.reason)
 }
@@ -160,24 +166,24 @@ func (d *Diff) Unknown() []string {
 func (d *Diff) Users() (compared, changed int64) { return d.users, d.changed }
 
 // Totals counts the changes of each flag that has any, by key.
-func (d *Diff) Totals() []DiffTotal {
-	out := []DiffTotal{}
+func (d *Diff) Totals() []Total {
+	out := []Total{}
 	for _, t := range d.totals {
 		total := *t
 		total.Users = d.users
 		total.Share = float64(t.Changed) / float64(d.users)
 		out = append(out, total)
 	}
-	slices.SortFunc(out, func(a, b DiffTotal) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b Total) int { return strings.Compare(a.Key, b.Key) })
 	return out
 }
 
 // Flags lists the flags that only one side can answer, whoever asks, by key.
-func (d *Diff) Flags() []FlagDifference {
-	out := []FlagDifference{}
+func (d *Diff) Flags() []Difference {
+	out := []Difference{}
 	for _, key := range d.keys {
 		if cause := d.presence(key); cause != "" {
-			out = append(out, FlagDifference{key, cause})
+			out = append(out, Difference{key, cause})
 		}
 	}
 	return out
@@ -186,41 +192,18 @@ func (d *Diff) Flags() []FlagDifference {
 // presence says how it comes that only one side can answer a flag, or that only
 // one side has its definition; empty when both are alike in this.
 func (d *Diff) presence(key string) Cause {
-	before, after := d.before.standing(key), d.after.standing(key)
+	before, after := d.before.Standing(key), d.after.Standing(key)
 	switch {
 	case before == after:
 		return ""
-	case before == flagAbsent:
+	case before == flags.Absent:
 		return CauseNew
-	case after == flagAbsent:
+	case after == flags.Absent:
 		return CauseRemoved
-	case before == flagInactive:
+	case before == flags.Inactive:
 		return CauseActivated
-	case after == flagInactive:
+	case after == flags.Inactive:
 		return CauseDeactivated
 	}
 	return CauseUnanswered
-}
-
-// standing of a flag in a set.
-type standing uint8
-
-const (
-	flagAbsent standing = iota
-	flagInactive
-	flagUnanswered // on or behind a cycle
-	flagAnswered
-)
-
-func (s *Set) standing(key string) standing {
-	i, ok := s.byKey[key]
-	switch {
-	case !ok:
-		return flagAbsent
-	case !s.flags[i].is(bitActive):
-		return flagInactive
-	case !s.answered(i):
-		return flagUnanswered
-	}
-	return flagAnswered
 }

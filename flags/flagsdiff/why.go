@@ -1,9 +1,12 @@
-package flags
+package flagsdiff
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Cause is what kind of difference between two definitions changed an answer.
@@ -32,8 +35,8 @@ const (
 	CauseReason      Cause = "reason" // the same answer for another reason
 )
 
-// DiffWhy is why an answer changed.
-type DiffWhy struct {
+// Why is why an answer changed.
+type Why struct {
 	Cause Cause `json:"cause"`
 	// Text names the difference; Before and After are the lines that decided.
 	Text   string `json:"text"`
@@ -41,9 +44,9 @@ type DiffWhy struct {
 	After  string `json:"after"`
 }
 
-func (d *Diff) why(key string, sub *Subject, at time.Time) DiffWhy {
+func (d *Diff) why(key string, sub *flags.Subject, at time.Time) Why {
 	was, is := d.before.Explain(key, sub, at, d.selection()), d.after.Explain(key, sub, at, d.selection())
-	w := DiffWhy{Before: was.Decided, After: is.Decided}
+	w := Why{Before: was.Decided, After: is.Decided}
 	if !was.Found || !is.Found {
 		w.Cause, w.Text = d.presence(key), presenceTexts[d.presence(key)]
 		return w
@@ -60,14 +63,14 @@ var presenceTexts = map[Cause]string{
 
 // comparison looks for the first difference between two decisions of one flag
 // for one subject, in the order of evaluation.
-type comparison struct{ before, after *FlagTrace }
+type comparison struct{ before, after *flags.FlagTrace }
 
 func (c *comparison) find() (Cause, string) {
 	was, is := &c.before.Decision, &c.after.Decision
 	switch {
 	case was.Failed || is.Failed || was.Undecided != nil || is.Undecided != nil:
 		return CauseFailed, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
-	case was.Code == MissingDependency.String() || is.Code == MissingDependency.String():
+	case was.Code == flags.MissingDependency.String() || is.Code == flags.MissingDependency.String():
 		return CauseDependency, "a flag that it depends on is missing on one side"
 	case decides(c.before.Enrollment) != decides(c.after.Enrollment):
 		return CauseEnrollment, "early access " + movedOn(decides(c.after.Enrollment)) + " decides"
@@ -81,14 +84,16 @@ func (c *comparison) find() (Cause, string) {
 		}
 		return CausePayload, "the payload is another"
 	case was.ReasonOpen != nil || is.ReasonOpen != nil:
-		return CauseCondition, "on one side it is not known which condition decides; it was: " + c.before.Decision.text() + "; it is: " + c.after.Decision.text()
+		return CauseCondition, "on one side it is not known which condition decides; it was: " + c.before.Decision.String() + "; it is: " + c.after.Decision.String()
 	}
 	return c.conditions()
 }
 
-func decides(f *FilterTrace) bool { return f != nil && f.Type != "missing" && f.Type != "unknown" }
+func decides(f *flags.FilterTrace) bool {
+	return f != nil && f.Type != "missing" && f.Type != "unknown"
+}
 
-func held(b *BucketTrace) bool { return b != nil && b.Result == "yes" }
+func held(b *flags.BucketTrace) bool { return b != nil && b.Result == "yes" }
 
 func movedOn(now bool) string {
 	if now {
@@ -97,7 +102,7 @@ func movedOn(now bool) string {
 	return "no longer"
 }
 
-func holdoutShare(b *BucketTrace) string {
+func holdoutShare(b *flags.BucketTrace) string {
 	if b == nil {
 		return "none"
 	}
@@ -107,12 +112,12 @@ func holdoutShare(b *BucketTrace) string {
 // conditions compares by the conditions that decided: first what became of the
 // one that decided before, then where the one that decides now comes from.
 func (c *comparison) conditions() (Cause, string) {
-	was, is := c.before.decider(), c.after.decider()
+	was, is := decider(c.before), decider(c.after)
 	if was != nil {
-		peer := c.after.peer(was, len(c.before.Conditions))
+		peer := peerOf(was, c.after, len(c.before.Conditions))
 		switch {
 		case peer == nil:
-			return CauseCondition, fmt.Sprintf("condition %d, which decided before, is removed or has other requirements: %s", was.Index+1, was.requirements())
+			return CauseCondition, fmt.Sprintf("condition %d, which decided before, is removed or has other requirements: %s", was.Index+1, requirements(was))
 		case peer == is:
 			return c.answers(was, is)
 		case peer.Reached:
@@ -124,10 +129,10 @@ func (c *comparison) conditions() (Cause, string) {
 	if is == nil { // two misses, which only their reasons tell apart
 		return CauseReason, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	}
-	peer := c.before.peer(is, len(c.after.Conditions))
+	peer := peerOf(is, c.before, len(c.after.Conditions))
 	switch {
 	case peer == nil:
-		return CauseCondition, fmt.Sprintf("condition %d, which decides now, is new or has other requirements: %s", is.Index+1, is.requirements())
+		return CauseCondition, fmt.Sprintf("condition %d, which decides now, is new or has other requirements: %s", is.Index+1, requirements(is))
 	case peer.Reached:
 		return c.condition(peer, is)
 	}
@@ -135,18 +140,18 @@ func (c *comparison) conditions() (Cause, string) {
 }
 
 // decider is the condition that matched.
-func (f *FlagTrace) decider() *ConditionTrace {
-	if f.Decision.Code != ConditionMatch.String() {
+func decider(f *flags.FlagTrace) *flags.ConditionTrace {
+	if f.Decision.Code != flags.ConditionMatch.String() {
 		return nil
 	}
 	return f.Conditions[f.Decision.Condition]
 }
 
-// peer is the condition with the same requirements, the one at the same place
+// peerOf is the condition with the same requirements, the one at the same place
 // first; failing that the one at the same place that asks for the same
 // properties, when the number of conditions is the same.
-func (f *FlagTrace) peer(of *ConditionTrace, count int) *ConditionTrace {
-	same := func(c *ConditionTrace) bool { return c.requirements() == of.requirements() }
+func peerOf(of *flags.ConditionTrace, f *flags.FlagTrace, count int) *flags.ConditionTrace {
+	same := func(c *flags.ConditionTrace) bool { return requirements(c) == requirements(of) }
 	if of.Index < len(f.Conditions) && same(f.Conditions[of.Index]) {
 		return f.Conditions[of.Index]
 	}
@@ -162,10 +167,10 @@ func (f *FlagTrace) peer(of *ConditionTrace, count int) *ConditionTrace {
 }
 
 // requirements is what a condition asks for, in words.
-func (c *ConditionTrace) requirements() string {
+func requirements(c *flags.ConditionTrace) string {
 	parts := make([]string, len(c.Filters))
 	for i, f := range c.Filters {
-		parts[i] = f.requirement()
+		parts[i] = f.Requirement()
 	}
 	if len(parts) == 0 {
 		return "about a " + c.For + ", no requirement"
@@ -173,28 +178,14 @@ func (c *ConditionTrace) requirements() string {
 	return "about a " + c.For + ", " + strings.Join(parts, " and ")
 }
 
-func (f *FilterTrace) requirement() string {
-	text := f.Kind
-	if f.Key != "" {
-		text += " " + quote(f.Key)
-	}
-	if f.Operator != "" {
-		text += " " + string(f.Operator)
-	}
-	if f.Operator != IsSet && f.Operator != IsNotSet {
-		text += " " + show(f.Operand.Value)
-	}
-	return text
-}
-
 // condition compares a condition that matched on one side only.
-func (c *comparison) condition(was, is *ConditionTrace) (Cause, string) {
+func (c *comparison) condition(was, is *flags.ConditionTrace) (Cause, string) {
 	name := fmt.Sprintf("condition %d", is.Index+1)
 	if was.For != is.For {
 		return CauseGroup, fmt.Sprintf("%s was about a %s and is about a %s", name, was.For, is.For)
 	}
-	if was.requirements() != is.requirements() {
-		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, was.requirements(), is.requirements())
+	if requirements(was) != requirements(is) {
+		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, requirements(was), requirements(is))
 	}
 	for i := range was.Filters {
 		a, b := was.Filters[i], is.Filters[i]
@@ -203,16 +194,16 @@ func (c *comparison) condition(was, is *ConditionTrace) (Cause, string) {
 		}
 		switch a.Kind {
 		case "cohort":
-			return CauseCohort, fmt.Sprintf("%s: membership of cohort %s was %s and is %s", name, show(b.Operand.Value), a.member(), b.member())
+			return CauseCohort, fmt.Sprintf("%s: membership of cohort %s was %s and is %s", name, b.Operand, member(a), member(b))
 		case "flag":
-			return CauseDependency, fmt.Sprintf("%s: flag %q was %s and is %s", name, b.Key, show(a.Seen.Value), show(b.Seen.Value))
+			return CauseDependency, fmt.Sprintf("%s: flag %q was %s and is %s", name, b.Key, a.Seen, b.Seen)
 		}
-		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared otherwise", name, b.line(), a.Result)
+		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared otherwise", name, b, a.Result)
 	}
 	return c.shares(name, was.Rollout, is.Rollout)
 }
 
-func (f *FilterTrace) member() string {
+func member(f *flags.FilterTrace) string {
 	if f.Cohort == nil {
 		return f.Result
 	}
@@ -220,15 +211,15 @@ func (f *FilterTrace) member() string {
 }
 
 // shares compares two rollouts with different outcomes.
-func (c *comparison) shares(name string, was, is *BucketTrace) (Cause, string) {
+func (c *comparison) shares(name string, was, is *flags.BucketTrace) (Cause, string) {
 	switch {
 	case was == nil || is == nil:
 		return CauseCondition, name + " is decided otherwise"
 	case was.Share != is.Share:
 		text := fmt.Sprintf("the rollout of %s was %s and is %s", name, percent(was.Share), percent(is.Share))
-		for _, b := range []*BucketTrace{is, was} {
+		for _, b := range []*flags.BucketTrace{is, was} {
 			if b.Hashed {
-				return CauseRollout, text + "; the bucket is " + decimal(b.Bucket)
+				return CauseRollout, text + "; the bucket is " + strconv.FormatFloat(b.Bucket, 'g', -1, 64)
 			}
 		}
 		return CauseRollout, text
@@ -237,7 +228,7 @@ func (c *comparison) shares(name string, was, is *BucketTrace) (Cause, string) {
 }
 
 // answers compares the answers of one condition that decides on both sides.
-func (c *comparison) answers(was, is *ConditionTrace) (Cause, string) {
+func (c *comparison) answers(was, is *flags.ConditionTrace) (Cause, string) {
 	before, after := &c.before.Decision, &c.after.Decision
 	name := fmt.Sprintf("condition %d", is.Index+1)
 	switch a, b := was.Variant, is.Variant; {
@@ -246,17 +237,12 @@ func (c *comparison) answers(was, is *ConditionTrace) (Cause, string) {
 	case before.Variant == after.Variant:
 		return CauseReason, name + " decided as condition " + fmt.Sprint(was.Index+1) + " before"
 	case a == nil || b == nil:
-		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the one it forces, are others", name, show(before.value()), show(after.value()))
+		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the one it forces, are others", name, before.ValueText(), after.ValueText())
 	case a.Bucket != b.Bucket:
 		return CauseBucket, fmt.Sprintf("the variant's bucket was %s of %q and is %s of %q", a.Hash, a.Input, b.Hash, b.Input)
 	default:
-		return CauseVariants, fmt.Sprintf("the shares of the variants moved: bucket %s was in %s and is in %s", decimal(b.Bucket), a.Result, b.Result)
+		return CauseVariants, fmt.Sprintf("the shares of the variants moved: bucket %s was in %s and is in %s", strconv.FormatFloat(b.Bucket, 'g', -1, 64), a.Result, b.Result)
 	}
 }
 
-func (d *TraceDecision) value() any {
-	if d.Variant != "" {
-		return d.Variant
-	}
-	return d.Enabled
-}
+func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 10, 64) + " %" }
