@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/dnstxt"
+	"github.com/bunting-flags/bunting/adapters/internal/dnstxt"
 	"github.com/bunting-flags/bunting/adapters/smtpmail"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -56,6 +56,12 @@ func (p *parts) openMail(c *rooms.Config) error {
 		}
 	}
 	return nil
+}
+
+// CheckResolver says what is wrong with an address for Options.DNSResolver.
+func CheckResolver(address string) error {
+	_, err := dnstxt.New(address)
+	return err
 }
 
 // mailPoll is how often the outbox is looked at when nothing happens: another

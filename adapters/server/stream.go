@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/capture"
 )
 

@@ -56,7 +56,7 @@ var table = map[string]room{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/natsstream":          {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
+	"adapters/internal/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
@@ -65,7 +65,7 @@ var table = map[string]room{
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/smtpmail":            {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/smtpmail/smtptest":   {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
-	"adapters/dnstxt":              {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
+	"adapters/internal/dnstxt":     {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
 	"adapters/internal/exports": {ours: []string{"management"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
@@ -74,7 +74,7 @@ var table = map[string]room{
 	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
-		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/natsstream", "adapters/filesource", "adapters/smtpmail", "adapters/dnstxt",
+		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
@@ -84,11 +84,11 @@ var table = map[string]room{
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
 	"cmd/bunting/internal/settings": {ours: append([]string{
-		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "adapters/smtpmail", "adapters/dnstxt", "geoip",
+		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "adapters/smtpmail", "geoip",
 	}, ofManagement...)},
 	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/natsstream", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
 	}, ofManagement...)},
 }
 

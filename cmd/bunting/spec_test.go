@@ -12,8 +12,8 @@ import (
 // specOf says of which page a bare § is, by the room: testdata/spec/README.md.
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
-	"capture": "capture", "adapters/natsstream": "capture",
-	"management": "management", "adapters/internal/exports": "management", "adapters/dnstxt": "management", "adapters/smtpmail": "management",
+	"capture": "capture", "adapters/internal/natsstream": "capture",
+	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/smtpmail": "management",
 }
 
 var (

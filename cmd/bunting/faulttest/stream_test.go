@@ -17,7 +17,7 @@ import (
 // natsServer is NATS's own server, built once.
 var natsServer = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(filepath.Dir(bunting), "nats-server")
-	out, err := exec.Command("go", "build", "-C", "../../../adapters/natsstream/natstest", "-o", path, "github.com/nats-io/nats-server/v2").CombinedOutput()
+	out, err := exec.Command("go", "build", "-C", "../../../adapters/internal/natsstream/natstest", "-o", path, "github.com/nats-io/nats-server/v2").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("nats-server does not build: %w\n%s", err, out)
 	}

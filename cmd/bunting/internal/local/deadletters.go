@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
@@ -48,22 +48,17 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	if err := settings.CheckStream(*url); err != nil {
 		return cli.BadUsage("deadletters", "--stream: %v", err)
 	}
-	var s *natsstream.Stream
-	act, ok := map[string]func(*natsstream.DeadLetter) error{
-		"list":    func(d *natsstream.DeadLetter) error { return p.Print(deadLetterLine(d)) },
-		"requeue": func(d *natsstream.DeadLetter) error { return s.Requeue(ctx, d) },
-		"drop":    func(d *natsstream.DeadLetter) error { return s.Drop(ctx, d) },
+	act, ok := map[string]func(*server.DeadLetter) error{
+		"list":    func(d *server.DeadLetter) error { return p.Print(deadLetterLine(d)) },
+		"requeue": func(d *server.DeadLetter) error { return d.Requeue(ctx) },
+		"drop":    func(d *server.DeadLetter) error { return d.Drop(ctx) },
 	}[rest[0]]
 	if !ok {
 		return cli.BadUsage("deadletters", "want list, requeue or drop, not %q", rest[0])
 	}
-	if s, err = natsstream.Connect(ctx, natsstream.Config{URL: *url, Creds: *creds}); err != nil {
-		return err
-	}
-	defer s.Close()
 	n := 0
-	err = s.DeadLetters(ctx, func(d *natsstream.DeadLetter) error {
-		if *only != "" && d.ID.String() != *only {
+	err = server.DeadLetters(ctx, server.Stream{URL: *url, Creds: *creds}, func(d *server.DeadLetter) error {
+		if *only != "" && d.ID != *only {
 			return nil
 		}
 		n++
@@ -80,18 +75,13 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	return p.Print(fmt.Sprintf("%d dead letters\n", n))
 }
 
-func deadLetterLine(d *natsstream.DeadLetter) string {
+func deadLetterLine(d *server.DeadLetter) string {
 	at := d.At.UTC().Format(time.RFC3339)
 	if d.Fault != nil {
 		return fmt.Sprintf("%s  %s  unreadable: %v\n", d.ID, at, d.Fault)
 	}
-	events, projects := 0, map[int64]bool{}
-	for _, b := range d.Batches {
-		events += len(b.Events)
-		projects[b.ProjectID] = true
-	}
-	line := fmt.Sprintf("%s  %s  %d events  project", d.ID, at, events)
-	for id := range projects { // a few at most: they share a message
+	line := fmt.Sprintf("%s  %s  %d events  project", d.ID, at, d.Events)
+	for _, id := range d.Projects { // a few at most: they share a message
 		line += fmt.Sprintf(" %d", id)
 	}
 	return line + "\n"

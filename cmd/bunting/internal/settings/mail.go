@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/dnstxt"
+	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/adapters/smtpmail"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -38,8 +38,7 @@ var mailSettings = []setting{
 			if c.DNSResolver = v[0]; v[0] == "" {
 				return nil
 			}
-			_, err := dnstxt.New(v[0])
-			return err
+			return server.CheckResolver(v[0])
 		}},
 	{"domain-challenge-host", text, "NAME", []string{management.DefaultChallengeHost}, "what stands before a domain in the name of its TXT record",
 		func(c *Config, v []string) error { c.ChallengeHost = v[0]; return nil }},

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 

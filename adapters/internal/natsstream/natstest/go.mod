@@ -1,4 +1,4 @@
-module github.com/bunting-flags/bunting/adapters/natsstream/natstest
+module github.com/bunting-flags/bunting/adapters/internal/natsstream/natstest
 
 go 1.26.0
 
@@ -48,7 +48,7 @@ require (
 )
 
 replace (
-	github.com/bunting-flags/bunting => ../../..
-	github.com/bunting-flags/bunting/adapters/remote => ../../../adapters/remote
-	github.com/bunting-flags/bunting/flags => ../../../flags
+	github.com/bunting-flags/bunting => ../../../..
+	github.com/bunting-flags/bunting/adapters/remote => ../../../../adapters/remote
+	github.com/bunting-flags/bunting/flags => ../../../../flags
 )

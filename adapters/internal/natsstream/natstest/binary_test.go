@@ -39,7 +39,7 @@ func TestBinary_Stream(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "bunting")
 	build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
-	build.Dir = "../../.."
+	build.Dir = "../../../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

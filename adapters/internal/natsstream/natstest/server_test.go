@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/adapters/natsstream"
+	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
