@@ -84,32 +84,42 @@ func (c *compiler) names() {
 		if f.unknown {
 			out.bits |= bitUnknown
 		}
-		if f.Key == "" { // nothing to answer with; reported on reading
-			if f.fault == nil {
-				c.report(FlagDataParsingError, ".key", "must not be empty")
-			}
+		if c.claimKey(f) {
+			c.claimID(f)
+		} else {
 			out.bits &^= bitActive
-			continue
 		}
-		if other, taken := c.set.byKey[f.Key]; taken && !f.Deleted {
-			if !c.d.Flags[other].Deleted {
-				c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is taken by flags["+strconv.Itoa(int(other))+"], which is used")
-				out.bits &^= bitActive
-				continue
-			}
-		} else if taken {
-			out.bits &^= bitActive
-			continue
+	}
+}
+
+// claimKey makes the flag that is being compiled the one of its key; false when
+// another one is, or nothing could be answered with the key.
+func (c *compiler) claimKey(f *Flag) bool {
+	if f.Key == "" {
+		if f.fault == nil { // else reported on reading
+			c.report(FlagDataParsingError, ".key", "must not be empty")
 		}
-		c.set.byKey[f.Key] = int32(i)
-		other, taken := c.set.byID[f.ID]
-		holder := taken && c.d.Flags[other].fault == nil && !c.d.Flags[other].Deleted
-		if holder && f.fault == nil && !f.Deleted {
-			c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id mean the first")
-		}
-		if !holder {
-			c.set.byID[f.ID] = int32(i)
-		}
+		return false
+	}
+	other, taken := c.set.byKey[f.Key]
+	if taken && f.Deleted {
+		return false
+	}
+	if taken && !c.d.Flags[other].Deleted {
+		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is taken by flags["+strconv.Itoa(int(other))+"], which is used")
+		return false
+	}
+	c.set.byKey[f.Key] = int32(c.flag)
+	return true
+}
+
+// claimID makes it the one of its id, unless a good one is that already.
+func (c *compiler) claimID(f *Flag) {
+	other, taken := c.set.byID[f.ID]
+	if !taken || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
+		c.set.byID[f.ID] = int32(c.flag)
+	} else if f.fault == nil && !f.Deleted {
+		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id mean the first")
 	}
 }
 

@@ -68,59 +68,50 @@ func (t *tracer) subject(in *Subject) TraceSubject {
 		DistinctID: in.DistinctID, AnonymousID: in.AnonymousID, DeviceID: in.deviceID(), Groups: maps.Clone(in.Groups),
 		LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
 	}
+	from, to := &Stored{}, &Stored{} // of whom nothing is stored
 	if st := in.Stored; st != nil {
-		out.Stored = &Stored{
+		from, to = st, &Stored{
 			Failure: st.Failure, OverridesFailure: st.OverridesFailure,
 			Cohorts: slices.Clone(st.Cohorts), Overrides: maps.Clone(st.Overrides),
 		}
+		out.Stored = to
 	}
 	for i := range t.slots {
-		s := &t.set.slots[i]
-		switch s.kind {
+		switch s := &t.set.slots[i]; s.kind {
 		case slotCreatedAt:
-			if in.Stored != nil {
-				out.Stored.CreatedAt = in.Stored.CreatedAt
-			}
+			to.CreatedAt = from.CreatedAt
 		case slotGroup:
-			if v, ok := in.GroupProperties[s.groupType][s.key]; ok {
-				put2(&out.GroupProperties, s.groupType, s.key, v)
-			}
-			if in.Stored != nil {
-				if v, ok := in.Stored.Groups[s.groupType][s.key]; ok {
-					put2(&out.Stored.Groups, s.groupType, s.key, v)
-				}
-			}
+			copyGroupFact(&out.GroupProperties, in.GroupProperties, s)
+			copyGroupFact(&to.Groups, from.Groups, s)
 		default:
 			for _, key := range []string{s.key, s.initial} {
-				if v, ok := in.Person[key]; ok {
-					put(&out.Person, key, v)
-				}
-				if v, ok := in.Located[key]; ok {
-					put(&out.Located, key, v)
-				}
-				if in.Stored != nil {
-					if v, ok := in.Stored.Person[key]; ok {
-						put(&out.Stored.Person, key, v)
-					}
-				}
+				copyFact(&out.Person, in.Person, key)
+				copyFact(&out.Located, in.Located, key)
+				copyFact(&to.Person, from.Person, key)
 			}
 		}
 	}
 	return TraceSubject{out}
 }
 
-func put(m *Properties, key string, v any) {
-	if *m == nil {
-		*m = Properties{}
+func copyFact(to *Properties, from Properties, key string) {
+	v, ok := from[key]
+	if !ok {
+		return
 	}
-	(*m)[key] = v
+	if *to == nil {
+		*to = Properties{}
+	}
+	(*to)[key] = v
 }
 
-func put2(m *map[string]Properties, group, key string, v any) {
-	if *m == nil {
-		*m = map[string]Properties{}
+func copyGroupFact(to *map[string]Properties, from map[string]Properties, s *slot) {
+	group := (*to)[s.groupType]
+	if copyFact(&group, from[s.groupType], s.key); group == nil {
+		return
 	}
-	inner := (*m)[group]
-	put(&inner, key, v)
-	(*m)[group] = inner
+	if *to == nil {
+		*to = map[string]Properties{}
+	}
+	(*to)[s.groupType] = group
 }

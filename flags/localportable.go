@@ -23,36 +23,12 @@ var portableRepeat = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}`)
 func portableExpression(p string) bool {
 	before := startToken
 	for i := 0; i < len(p); i++ {
-		c, rest, token := p[i], p[i+1:], int(p[i])
-		switch c {
-		case '\\':
-			n, ok := portableEscape(rest)
-			if !ok || strings.HasPrefix(rest, "b") || strings.HasPrefix(rest, "B") {
-				return false
-			}
-			i, token = i+n, atomToken
-		case '[':
-			n, ok := portableClass(rest)
-			if !ok {
-				return false
-			}
-			i, token = i+n, atomToken
-		case '(':
-			if strings.HasPrefix(rest, "?") {
-				if !strings.HasPrefix(rest, "?:") {
-					return false
-				}
-				i += 2
-			}
-		case ')':
-			if before == '(' || before == emptyGroupToken {
-				token = emptyGroupToken
-			}
-		case '{':
-			if before == startToken || before == '|' || before == '(' || !repeats(p[i:]) {
-				return false
-			}
+		c, rest := p[i], p[i+1:]
+		n, token, ok := portableToken(p[i:], before)
+		if !ok {
+			return false
 		}
+		i += n
 		quantifier := strings.IndexByte("*+?", c) >= 0
 		switch {
 		case c >= 0x80,
@@ -63,6 +39,30 @@ func portableExpression(p string) bool {
 		before = token
 	}
 	return true
+}
+
+// portableToken reads the token that p begins with: its length beyond one byte, and
+// what it is for the next one.
+func portableToken(p string, before int) (n, token int, ok bool) {
+	switch rest := p[1:]; p[0] {
+	case '\\':
+		n, ok = portableEscape(rest)
+		return n, atomToken, ok && !strings.HasPrefix(rest, "b") && !strings.HasPrefix(rest, "B")
+	case '[':
+		n, ok = portableClass(rest)
+		return n, atomToken, ok
+	case '(':
+		if strings.HasPrefix(rest, "?") {
+			return 2, '(', strings.HasPrefix(rest, "?:")
+		}
+	case ')':
+		if before == '(' || before == emptyGroupToken {
+			return 0, emptyGroupToken, true
+		}
+	case '{':
+		return 0, '{', before != startToken && before != '|' && before != '(' && repeats(p)
+	}
+	return 0, int(p[0]), true
 }
 
 // repeats: a repetition whose counts Rust can hold.

@@ -259,36 +259,46 @@ func (p *payloadBuilder) chain(i int32) []string {
 	}
 	p.chained[i] = []string{} // what whoever leads back here finds
 	f := &p.d.Flags[i]
+	targets, ok := p.targets(f)
+	if !ok {
+		return []string{}
+	}
 	order, listed := []string{}, map[string]bool{}
-	for _, c := range f.Conditions {
-		for j := range c.Properties {
-			if c.Properties[j].Type != FlagProperty {
-				continue
+	for _, next := range targets {
+		if listed[p.d.Flags[next].Key] {
+			continue
+		}
+		chain := p.chain(next)
+		for _, key := range chain {
+			if !listed[key] {
+				listed[key] = true
+				order = append(order, key)
 			}
-			next, ok := p.target(&c.Properties[j])
-			if !ok {
-				return []string{}
-			}
-			if listed[p.d.Flags[next].Key] {
-				continue
-			}
-			chain := p.chain(next)
-			if len(chain) == 0 {
-				return []string{}
-			}
-			for _, key := range chain {
-				if !listed[key] {
-					listed[key] = true
-					order = append(order, key)
-				}
-			}
-			if len(order) >= maxChain {
-				return []string{}
-			}
+		}
+		if len(chain) == 0 || len(order) >= maxChain {
+			return []string{}
 		}
 	}
 	p.chained[i] = append(order, f.Key)
 	return p.chained[i]
+}
+
+// targets are the flags that a flag depends on directly, false when one is not there.
+func (p *payloadBuilder) targets(f *Flag) (targets []int32, ok bool) {
+	for i := range f.Conditions {
+		for j := range f.Conditions[i].Properties {
+			of := &f.Conditions[i].Properties[j]
+			if of.Type != FlagProperty {
+				continue
+			}
+			target, ok := p.target(of)
+			if !ok {
+				return nil, false
+			}
+			targets = append(targets, target)
+		}
+	}
+	return targets, true
 }
 
 type payloadFault struct {

@@ -119,6 +119,23 @@ func (c *classParser) takeRaw(r rune) bool {
 	return true
 }
 
+// join is what an operator makes of two sets; without one (0) the right one stands.
+func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
+	if op == 0 {
+		return right
+	}
+	if c.fold {
+		left, right = left.fold(), right.fold()
+	}
+	switch op {
+	case '&':
+		return left.intersect(right)
+	case '-':
+		return left.subtract(right)
+	}
+	return left.union(right).subtract(left.intersect(right))
+}
+
 // bracket evaluates from behind a "[" to its "]". msg is empty unless something is wrong.
 func (c *classParser) bracket() (set runeSet, msg string) {
 	if c.depth++; c.depth > maxClassNesting {
@@ -134,19 +151,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 	operand := func() runeSet {
 		right := newRuneSet(ranges).union(sets)
 		ranges, sets = nil, nil
-		if op == 0 {
-			return right
-		}
-		if c.fold {
-			left, right = left.fold(), right.fold()
-		}
-		switch op {
-		case '&':
-			return left.intersect(right)
-		case '-':
-			return left.subtract(right)
-		}
-		return left.union(right).subtract(left.intersect(right))
+		return c.join(left, op, right)
 	}
 	negated := c.takeRaw('^')
 	for c.takeRaw('-') {
