@@ -60,11 +60,11 @@ const usedEvery = time.Hour
 func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller, error) {
 	c := &Caller{}
 	hash := HashKey(key)
-	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if c.Key, err = tx.Key(hash); err != nil || c.Key == nil || c.Key.Secret {
 			return err
 		}
-		if c.User, err = userByNumber(tx, c.Key.User); err != nil || c.User == nil {
+		if c.User, err = UserByNumber(tx, c.Key.User); err != nil || c.User == nil {
 			return err
 		}
 		c.memberships, err = membershipsOf(tx, c.User.UUID)
@@ -76,8 +76,8 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
 	}
-	if now := s.desk.now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
-		err = s.desk.Store.Write(ctx, func(tx Tx) error {
+	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
+		err = s.Desk.Store.Write(ctx, func(tx Tx) error {
 			k, err := tx.Key(hash)
 			if err != nil || k == nil {
 				return err
@@ -159,15 +159,15 @@ func (s *Service) VisibleProject(ctx context.Context, c *Caller, named string) (
 	if err := c.keyOpens(st); err != nil {
 		return nil, err
 	}
-	if st.Organization == nil || !c.reaches(st.Project) {
-		return nil, errNoProject()
+	if st.Organization == nil || !c.Reaches(st.Project) {
+		return nil, ErrNoProject()
 	}
 	return st, c.enter(st)
 }
 
 func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
 	st := &Standing{Caller: c}
-	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if st.Project, err = s.projectNamed(tx, c, named); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (c *Caller) enter(st *Standing) error {
 		return err
 	}
 	st.Level = c.Level(st.Project.Organization)
-	if st.Organization == nil || !c.reaches(st.Project) {
+	if st.Organization == nil || !c.Reaches(st.Project) {
 		return Denied("You don't have access to the project.")
 	}
 	return keysAllowed(st)
@@ -203,14 +203,14 @@ func (c *Caller) enter(st *Standing) error {
 // keysAllowed refuses the keys of members where the organization does not want
 // them (§1.5).
 func keysAllowed(st *Standing) error {
-	meta, err := organizationMeta(st.Organization)
+	meta, err := MetaOfOrganization(st.Organization)
 	if err != nil || !meta.NoMemberKeys || st.Admin() {
 		return err
 	}
 	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", st.Organization.Name)
 }
 
-func errNoProject() error { return Missing("Project not found.") }
+func ErrNoProject() error { return Missing("Project not found.") }
 
 func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, error) {
 	id, err := strconv.ParseInt(named, 10, 64)
@@ -218,11 +218,11 @@ func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, 
 		return s.currentProject(tx, c)
 	}
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != named {
-		return nil, errNoProject()
+		return nil, ErrNoProject()
 	}
 	p, err := tx.Project(id)
 	if err == nil && p == nil {
-		err = errNoProject()
+		err = ErrNoProject()
 	}
 	return p, err
 }
@@ -231,7 +231,7 @@ func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, 
 // the path (§1.7).
 func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Standing, error) {
 	st := &Standing{Caller: c}
-	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if st.Project, err = tx.ProjectByKey(apiKey); err != nil || st.Project == nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*
 // and the key reach.
 func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 	usable := func(p *ProjectRecord) bool {
-		return p != nil && c.reaches(p) && c.keyOpens(&Standing{Project: p}) == nil
+		return p != nil && c.Reaches(p) && c.keyOpens(&Standing{Project: p}) == nil
 	}
 	if c.User.Project != 0 {
 		if p, err := tx.Project(c.User.Project); err != nil || usable(p) {
@@ -269,7 +269,7 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 			}
 		}
 	}
-	return nil, errNoProject()
+	return nil, ErrNoProject()
 }
 
 // OrganizationNamed finds the organization of a path: its id or @current. Only
@@ -279,7 +279,7 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 		return nil, err
 	}
 	st := &Standing{Caller: c}
-	err := s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		id := named
 		if named == current {
 			id = c.currentOrganization()
@@ -317,10 +317,10 @@ func (s *Service) OwnOrganization(ctx context.Context, c *Caller, named string) 
 			return nil, Missing("Current organization not found.")
 		}
 	} else if !ok {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	if c.Level(id) == 0 || !c.opensOrganization(id) {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	return s.OrganizationNamed(ctx, c, id)
 }

@@ -93,7 +93,7 @@ func home(tx Tx, c *Caller) (*OrganizationRecord, *ProjectRecord, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if p != nil && c.reaches(p) {
+		if p != nil && c.Reaches(p) {
 			o, err := tx.Organization(p.Organization)
 			return o, p, err
 		}
@@ -121,7 +121,7 @@ func home(tx Tx, c *Caller) (*OrganizationRecord, *ProjectRecord, error) {
 func firstProject(tx Tx, c *Caller, organization string) (*ProjectRecord, error) {
 	projects, err := tx.Projects(organization)
 	for i := range projects {
-		if c.reaches(&projects[i]) {
+		if c.Reaches(&projects[i]) {
 			return &projects[i], nil
 		}
 	}
@@ -130,7 +130,7 @@ func firstProject(tx Tx, c *Caller, organization string) (*ProjectRecord, error)
 
 // Me returns the caller.
 func (s Account) Me(ctx context.Context, st *Standing) (*Me, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
+	return Read(ctx, &s.Desk, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
 }
 
 func (s *core) me(tx Tx, c *Caller) (*Me, error) {
@@ -138,7 +138,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
-		PendingEmail: pendingAddress(u, s.desk.now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
+		PendingEmail: pendingAddress(u, s.Desk.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
 		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []OrganizationBasic{}, EventsColumns: setting("events_column_config"),
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
@@ -151,7 +151,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 		if o == nil {
 			continue
 		}
-		meta, err := organizationMeta(o)
+		meta, err := MetaOfOrganization(o)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (s *core) me(tx Tx, c *Caller) (*Me, error) {
 // with the link that is mailed there (§1.9); where no mails are sent it counts at once,
 // as one that is not verified.
 func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) {
-	out, err := write(ctx, &s.desk, func(tx Tx) (*Me, error) {
+	out, err := Write(ctx, &s.Desk, func(tx Tx) (*Me, error) {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return nil, err
@@ -203,10 +203,10 @@ func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) 
 		}
 		for name := range userSettings {
 			if v.Has(name) {
-				u.Settings[name] = encode(v[name])
+				u.Settings[name] = Encode(v[name])
 			}
 		}
-		if len(encode(u.Settings)) > maxUserSettings {
+		if len(Encode(u.Settings)) > maxUserSettings {
 			return nil, Coded(CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
 		}
 		if err := choose(tx, c, v); err != nil {
@@ -224,9 +224,9 @@ func (s Account) Update(ctx context.Context, st *Standing, b Body) (*Me, error) 
 
 // nowOf is the caller as a transaction sees it.
 func (s *core) nowOf(tx Tx, c *Caller) (*Caller, error) {
-	u, err := userByUUID(tx, c.User.UUID)
+	u, err := UserByUUID(tx, c.User.UUID)
 	if err == nil && u == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func choose(tx Tx, c *Caller, v Values) error {
 		if err != nil {
 			return err
 		}
-		if p == nil || !c.reaches(p) {
+		if p == nil || !c.Reaches(p) {
 			return unknown("set_current_team")
 		}
 		c.User.Organization, c.User.Project = p.Organization, p.ID
@@ -273,7 +273,7 @@ func choose(tx Tx, c *Caller, v Values) error {
 // Delete takes the caller away, who is no member of anything any more, with all
 // keys.
 func (s Account) Delete(ctx context.Context, st *Standing) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return err
@@ -303,5 +303,5 @@ func (s *core) newUser(tx Tx, email, firstName string) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &User{ID: id, UUID: s.desk.newID(), DistinctID: RandomText(24), Email: email, FirstName: firstName, Joined: At(s.desk.now())}, nil
+	return &User{ID: id, UUID: s.Desk.NewID(), DistinctID: RandomText(24), Email: email, FirstName: firstName, Joined: At(s.Desk.Now())}, nil
 }

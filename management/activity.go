@@ -109,10 +109,10 @@ func members(v any) (map[string]json.RawMessage, error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// note writes a line of the log in the transaction of the change. by is nil for
+// Note writes a line of the log in the transaction of the change. by is nil for
 // the server itself; before is nil for what was made, after for what is gone. A
 // change that changes nothing is not noted.
-func (d *Desk) note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
+func (d *Desk) Note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
 	list, err := changes(scope, before, after)
 	if err != nil {
 		return err
@@ -126,17 +126,17 @@ func (d *Desk) note(tx Tx, by *Caller, parent, scope, item, name string, before,
 	case len(list) == 0:
 		return nil
 	}
-	return d.noteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
+	return d.NoteAs(tx, by, parent, activity, scope, item, ActivityDetail{Name: name, Changes: list})
 }
 
-// noteAs is note for what has a word of its own.
-func (d *Desk) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
+// NoteAs is note for what has a word of its own.
+func (d *Desk) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
 	n, err := tx.Next(kindActivity)
 	if err != nil {
 		return err
 	}
 	a := storedActivity{Activity: Activity{
-		ID: d.newID(), Activity: activity, Scope: scope, ItemID: item, Created: At(d.now()), Detail: detail,
+		ID: d.NewID(), Activity: activity, Scope: scope, ItemID: item, Created: At(d.Now()), Detail: detail,
 		User: ActivityUser{FirstName: "System", System: true},
 	}}
 	if by != nil {
@@ -144,7 +144,7 @@ func (d *Desk) noteAs(tx Tx, by *Caller, parent, activity, scope, item string, d
 		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email}
 	}
 	return tx.Put(&Record{
-		Kind: kindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: sortNumber(n), Data: encode(a),
+		Kind: kindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: SortNumber(n), Data: Encode(a),
 	})
 }
 
@@ -184,13 +184,13 @@ func (a *storedActivity) by(u *User) bool {
 // userNamed finds a user by number or uuid, nil for none.
 func userNamed(tx Tx, named string) (*User, error) {
 	if uuid, ok := NormalUUID(named); ok {
-		return userByUUID(tx, uuid)
+		return UserByUUID(tx, uuid)
 	}
 	id, err := strconv.ParseInt(named, 10, 64)
 	if err != nil || id <= 0 {
 		return nil, nil
 	}
-	return userByNumber(tx, id)
+	return UserByNumber(tx, id)
 }
 
 // ActivityLog reads the log of the standing's project, or outside of projects that
@@ -202,7 +202,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 	} else {
 		parent = st.Organization.ID
 	}
-	return read(ctx, &s.desk, func(tx Tx) (*ActivityPage, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*ActivityPage, error) {
 		out := &ActivityPage{Results: []Activity{}}
 		var user *User
 		if q.User != "" {
@@ -217,7 +217,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 		}
 		out.Total = count
 		for i := range list {
-			a, err := decode[Activity](&list[i])
+			a, err := Decode[Activity](&list[i])
 			if err != nil {
 				return nil, fmt.Errorf("the log: %w", err)
 			}
@@ -236,8 +236,8 @@ func (q *ActivityQuery) query(parent string, user *User) Query {
 	}
 	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil {
 		out.Match = func(r *Record) bool {
-			a, err := decode[storedActivity](r)
-			return err == nil && among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user))
+			a, err := Decode[storedActivity](r)
+			return err == nil && Among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user))
 		}
 	}
 	return out

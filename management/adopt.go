@@ -33,7 +33,7 @@ func (s *Service) Adopt(ctx context.Context, a Adoption) error {
 	if !ok {
 		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
-	orphans, err := read(ctx, &s.desk, func(tx Tx) (bool, error) {
+	orphans, err := Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
 		list, err := ownerless(tx)
 		if err != nil || len(list) > 0 {
 			return true, err
@@ -44,7 +44,7 @@ func (s *Service) Adopt(ctx context.Context, a Adoption) error {
 	if err != nil || !orphans {
 		return err
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		list, err := ownerless(tx)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *Service) firstKey(tx Tx, owner *User, key func() (FirstKey, error)) err
 	}
 	label := []rune("First key of " + owner.Email)
 	k := &KeyRecord{
-		ID: RandomText(24), User: owner.ID, CreatedAt: s.desk.now(), Scopes: []string{AllScopes},
+		ID: RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
 		Hash: hash, Mask: MaskKey(value), Label: string(label[:min(len(label), maxKeyLabel)]),
 	}
 	if err := tx.PutKey(k); err != nil {
@@ -133,8 +133,8 @@ func (s *Service) ownerFor(tx Tx, organization, email string) (*User, error) {
 			return nil, err
 		}
 	}
-	now := At(s.desk.now())
-	return u, putMembership(tx, &Membership{ID: s.desk.newID(), Organization: organization, User: u.UUID, Level: Owner, Joined: now, Updated: now})
+	now := At(s.Desk.Now())
+	return u, putMembership(tx, &Membership{ID: s.Desk.NewID(), Organization: organization, User: u.UUID, Level: Owner, Joined: now, Updated: now})
 }
 
 // adoptKeys gives keys that are nobody's to the first owner of the organization
@@ -158,7 +158,7 @@ func (s *Service) adoptKeys(tx Tx) error {
 		}
 		keys[i].User = owner.ID
 		if keys[i].ID == "" {
-			keys[i].ID = s.desk.newID()
+			keys[i].ID = s.Desk.NewID()
 		}
 		if err := tx.PutKey(&keys[i]); err != nil {
 			return err
@@ -193,12 +193,12 @@ func firstOwner(tx Tx, organization string) (*User, error) {
 		return nil, err
 	}
 	for i := range list {
-		m, err := decode[Membership](&list[i])
+		m, err := Decode[Membership](&list[i])
 		if err != nil {
 			return nil, err
 		}
 		if m.Level == Owner {
-			return userByUUID(tx, m.User)
+			return UserByUUID(tx, m.User)
 		}
 	}
 	return nil, nil

@@ -105,7 +105,7 @@ func viewKey(k *KeyRecord) *APIKey {
 
 // Keys are the caller's keys, newest first.
 func (s Account) Keys(ctx context.Context, st *Standing) ([]*APIKey, error) {
-	return read(ctx, &s.desk, func(tx Tx) ([]*APIKey, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) ([]*APIKey, error) {
 		keys, err := tx.Keys(st.User.ID)
 		out := make([]*APIKey, len(keys))
 		for i := range keys {
@@ -122,7 +122,7 @@ func ownKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
 	}
 	k, err := tx.KeyByID(id)
 	if err == nil && (k == nil || k.Secret || k.User != st.User.ID) {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	return k, err
 }
@@ -135,7 +135,7 @@ func (s Account) Key(ctx context.Context, st *Standing, id string) (*APIKey, err
 			return nil, err
 		}
 	}
-	return read(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := ownKey(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -147,12 +147,12 @@ func (s Account) Key(ctx context.Context, st *Standing, id string) (*APIKey, err
 // CreateKey makes a key that opens no more than the calling one. The answer alone
 // has it in clear.
 func (s Account) CreateKey(ctx context.Context, st *Standing, b Body) (*APIKey, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		v, err := APIKeyFields.Create(b)
 		if err != nil {
 			return nil, err
 		}
-		k := &KeyRecord{ID: RandomText(24), User: st.User.ID, CreatedAt: s.desk.now()}
+		k := &KeyRecord{ID: RandomText(24), User: st.User.ID, CreatedAt: s.Desk.Now()}
 		if err := changeKey(tx, k, st, v); err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (s Account) noteKey(tx Tx, st *Standing, k *KeyRecord, before, after *APIKe
 	if after != nil {
 		is = after
 	}
-	return s.desk.note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
+	return s.Desk.Note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
 }
 
 // changeKey puts what was sent into a key.
@@ -222,7 +222,7 @@ func changeKey(tx Tx, k *KeyRecord, st *Standing, v Values) error {
 			if err != nil {
 				return err
 			}
-			if p == nil || !st.reaches(p) {
+			if p == nil || !st.Reaches(p) {
 				return Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
 			}
 		}
@@ -300,12 +300,12 @@ func writableKey(tx Tx, st *Standing, id string) (*KeyRecord, error) {
 
 // UpdateKey changes a key. put: all required fields have to be there.
 func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body, put bool) (*APIKey, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		v, err := APIKeyFields.update(b, put)
+		v, err := APIKeyFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -322,13 +322,13 @@ func (s Account) UpdateKey(ctx context.Context, st *Standing, id string, b Body,
 
 // RollKey gives a key another value: the old one opens nothing from then on.
 func (s Account) RollKey(ctx context.Context, st *Standing, id string) (*APIKey, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*APIKey, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
 		before := viewKey(k)
-		k.LastRolledAt = s.desk.now()
+		k.LastRolledAt = s.Desk.Now()
 		out, err := s.saveNew(tx, k)
 		if err != nil {
 			return nil, err
@@ -339,7 +339,7 @@ func (s Account) RollKey(ctx context.Context, st *Standing, id string) (*APIKey,
 
 // DeleteKey takes a key away.
 func (s Account) DeleteKey(ctx context.Context, st *Standing, id string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return err

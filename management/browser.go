@@ -63,7 +63,7 @@ var browserReads = []string{
 
 // BrowserUnset is what a project tells browsers that has chosen nothing, a JSON
 // object: flags.Project.Browser is empty for it.
-var BrowserUnset = string(encode(browserSettings{}))
+var BrowserUnset = string(Encode(browserSettings{}))
 
 // browserOf is what a project tells browsers, a JSON object; nil when no setting
 // for them was ever chosen and no survey runs. surveys: one runs. Those are shown
@@ -84,7 +84,7 @@ func browserOf(m *projectMeta, surveys bool) (json.RawMessage, error) {
 		CapturePerformance: browserPerformance{yes(set.Performance), yes(set.WebVitals), allowedMetrics(set.WebVitalsMetrics)},
 		Surveys:            surveys && (set.Surveys == nil || *set.Surveys),
 	}
-	return encode(out), nil
+	return Encode(out), nil
 }
 
 // allowedMetrics are the metrics of a list that there are, nil for no list.
@@ -143,11 +143,11 @@ const (
 // older rules, or by none: it is for the start of a server, and writes nothing
 // the next time.
 func (s *Service) TellBrowsers(ctx context.Context) error {
-	made, err := read(ctx, &s.desk, func(tx Tx) (int64, error) { return placeOf(tx, browserFollower) })
+	made, err := Read(ctx, &s.Desk, func(tx Tx) (int64, error) { return PlaceOf(tx, browserFollower) })
 	if err != nil || made >= browserRules {
 		return err
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		all, err := tx.Projects("")
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (s *Service) TellBrowsers(ctx context.Context) error {
 				return err
 			}
 		}
-		return putPlace(tx, browserFollower, browserRules)
+		return PutPlace(tx, browserFollower, browserRules)
 	})
 }
 

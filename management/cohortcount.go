@@ -39,14 +39,14 @@ type matcher struct {
 // matcher reads what a cohort consists of. record is its record in the store, by
 // which a change meanwhile is found.
 func (s Cohorts) matcher(ctx context.Context, st *Standing, id int64) (m *matcher, record json.RawMessage, err error) {
-	m = &matcher{at: s.desk.now(), static: map[int64]map[string]bool{}}
-	err = s.desk.Store.Read(ctx, func(tx Tx) error {
+	m = &matcher{at: s.Desk.Now(), static: map[int64]map[string]bool{}}
+	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err != nil {
 			return err
 		}
 		if p == nil {
-			return errNoProject()
+			return ErrNoProject()
 		}
 		document := map[string]any{"flags": []any{memberFlag(id)}}
 		for name, value := range p.Settings {
@@ -74,7 +74,7 @@ func (s Cohorts) matcher(ctx context.Context, st *Standing, id int64) (m *matche
 		}
 		record = cohorts[id]
 		document["cohorts"] = cohorts
-		definitions, err := flags.ParseDefinitions(encode(document))
+		definitions, err := flags.ParseDefinitions(Encode(document))
 		m.set = flags.Compile(definitions)
 		return err
 	})
@@ -149,7 +149,7 @@ func (s Cohorts) scan(ctx context.Context, st *Standing, m *matcher, visit func(
 // calculate counts the persons of a dynamic cohort and keeps what came of it. A
 // count that fails is noted, and the one before stays.
 func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) error {
-	started := s.desk.now()
+	started := s.Desk.Now()
 	within, cancel := context.WithTimeout(ctx, calculateTime)
 	defer cancel()
 	m, record, failed := s.matcher(within, st, c.ID)
@@ -157,7 +157,7 @@ func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) e
 	if failed == nil {
 		failed = s.scan(within, st, m, func(*Person) bool { n++; return true })
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		d, err := tx.Definition(CohortDefinition, st.Project.ID, c.ID)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
 			return err // somebody has changed it, and counts as well
@@ -166,7 +166,7 @@ func (s Cohorts) calculate(ctx context.Context, st *Standing, c *storedCohort) e
 		if err != nil {
 			return err
 		}
-		run := CohortCalculation{ID: s.desk.newID(), Filters: rawOr(again.Filters, "null"), Started: At(started), Finished: At(s.desk.now())}
+		run := CohortCalculation{ID: s.Desk.NewID(), Filters: rawOr(again.Filters, "null"), Started: At(started), Finished: At(s.Desk.Now())}
 		if failed != nil {
 			again.Errors++
 			run.Error = uncounted(failed)
@@ -219,7 +219,7 @@ func keepCalculation(tx Tx, st *Standing, cohort int64, run *CohortCalculation) 
 		return err
 	}
 	parent := cohortParent(st.Project.ID, cohort)
-	if err := tx.Put(&Record{Kind: kindCalculation, Parent: parent, ID: run.ID, Sort: sortNumber(n), Data: encode(run)}); err != nil {
+	if err := tx.Put(&Record{Kind: kindCalculation, Parent: parent, ID: run.ID, Sort: SortNumber(n), Data: Encode(run)}); err != nil {
 		return err
 	}
 	old, _, err := tx.List(Query{Kind: kindCalculation, Parent: parent, Descending: true, Offset: maxCalculations})
@@ -231,12 +231,12 @@ func keepCalculation(tx Tx, st *Standing, cohort int64, run *CohortCalculation) 
 
 // Calculations are the last counts of a cohort, newest first.
 func (s Cohorts) Calculations(ctx context.Context, st *Standing, id string, p Page) (List[CohortCalculation], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[CohortCalculation], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[CohortCalculation], error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return List[CohortCalculation]{}, err
 		}
-		return listOfRecords[CohortCalculation](tx, Query{
+		return ListRecords[CohortCalculation](tx, Query{
 			Kind: kindCalculation, Parent: cohortParent(st.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 	})

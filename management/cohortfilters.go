@@ -33,8 +33,8 @@ const behavioralPrefix = "seq_"
 
 // checkFilters looks whether filters have the form of §5.2.
 func checkFilters(raw json.RawMessage) error {
-	top := jsonObject(raw)
-	tree := jsonObject(top["properties"])
+	top := JSONObject(raw)
+	tree := JSONObject(top["properties"])
 	if tree == nil || tree["type"] == nil || tree["values"] == nil {
 		return Fault("filters__detail", "Must contain a 'properties' key with type and values")
 	}
@@ -51,11 +51,11 @@ func onlyKnown(what string, object map[string]json.RawMessage, names ...string) 
 }
 
 func checkTree(raw json.RawMessage) error {
-	node := jsonObject(raw)
+	node := JSONObject(raw)
 	if node == nil {
 		return Fault("filters", "A filter has to be an object.")
 	}
-	kind := jsonText(node["type"])
+	kind := JSONText(node["type"])
 	if leaf, ok := cohortLeaves[kind]; ok {
 		return checkLeaf(kind, node, leaf)
 	}
@@ -77,7 +77,7 @@ func checkTree(raw json.RawMessage) error {
 func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) error {
 	var missing []string
 	for _, name := range leaf.required {
-		bare := kind != "behavioral" && kind != "cohort" && name == "value" && slices.Contains([]string{"is_set", "is_not_set"}, jsonText(node["operator"]))
+		bare := kind != "behavioral" && kind != "cohort" && name == "value" && slices.Contains([]string{"is_set", "is_not_set"}, JSONText(node["operator"]))
 		if raw := node[name]; !bare && (raw == nil || string(raw) == "null") {
 			missing = append(missing, name)
 		}
@@ -93,10 +93,10 @@ func checkLeaf(kind string, node map[string]json.RawMessage, leaf cohortLeaf) er
 	if kind != "cohort" {
 		return nil
 	}
-	if _, ok := wholeNumber(node["value"]); !ok || jsonText(node["key"]) != "id" {
+	if _, ok := wholeNumber(node["value"]); !ok || JSONText(node["key"]) != "id" {
 		return Fault("filters", "Invalid Cohort ID in filter")
 	}
-	if operator := jsonText(node["operator"]); operator != "" && operator != "in" && operator != "not_in" {
+	if operator := JSONText(node["operator"]); operator != "" && operator != "in" && operator != "not_in" {
 		return Fault("filters", "Cohort filters must use the 'in' or 'not_in' operator")
 	}
 	return nil
@@ -221,7 +221,7 @@ func (a *cohortsAround) flagsUsing(cohorts map[int64]bool) (keys []string, err e
 	if a.uses == nil {
 		a.uses = map[int64][]string{}
 		_, _, err = a.tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: a.st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-			record := jsonObject(d.Record)
+			record := JSONObject(d.Record)
 			if string(record["active"]) == "true" {
 				for _, id := range partsOf(record["filters"]).cohorts {
 					a.uses[id] = append(a.uses[id], d.Key)
@@ -292,7 +292,7 @@ func checkQuery(c *storedCohort) error {
 	if !present(c.Query) {
 		return nil
 	}
-	switch kind := jsonText(jsonObject(c.Query)["kind"]); {
+	switch kind := JSONText(JSONObject(c.Query)["kind"]); {
 	case present(c.Filters):
 		return Fault("", "Cannot set both query and filters at the same time.")
 	case !c.Static:
@@ -320,7 +320,7 @@ func (c *storedCohort) checkDelete(around *cohortsAround) error {
 func checkEvaluable(c *storedCohort) error {
 	record := c.cohortRecord
 	record.ID, record.Deleted = max(c.ID, 1), false
-	definitions, err := flags.ParseDefinitions(encode(map[string]any{"flags": []any{}, "cohorts": map[int64]any{record.ID: record}}))
+	definitions, err := flags.ParseDefinitions(Encode(map[string]any{"flags": []any{}, "cohorts": map[int64]any{record.ID: record}}))
 	if err != nil {
 		return Fault("filters", "The filters cannot be read.")
 	}

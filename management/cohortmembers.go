@@ -80,7 +80,7 @@ func (s Cohorts) recount(tx Tx, st *Standing, c *storedCohort) error {
 	if c.Count != nil && *c.Count == n {
 		return nil
 	}
-	c.Count, c.LastCalculation = &n, At(s.desk.now())
+	c.Count, c.LastCalculation = &n, At(s.Desk.Now())
 	return c.put(tx, st)
 }
 
@@ -100,13 +100,13 @@ func (s Cohorts) AddPersons(ctx context.Context, st *Standing, id string, b Body
 		return nil, err
 	}
 	const msg = "Can only add users to static cohorts"
-	_, err = read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
+	_, err = Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
 	if err != nil {
 		return nil, err
 	}
 	var uuids []json.RawMessage
 	switch {
-	case kindOf(v.Raw("person_ids")) != "list" || json.Unmarshal(v.Raw("person_ids"), &uuids) != nil:
+	case JSONKind(v.Raw("person_ids")) != "list" || json.Unmarshal(v.Raw("person_ids"), &uuids) != nil:
 		return nil, Fault("", "person_ids must be a list")
 	case len(uuids) == 0:
 		return nil, Fault("", "person_ids cannot be empty")
@@ -115,7 +115,7 @@ func (s Cohorts) AddPersons(ctx context.Context, st *Standing, id string, b Body
 	}
 	list := MemberList{Kind: PersonIDs}
 	for _, raw := range uuids {
-		if uuid, ok := NormalUUID(jsonText(raw)); ok {
+		if uuid, ok := NormalUUID(JSONText(raw)); ok {
 			list.Values = append(list.Values, uuid)
 		}
 	}
@@ -131,7 +131,7 @@ func (s Cohorts) AddPersons(ctx context.Context, st *Standing, id string, b Body
 
 // changeMembers changes the list of a static cohort and notes it.
 func (s Cohorts) changeMembers(ctx context.Context, st *Standing, id, msg string, work func(Tx, *storedCohort) error) (*Done, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*Done, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Done, error) {
 		c, err := s.loadStatic(tx, st, id, msg)
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (s Cohorts) changeMembers(ctx context.Context, st *Standing, id, msg string
 		if err != nil {
 			return nil, err
 		}
-		return &Done{true}, s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
+		return &Done{true}, s.Desk.Note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
 	})
 }
 
@@ -161,7 +161,7 @@ func (s Cohorts) RemovePerson(ctx context.Context, st *Standing, id string, b Bo
 	if !present(raw) {
 		return nil, Fault("", "person_id is required")
 	}
-	uuid, ok := NormalUUID(jsonText(raw))
+	uuid, ok := NormalUUID(JSONText(raw))
 	if !ok {
 		return nil, Fault("", "person_id must be a valid UUID")
 	}
@@ -200,7 +200,7 @@ type CohortPersons struct {
 // order of their distinct ids, of a dynamic one newest first. from is Next of the
 // page before, empty for the first.
 func (s Cohorts) Persons(ctx context.Context, st *Standing, id string, limit int, from string) (*CohortPersons, error) {
-	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -238,7 +238,7 @@ func (s Cohorts) Persons(ctx context.Context, st *Standing, id string, limit int
 // Membership tells who is in a cohort now; in one that is not there nobody
 // is. What it makes is for one goroutine.
 func (s Cohorts) Membership(ctx context.Context, st *Standing, id string) (func(*Person) bool, error) {
-	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	var told *Error
 	switch {
 	case errors.As(err, &told) && told.Kind == NotFound, err == nil && c.Deleted:
@@ -264,7 +264,7 @@ func (s Cohorts) Membership(ctx context.Context, st *Standing, id string) (func(
 func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {
 	out := &CohortPersons{}
 	for {
-		page, err := read(ctx, &s.desk, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
+		page, err := Read(ctx, &s.Desk, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limi
 			if p == nil {
 				continue
 			}
-			among, err := read(ctx, &s.desk, func(tx Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
+			among, err := Read(ctx, &s.Desk, func(tx Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
 			if err != nil {
 				return nil, err
 			}
@@ -297,12 +297,12 @@ func (s Cohorts) listed(ctx context.Context, st *Standing, c *storedCohort, limi
 
 // DuplicateStatic makes a static cohort of the persons that a dynamic one has now.
 func (s Cohorts) DuplicateStatic(ctx context.Context, st *Standing, id string) (*Cohort, error) {
-	c, err := read(ctx, &s.desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
 	case c.Deleted:
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	case c.Static:
 		return nil, Fault("", "Cannot duplicate a static cohort as a static cohort.")
 	}
@@ -320,7 +320,7 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, st *Standing, id string) (
 	}
 	name := strings.TrimSpace(c.title() + " (static copy)")
 	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID}}
+		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.Desk.Now()), CreatedBy: st.User.ID}}
 		return out, s.save(tx, st, out, Values{"name": name, "is_static": true}, slices.Clone(ids), nil)
 	})
 }

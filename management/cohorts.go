@@ -99,8 +99,8 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 		}
 	}
 	c.Static = c.Static || c.Type != nil && *c.Type == "static"
-	if bare := jsonObject(d.Record); bare["values"] != nil {
-		c.Filters = encode(map[string]json.RawMessage{"properties": d.Record})
+	if bare := JSONObject(d.Record); bare["values"] != nil {
+		c.Filters = Encode(map[string]json.RawMessage{"properties": d.Record})
 	}
 	c.ID, c.Deleted = d.ID, d.Deleted
 	return c, nil
@@ -111,7 +111,7 @@ func (c *storedCohort) put(tx Tx, st *Standing) error {
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
 		ok = c.ID != 0
-		d := &Definition{ID: c.ID, Record: encode(c.cohortRecord), Meta: encode(c.cohortMeta), Deleted: c.Deleted}
+		d := &Definition{ID: c.ID, Record: Encode(c.cohortRecord), Meta: Encode(c.cohortMeta), Deleted: c.Deleted}
 		if err := putDefinition(tx, CohortDefinition, st.Project.ID, d); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (c *storedCohort) title() string {
 func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
 
 func (s Cohorts) show(tx Tx, st *Standing, c *storedCohort) (*Cohort, error) {
-	by, err := viewOf(tx, c.CreatedBy)
+	by, err := ViewOfUser(tx, c.CreatedBy)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ type CohortQuery struct {
 
 // List returns a page of the cohorts that are not deleted, newest first.
 func (s Cohorts) List(ctx context.Context, st *Standing, q CohortQuery) (List[Cohort], error) {
-	return read(ctx, &s.desk, func(tx Tx) (out List[Cohort], err error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (out List[Cohort], err error) {
 		var bad error
 		query := DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
 		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral {
@@ -228,7 +228,7 @@ func (s Cohorts) List(ctx context.Context, st *Standing, q CohortQuery) (List[Co
 
 // Get returns a cohort, also one that is deleted.
 func (s Cohorts) Get(ctx context.Context, st *Standing, id string) (*Cohort, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Cohort, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Cohort, error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -240,11 +240,11 @@ func (s Cohorts) Get(ctx context.Context, st *Standing, id string) (*Cohort, err
 func (s Cohorts) load(tx Tx, st *Standing, named string) (*storedCohort, error) {
 	id, err := strconv.ParseInt(named, 10, 64)
 	if err != nil || id <= 0 {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
 	if err == nil && d == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (s Cohorts) Create(ctx context.Context, st *Standing, b Body, list *MemberL
 		ids = slices.Concat(ids, more)
 	}
 	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID}}
+		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(s.Desk.Now()), CreatedBy: st.User.ID}}
 		return c, s.save(tx, st, c, v, ids, nil)
 	})
 }
@@ -296,7 +296,7 @@ func (s Cohorts) Update(ctx context.Context, st *Standing, id string, b Body, pu
 	if err := checkBody(&b, flags.CohortPart); err != nil {
 		return nil, err
 	}
-	v, err := CohortFields.update(b, put)
+	v, err := CohortFields.Update(b, put)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +348,7 @@ func (s Cohorts) save(tx Tx, st *Standing, c *storedCohort, v Values, ids []stri
 	if before != nil {
 		old = before
 	}
-	return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
+	return s.Desk.Note(tx, st.Caller, ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
 }
 
 // assign lays values over a cohort. The oldest form of filters becomes the one of
@@ -377,7 +377,7 @@ func (c *storedCohort) assign(v Values) {
 // finish stores a cohort, counts its persons outside of the transaction and
 // shows it.
 func (s Cohorts) finish(ctx context.Context, st *Standing, work func(Tx) (*storedCohort, error)) (*Cohort, error) {
-	c, err := write(ctx, &s.desk, work)
+	c, err := Write(ctx, &s.Desk, work)
 	if err != nil {
 		return nil, err
 	}

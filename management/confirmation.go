@@ -33,9 +33,9 @@ func (s *core) changeEmail(tx Tx, u *User, email string) error {
 	if err := s.spendMail(tx, userMails(u.UUID)); err != nil {
 		return err
 	}
-	now := s.desk.now()
+	now := s.Desk.Now()
 	u.Pending = &pendingEmail{Email: email, Since: At(now)}
-	m := &waitingMail{ID: s.desk.newID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: At(now)}
+	m := &waitingMail{ID: s.Desk.NewID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: At(now)}
 	return m.put(tx, now)
 }
 
@@ -49,7 +49,7 @@ func confirmLink(site, user, secret string) string {
 }
 
 func (s *Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, error) {
-	u, err := userByUUID(tx, m.Confirms)
+	u, err := UserByUUID(tx, m.Confirms)
 	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
 		return false, err
 	}
@@ -69,13 +69,13 @@ func (s *Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, er
 // Confirm makes a pending address the user's own: secret was mailed there. Another
 // account that has the address without ever having proven it loses it.
 func (s Account) Confirm(ctx context.Context, user, secret string) (*UserView, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*UserView, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*UserView, error) {
 		id, _ := NormalUUID(user)
-		u, err := userByUUID(tx, id)
+		u, err := UserByUUID(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if u == nil || pendingAddress(u, s.desk.now()) == nil || !opensPending(u.Pending, secret) {
+		if u == nil || pendingAddress(u, s.Desk.Now()) == nil || !opensPending(u.Pending, secret) {
 			return nil, Coded("invalid_token", "token", "This link is not valid, or not any more.")
 		}
 		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
@@ -88,7 +88,7 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*UserView, e
 		} else if err != nil {
 			return nil, err
 		}
-		return u.view(), nil
+		return u.View(), nil
 	})
 }
 
@@ -120,7 +120,7 @@ func (s *core) displace(tx Tx, email, user string) error {
 	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
 	for i := range memberships {
 		m := &memberships[i]
-		if err := s.desk.note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &was), viewMember(m, u)); err != nil {
+		if err := s.Desk.Note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &was), viewMember(m, u)); err != nil {
 			return err
 		}
 	}

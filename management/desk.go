@@ -16,28 +16,28 @@ type Desk struct {
 	IDs func() string
 }
 
-// now is the time, in UTC, as exactly as it is stored.
-func (d *Desk) now() time.Time {
+// Now is the time, in UTC, as exactly as it is stored.
+func (d *Desk) Now() time.Time {
 	if d.Clock == nil {
 		return At(time.Now()).Time
 	}
 	return At(d.Clock()).Time
 }
 
-func (d *Desk) newID() string {
+func (d *Desk) NewID() string {
 	if d.IDs == nil {
 		return wire.RandomUUID()
 	}
 	return d.IDs()
 }
 
-// read and write run work in a transaction and return what it returns.
-func read[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
+// Read and write run work in a transaction and return what it returns.
+func Read[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
 	err = d.Store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
 	return out, err
 }
 
-func write[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
+func Write[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
 	err = d.Store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
 	return out, err
 }

@@ -62,29 +62,29 @@ type Domains struct{ *core }
 
 // List returns a page of domains by name.
 func (s Domains) List(ctx context.Context, st *Standing, p Page) (List[Domain], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[Domain], error) {
-		return listOfRecords[Domain](tx, Query{Kind: kindDomain, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+	return Read(ctx, &s.Desk, func(tx Tx) (List[Domain], error) {
+		return ListRecords[Domain](tx, Query{Kind: kindDomain, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
 // Get returns one domain.
 func (s Domains) Get(ctx context.Context, st *Standing, id string) (*Domain, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Domain, error) { return domain(tx, st, id) })
+	return Read(ctx, &s.Desk, func(tx Tx) (*Domain, error) { return domain(tx, st, id) })
 }
 
 func domain(tx Tx, st *Standing, id string) (*Domain, error) {
 	id, ok := NormalUUID(id)
 	if !ok {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	r, err := tx.Get(kindDomain, st.Organization.ID, id)
 	if err == nil && r == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decode[Domain](r)
+	return Decode[Domain](r)
 }
 
 // domainName is a name of at least two labels in lower case (§4.4).
@@ -112,9 +112,9 @@ func (s Domains) Create(ctx context.Context, st *Standing, b Body) (*Domain, err
 	}
 	var challenge [32]byte
 	_, _ = rand.Read(challenge[:]) // never fails
-	d := &Domain{ID: s.desk.newID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
+	d := &Domain{ID: s.Desk.NewID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
 	d.setSAML(v)
-	return d, s.desk.Store.Write(ctx, func(tx Tx) error { return s.putDomain(tx, st, d) })
+	return d, s.Desk.Store.Write(ctx, func(tx Tx) error { return s.putDomain(tx, st, d) })
 }
 
 func (d *Domain) setSAML(v Values) {
@@ -127,26 +127,26 @@ func (d *Domain) setSAML(v Values) {
 
 // putDomain saves a domain. It takes the name over from a claim that has expired.
 func (s Domains) putDomain(tx Tx, st *Standing, d *Domain) error {
-	stored := storedDomain{*d, At(s.desk.now())}
+	stored := storedDomain{*d, At(s.Desk.Now())}
 	r, err := tx.Find(kindDomain, d.Domain)
 	if err != nil {
 		return err
 	}
-	holder, err := decode[storedDomain](r)
+	holder, err := Decode[storedDomain](r)
 	switch {
 	case err != nil:
 		return err
 	case holder == nil:
 	case holder.ID == d.ID:
 		stored.Claimed = holder.Claimed
-	case holder.Verified || s.desk.now().Sub(holder.Claimed.Time) <= DomainClaim:
+	case holder.Verified || s.Desk.Now().Sub(holder.Claimed.Time) <= DomainClaim:
 		return Coded(CodeUnique, "domain", "domain with this domain already exists.")
 	default:
 		if err := tx.Delete(kindDomain, r.Parent, r.ID); err != nil {
 			return err
 		}
 	}
-	return tx.Put(&Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: encode(stored)})
+	return tx.Put(&Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: Encode(stored)})
 }
 
 // Update changes a domain. put: all required fields have to be there.
@@ -154,12 +154,12 @@ func (s Domains) Update(ctx context.Context, st *Standing, id string, b Body, pu
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Domain, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
 		d, err := domain(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		v, err := DomainFields.update(b, put)
+		v, err := DomainFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (s Domains) Delete(ctx context.Context, st *Standing, id string) error {
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		d, err := domain(tx, st, id)
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (s Domains) Verify(ctx context.Context, st *Standing, id string) (*Domain, 
 	case !s.proven(ctx, d):
 		return d, nil
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Domain, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
 		again, err := domain(tx, st, id)
 		switch {
 		case err != nil:
@@ -221,7 +221,7 @@ func (s Domains) Verify(ctx context.Context, st *Standing, id string) (*Domain, 
 		case again.Domain != d.Domain: // what was proven is another name
 			return again, nil
 		}
-		again.Verified, again.VerifiedAt = true, At(s.desk.now())
+		again.Verified, again.VerifiedAt = true, At(s.Desk.Now())
 		return again, s.putDomain(tx, st, again)
 	})
 }

@@ -64,8 +64,8 @@ var (
 
 // List returns a page of features, newest first.
 func (s EarlyAccess) List(ctx context.Context, st *Standing, p Page) (List[Feature], error) {
-	return read(ctx, &s.desk, func(tx Tx) (out List[Feature], err error) {
-		list, err := listOfRecords[storedFeature](tx, Query{
+	return Read(ctx, &s.Desk, func(tx Tx) (out List[Feature], err error) {
+		list, err := ListRecords[storedFeature](tx, Query{
 			Kind: kindFeature, Parent: ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 		out.Count = list.Count
@@ -81,7 +81,7 @@ func (s EarlyAccess) List(ctx context.Context, st *Standing, p Page) (List[Featu
 
 // Get returns one feature.
 func (s EarlyAccess) Get(ctx context.Context, st *Standing, id string) (*Feature, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Feature, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -98,16 +98,16 @@ func (s EarlyAccess) load(tx Tx, st *Standing, id string) (*storedFeature, error
 func loadRecord[T any](tx Tx, kind, parent, id string) (*T, error) {
 	id, ok := NormalUUID(id)
 	if !ok {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	r, err := tx.Get(kind, parent, id)
 	if err == nil && (r == nil || r.Hidden) {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decode[T](r)
+	return Decode[T](r)
 }
 
 func (s EarlyAccess) show(tx Tx, st *Standing, f *storedFeature) (*Feature, error) {
@@ -139,8 +139,8 @@ func (s EarlyAccess) Create(ctx context.Context, st *Standing, b Body) (*Feature
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Feature, error) {
-		f := &storedFeature{ID: s.desk.newID(), Created: At(s.desk.now())}
+	return Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
+		f := &storedFeature{ID: s.Desk.NewID(), Created: At(s.Desk.Now())}
 		f.set(v)
 		flag, err := s.flagFor(tx, st, f, v)
 		if err != nil {
@@ -164,7 +164,7 @@ func (f *storedFeature) set(v Values) {
 // put stores a feature and notes the change; before is nil for a new one.
 func (s EarlyAccess) put(tx Tx, st *Standing, f *storedFeature, before *Feature) (*Feature, error) {
 	parent := ProjectParent(st.Project.ID)
-	if err := tx.Put(&Record{Kind: kindFeature, Parent: parent, ID: f.ID, Sort: sortTime(f.Created.Time), Data: encode(f)}); err != nil {
+	if err := tx.Put(&Record{Kind: kindFeature, Parent: parent, ID: f.ID, Sort: SortTime(f.Created.Time), Data: Encode(f)}); err != nil {
 		return nil, err
 	}
 	after, err := s.show(tx, st, f)
@@ -175,7 +175,7 @@ func (s EarlyAccess) put(tx Tx, st *Standing, f *storedFeature, before *Feature)
 	if before != nil {
 		was = before
 	}
-	return after, s.desk.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, was, after)
+	return after, s.Desk.Note(tx, st.Caller, parent, featureScope, f.ID, f.Name, was, after)
 }
 
 // flagFor is the flag that is named, if it can be a feature's, or a new one.
@@ -186,13 +186,13 @@ func (s EarlyAccess) flagFor(tx Tx, st *Standing, f *storedFeature, v Values) (*
 		if err != nil {
 			return nil, err
 		}
-		filters := jsonObject(flag.Filters)
+		filters := JSONObject(flag.Filters)
 		switch {
 		case liveCount(flag.Links.Features) > 0:
 			return nil, Fault("", "Linked feature flag %s already has a feature attached to it.", flag.Key)
 		case present(filters["aggregation_group_type_index"]):
 			return nil, Fault("", "Group-based feature flags are not supported for Early Access Features.")
-		case present(jsonObject(filters["multivariate"])["variants"]):
+		case present(JSONObject(filters["multivariate"])["variants"]):
 			return nil, Fault("", "Multivariate feature flags are not supported for Early Access Features.")
 		}
 		return flag, nil
@@ -248,7 +248,7 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	property := map[string]any{"key": enrollment + key, "type": "person", "operator": "exact", "value": []string{"true"}}
-	return encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
+	return Encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
 }
 
 // attach makes a flag its feature's: the link, and early access in a release stage.
@@ -258,14 +258,14 @@ func (s EarlyAccess) attach(tx Tx, st *Standing, f *storedFeature, flag *storedF
 
 // saveAttached stores a flag with other super groups and links, if they are others.
 func (s EarlyAccess) saveAttached(tx Tx, st *Standing, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
-	filters := jsonObject(flag.Filters)
+	filters := JSONObject(flag.Filters)
 	same := bytes.Equal(compactOf(filters["super_groups"]), compactOf(groups))
 	if same && slices.Equal(links, flag.Links.Features) {
 		return nil
 	}
 	if !same {
 		filters["super_groups"] = groups
-		flag.Filters = encode(filters)
+		flag.Filters = Encode(filters)
 	}
 	flag.Links.Features = links
 	return FeatureFlags(s).saveLinked(tx, st, flag)
@@ -275,7 +275,7 @@ func (s EarlyAccess) saveAttached(tx Tx, st *Standing, flag *storedFlag, groups 
 func compactOf(raw json.RawMessage) []byte {
 	var v any
 	_ = json.Unmarshal(raw, &v) // what cannot be read is null
-	return encode(v)
+	return Encode(v)
 }
 
 // setLink puts a link into a list, or in the place of the one with its id.
@@ -290,11 +290,11 @@ func dropLink(list []FlagLink, id string) []FlagLink {
 
 // Update changes a feature. put: all required fields have to be there.
 func (s EarlyAccess) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Feature, error) {
-	v, err := FeatureChangeFields.update(b, put)
+	v, err := FeatureChangeFields.Update(b, put)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Feature, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *Standing, id string, b Body
 
 // Delete takes a feature away for good. Its flag stays, without early access.
 func (s EarlyAccess) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -337,7 +337,7 @@ func (s EarlyAccess) Delete(ctx context.Context, st *Standing, id string) error 
 		if err := tx.Delete(kindFeature, parent, f.ID); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, parent, featureScope, f.ID, f.Name, before, nil)
+		return s.Desk.Note(tx, st.Caller, parent, featureScope, f.ID, f.Name, before, nil)
 	})
 }
 
@@ -360,8 +360,8 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 	if len(stages) == 0 {
 		stages = []string{defaultStage}
 	}
-	return read(ctx, &s.desk, func(tx Tx) ([]PublicFeature, error) {
-		list, err := listOfRecords[storedFeature](tx, Query{Kind: kindFeature, Parent: ProjectParent(project), Descending: true})
+	return Read(ctx, &s.Desk, func(tx Tx) ([]PublicFeature, error) {
+		list, err := ListRecords[storedFeature](tx, Query{Kind: kindFeature, Parent: ProjectParent(project), Descending: true})
 		if err != nil {
 			return nil, err
 		}

@@ -85,10 +85,10 @@ const (
 	msgLevel        = "Your organization access level is insufficient."
 )
 
-// errNotFound is an unknown record below a known place.
-func errNotFound() *Error { return Missing(msgNotFound) }
+// ErrNotFound is an unknown record below a known place.
+func ErrNotFound() *Error { return Missing(msgNotFound) }
 
-// errNoObject is a number in a body that names nothing.
-func errNoObject(field string, id any) error {
+// ErrNoObject is a number in a body that names nothing.
+func ErrNoObject(field string, id any) error {
 	return Coded(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
 }

@@ -92,7 +92,7 @@ var ExperimentFields = Fields{
 
 // Get returns one experiment.
 func (s Experiments) Get(ctx context.Context, st *Standing, id string) (*Experiment, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -110,15 +110,15 @@ func (s Experiments) show(tx Tx, st *Standing, e *storedExperiment) (*Experiment
 	if err != nil {
 		return nil, err
 	}
-	by, err := viewOf(tx, e.CreatedBy)
+	by, err := ViewOfUser(tx, e.CreatedBy)
 	out := &Experiment{
 		ID: e.ID, Name: e.Name, Description: e.Description, Start: e.Start, End: e.End, FlagKey: e.FlagKey, Flag: flag,
 		Holdout: json.RawMessage("null"), Cohort: e.Cohort, Parameters: rawOr(e.Parameters, "null"), SecondaryMetrics: rawOr(e.SecondaryMetrics, "[]"),
 		SavedMetrics: json.RawMessage("[]"), SavedMetricsIDs: json.RawMessage("[]"), Filters: rawOr(e.Filters, "{}"), Archived: e.Archived,
 		CreatedBy: by, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Type: e.Type, Metrics: rawOr(e.Metrics, "[]"), MetricsSecondary: rawOr(e.MetricsSecondary, "[]"),
 	}
-	if shown := jsonObject(flag); shown != nil { // the flag may have been changed by itself
-		out.FlagKey = jsonText(shown["key"])
+	if shown := JSONObject(flag); shown != nil { // the flag may have been changed by itself
+		out.FlagKey = JSONText(shown["key"])
 		out.Parameters = withVariants(out.Parameters, shown["filters"])
 	}
 	return out, err
@@ -148,8 +148,8 @@ func (s Experiments) Create(ctx context.Context, st *Standing, b Body) (*Experim
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
-		e := &storedExperiment{ID: s.desk.newID(), CreatedBy: st.User.ID, CreatedAt: At(s.desk.now()), FlagKey: v.Text("feature_flag_key")}
+	return Write(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
+		e := &storedExperiment{ID: s.Desk.NewID(), CreatedBy: st.User.ID, CreatedAt: At(s.Desk.Now()), FlagKey: v.Text("feature_flag_key")}
 		SetNull(v, "exposure_cohort", &e.Cohort)
 		SetNull(v, "type", &e.Type)
 		if err := e.set(tx, st, v); err != nil {
@@ -190,7 +190,7 @@ func (s Experiments) put(tx Tx, st *Standing, e *storedExperiment, flag *storedF
 			}
 		}
 	}
-	e.UpdatedAt = At(s.desk.now())
+	e.UpdatedAt = At(s.Desk.Now())
 	if err := s.keep(tx, st, e, false); err != nil {
 		return nil, err
 	}
@@ -202,13 +202,13 @@ func (s Experiments) put(tx Tx, st *Standing, e *storedExperiment, flag *storedF
 	if before != nil {
 		was = before
 	}
-	return after, s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, was, after)
+	return after, s.Desk.Note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, was, after)
 }
 
 func (s Experiments) keep(tx Tx, st *Standing, e *storedExperiment, deleted bool) error {
 	return tx.Put(&Record{
 		Kind: kindExperiment, Parent: ProjectParent(st.Project.ID), ID: e.ID, Other: cohortPlace(st.Project.ID, e.Cohort),
-		Sort: sortTime(e.CreatedAt.Time), Hidden: deleted, Data: encode(e),
+		Sort: SortTime(e.CreatedAt.Time), Hidden: deleted, Data: Encode(e),
 	})
 }
 
@@ -251,11 +251,11 @@ func (e *storedExperiment) set(tx Tx, st *Standing, v Values) error {
 
 // Update changes an experiment. put: all required fields have to be there.
 func (s Experiments) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Experiment, error) {
-	v, err := ExperimentFields.update(b, put)
+	v, err := ExperimentFields.Update(b, put)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Experiment, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -321,7 +321,7 @@ func checkFixed(e *Experiment, v Values) error {
 
 // Delete takes an experiment away. Its flag stays.
 func (s Experiments) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -345,6 +345,6 @@ func (s Experiments) Delete(ctx context.Context, st *Standing, id string) error 
 		if err := s.keep(tx, st, e, true); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, before, nil)
+		return s.Desk.Note(tx, st.Caller, ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, before, nil)
 	})
 }

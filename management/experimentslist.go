@@ -32,7 +32,7 @@ var experimentOrders = map[string]func(a, b *storedExperiment) int{
 var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
 
 func (q *ExperimentQuery) match(e *storedExperiment) bool {
-	return e.Archived == q.Archived && holdsText(e.Name, q.Search) && among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
+	return e.Archived == q.Archived && HoldsText(e.Name, q.Search) && Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
 // status is how far an experiment is: while its flag is off it is paused.
@@ -44,7 +44,7 @@ func (e *storedExperiment) status(tx Tx, st *Standing) (string, error) {
 		return "stopped", nil
 	}
 	flag, err := minimalOf(tx, st.Project.ID, e.Flag)
-	if shown := jsonObject(flag); err == nil && shown != nil && string(shown["active"]) == "false" {
+	if shown := JSONObject(flag); err == nil && shown != nil && string(shown["active"]) == "false" {
 		return "paused", nil
 	}
 	return "running", err
@@ -52,15 +52,15 @@ func (e *storedExperiment) status(tx Tx, st *Standing) (string, error) {
 
 // List returns a page of experiments.
 func (s Experiments) List(ctx context.Context, st *Standing, q ExperimentQuery) (List[Experiment], error) {
-	if err := checkSearch(q.Search); err != nil {
+	if err := CheckSearch(q.Search); err != nil {
 		return List[Experiment]{}, err
 	}
-	return read(ctx, &s.desk, func(tx Tx) (out List[Experiment], err error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (out List[Experiment], err error) {
 		all, err := s.chosen(tx, st, &q)
 		if err != nil {
 			return out, err
 		}
-		page, count := pageOf(all, q.Page)
+		page, count := PageOf(all, q.Page)
 		out.Count = count
 		for i := range page {
 			shown, err := s.show(tx, st, &page[i])

@@ -33,7 +33,7 @@ func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
 }
 
 func (e *storedExperiment) checkVariants() error {
-	list, err := readVariants(jsonObject(e.Parameters)["feature_flag_variants"])
+	list, err := readVariants(JSONObject(e.Parameters)["feature_flag_variants"])
 	switch {
 	case err != nil:
 		return err
@@ -48,39 +48,39 @@ func (e *storedExperiment) checkVariants() error {
 // filters are the filters of the experiment's flag: was with the variants of the
 // experiment, or new ones.
 func (e *storedExperiment) filters(was json.RawMessage) json.RawMessage {
-	out, parameters := jsonObject(was), jsonObject(e.Parameters)
+	out, parameters := JSONObject(was), JSONObject(e.Parameters)
 	if out == nil {
 		out = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`), "payloads": json.RawMessage("{}")}
 	}
 	variants := parameters["feature_flag_variants"]
 	switch {
 	case present(variants):
-		out["multivariate"] = encode(map[string]json.RawMessage{"variants": variants})
+		out["multivariate"] = Encode(map[string]json.RawMessage{"variants": variants})
 	case was == nil:
 		out["multivariate"] = json.RawMessage(`{"variants":[{"key":"control","name":"Control Group","rollout_percentage":50},{"key":"test","name":"Test Variant","rollout_percentage":50}]}`)
 	}
 	if index, ok := parameters["aggregation_group_type_index"]; ok {
 		out["aggregation_group_type_index"] = index
 	}
-	return encode(out)
+	return Encode(out)
 }
 
 // withVariants are parameters with the variants that the flag has, where they
 // name any.
 func withVariants(parameters, filters json.RawMessage) json.RawMessage {
-	object := jsonObject(parameters)
-	variants := jsonObject(jsonObject(filters)["multivariate"])["variants"]
+	object := JSONObject(parameters)
+	variants := JSONObject(JSONObject(filters)["multivariate"])["variants"]
 	if !present(object["feature_flag_variants"]) || !present(variants) || bytes.Equal(compactOf(object["feature_flag_variants"]), compactOf(variants)) {
 		return parameters
 	}
 	object["feature_flag_variants"] = variants
-	return encode(object)
+	return Encode(object)
 }
 
 // changeVariants takes the experiment's variants to its flag; after the launch
 // they have to be those that it has.
 func (e *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
-	wanted := jsonObject(e.Parameters)["feature_flag_variants"]
+	wanted := JSONObject(e.Parameters)["feature_flag_variants"]
 	if draft {
 		if changed := e.filters(flag.Filters); string(compactOf(changed)) != string(compactOf(flag.Filters)) {
 			flag.Filters = changed
@@ -90,7 +90,7 @@ func (e *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
 	if !present(wanted) {
 		return nil
 	}
-	is, err := readVariants(jsonObject(jsonObject(flag.Filters)["multivariate"])["variants"])
+	is, err := readVariants(JSONObject(JSONObject(flag.Filters)["multivariate"])["variants"])
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ type Exposure struct {
 
 // Exposures counts the calls of an experiment's flag.
 func (s Experiments) Exposures(ctx context.Context, st *Standing, id string) (*Exposures, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Exposures, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Exposures, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err

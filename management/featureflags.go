@@ -47,7 +47,7 @@ var FlagFields = Fields{
 
 // Get returns a flag, also one that is deleted.
 func (s FeatureFlags) Get(ctx context.Context, st *Standing, id int64) (*Flag, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Flag, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, 
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f := &storedFlag{Active: true}
 		if err := s.apply(tx, st, f, v); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (s FeatureFlags) Create(ctx context.Context, st *Standing, b Body) (*Flag, 
 
 // Update changes a flag. put: all required fields have to be there.
 func (s FeatureFlags) Update(ctx context.Context, st *Standing, id int64, b Body, put bool) (*Flag, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (s FeatureFlags) Update(ctx context.Context, st *Standing, id int64, b Body
 		if err := checkBody(&b, flags.FlagPart); err != nil {
 			return nil, err
 		}
-		v, err := FlagFields.update(b, put)
+		v, err := FlagFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -132,12 +132,12 @@ func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error 
 		*f.PerformedRollback = false
 	}
 	if v.Has("tags") {
-		f.Tags = tidyTags(v.Texts("tags"))
+		f.Tags = TidyTags(v.Texts("tags"))
 		slices.Sort(f.Tags)
 	}
 	Set(v, "evaluation_contexts", &f.Contexts)
 	if v.Has("evaluation_tags") {
-		f.Contexts = tidyTags(v.Texts("evaluation_tags"))
+		f.Contexts = TidyTags(v.Texts("evaluation_tags"))
 		if other := missingFrom(f.Tags, f.Contexts); len(other) > 0 {
 			return Fault("", "Evaluation tags must be a subset of tags. Invalid evaluation tags: %s", strings.Join(other, ", "))
 		}
@@ -165,9 +165,9 @@ func (s FeatureFlags) apply(tx Tx, st *Standing, f *storedFlag, v Values) error 
 	if v.Has("analytics_dashboards") {
 		f.Dashboards = v.Ints("analytics_dashboards")
 		for _, id := range f.Dashboards {
-			there, err := s.hasDashboard(tx, st.Project.ID, id)
+			there, err := s.HasDashboard(tx, st.Project.ID, id)
 			if err == nil && !there {
-				err = errNoObject("analytics_dashboards", id)
+				err = ErrNoObject("analytics_dashboards", id)
 			}
 			if err != nil {
 				return err
@@ -246,7 +246,7 @@ func plainJSON(raw json.RawMessage) []byte {
 	if json.Unmarshal(raw, &v) != nil {
 		return raw
 	}
-	return encode(withoutNames(v))
+	return Encode(withoutNames(v))
 }
 
 func withoutNames(v any) any {

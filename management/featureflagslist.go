@@ -55,7 +55,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 	if utf8.RuneCountInString(q.Search) > maxSearch {
 		return nil, Fault("search", "Search term cannot exceed %d characters", maxSearch)
 	}
-	tags, without, now := tidyTags(q.Tags), tidyTags(q.ExcludedTags), s.desk.now()
+	tags, without, now := TidyTags(q.Tags), TidyTags(q.ExcludedTags), s.Desk.Now()
 	return func(f *storedFlag) bool {
 		switch q.Active {
 		case "true", "false":
@@ -67,19 +67,19 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 				return false
 			}
 		}
-		return !f.Hidden && f.Archived == q.Archived && among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
-			!slices.Contains(q.Excluded, f.Key) && shares(tags, f.Tags) && (len(without) == 0 || !shares(without, f.Tags)) &&
-			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && is(q.Contexts, len(f.Contexts) > 0) &&
+		return !f.Hidden && f.Archived == q.Archived && Among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+			!slices.Contains(q.Excluded, f.Key) && Shares(tags, f.Tags) && (len(without) == 0 || !Shares(without, f.Tags)) &&
+			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && Is(q.Contexts, len(f.Contexts) > 0) &&
 			(q.Experimental == nil || *q.Experimental == f.experimental()) && q.found(f)
 	}, nil
 }
 
 // found reports whether a flag holds the text that is searched for.
 func (q *FlagQuery) found(f *storedFlag) bool {
-	if holdsText(f.Key, q.Search) || holdsText(f.Name, q.Search) {
+	if HoldsText(f.Key, q.Search) || HoldsText(f.Name, q.Search) {
 		return true
 	}
-	return strings.Contains(q.Search, " ") && (holdsText(blanks.Replace(f.Key), q.Search) || holdsText(blanks.Replace(f.Name), q.Search))
+	return strings.Contains(q.Search, " ") && (HoldsText(blanks.Replace(f.Key), q.Search) || HoldsText(blanks.Replace(f.Name), q.Search))
 }
 
 // experimental reports whether a flag is one for experiments: it has two variants
@@ -110,7 +110,7 @@ func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List
 	if err != nil {
 		return List[Flag]{}, err
 	}
-	return read(ctx, &s.desk, func(tx Tx) (List[Flag], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[Flag], error) {
 		var all []*storedFlag
 		var failed error
 		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
@@ -131,7 +131,7 @@ func (s FeatureFlags) List(ctx context.Context, st *Standing, q FlagQuery) (List
 				slices.Reverse(all)
 			}
 		}
-		page, count := pageOf(all, q.Page)
+		page, count := PageOf(all, q.Page)
 		out := List[Flag]{Count: count}
 		look := s.look(tx, st)
 		for _, f := range page {

@@ -59,14 +59,14 @@ type flagLook struct {
 }
 
 func (s FeatureFlags) look(tx Tx, st *Standing) *flagLook {
-	return &flagLook{s, tx, st, s.desk.now(), map[int64]*UserView{}, map[string]*string{}}
+	return &flagLook{s, tx, st, s.Desk.Now(), map[int64]*UserView{}, map[string]*string{}}
 }
 
 func (l *flagLook) user(id int64) (*UserView, error) {
 	if u, ok := l.users[id]; ok || id == 0 {
 		return u, nil
 	}
-	u, err := viewOf(l.tx, id)
+	u, err := ViewOfUser(l.tx, id)
 	l.users[id] = u
 	return u, err
 }
@@ -79,7 +79,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
 		Experiments: []LinkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
 		Rollback: f.Rollback, RolledBack: f.PerformedRollback, CanEdit: f.Origin == "", Access: "editor",
-		Tags: texts(f.Tags), EvaluationTag: texts(f.Contexts), Contexts: texts(f.Contexts), ContextsMatch: f.ContextsMatch,
+		Tags: Texts(f.Tags), EvaluationTag: Texts(f.Contexts), Contexts: Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
 		Status: f.status(l.now).upper(), Runtime: f.runtime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
 		Simple: sh.simple(),

@@ -68,8 +68,8 @@ func (f Fields) Create(b Body) (Values, error) { return f.read(b, true) }
 // Change reads the body that changes a thing: what is not there stays.
 func (f Fields) Change(b Body) (Values, error) { return f.read(b, false) }
 
-// update is Change for PATCH and Create for PUT (§2.5).
-func (f Fields) update(b Body, put bool) (Values, error) { return f.read(b, put) }
+// Update is Change for PATCH and Create for PUT (§2.5).
+func (f Fields) Update(b Body, put bool) (Values, error) { return f.read(b, put) }
 
 func (f Fields) read(b Body, create bool) (Values, error) {
 	if b.IsArray {
@@ -88,7 +88,7 @@ func (f Fields) read(b Body, create bool) (Values, error) {
 			}
 			continue
 		}
-		v, err := field.read(raw)
+		v, err := field.Read(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -97,9 +97,9 @@ func (f Fields) read(b Body, create bool) (Values, error) {
 	return values, nil
 }
 
-// read reads the value of a field.
-func (f *Field) read(raw json.RawMessage) (any, error) {
-	kind := kindOf(raw)
+// Read reads the value of a field.
+func (f *Field) Read(raw json.RawMessage) (any, error) {
+	kind := JSONKind(raw)
 	if kind == "NoneType" {
 		if f.Null || f.Type == Any {
 			return nil, nil
@@ -109,8 +109,8 @@ func (f *Field) read(raw json.RawMessage) (any, error) {
 	return readers[f.Type](f, raw, kind)
 }
 
-// kindOf is the type of a JSON value in Python's words, which errors use.
-func kindOf(raw json.RawMessage) string {
+// JSONKind is the type of a JSON value in Python's words, which errors use.
+func JSONKind(raw json.RawMessage) string {
 	text := strings.TrimLeft(string(raw), " \t\r\n")
 	if text == "" {
 		return "NoneType"
@@ -139,8 +139,8 @@ var readers [Any + 1]func(f *Field, raw json.RawMessage, kind string) (any, erro
 func init() {
 	readers = [...]func(f *Field, raw json.RawMessage, kind string) (any, error){
 		Text: readText, Email: readEmail, URL: readURL, UUID: readUUID, Choice: readChoice,
-		Int: readInt, IntChoice: readIntChoice, Bool: readBool, Time: readTime,
-		Object: readObject, Array: readArray, TextList: readTextList, IntList: readIntList, ObjectList: readObjectList,
+		Int: readInt, IntChoice: readIntChoice, Bool: ReadBool, Time: readTime,
+		Object: readObject, Array: readArray, TextList: ReadTextList, IntList: readIntList, ObjectList: readObjectList,
 		Any: func(_ *Field, raw json.RawMessage, _ string) (any, error) { return slices.Clone(raw), nil },
 	}
 }
@@ -187,7 +187,7 @@ func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, 
 	out := make([]T, 0, len(list))
 	for i, item := range list {
 		one.Name = fmt.Sprintf("%s__%d", f.Name, i)
-		v, err := one.read(item)
+		v, err := one.Read(item)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, 
 	return out, nil
 }
 
-func readTextList(f *Field, raw json.RawMessage, kind string) (any, error) {
+func ReadTextList(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return listOf[string](f, raw, kind, Field{Type: Text, Blank: f.Blank, Max: f.Max})
 }
 

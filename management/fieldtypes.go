@@ -138,17 +138,17 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if text == "" && f.Blank || slices.Contains(f.Choices, text) {
 		return text, nil
 	}
-	return nil, notAChoice(f.Name, text, f.Choices)
+	return nil, NotAChoice(f.Name, text, f.Choices)
 }
 
-// notAChoice is a value that is none of the choices, which it names. The first
+// NotAChoice is a value that is none of the choices, which it names. The first
 // sentence is §2.2's.
-func notAChoice(field, got string, choices []string) *Error {
+func NotAChoice(field, got string, choices []string) *Error {
 	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", shortText(got), strings.Join(choices, ", "))
 }
 
-// integer reads a whole number, also one that stands in a text.
-func integer(raw json.RawMessage, kind string) (int64, bool) {
+// Integer reads a whole number, also one that stands in a text.
+func Integer(raw json.RawMessage, kind string) (int64, bool) {
 	text := string(raw)
 	switch kind {
 	case "str":
@@ -170,7 +170,7 @@ func integer(raw json.RawMessage, kind string) (int64, bool) {
 }
 
 func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
-	n, ok := integer(raw, kind)
+	n, ok := Integer(raw, kind)
 	switch {
 	case !ok:
 		return nil, Fault(f.Name, "A valid integer is required.")
@@ -183,14 +183,14 @@ func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
 }
 
 func readIntChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
-	if n, ok := integer(raw, kind); ok && slices.Contains(f.Numbers, n) {
+	if n, ok := Integer(raw, kind); ok && slices.Contains(f.Numbers, n) {
 		return n, nil
 	}
 	choices := make([]string, len(f.Numbers))
 	for i, n := range f.Numbers {
 		choices[i] = strconv.FormatInt(n, 10)
 	}
-	return nil, notAChoice(f.Name, strings.Trim(string(raw), `"`), choices)
+	return nil, NotAChoice(f.Name, strings.Trim(string(raw), `"`), choices)
 }
 
 var booleans = map[string]bool{
@@ -198,7 +198,7 @@ var booleans = map[string]bool{
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
 }
 
-func readBool(f *Field, raw json.RawMessage, kind string) (any, error) {
+func ReadBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 	text := string(raw)
 	if kind == "str" {
 		_ = json.Unmarshal(raw, &text) // what cannot be read is no word either
@@ -211,20 +211,20 @@ func readBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
 
-const badTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
+const BadTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
 
 func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
 	var text string
 	if kind == "str" {
 		_ = json.Unmarshal(raw, &text) // what cannot be read is no time either
 	}
-	if at, ok := parseTime(text); ok {
+	if at, ok := ParseTime(text); ok {
 		return at, nil
 	}
-	return nil, Fault(f.Name, badTime)
+	return nil, Fault(f.Name, BadTime)
 }
 
-func parseTime(text string) (time.Time, bool) {
+func ParseTime(text string) (time.Time, bool) {
 	for _, form := range timeForms {
 		if at, err := time.Parse(form, text); err == nil && at.Year() > 0 {
 			return at.UTC().Truncate(time.Microsecond), true
@@ -244,6 +244,6 @@ func shortText(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
-func notATimezone(name string) *Error {
+func NotATimezone(name string) *Error {
 	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", shortText(name))
 }

@@ -27,7 +27,7 @@ func (f *storedFlag) checkFilters() error {
 	}
 	filters := anyObject(wire.Value(f.Filters))
 	if filters == nil {
-		return Coded(CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", kindOf(f.Filters))
+		return Coded(CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", JSONKind(f.Filters))
 	}
 	if err := checkKnown(flags.FiltersPart, f.Filters, nil); err != nil {
 		return err

@@ -36,7 +36,7 @@ type flagCohort struct {
 
 // cohortOf is a cohort that is not deleted, nil for none.
 func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
-	id, ok := integer([]byte(number), "int")
+	id, ok := Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func (e *surroundings) reachFlags(f *storedFlag, path []string) error {
 // reachCohort gathers a cohort and those that it consists of. What is made of
 // events cannot be evaluated (§5.1.2).
 func (e *surroundings) reachCohort(value json.RawMessage, direct bool) error {
-	id, ok := integer(value, kindOf(value))
+	id, ok := Integer(value, JSONKind(value))
 	if ok && e.cohorts[id] != nil {
 		return nil
 	}
@@ -331,7 +331,7 @@ func (e *surroundings) definitions(p *ProjectRecord, first *storedFlag) ([]byte,
 		names[strconv.Itoa(index)] = name
 	}
 	out["flags"], out["cohorts"], out["group_type_mapping"] = records, cohorts, names
-	return encode(out), nil
+	return Encode(out), nil
 }
 
 // place is where in a flag a fault is: a group, a property of it, and a member.

@@ -51,7 +51,7 @@ func (s FeatureFlags) Question(ctx context.Context, st *Standing, named string, 
 	if err := q.readSubject(v); err != nil {
 		return nil, err
 	}
-	return q, s.desk.Store.Read(ctx, func(tx Tx) error {
+	return q, s.Desk.Store.Read(ctx, func(tx Tx) error {
 		d, err := flagNamed(tx, st, named)
 		if id, bad := strconv.ParseInt(named, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
 			d, err = tx.Definition(FlagDefinition, st.Project.ID, id)
@@ -126,7 +126,7 @@ func subjectText(field string, v any) (string, error) {
 
 // IDOf is the id of the flag of a key, 0 for none.
 func (s FeatureFlags) IDOf(ctx context.Context, st *Standing, key string) (int64, error) {
-	return read(ctx, &s.desk, func(tx Tx) (int64, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (int64, error) {
 		d, err := flagNamed(tx, st, key)
 		if err != nil || d == nil {
 			return 0, err

@@ -69,7 +69,7 @@ func (s FeatureFlags) BlastRadius(ctx context.Context, st *Standing, b Body) (*B
 		return nil, err
 	}
 	p := &preview{people: s.People, core: s.core}
-	err = s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if p.set, err = s.compile(tx, st, f); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 
 // matches tries the condition on one subject.
 func (p *preview) matches(sub *flags.Subject) bool {
-	d, ok := p.set.EvaluateFlag(previewKey, sub, p.core.desk.now(), &p.answers)
+	d, ok := p.set.EvaluateFlag(previewKey, sub, p.core.Desk.Now(), &p.answers)
 	return ok && d.Enabled
 }
 
@@ -199,7 +199,7 @@ type Listed struct {
 
 // Listed are the flags that are not deleted, newest first.
 func (s FeatureFlags) Listed(ctx context.Context, st *Standing) ([]Listed, error) {
-	return read(ctx, &s.desk, func(tx Tx) (out []Listed, err error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (out []Listed, err error) {
 		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 		for i := range list {
 			f, err := decodeFlag(st.Project.ID, &list[i])
@@ -239,12 +239,12 @@ func (s FeatureFlags) BulkKeys(ctx context.Context, st *Standing, b Body) (*Bulk
 		return out, nil
 	}
 	field := Field{Name: "ids"}
-	list, err := items(&field, v.Raw("ids"), kindOf(v.Raw("ids")))
+	list, err := items(&field, v.Raw("ids"), JSONKind(v.Raw("ids")))
 	if err != nil {
 		return nil, err
 	}
 	for _, raw := range list {
-		if id, ok := integer(raw, kindOf(raw)); ok {
+		if id, ok := Integer(raw, JSONKind(raw)); ok {
 			ids = append(ids, id)
 		} else {
 			bad = append(bad, plainText(wire.Value(raw)))
@@ -256,7 +256,7 @@ func (s FeatureFlags) BulkKeys(ctx context.Context, st *Standing, b Body) (*Bulk
 	if len(bad) > 0 {
 		out.Warning = "Invalid flag IDs ignored: " + plainText(bad)
 	}
-	return read(ctx, &s.desk, func(tx Tx) (*BulkKeys, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*BulkKeys, error) {
 		for _, id := range ids {
 			d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 			if err != nil {

@@ -182,7 +182,7 @@ func (f *storedFlag) record() json.RawMessage {
 			out[name] = text
 		}
 	}
-	return encode(out)
+	return Encode(out)
 }
 
 func (f *storedFlag) runtime() string {
@@ -193,7 +193,7 @@ func (f *storedFlag) runtime() string {
 }
 
 func (f *storedFlag) definition() *Definition {
-	return &Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
+	return &Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: Encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
 }
 
 // itemID is how the log names the flag.
@@ -217,19 +217,19 @@ type minimalFlag struct {
 
 // flagMinimal is a flag inside of another answer.
 func flagMinimal(f *storedFlag) json.RawMessage {
-	return encode(minimalFlag{
-		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), texts(f.Contexts),
+	return Encode(minimalFlag{
+		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), Texts(f.Contexts),
 	})
 }
 
 // loadFlag finds a flag, also one that is deleted.
 func (s FeatureFlags) loadFlag(tx Tx, st *Standing, id int64) (*storedFlag, error) {
 	if id <= 0 {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 	if err == nil && d == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (s FeatureFlags) addFlag(tx Tx, st *Standing, f *storedFlag) error {
 // begin makes a flag a new one.
 func (f *storedFlag) begin(s *core, st *Standing) {
 	f.Project, f.Version = st.Project.ID, 1
-	f.CreatedAt, f.UpdatedAt = At(s.desk.now()), At(s.desk.now())
+	f.CreatedAt, f.UpdatedAt = At(s.Desk.Now()), At(s.Desk.Now())
 	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
 }
 
@@ -294,7 +294,7 @@ func (s FeatureFlags) saveFlag(tx Tx, st *Standing, f *storedFlag) error {
 		return err
 	}
 	f.Version++
-	f.UpdatedAt, f.ModifiedBy = At(s.desk.now()), st.User.ID
+	f.UpdatedAt, f.ModifiedBy = At(s.Desk.Now()), st.User.ID
 	return s.putFlag(tx, st, f)
 }
 
@@ -329,7 +329,7 @@ func (s FeatureFlags) noteFlag(tx Tx, st *Standing, f *storedFlag) error {
 	if err != nil || len(list) == 0 && activity == "updated" {
 		return err
 	}
-	return s.desk.noteAs(tx, st.Caller, ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), ActivityDetail{Name: f.Key, Changes: list})
+	return s.Desk.NoteAs(tx, st.Caller, ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), ActivityDetail{Name: f.Key, Changes: list})
 }
 
 // logged are the members whose changes are noted.

@@ -22,7 +22,7 @@ func (s FeatureFlags) Apply(ctx context.Context, st *Standing, b Body, prune boo
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
+	return Write(ctx, &s.Desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
 }
 
 // wantedDocument is a document as it was sent.
@@ -261,7 +261,7 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	c := &cohortDraft{storedCohort: stored}
 	switch {
 	case stored == nil:
-		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(a.desk.now()), CreatedBy: a.st.User.ID}}
+		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: At(a.Desk.Now()), CreatedBy: a.st.User.ID}}
 		c.ID = a.has.cohortIDs[w.name]
 	case stored.origin != "":
 		return nil, Clash("It stands in the file %s and can only be changed there.", stored.origin)
@@ -273,10 +273,10 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := Body{Members: map[string]json.RawMessage{"filters": encode(filters)}}
+	body := Body{Members: map[string]json.RawMessage{"filters": Encode(filters)}}
 	for name, value := range w.entry {
 		if name != "filters" {
-			body.Members[name] = encode(value)
+			body.Members[name] = Encode(value)
 		}
 	}
 	if c.values, err = CohortFields.Change(body); err != nil {
@@ -329,7 +329,7 @@ func (a *application) draftFlag(w *named) (*storedFlag, error) {
 	if record["filters"], err = a.has.resolved(w.entry["filters"]); err != nil {
 		return nil, err
 	}
-	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: encode(f.flagMeta), Origin: f.Origin})
+	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: Encode(f.flagMeta), Origin: f.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +380,7 @@ func (a *application) saveCohorts() error {
 		if c.before != nil {
 			before = c.before
 		}
-		if err := cohorts.desk.note(a.tx, a.st.Caller, ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
+		if err := cohorts.Desk.Note(a.tx, a.st.Caller, ProjectParent(a.st.Project.ID), cohortScope, c.item(), c.title(), before, c.plain()); err != nil {
 			return err
 		}
 	}

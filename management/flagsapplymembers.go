@@ -83,7 +83,7 @@ func (c *cohortDraft) draftMembers(a *application, w *named) error {
 	}
 	n, err := a.tx.CountMembers(project, c.ID)
 	if c.Count == nil || *c.Count != n {
-		c.Count, c.LastCalculation = &n, At(a.desk.now())
+		c.Count, c.LastCalculation = &n, At(a.Desk.Now())
 	}
 	return err
 }

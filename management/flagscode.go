@@ -69,7 +69,7 @@ var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 // what is not in it. Static cohorts list all distinct ids of their members; those
 // that are too large are exported without them, the smallest go first.
 func (s FeatureFlags) Export(ctx context.Context, st *Standing) (text json.RawMessage, warnings []string, err error) {
-	doc, err := read(ctx, &s.desk, func(tx Tx) (*document, error) { return s.document(tx, st) })
+	doc, err := Read(ctx, &s.Desk, func(tx Tx) (*document, error) { return s.document(tx, st) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,7 +236,7 @@ func canonicalFlag(o entry) (entry, error) {
 			return nil, Fault("tags", "Expected a list of texts.")
 		}
 	}
-	tags = tidyTags(tags)
+	tags = TidyTags(tags)
 	slices.Sort(tags)
 	canonicalConditions(filters)
 	key, _ := o["key"].(string)
@@ -253,7 +253,7 @@ func canonicalFlag(o entry) (entry, error) {
 }
 
 func (d *document) cohortObject(name string, c *storedCohort) entry {
-	out, _ := wire.Value(encode(c.cohortRecord)).(entry)
+	out, _ := wire.Value(Encode(c.cohortRecord)).(entry)
 	out["name"] = name
 	canonicalCohort(out)
 	for _, name := range notInDocuments {

@@ -58,7 +58,7 @@ func (s FeatureFlags) Copy(ctx context.Context, st *Standing, b Body) (*Copied, 
 	}
 	var wanted json.RawMessage
 	var schedule []storedChange
-	err = s.desk.Store.Read(ctx, func(tx Tx) (err error) {
+	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
 		return err
 	})
@@ -81,10 +81,10 @@ func (s FeatureFlags) Copy(ctx context.Context, st *Standing, b Body) (*Copied, 
 	return out, nil
 }
 
-// placeOf is a project of the organization, nil when there is none that the
+// PlaceOf is a project of the organization, nil when there is none that the
 // caller may be in.
 func (s FeatureFlags) placeOf(ctx context.Context, st *Standing, id int64) (*Standing, error) {
-	p, err := read(ctx, &s.desk, func(tx Tx) (*ProjectRecord, error) { return tx.Project(id) })
+	p, err := Read(ctx, &s.Desk, func(tx Tx) (*ProjectRecord, error) { return tx.Project(id) })
 	if err != nil || p == nil || p.Organization != st.Organization.ID {
 		return nil, err
 	}
@@ -125,8 +125,8 @@ func (s FeatureFlags) oneDocument(tx Tx, st *Standing, key string, withSchedule 
 	}
 	if withSchedule {
 		id := strconv.FormatInt(all.flagIDs[key], 10)
-		list, err := listOfRecords[storedChange](tx, Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Match: func(r *Record) bool {
-			c, err := decode[storedChange](r)
+		list, err := ListRecords[storedChange](tx, Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Match: func(r *Record) bool {
+			c, err := Decode[storedChange](r)
 			return err == nil && c.RecordID == id && c.ExecutedAt.IsZero()
 		}})
 		if err != nil {
@@ -134,7 +134,7 @@ func (s FeatureFlags) oneDocument(tx Tx, st *Standing, key string, withSchedule 
 		}
 		schedule = list.Results
 	}
-	return encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
+	return Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
 }
 
 func (s FeatureFlags) copyTo(ctx context.Context, st *Standing, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
@@ -153,7 +153,7 @@ func (s FeatureFlags) copyTo(ctx context.Context, st *Standing, project int64, k
 	if err != nil {
 		return nil, err
 	}
-	id, err := write(ctx, &s.desk, func(tx Tx) (int64, error) {
+	id, err := Write(ctx, &s.Desk, func(tx Tx) (int64, error) {
 		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
 			return 0, err
 		}
@@ -192,14 +192,14 @@ type FlagPlace struct {
 // Places are the flags of a key in the projects of the organization that the
 // caller may be in.
 func (s FeatureFlags) Places(ctx context.Context, st *Standing, key string) ([]FlagPlace, error) {
-	return read(ctx, &s.desk, func(tx Tx) ([]FlagPlace, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) ([]FlagPlace, error) {
 		projects, err := tx.Projects(st.Organization.ID)
 		if err != nil {
 			return nil, err
 		}
 		out := []FlagPlace{}
 		for i := range projects {
-			if !st.reaches(&projects[i]) {
+			if !st.Reaches(&projects[i]) {
 				continue
 			}
 			d, err := tx.DefinitionByKey(FlagDefinition, projects[i].ID, key)
@@ -213,14 +213,14 @@ func (s FeatureFlags) Places(ctx context.Context, st *Standing, key string) ([]F
 			if err != nil {
 				return nil, err
 			}
-			by, err := viewOf(tx, f.CreatedBy)
+			by, err := ViewOfUser(tx, f.CreatedBy)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, FlagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
 		}
 		if len(out) == 0 {
-			return nil, errNotFound()
+			return nil, ErrNotFound()
 		}
 		return out, nil
 	})

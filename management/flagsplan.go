@@ -28,7 +28,7 @@ func (s FeatureFlags) Plan(ctx context.Context, st *Standing, b Body, prune bool
 	}
 	var out *DocumentResult
 	var before, after *decider
-	err = s.desk.Store.Write(ctx, func(tx Tx) (err error) {
+	err = s.Desk.Store.Write(ctx, func(tx Tx) (err error) {
 		if before, err = deciderOf(tx, st); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func deciderOf(tx Tx, st *Standing) (*decider, error) {
 		return nil, err
 	}
 	document["flags"], document["cohorts"], document["group_type_mapping"] = records, byID, types
-	definitions, err := flags.ParseDefinitions(encode(document))
+	definitions, err := flags.ParseDefinitions(Encode(document))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s FeatureFlags) countChanged(ctx context.Context, st *Standing, out *Docum
 	}
 	changed := newValueCount(out)
 	counted := 0
-	now := s.desk.now()
+	now := s.Desk.Now()
 	var was, is flags.Decisions
 	look := func(p *Person) {
 		counted++

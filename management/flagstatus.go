@@ -102,7 +102,7 @@ func given(raw []byte) bool { return !empty(raw) }
 // Status says what has become of a flag. One that there is not is unknown, with
 // a 404 of the same form.
 func (s FeatureFlags) Status(ctx context.Context, st *Standing, id int64) (FlagStatus, error) {
-	return read(ctx, &s.desk, func(tx Tx) (FlagStatus, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (FlagStatus, error) {
 		d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 		if err != nil {
 			return FlagStatus{}, err
@@ -114,10 +114,10 @@ func (s FeatureFlags) Status(ctx context.Context, st *Standing, id int64) (FlagS
 		if err != nil {
 			return FlagStatus{}, err
 		}
-		out := f.status(s.desk.now())
+		out := f.status(s.Desk.Now())
 		called, err := lastCalled(tx, f)
 		out.LastCalled = At(called)
-		if !called.IsZero() && s.desk.now().Sub(called) > staleAfter {
+		if !called.IsZero() && s.Desk.Now().Sub(called) > staleAfter {
 			out.Reasons = append(out.Reasons, FlagReason{Type: "not_called"})
 		}
 		return out, err

@@ -39,9 +39,9 @@ type FlagVersion struct {
 var RestoreFields = Fields{{Name: "version", Type: Int, Required: true, Help: "an earlier version of the flag"}}
 
 func keepVersion(tx Tx, f *storedFlag) error {
-	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), encode(f.flagMeta)}
+	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), Encode(f.flagMeta)}
 	return tx.Put(&Record{
-		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: sortNumber(f.Version), Data: encode(v),
+		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: SortNumber(f.Version), Data: Encode(v),
 	})
 }
 
@@ -61,7 +61,7 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 
 // Versions returns a page of a flag's versions, the newest first.
 func (s FeatureFlags) Versions(ctx context.Context, st *Standing, id int64, p Page) (List[FlagVersion], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[FlagVersion], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[FlagVersion], error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return List[FlagVersion]{}, err
@@ -69,7 +69,7 @@ func (s FeatureFlags) Versions(ctx context.Context, st *Standing, id int64, p Pa
 		records, count, err := tx.List(Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
 		out, look := List[FlagVersion]{Count: count}, s.look(tx, st)
 		for i := range records {
-			v, err := decode[keptVersion](&records[i])
+			v, err := Decode[keptVersion](&records[i])
 			if err != nil {
 				return out, err
 			}
@@ -82,7 +82,7 @@ func (s FeatureFlags) Versions(ctx context.Context, st *Standing, id int64, p Pa
 				return out, err
 			}
 			out.Results = append(out.Results, FlagVersion{
-				v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, texts(then.Tags),
+				v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, Texts(then.Tags),
 			})
 		}
 		return out, err
@@ -96,7 +96,7 @@ func (s FeatureFlags) Restore(ctx context.Context, st *Standing, id int64, b Bod
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Flag, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func (s FeatureFlags) Restore(ctx context.Context, st *Standing, id int64, b Bod
 		if record == nil || number >= f.Version {
 			return nil, Coded(CodeDoesNotExist, "version", "The feature flag has no earlier version %d.", number)
 		}
-		v, err := decode[keptVersion](record)
+		v, err := Decode[keptVersion](record)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ type Dependent struct {
 
 // Dependents are the flags that depend on one directly, oldest first.
 func (s FeatureFlags) Dependents(ctx context.Context, st *Standing, id int64) ([]Dependent, error) {
-	return read(ctx, &s.desk, func(tx Tx) ([]Dependent, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) ([]Dependent, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err

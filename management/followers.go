@@ -7,19 +7,19 @@ type followerPlace struct {
 	After int64 `json:"after"`
 }
 
-// placeOf is the place of a follower, 0 for one that has not begun.
-func placeOf(tx Tx, follower string) (int64, error) {
+// PlaceOf is the place of a follower, 0 for one that has not begun.
+func PlaceOf(tx Tx, follower string) (int64, error) {
 	r, err := tx.Get(kindPlace, "", follower)
 	if err != nil || r == nil {
 		return 0, err
 	}
-	p, err := decode[followerPlace](r)
+	p, err := Decode[followerPlace](r)
 	if err != nil {
 		return 0, err
 	}
 	return p.After, nil
 }
 
-func putPlace(tx Tx, follower string, after int64) error {
-	return tx.Put(&Record{Kind: kindPlace, ID: follower, Data: encode(followerPlace{after})})
+func PutPlace(tx Tx, follower string, after int64) error {
+	return tx.Put(&Record{Kind: kindPlace, ID: follower, Data: Encode(followerPlace{after})})
 }

@@ -28,7 +28,7 @@ var groupTypeFields = Fields{
 
 // GroupTypeLabels returns the labels of a project's group types by index (§5.4).
 func (s *Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]GroupTypeLabels, error) {
-	return read(ctx, &s.desk, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
+	return Read(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
 }
 
 func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
@@ -38,7 +38,7 @@ func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 	}
 	out := map[int]GroupTypeLabels{}
 	for i := range list {
-		l, err := decode[GroupTypeLabels](&list[i])
+		l, err := Decode[GroupTypeLabels](&list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func (s *Service) LabelGroupTypes(ctx context.Context, project int64, changes []
 	if len(changes) > MaxItems {
 		return nil, Coded(CodeMaxLength, "", "Ensure this field has no more than %d elements.", MaxItems)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (map[int]GroupTypeLabels, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) {
 		types, err := tx.GroupTypes(project)
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (s *Service) LabelGroupTypes(ctx context.Context, project int64, changes []
 				return nil, inItem(err, i)
 			}
 			labels[index] = changed
-			record := Record{Kind: kindGroupType, Parent: ProjectParent(project), ID: strconv.Itoa(index), Data: encode(changed)}
+			record := Record{Kind: kindGroupType, Parent: ProjectParent(project), ID: strconv.Itoa(index), Data: Encode(changed)}
 			if err := tx.Put(&record); err != nil {
 				return nil, err
 			}
@@ -82,7 +82,7 @@ func (s *Service) LabelGroupTypes(ctx context.Context, project int64, changes []
 }
 
 func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw json.RawMessage) (int, GroupTypeLabels, error) {
-	if kind := kindOf(raw); kind != "dict" {
+	if kind := JSONKind(raw); kind != "dict" {
 		return 0, GroupTypeLabels{}, Fault("", "Invalid data. Expected a dictionary, but got %s.", kind)
 	}
 	var b Body

@@ -12,7 +12,7 @@ func (s *Service) MayCopy(ctx context.Context, c *Caller) error {
 	if len(c.Key.Projects)+len(c.Key.Organizations) > 0 {
 		return Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
 	}
-	return s.desk.Store.Read(ctx, func(tx Tx) error {
+	return s.Desk.Store.Read(ctx, func(tx Tx) error {
 		all, err := tx.Organizations()
 		if err != nil {
 			return err

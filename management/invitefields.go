@@ -59,7 +59,7 @@ func readGrants(v Values) ([]ProjectGrant, error) {
 		return nil, nil
 	}
 	var list []json.RawMessage
-	if kindOf(raw) != "list" || json.Unmarshal(raw, &list) != nil {
+	if JSONKind(raw) != "list" || json.Unmarshal(raw, &list) != nil {
 		return nil, Fault(fieldAccess, "The field must be a list of dictionaries.")
 	}
 	if len(list) > MaxGrants {
@@ -78,7 +78,7 @@ func readGrants(v Values) ([]ProjectGrant, error) {
 
 func readGrant(raw json.RawMessage) (g ProjectGrant, err error) {
 	var entry map[string]json.RawMessage
-	if kindOf(raw) != "dict" || json.Unmarshal(raw, &entry) != nil {
+	if JSONKind(raw) != "dict" || json.Unmarshal(raw, &entry) != nil {
 		return g, Fault(fieldAccess, "Each item in the list must be a dictionary.")
 	}
 	id, hasID := entry["id"]
@@ -88,7 +88,7 @@ func readGrant(raw json.RawMessage) (g ProjectGrant, err error) {
 	}
 	id, level = bytes.TrimSpace(id), bytes.TrimSpace(level)
 	if g.ID, err = strconv.ParseInt(string(id), 10, 64); err != nil {
-		if kindOf(id) == "int" { // larger than any id
+		if JSONKind(id) == "int" { // larger than any id
 			return g, errNoSuchGrant()
 		}
 		return g, Fault(fieldAccess, `The "id" field must be an integer.`)
@@ -118,7 +118,7 @@ func checkGrants(tx Tx, st *Standing, grants []ProjectGrant) error {
 		if err != nil {
 			return err
 		}
-		own := p.access(st.User.UUID, st.Level)
+		own := p.Access(st.User.UUID, st.Level)
 		if meta.Default == NoAccess && own != AdminAccess {
 			return errNoSuchGrant()
 		}

@@ -74,7 +74,7 @@ type Invites struct{ *core }
 
 func (i *storedInvite) put(tx Tx) error {
 	return tx.Put(&Record{
-		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: sortNumber(i.Number), Unique: i.ID, Data: encode(i),
+		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: SortNumber(i.Number), Unique: i.ID, Data: Encode(i),
 	})
 }
 
@@ -84,7 +84,7 @@ func invitesOf(organization, email string) string { return organization + "/" + 
 func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
 
 func (i *storedInvite) view(tx Tx, now time.Time) (*Invite, error) {
-	by, err := viewOf(tx, i.By)
+	by, err := ViewOfUser(tx, i.By)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func (i *storedInvite) view(tx Tx, now time.Time) (*Invite, error) {
 // organization now, 0 for nobody there any more. An invitation is void where it would
 // give more than that.
 func inviterLevel(tx Tx, i *storedInvite) (Level, error) {
-	by, err := userByNumber(tx, i.By)
+	by, err := UserByNumber(tx, i.By)
 	if err != nil || by == nil || by.Inactive {
 		return 0, err
 	}
-	m, err := membershipOf(tx, i.Organization, by.UUID)
+	m, err := MembershipOf(tx, i.Organization, by.UUID)
 	if err != nil || m == nil {
 		return 0, err
 	}
@@ -136,15 +136,15 @@ func inviteLink(site, id, secret string) string { return site + "/signup/" + id 
 
 // List returns a page of invitations, newest first, with those that are expired.
 func (s Invites) List(ctx context.Context, st *Standing, p Page) (List[Invite], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[Invite], error) {
-		stored, err := listOfRecords[storedInvite](tx, Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
+	return Read(ctx, &s.Desk, func(tx Tx) (List[Invite], error) {
+		stored, err := ListRecords[storedInvite](tx, Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
 		out := List[Invite]{Count: stored.Count}
 		for i := range stored.Results {
 			if err != nil {
 				break
 			}
 			var view *Invite
-			if view, err = stored.Results[i].view(tx, s.desk.now()); err == nil {
+			if view, err = stored.Results[i].view(tx, s.Desk.Now()); err == nil {
 				out.Results = append(out.Results, *view)
 			}
 		}
@@ -158,7 +158,7 @@ func (s Invites) Create(ctx context.Context, st *Standing, site string, b Body) 
 	if err := mayInvite(st); err != nil {
 		return nil, err
 	}
-	out, err := write(ctx, &s.desk, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
+	out, err := Write(ctx, &s.Desk, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
 	return out, s.queued(err)
 }
 
@@ -174,7 +174,7 @@ func (s Invites) CreateBulk(ctx context.Context, st *Standing, site string, b Bo
 	case len(b.Array) > MaxBulkInvites:
 		return nil, Coded(CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
 	}
-	out, err := write(ctx, &s.desk, func(tx Tx) ([]Invite, error) {
+	out, err := Write(ctx, &s.Desk, func(tx Tx) ([]Invite, error) {
 		if !b.IsArray {
 			one, err := s.invite(tx, st, site, b)
 			if err != nil {
@@ -202,7 +202,7 @@ func errInviteMember(code string) error {
 
 // mayInvite refuses members where the organization does not let them invite.
 func mayInvite(st *Standing) error {
-	meta, err := organizationMeta(st.Organization)
+	meta, err := MetaOfOrganization(st.Organization)
 	if err == nil && meta.NoMemberInvites && !st.Admin() {
 		err = Denied(msgNoPermission)
 	}
@@ -216,8 +216,8 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 		return nil, err
 	}
 	in := &storedInvite{
-		ID: s.desk.newID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
-		Level: Level(cmp.Or(v.Int("level"), int64(Member))), By: st.User.ID, Created: At(s.desk.now()),
+		ID: s.Desk.NewID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
+		Level: Level(cmp.Or(v.Int("level"), int64(Member))), By: st.User.ID, Created: At(s.Desk.Now()),
 	}
 	SetNull(v, "message", &in.Message)
 	if in.Access, err = readGrants(v); err != nil {
@@ -258,9 +258,9 @@ func (s Invites) invite(tx Tx, st *Standing, site string, b Body) (*Invite, erro
 			return nil, err
 		}
 	}
-	out, err := in.view(tx, s.desk.now())
+	out, err := in.view(tx, s.Desk.Now())
 	if err == nil {
-		err = s.desk.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
+		err = s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
 	}
 	if secret != "" {
 		out.AcceptURL = inviteLink(site, in.ID, secret)
@@ -281,7 +281,7 @@ func invitedMember(tx Tx, organization, email string) (bool, error) {
 	if err != nil || u == nil {
 		return false, err
 	}
-	m, err := membershipOf(tx, organization, u.UUID)
+	m, err := MembershipOf(tx, organization, u.UUID)
 	return m != nil, err
 }
 
@@ -289,7 +289,7 @@ func invitedMember(tx Tx, organization, email string) (bool, error) {
 // above level. combine: the new one takes over the highest level and access of those
 // that were pending.
 func (s Invites) replace(tx Tx, in *storedInvite, level Level, combine bool) error {
-	earlier, err := listOfRecords[storedInvite](tx, Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
+	earlier, err := ListRecords[storedInvite](tx, Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
 	if err != nil {
 		return err
 	}
@@ -299,11 +299,11 @@ func (s Invites) replace(tx Tx, in *storedInvite, level Level, combine bool) err
 		if err != nil {
 			return err
 		}
-		if combine && !old.expired(s.desk.now()) && by >= old.Level {
+		if combine && !old.expired(s.Desk.Now()) && by >= old.Level {
 			in.Level = max(in.Level, old.Level)
 			in.Access = joinGrants(in.Access, old.Access)
 		}
-		if by > level && !old.expired(s.desk.now()) {
+		if by > level && !old.expired(s.Desk.Now()) {
 			continue
 		}
 		if err := dropInvite(tx, old); err != nil {
@@ -326,22 +326,22 @@ func (s Invites) Delete(ctx context.Context, st *Standing, id string) error {
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		in, err := inviteByID(tx, id)
 		if err != nil {
 			return err
 		}
 		if in == nil || in.Organization != st.Organization.ID {
-			return errNotFound()
+			return ErrNotFound()
 		}
-		before, err := in.view(tx, s.desk.now())
+		before, err := in.view(tx, s.Desk.Now())
 		if err != nil {
 			return err
 		}
 		if err := dropInvite(tx, in); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
+		return s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
 	})
 }
 
@@ -355,14 +355,14 @@ func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode[storedInvite](r)
+	return Decode[storedInvite](r)
 }
 
 // invitesIn are the items of an array as bodies of their own.
 func invitesIn(b Body) []Body {
 	out := make([]Body, len(b.Array))
 	for i, raw := range b.Array {
-		switch kind := kindOf(raw); kind {
+		switch kind := JSONKind(raw); kind {
 		case "dict":
 			_ = json.Unmarshal(raw, &out[i].Members) // it is part of what was read already
 		case "list":

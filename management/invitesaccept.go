@@ -57,7 +57,7 @@ func errNoInvite() error { return Fault("", "The provided invite ID is not valid
 // Look describes an invitation, and says what stands in the way of c, who may be
 // nil for nobody but the one who knows a secret, empty for none.
 func (s Invites) Look(ctx context.Context, c *Caller, id, secret string) (*Invitation, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Invitation, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.acceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (s Invites) Look(ctx context.Context, c *Caller, id, secret string) (*Invit
 // Describe is Look for the page of a link, which shows what an account of the
 // invited address can do too: it looks at the invitation alone.
 func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Invitation, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.pending(tx, id)
 		if err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (i *storedInvite) describe(org *OrganizationRecord) *Invitation {
 
 // Opens reports whether a secret is one of an invitation's.
 func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
-	return read(ctx, &s.desk, func(tx Tx) (bool, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
 		in, err := inviteByID(tx, id)
 		return in != nil && in.opened(secret) != nil, err
 	})
@@ -105,7 +105,7 @@ func (s Invites) pending(tx Tx, id string) (*storedInvite, *OrganizationRecord, 
 		return nil, nil, err
 	case org == nil:
 		return nil, nil, errNoInvite()
-	case in.expired(s.desk.now()):
+	case in.expired(s.Desk.Now()):
 		return nil, nil, errInviteExpired()
 	}
 	level, err := inviterLevel(tx, in)
@@ -162,7 +162,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 			return nil, err
 		}
 	}
-	out, err := write(ctx, &s.desk, func(tx Tx) (_ *Accepted, err error) {
+	out, err := Write(ctx, &s.Desk, func(tx Tx) (_ *Accepted, err error) {
 		c := c // the work may run twice
 		if c != nil {
 			if c, err = s.nowOf(tx, c); err != nil {
@@ -192,7 +192,7 @@ func (s Invites) Accept(ctx context.Context, c *Caller, site, id, secret string,
 		} else if u, out.Key, err = s.signUp(tx, in, b, proof.Mailed); err != nil {
 			return nil, err
 		}
-		out.UserView = *u.view()
+		out.UserView = *u.View()
 		out.Untold, err = s.admit(tx, in, org, u, cmp.Or(s.SiteURL, site))
 		return out, err
 	})
@@ -218,7 +218,7 @@ func ssoAllows(tx Tx, email string) error {
 	if err != nil {
 		return err
 	}
-	d, err := decode[Domain](r)
+	d, err := Decode[Domain](r)
 	if err != nil || d == nil || !d.Verified || d.SSOEnforcement == "" {
 		return err
 	}
@@ -251,15 +251,15 @@ func (s Invites) signUp(tx Tx, in *storedInvite, b Body, verified bool) (*User, 
 	}
 	key := "phx_" + RandomText(35)
 	return u, key, tx.PutKey(&KeyRecord{
-		ID: RandomText(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.desk.now(),
+		ID: RandomText(16), Hash: HashKey(key), Mask: MaskKey(key), Label: "From the invitation", User: u.ID, Scopes: []string{"*"}, CreatedAt: s.Desk.Now(),
 	})
 }
 
 // admit makes somebody a member as an invitation says, and takes all invitations
 // of the address to that organization away.
 func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User, site string) (untold int, err error) {
-	now := At(s.desk.now())
-	m := &Membership{ID: s.desk.newID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
+	now := At(s.Desk.Now())
+	m := &Membership{ID: s.Desk.NewID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
 	if err := putMembership(tx, m); err != nil {
 		return 0, err
 	}
@@ -271,7 +271,7 @@ func (s Invites) admit(tx Tx, in *storedInvite, org *OrganizationRecord, u *User
 	if err := s.replace(tx, in, Owner, false); err != nil {
 		return 0, err
 	}
-	if err := s.desk.note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
+	if err := s.Desk.Note(tx, &Caller{User: u}, org.ID, scopeMember, m.ID, u.Email, nil, viewMember(m, u)); err != nil {
 		return 0, err
 	}
 	return s.queueJoined(tx, org, u, site)
@@ -291,7 +291,7 @@ func grantAccess(tx Tx, organization, user string, g ProjectGrant, now Stamp) er
 		meta.Members = map[string]ProjectAccess{}
 	}
 	meta.Members[user], meta.Updated = g.Level, now
-	p.Meta = encode(meta)
+	p.Meta = Encode(meta)
 	return tx.PutProject(p)
 }
 
@@ -299,17 +299,17 @@ func grantAccess(tx Tx, organization, user string, g ProjectGrant, now Stamp) er
 // organization wants it (§4.5). untold are those for whom there is no mail left today,
 // which is no reason not to let somebody in.
 func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site string) (untold int, err error) {
-	meta, err := organizationMeta(org)
+	meta, err := MetaOfOrganization(org)
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
 		return 0, err
 	}
-	members, err := listOfRecords[Membership](tx, Query{Kind: kindMember, Parent: org.ID, Limit: MaxJoinMails + 1})
+	members, err := ListRecords[Membership](tx, Query{Kind: kindMember, Parent: org.ID, Limit: MaxJoinMails + 1})
 	if err != nil {
 		return 0, err
 	}
-	now, told := s.desk.now(), 0
+	now, told := s.Desk.Now(), 0
 	for i := range members.Results {
-		u, err := userByUUID(tx, members.Results[i].User)
+		u, err := UserByUUID(tx, members.Results[i].User)
 		if err != nil {
 			return 0, err
 		}
@@ -324,7 +324,7 @@ func (s Invites) queueJoined(tx Tx, org *OrganizationRecord, joined *User, site 
 		} else if err != nil {
 			return 0, err
 		}
-		m := &waitingMail{ID: s.desk.newID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
+		m := &waitingMail{ID: s.Desk.NewID(), Joined: joined.UUID, Organization: org.ID, To: u.Email, Site: site, Created: At(now)}
 		if err := m.put(tx, now); err != nil {
 			return 0, err
 		}

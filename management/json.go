@@ -2,8 +2,8 @@ package management
 
 import "encoding/json"
 
-// jsonObject are the members of a JSON object, nil when it is none.
-func jsonObject(raw json.RawMessage) map[string]json.RawMessage {
+// JSONObject are the members of a JSON object, nil when it is none.
+func JSONObject(raw json.RawMessage) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	if json.Unmarshal(raw, &out) != nil {
 		return nil
@@ -11,8 +11,8 @@ func jsonObject(raw json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// jsonText is the text of a JSON value, "" for what is none.
-func jsonText(raw json.RawMessage) string {
+// JSONText is the text of a JSON value, "" for what is none.
+func JSONText(raw json.RawMessage) string {
 	var text string
 	_ = json.Unmarshal(raw, &text) // what is no text is an empty one
 	return text

@@ -62,35 +62,35 @@ func (s *Stamp) UnmarshalJSON(text []byte) error {
 // maxSearch is how long a text that is searched for may be, in characters.
 const maxSearch = 200
 
-func checkSearch(text string) error {
+func CheckSearch(text string) error {
 	if utf8.RuneCountInString(text) > maxSearch {
 		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxSearch)
 	}
 	return nil
 }
 
-// among reports whether a value is one of those that are asked for; none asks for
+// Among reports whether a value is one of those that are asked for; none asks for
 // all.
-func among[T comparable](asked []T, value T) bool {
+func Among[T comparable](asked []T, value T) bool {
 	return len(asked) == 0 || slices.Contains(asked, value)
 }
 
-// shares reports whether one of the values that are asked for is there; none asks
+// Shares reports whether one of the values that are asked for is there; none asks
 // for all.
-func shares[T comparable](asked, there []T) bool {
+func Shares[T comparable](asked, there []T) bool {
 	return len(asked) == 0 || slices.ContainsFunc(asked, func(v T) bool { return slices.Contains(there, v) })
 }
 
-// is reports whether a truth is the one that is asked for; nil asks for both.
-func is(asked *bool, value bool) bool { return asked == nil || *asked == value }
+// Is reports whether a truth is the one that is asked for; nil asks for both.
+func Is(asked *bool, value bool) bool { return asked == nil || *asked == value }
 
-// within reports whether from < at < to; zero bounds are none.
-func within(at Stamp, from, to time.Time) bool {
+// Within reports whether from < at < to; zero bounds are none.
+func Within(at Stamp, from, to time.Time) bool {
 	return (from.IsZero() || at.After(from)) && (to.IsZero() || at.Before(to))
 }
 
-// pageOf is a page of a whole list.
-func pageOf[T any](all []T, p Page) (page []T, count int) {
+// PageOf is a page of a whole list.
+func PageOf[T any](all []T, p Page) (page []T, count int) {
 	from := min(p.Offset, len(all))
 	return all[from:min(from+p.Limit, len(all))], len(all)
 }
@@ -99,22 +99,22 @@ func pageOf[T any](all []T, p Page) (page []T, count int) {
 // says yes.
 func everyRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
 	q.Offset, q.Limit = 0, 0
-	list, err := listOfRecords[T](tx, q)
+	list, err := ListRecords[T](tx, q)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(list.Results, func(v T) bool { return !keep(&v) }), nil
 }
 
-// listOfRecords is a page of records that are stored as they are shown.
-func listOfRecords[T any](tx Tx, q Query) (List[T], error) {
+// ListRecords is a page of records that are stored as they are shown.
+func ListRecords[T any](tx Tx, q Query) (List[T], error) {
 	records, count, err := tx.List(q)
 	if err != nil {
 		return List[T]{}, err
 	}
 	out := List[T]{Count: count, Results: make([]T, 0, len(records))}
 	for i := range records {
-		v, err := decode[T](&records[i])
+		v, err := Decode[T](&records[i])
 		if err != nil {
 			return List[T]{}, err
 		}
@@ -123,13 +123,13 @@ func listOfRecords[T any](tx Tx, q Query) (List[T], error) {
 	return out, nil
 }
 
-// holdsText reports whether a text holds another one, in whatever case.
-func holdsText(text, part string) bool {
+// HoldsText reports whether a text holds another one, in whatever case.
+func HoldsText(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// tidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
-func tidyTags(list []string) []string {
+// TidyTags are tags trimmed, in lower case and without duplicates (§4.1.1).
+func TidyTags(list []string) []string {
 	out, seen := []string{}, map[string]bool{"": true}
 	for _, tag := range list {
 		if tag = strings.ToLower(strings.TrimSpace(tag)); !seen[tag] {
@@ -140,8 +140,8 @@ func tidyTags(list []string) []string {
 	return out
 }
 
-// texts is a list that is never null.
-func texts(list []string) []string {
+// Texts is a list that is never null.
+func Texts(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

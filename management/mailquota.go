@@ -36,13 +36,13 @@ func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, 
 
 // spendMail counts a mail on each account, or refuses it where one has had its mails.
 func (s *core) spendMail(tx Tx, accounts ...mailAccount) error {
-	today := s.desk.now().Format(time.DateOnly)
+	today := s.Desk.Now().Format(time.DateOnly)
 	for _, a := range accounts {
 		r, err := tx.Get(kindMailCount, "", a.id)
 		if err != nil {
 			return err
 		}
-		c, err := decode[mailCount](r)
+		c, err := Decode[mailCount](r)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *core) spendMail(tx Tx, accounts ...mailAccount) error {
 		if c.N++; c.N > a.most {
 			return Coded(CodeMailLimit, "", "At most %d mails are sent a day, and today they have been. Try again tomorrow, or invite with \"send_email\": false and hand the link on.", a.most)
 		}
-		if err := tx.Put(&Record{Kind: kindMailCount, ID: a.id, Data: encode(c)}); err != nil {
+		if err := tx.Put(&Record{Kind: kindMailCount, ID: a.id, Data: Encode(c)}); err != nil {
 			return err
 		}
 	}

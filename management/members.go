@@ -30,7 +30,7 @@ type OrganizationMember struct {
 var MemberFields = Fields{{Name: "level", Type: IntChoice, Numbers: levels, Help: "1 member, 8 administrator, 15 owner"}}
 
 func viewMember(m *Membership, u *User) *OrganizationMember {
-	return &OrganizationMember{ID: m.ID, User: u.view(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+	return &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
 }
 
 // MemberQuery narrows a list of members down. Zero members do not.
@@ -44,17 +44,17 @@ type MemberQuery struct {
 
 func (q *MemberQuery) match(m *OrganizationMember) bool {
 	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
-		(holdsText(m.User.Email, q.Search) || holdsText(m.User.FirstName, q.Search) || holdsText(m.User.LastName, q.Search)) &&
-		within(m.Updated, q.UpdatedAfter, time.Time{})
+		(HoldsText(m.User.Email, q.Search) || HoldsText(m.User.FirstName, q.Search) || HoldsText(m.User.LastName, q.Search)) &&
+		Within(m.Updated, q.UpdatedAfter, time.Time{})
 }
 
 // List returns a page of members, in the order in which they joined.
 func (s Members) List(ctx context.Context, st *Standing, q MemberQuery) (List[OrganizationMember], error) {
-	if err := checkSearch(q.Search); err != nil {
+	if err := CheckSearch(q.Search); err != nil {
 		return List[OrganizationMember]{}, err
 	}
 	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
-	return read(ctx, &s.desk, func(tx Tx) (List[OrganizationMember], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[OrganizationMember], error) {
 		query := Query{Kind: kindMember, Parent: st.Organization.ID, Descending: q.Latest}
 		if !narrowed {
 			query.Offset, query.Limit = q.Offset, q.Limit
@@ -74,7 +74,7 @@ func (s Members) List(ctx context.Context, st *Standing, q MemberQuery) (List[Or
 			}
 		}
 		if narrowed {
-			out.Results, out.Count = pageOf(out.Results, q.Page)
+			out.Results, out.Count = PageOf(out.Results, q.Page)
 		}
 		return out, nil
 	})
@@ -85,23 +85,23 @@ const me = "@me"
 
 // memberOf finds a member by the uuid of the user.
 func memberOf(tx Tx, organization, uuid string) (*Membership, *User, error) {
-	m, err := membershipOf(tx, organization, uuid)
+	m, err := MembershipOf(tx, organization, uuid)
 	if err == nil && m == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := userByUUID(tx, m.User)
+	u, err := UserByUUID(tx, m.User)
 	if err == nil && u == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	return m, u, err
 }
 
 // pair finds the caller's own membership and that of a path.
 func pair(tx Tx, st *Standing, named string) (own, other *Membership, u *User, err error) {
-	if own, err = membershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
+	if own, err = MembershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
 		err = Denied(msgNoPermission)
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func pair(tx Tx, st *Standing, named string) (own, other *Membership, u *User, e
 	}
 	id, ok := NormalUUID(named)
 	if !ok {
-		return nil, nil, nil, errNotFound()
+		return nil, nil, nil, ErrNotFound()
 	}
 	other, u, err = memberOf(tx, st.Organization.ID, id)
 	return own, other, u, err
@@ -133,7 +133,7 @@ func mayEditMember(m, other *Membership) error {
 
 // Update changes the level of a member, named by the user's uuid or @me.
 func (s Members) Update(ctx context.Context, st *Standing, named string, b Body) (*OrganizationMember, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*OrganizationMember, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*OrganizationMember, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
@@ -155,18 +155,18 @@ func (s Members) Update(ctx context.Context, st *Standing, named string, b Body)
 			return nil, Denied("You can only change access level of others to lower or equal to your current one.")
 		}
 		before := viewMember(other, u)
-		other.Level, other.Updated = level, At(s.desk.now())
+		other.Level, other.Updated = level, At(s.Desk.Now())
 		if err := putMembership(tx, other); err != nil {
 			return nil, err
 		}
 		after := viewMember(other, u)
-		return after, s.desk.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
+		return after, s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
 	})
 }
 
 // Delete ends a membership: the caller's own, or another one's.
 func (s Members) Delete(ctx context.Context, st *Standing, named string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s Members) Delete(ctx context.Context, st *Standing, named string) error {
 		if err := s.leave(tx, st.Organization.ID, other.User); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
+		return s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
 	})
 }
 
@@ -206,12 +206,12 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 			continue
 		}
 		delete(meta.Members, uuid)
-		projects[i].Meta = encode(meta)
+		projects[i].Meta = Encode(meta)
 		if err := tx.PutProject(&projects[i]); err != nil {
 			return err
 		}
 	}
-	u, err := userByUUID(tx, uuid)
+	u, err := UserByUUID(tx, uuid)
 	if err != nil || u == nil {
 		return err
 	}
@@ -253,7 +253,7 @@ type MemberKey struct {
 // Keys lists the keys of a member that open the organization or a project of it.
 // Others' keys are for administrators.
 func (s Members) Keys(ctx context.Context, st *Standing, named string) (*MemberKeys, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*MemberKeys, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*MemberKeys, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func (s Members) Keys(ctx context.Context, st *Standing, named string) (*MemberK
 				continue
 			}
 			out.Keys = append(out.Keys, MemberKey{k.Label, At(k.LastUsedAt)})
-			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.desk.now().Sub(k.LastUsedAt) < 7*24*usedEvery
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*usedEvery
 		}
 		out.HasKeys = len(out.Keys) > 0
 		return out, nil

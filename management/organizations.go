@@ -73,7 +73,7 @@ var OrganizationFields = Fields{
 // organization is an organization as the caller sees it.
 func (s *core) organization(tx Tx, st *Standing) (*Organization, error) {
 	o := st.Organization
-	meta, err := organizationMeta(o)
+	meta, err := MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *core) freeSlug(tx Tx, name string) (string, error) {
 	}
 	slug := slugOf(name)
 	for i := range all {
-		meta, err := organizationMeta(&all[i])
+		meta, err := MetaOfOrganization(&all[i])
 		if err != nil {
 			return "", err
 		}
@@ -157,7 +157,7 @@ func (s Organizations) List(ctx context.Context, st *Standing, p Page) (List[Org
 	if err := st.withoutProject(); err != nil {
 		return List[Organization]{}, err
 	}
-	return read(ctx, &s.desk, func(tx Tx) (List[Organization], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[Organization], error) {
 		all, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return List[Organization]{}, err
@@ -177,7 +177,7 @@ func (s Organizations) List(ctx context.Context, st *Standing, p Page) (List[Org
 
 // Get returns the organization of the standing.
 func (s Organizations) Get(ctx context.Context, st *Standing) (*Organization, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
+	return Read(ctx, &s.Desk, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
 }
 
 // Create makes an organization with a first project, and the caller its owner.
@@ -189,9 +189,9 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 	if len(st.Key.Organizations) > 0 && !st.scopedAll() {
 		return nil, Denied(msgNoPermission)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Organization, error) {
-		now := s.desk.now()
-		o := &OrganizationRecord{ID: s.desk.newID(), CreatedAt: now}
+	return Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
+		now := s.Desk.Now()
+		o := &OrganizationRecord{ID: s.Desk.NewID(), CreatedAt: now}
 		slug, err := s.freeSlug(tx, sentText(b, "name"))
 		if err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 		if err := tx.PutOrganization(o); err != nil {
 			return nil, err
 		}
-		m := Membership{ID: s.desk.newID(), Organization: o.ID, User: st.User.UUID, Level: Owner, Joined: At(now), Updated: At(now)}
+		m := Membership{ID: s.Desk.NewID(), Organization: o.ID, User: st.User.UUID, Level: Owner, Joined: At(now), Updated: At(now)}
 		if err := putMembership(tx, &m); err != nil {
 			return nil, err
 		}
@@ -224,13 +224,13 @@ func (s Organizations) Create(ctx context.Context, st *Standing, b Body) (*Organ
 		if err != nil {
 			return nil, err
 		}
-		return out, s.desk.note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
+		return out, s.Desk.Note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
 	})
 }
 
 // moveTo makes an organization and a project the current ones of the caller.
 func (s *core) moveTo(tx Tx, c *Caller, organization string, project int64) error {
-	u, err := userByUUID(tx, c.User.UUID)
+	u, err := UserByUUID(tx, c.User.UUID)
 	if err != nil || u == nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func sentText(b Body, name string) string {
 // changeOrganization puts what was sent into an organization.
 func changeOrganization(tx Tx, o *OrganizationRecord, meta *orgMeta, v Values) error {
 	if id := v.Text("default_role_id"); id != "" {
-		r, err := tx.Get(kindRole, o.ID, id)
+		r, err := tx.Get(KindRole, o.ID, id)
 		if err != nil {
 			return err
 		}
@@ -273,11 +273,11 @@ func changeOrganization(tx Tx, o *OrganizationRecord, meta *orgMeta, v Values) e
 		"is_member_join_email_enabled": &meta.NoMemberJoinEmail, "members_can_invite": &meta.NoMemberInvites,
 		"members_can_use_personal_api_keys": &meta.NoMemberKeys, "allow_publicly_shared_resources": &meta.NoPublicSharing,
 	} {
-		if yes, ok := get[bool](v, name); ok {
+		if yes, ok := Value[bool](v, name); ok {
 			*no = !yes
 		}
 	}
-	o.Meta = encode(meta)
+	o.Meta = Encode(meta)
 	return nil
 }
 
@@ -290,7 +290,7 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 	if _, there := b.Members["quotas"]; there && st.Level < Owner {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Organization, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return nil, err
@@ -299,12 +299,12 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 		if err != nil {
 			return nil, err
 		}
-		meta, err := organizationMeta(now.Organization)
+		meta, err := MetaOfOrganization(now.Organization)
 		if err != nil {
 			return nil, err
 		}
-		meta.Slug, meta.Updated = organizationSlug(&meta, now.Organization), At(s.desk.now())
-		v, err := OrganizationFields.update(b, put)
+		meta.Slug, meta.Updated = organizationSlug(&meta, now.Organization), At(s.Desk.Now())
+		v, err := OrganizationFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -322,7 +322,7 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 		if err != nil {
 			return nil, err
 		}
-		return after, s.desk.note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
+		return after, s.Desk.Note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
 	})
 }
 
@@ -330,7 +330,7 @@ func (s Organizations) Update(ctx context.Context, st *Standing, b Body, put boo
 func (s *core) again(tx Tx, st *Standing) (*Standing, error) {
 	o, err := tx.Organization(st.Organization.ID)
 	if err == nil && o == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	now := *st
 	now.Organization = o
@@ -343,7 +343,7 @@ func (s Organizations) Delete(ctx context.Context, st *Standing) error {
 	if st.Level < Owner {
 		return Denied(msgLevel)
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return err
@@ -370,7 +370,7 @@ func (s Organizations) Delete(ctx context.Context, st *Standing) error {
 				return err
 			}
 		}
-		for _, kind := range []string{kindRole, kindDomain, kindInvite} {
+		for _, kind := range []string{KindRole, kindDomain, kindInvite} {
 			if err := tx.DeleteUnder(kind, id); err != nil {
 				return err
 			}

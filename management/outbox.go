@@ -62,7 +62,7 @@ const (
 )
 
 func (m *waitingMail) put(tx Tx, due time.Time) error {
-	return tx.Put(&Record{Kind: kindMail, ID: m.ID, Sort: sortTime(due), Data: encode(m)})
+	return tx.Put(&Record{Kind: kindMail, ID: m.ID, Sort: SortTime(due), Data: Encode(m)})
 }
 
 // wait is how long a mail waits after so many attempts.
@@ -107,7 +107,7 @@ func (s *Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	for range mailBatch {
 		claimed, mail, due, err := s.claimMail(ctx)
 		if err != nil {
-			return s.desk.now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
+			return s.Desk.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
 		}
 		if claimed == nil {
 			return due, errors.Join(failed...)
@@ -126,26 +126,26 @@ func (s *Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 			break
 		}
 	}
-	return s.desk.now(), errors.Join(failed...)
+	return s.Desk.Now(), errors.Join(failed...)
 }
 
 // claimMail takes the mail that has been due for longest, and drops those before
 // it that are not to be sent any more. Nil: none is due before next.
 func (s *Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
-	err = s.desk.Store.Write(ctx, func(tx Tx) error {
+	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next = nil, Mail{}, time.Time{}
-		now := s.desk.now()
+		now := s.Desk.Now()
 		list, _, err := tx.List(Query{Kind: kindMail, Limit: mailBatch})
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			if list[i].Sort > sortTime(now) {
+			if list[i].Sort > SortTime(now) {
 				micros, err := strconv.ParseInt(list[i].Sort, 10, 64)
 				next = time.UnixMicro(micros).UTC()
 				return err
 			}
-			m, err := decode[waitingMail](&list[i])
+			m, err := Decode[waitingMail](&list[i])
 			if err != nil {
 				return err
 			}
@@ -173,27 +173,27 @@ func (s *Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mai
 // settleMail records what became of an attempt, unless the mail is gone or
 // another attempt has begun.
 func (s *Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindMail, "", claimed.ID)
 		if err != nil || r == nil {
 			return err
 		}
-		m, err := decode[waitingMail](r)
+		m, err := Decode[waitingMail](r)
 		switch {
 		case err != nil || m.Attempts != claimed.Attempts:
 			return err
 		case sent == nil || errors.Is(sent, ErrMailRefused):
 			return tx.Delete(kindMail, "", m.ID)
 		case errors.Is(sent, context.Canceled): // the server ends: the next one tries at once
-			return m.put(tx, s.desk.now())
+			return m.put(tx, s.Desk.Now())
 		}
-		return m.put(tx, s.desk.now().Add(m.wait()))
+		return m.put(tx, s.Desk.Now().Add(m.wait()))
 	})
 }
 
 // compose writes a mail. False: it is not to be sent any more.
 func (s *Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
-	if s.desk.now().Sub(m.Created.Time) > InviteLife {
+	if s.Desk.Now().Sub(m.Created.Time) > InviteLife {
 		return false, nil
 	}
 	if m.Invite != "" {
@@ -217,7 +217,7 @@ func (s *Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil || org == nil {
 		return false, err
 	}
-	by, err := userByNumber(tx, in.By)
+	by, err := UserByNumber(tx, in.By)
 	if err != nil {
 		return false, err
 	}
@@ -248,7 +248,7 @@ func (s *Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if err != nil || org == nil {
 		return false, err
 	}
-	u, err := userByUUID(tx, m.Joined)
+	u, err := UserByUUID(tx, m.Joined)
 	if err != nil || u == nil {
 		return false, err
 	}

@@ -23,7 +23,7 @@ type orgMeta struct {
 	SuspendedQuotas   json.RawMessage `json:"suspended_quotas,omitempty"`
 }
 
-func organizationMeta(o *OrganizationRecord) (m orgMeta, err error) {
+func MetaOfOrganization(o *OrganizationRecord) (m orgMeta, err error) {
 	if o == nil || len(o.Meta) == 0 {
 		return m, nil
 	}
@@ -65,9 +65,9 @@ func metaOfProject(p *ProjectRecord) (m projectMeta, err error) {
 	return m, nil
 }
 
-// access is what a user of a level may do in a project: administrators of the
+// Access is what a user of a level may do in a project: administrators of the
 // organization everything, others what their rule says or the project's default.
-func (p *ProjectRecord) access(user string, level Level) ProjectAccess {
+func (p *ProjectRecord) Access(user string, level Level) ProjectAccess {
 	switch {
 	case level == 0:
 		return NoAccess
@@ -92,12 +92,12 @@ func (st *Standing) Access() ProjectAccess {
 	if st.Project == nil {
 		return NoAccess
 	}
-	return st.Project.access(st.User.UUID, st.Caller.Level(st.Project.Organization))
+	return st.Project.Access(st.User.UUID, st.Caller.Level(st.Project.Organization))
 }
 
-// reaches reports whether the caller may be in a project at all.
-func (c *Caller) reaches(p *ProjectRecord) bool {
-	return p.access(c.User.UUID, c.Level(p.Organization)) != NoAccess
+// Reaches reports whether the caller may be in a project at all.
+func (c *Caller) Reaches(p *ProjectRecord) bool {
+	return p.Access(c.User.UUID, c.Level(p.Organization)) != NoAccess
 }
 
 // ProjectParent is the Parent of records that belong to a project.

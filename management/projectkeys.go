@@ -70,7 +70,7 @@ func (s Projects) RotateSecret(ctx context.Context, st *Standing) (*Project, err
 		value = "phs_" + RandomText(35)
 		return tx.PutKey(&KeyRecord{
 			ID: RandomText(24), Hash: HashKey(value), Mask: MaskKey(value), Label: labelSecret, Secret: true,
-			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.desk.now(),
+			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.Desk.Now(),
 		})
 	})
 	if err == nil {

@@ -94,7 +94,7 @@ func projectUUID(p *ProjectRecord, meta *projectMeta) string {
 // ingestedIn are the projects of an organization that have had events within the
 // last year.
 func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
-	days, err := tx.Usage(organization, "events", s.desk.now().AddDate(-1, 0, 0))
+	days, err := tx.Usage(organization, "events", s.Desk.Now().AddDate(-1, 0, 0))
 	out := map[int64]bool{}
 	for _, d := range days {
 		out[d.Project] = true
@@ -115,7 +115,7 @@ func (s *core) view(tx Tx, c *Caller, p *ProjectRecord) (*Project, error) {
 	out := &Project{
 		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: At(p.CreatedAt), UpdatedAt: meta.Updated,
 		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
-		UserAccess: p.access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: Member, GroupTypes: []ProjectGroupType{},
+		UserAccess: p.Access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: Member, GroupTypes: []ProjectGroupType{},
 	}
 	if out.UpdatedAt.IsZero() {
 		out.UpdatedAt = out.CreatedAt
@@ -174,7 +174,7 @@ func (s *core) projectsIn(tx Tx, c *Caller, organization string) ([]ProjectBasic
 	}
 	out := []ProjectBasic{}
 	for i := range list {
-		if !c.reaches(&list[i]) {
+		if !c.Reaches(&list[i]) {
 			continue
 		}
 		basic, _, err := basicOf(&list[i], ingested)
@@ -192,7 +192,7 @@ func (s Projects) List(ctx context.Context, st *Standing, p Page) (List[ProjectB
 	if err := st.withoutProject(); err != nil {
 		return List[ProjectBasic]{}, err
 	}
-	return read(ctx, &s.desk, func(tx Tx) (List[ProjectBasic], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[ProjectBasic], error) {
 		places, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return List[ProjectBasic]{}, err
@@ -216,7 +216,7 @@ func (s Projects) List(ctx context.Context, st *Standing, p Page) (List[ProjectB
 
 // Get returns the project of the standing.
 func (s Projects) Get(ctx context.Context, st *Standing) (*Project, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
+	return Read(ctx, &s.Desk, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
 }
 
 // Create makes a project in the organization of the standing, or in the caller's
@@ -226,7 +226,7 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 	if err := st.withoutProject(); err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Project, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
 		organization := st.currentOrganization()
 		if st.Organization != nil {
 			organization = st.Organization.ID
@@ -261,18 +261,18 @@ func (s Projects) Create(ctx context.Context, st *Standing, b Body) (*Project, e
 		if err != nil {
 			return nil, err
 		}
-		return out, s.desk.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
+		return out, s.Desk.Note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
 	})
 }
 
 // newProject makes a project, with a key of its own where no token is given.
 func (s *core) newProject(tx Tx, organization, token string, v Values) (*ProjectRecord, error) {
-	now := s.desk.now()
+	now := s.Desk.Now()
 	p := &ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + RandomText(32), CreatedAt: now}
 	if token != "" {
 		p.APIKey = token
 	}
-	if err := configure(p, &projectMeta{UUID: s.desk.newID(), Updated: At(now)}, v); err != nil {
+	if err := configure(p, &projectMeta{UUID: s.Desk.NewID(), Updated: At(now)}, v); err != nil {
 		return nil, err
 	}
 	if _, err := s.tellBrowsers(tx, p); err != nil {
@@ -318,10 +318,10 @@ func errFromFile(what, origin string) error {
 
 // change does something to the project of the standing and notes it.
 func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *ProjectRecord, meta *projectMeta) error) (*Project, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*Project, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
-			err = errNoProject()
+			err = ErrNoProject()
 		}
 		if err != nil {
 			return nil, err
@@ -334,11 +334,11 @@ func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *
 		if err != nil {
 			return nil, err
 		}
-		meta.UUID, meta.Updated = projectUUID(p, &meta), At(s.desk.now())
+		meta.UUID, meta.Updated = projectUUID(p, &meta), At(s.Desk.Now())
 		if err := work(tx, p, &meta); err != nil {
 			return nil, err
 		}
-		p.Meta = encode(meta)
+		p.Meta = Encode(meta)
 		if _, err := s.tellBrowsers(tx, p); err != nil {
 			return nil, err
 		}
@@ -349,7 +349,7 @@ func (s Projects) change(ctx context.Context, st *Standing, work func(tx Tx, p *
 		if err != nil {
 			return nil, err
 		}
-		return after, s.desk.note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
+		return after, s.Desk.Note(tx, st.Caller, ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
 	})
 }
 
@@ -359,10 +359,10 @@ func (s Projects) Delete(ctx context.Context, st *Standing) error {
 	if st.Access() != AdminAccess {
 		return errNoProjectAdmin()
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
-			err = errNoProject()
+			err = ErrNoProject()
 		}
 		if err != nil {
 			return err
@@ -374,7 +374,7 @@ func (s Projects) Delete(ctx context.Context, st *Standing) error {
 		if err := s.dropProject(tx, p); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
+		return s.Desk.Note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
 	})
 }
 

@@ -121,10 +121,10 @@ func ProjectConfigures(b Body) bool {
 func configure(p *ProjectRecord, meta *projectMeta, v Values) error {
 	if name := v.Text("timezone"); name != "" {
 		if _, err := time.LoadLocation(name); err != nil || name == "Local" {
-			return notATimezone(name)
+			return NotATimezone(name)
 		}
 	}
-	if rate, ok := get[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
+	if rate, ok := Value[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
 		return Fault("session_recording_sample_rate", "A number from 0 to 1 is required.")
 	}
 	p.Settings, meta.Settings = maps.Clone(p.Settings), maps.Clone(meta.Settings)
@@ -143,19 +143,19 @@ func configure(p *ProjectRecord, meta *projectMeta, v Values) error {
 		if engineSettings[name] != "" {
 			into = p.Settings
 		}
-		into[name] = encode(value)
+		into[name] = Encode(value)
 		if value == nil && engineSettings[name] != "" {
 			delete(into, name)
 		}
 	}
 	Set(v, "name", &p.Name)
 	Set(v, "anonymize_ips", &p.AnonymizeIPs)
-	if private, ok := get[bool](v, "access_control"); ok {
+	if private, ok := Value[bool](v, "access_control"); ok {
 		if meta.Default = ""; private {
 			meta.Default = NoAccess
 		}
 	}
-	if p.Meta = encode(meta); len(p.Meta) > maxSettings {
+	if p.Meta = Encode(meta); len(p.Meta) > maxSettings {
 		return Coded(CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
 	}
 	return nil
@@ -184,5 +184,5 @@ func settingsOf(m *projectMeta) (ProjectSettings, error) {
 		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
 	}
-	return out, json.Unmarshal(encode(m.Settings), &out)
+	return out, json.Unmarshal(Encode(m.Settings), &out)
 }

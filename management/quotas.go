@@ -43,10 +43,10 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 	}
 	for _, resource := range slices.Sorted(maps.Keys(sent)) {
 		if !slices.Contains(quotaResources, resource) {
-			return nil, notAChoice("quotas", resource, quotaResources)
+			return nil, NotAChoice("quotas", resource, quotaResources)
 		}
 		f := Field{Name: "quotas__" + resource, Type: Int, Null: true, Most: maxQuota}
-		v, err := f.read(sent[resource])
+		v, err := f.Read(sent[resource])
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ type ProjectDayUsage struct {
 
 // Usage returns what the organization of the standing has used in this UTC month.
 func (s Organizations) Usage(ctx context.Context, st *Standing) (*Usage, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Usage, error) {
-		now := s.desk.now()
+	return Read(ctx, &s.Desk, func(tx Tx) (*Usage, error) {
+		now := s.Desk.Now()
 		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 		end := start.AddDate(0, 1, 0)
 		out := &Usage{Period: [2]Stamp{At(start), At(end)}}

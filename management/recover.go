@@ -21,14 +21,14 @@ const maxOwnersNamed = 20
 // not hold, and the other keys stay. show gets the owner's address and the key
 // before it is committed: its error leaves everything as it was.
 func (s *Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		owner, err := ownerNamed(tx, email)
 		if err != nil {
 			return err
 		}
 		label := []rune("Recovered key of " + owner.Email)
 		k := &KeyRecord{
-			ID: RandomText(24), User: owner.ID, CreatedAt: s.desk.now(), Scopes: []string{AllScopes},
+			ID: RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
 			Label: string(label[:min(len(label), maxKeyLabel)]),
 		}
 		out, err := s.saveNew(tx, k)
@@ -40,7 +40,7 @@ func (s *Service) RecoverKey(ctx context.Context, email string, show func(owner 
 			return err
 		}
 		for _, m := range memberships {
-			if err := s.desk.note(tx, nil, m.Organization, "PersonalAPIKey", k.ID, k.Label, nil, viewKey(k)); err != nil {
+			if err := s.Desk.Note(tx, nil, m.Organization, "PersonalAPIKey", k.ID, k.Label, nil, viewKey(k)); err != nil {
 				return err
 			}
 		}
@@ -61,14 +61,14 @@ func ownerNamed(tx Tx, email string) (*User, error) {
 			return nil, err
 		}
 		for j := range list {
-			m, err := decode[Membership](&list[j])
+			m, err := Decode[Membership](&list[j])
 			if err != nil {
 				return nil, err
 			}
 			if m.Level != Owner || owners[m.User] != nil {
 				continue
 			}
-			u, err := userByUUID(tx, m.User)
+			u, err := UserByUUID(tx, m.User)
 			if err != nil {
 				return nil, err
 			}

@@ -62,12 +62,12 @@ type storedRoleMember struct {
 
 // role is a role as it is shown.
 func (r *storedRole) view(tx Tx, o *OrganizationRecord) (*Role, error) {
-	meta, err := organizationMeta(o)
+	meta, err := MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
 	}
 	out := &Role{ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt, Default: meta.DefaultRole != nil && *meta.DefaultRole == r.ID}
-	if out.CreatedBy, err = viewOf(tx, r.By); err != nil {
+	if out.CreatedBy, err = ViewOfUser(tx, r.By); err != nil {
 		return nil, err
 	}
 	members, err := roleMembers(tx, Query{Kind: kindRoleMember, Parent: r.ID})
@@ -82,7 +82,7 @@ func roleMembers(tx Tx, q Query) (List[RoleMember], error) {
 	}
 	out := List[RoleMember]{Count: count, Results: make([]RoleMember, 0, len(records))}
 	for i := range records {
-		m, err := decode[storedRoleMember](&records[i])
+		m, err := Decode[storedRoleMember](&records[i])
 		if err != nil {
 			return List[RoleMember]{}, err
 		}
@@ -96,8 +96,8 @@ func roleMembers(tx Tx, q Query) (List[RoleMember], error) {
 }
 
 func (m *storedRoleMember) view(tx Tx) (*RoleMember, error) {
-	u, err := userByUUID(tx, m.User)
-	return &RoleMember{ID: m.ID, Role: m.Role, User: u.view(), Joined: m.Joined, Updated: m.Joined}, err
+	u, err := UserByUUID(tx, m.User)
+	return &RoleMember{ID: m.ID, Role: m.Role, User: u.View(), Joined: m.Joined, Updated: m.Joined}, err
 }
 
 // storedRoleOf finds a role, nil for none.
@@ -106,25 +106,25 @@ func storedRoleOf(tx Tx, st *Standing, id string) (*storedRole, error) {
 	if !ok {
 		return nil, nil
 	}
-	r, err := tx.Get(kindRole, st.Organization.ID, id)
+	r, err := tx.Get(KindRole, st.Organization.ID, id)
 	if err != nil {
 		return nil, err
 	}
-	return decode[storedRole](r)
+	return Decode[storedRole](r)
 }
 
 func foundRole(tx Tx, st *Standing, id string) (*storedRole, error) {
 	r, err := storedRoleOf(tx, st, id)
 	if err == nil && r == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	return r, err
 }
 
 func putRole(tx Tx, organization string, r *storedRole) error {
 	err := tx.Put(&Record{
-		Kind: kindRole, Parent: organization, ID: r.ID, Sort: strings.ToLower(r.Name),
-		Unique: organization + "/" + strings.ToLower(r.Name), Data: encode(r),
+		Kind: KindRole, Parent: organization, ID: r.ID, Sort: strings.ToLower(r.Name),
+		Unique: organization + "/" + strings.ToLower(r.Name), Data: Encode(r),
 	})
 	if errors.Is(err, ErrTaken) {
 		return Coded(CodeUnique, "name", "There is already a role with this name.")
@@ -134,8 +134,8 @@ func putRole(tx Tx, organization string, r *storedRole) error {
 
 // Roles returns a page of the roles of the organization, by name.
 func (s Organizations) Roles(ctx context.Context, st *Standing, p Page) (List[Role], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[Role], error) {
-		stored, err := listOfRecords[storedRole](tx, Query{Kind: kindRole, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+	return Read(ctx, &s.Desk, func(tx Tx) (List[Role], error) {
+		stored, err := ListRecords[storedRole](tx, Query{Kind: KindRole, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
 		out := List[Role]{Count: stored.Count}
 		for i := range stored.Results {
 			r, err := stored.Results[i].view(tx, st.Organization)
@@ -150,7 +150,7 @@ func (s Organizations) Roles(ctx context.Context, st *Standing, p Page) (List[Ro
 
 // Role returns one role.
 func (s Organizations) Role(ctx context.Context, st *Standing, id string) (*Role, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Role, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -164,12 +164,12 @@ func (s Organizations) CreateRole(ctx context.Context, st *Standing, b Body) (*R
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Role, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		v, err := RoleFields.Create(b)
 		if err != nil {
 			return nil, err
 		}
-		r := &storedRole{ID: s.desk.newID(), Name: v.Text("name"), CreatedAt: At(s.desk.now())}
+		r := &storedRole{ID: s.Desk.NewID(), Name: v.Text("name"), CreatedAt: At(s.Desk.Now())}
 		if st.Key == nil {
 			r.By = st.User.ID
 		}
@@ -180,7 +180,7 @@ func (s Organizations) CreateRole(ctx context.Context, st *Standing, b Body) (*R
 		if err != nil {
 			return nil, err
 		}
-		return out, s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, nil, out)
+		return out, s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, nil, out)
 	})
 }
 
@@ -189,12 +189,12 @@ func (s Organizations) UpdateRole(ctx context.Context, st *Standing, id string, 
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Role, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
 		}
-		v, err := RoleFields.update(b, put)
+		v, err := RoleFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ func (s Organizations) UpdateRole(ctx context.Context, st *Standing, id string, 
 		}
 		after := *before
 		after.Name = r.Name
-		return &after, s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, &after)
+		return &after, s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, &after)
 	})
 }
 
@@ -217,7 +217,7 @@ func (s Organizations) DeleteRole(ctx context.Context, st *Standing, id string) 
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s Organizations) DeleteRole(ctx context.Context, st *Standing, id string) 
 		if err := tx.DeleteUnder(kindRoleMember, r.ID); err != nil {
 			return err
 		}
-		if err := tx.Delete(kindRole, st.Organization.ID, r.ID); err != nil {
+		if err := tx.Delete(KindRole, st.Organization.ID, r.ID); err != nil {
 			return err
 		}
 		if before.Default {
@@ -237,7 +237,7 @@ func (s Organizations) DeleteRole(ctx context.Context, st *Standing, id string) 
 				return err
 			}
 		}
-		return s.desk.note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, nil)
+		return s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeRole, r.ID, r.Name, before, nil)
 	})
 }
 
@@ -246,19 +246,19 @@ func (s Organizations) noDefaultRole(tx Tx, st *Standing) error {
 	if err != nil {
 		return err
 	}
-	meta, err := organizationMeta(now.Organization)
+	meta, err := MetaOfOrganization(now.Organization)
 	if err != nil {
 		return err
 	}
 	meta.DefaultRole = nil
-	now.Organization.Meta = encode(meta)
+	now.Organization.Meta = Encode(meta)
 	return tx.PutOrganization(now.Organization)
 }
 
 // RoleMembers returns a page of those who have a role, in the order in which they
 // got it.
 func (s Organizations) RoleMembers(ctx context.Context, st *Standing, role string, p Page) (List[RoleMember], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[RoleMember], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[RoleMember], error) {
 		r, err := foundRole(tx, st, role)
 		if err != nil {
 			return List[RoleMember]{}, err
@@ -272,7 +272,7 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 	if !st.Admin() {
 		return nil, Denied(msgLevel)
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*RoleMember, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*RoleMember, error) {
 		v, err := RoleMemberFields.Create(b)
 		if err != nil {
 			return nil, err
@@ -284,16 +284,16 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 		if err != nil {
 			return nil, err
 		}
-		member, err := membershipOf(tx, st.Organization.ID, v.Text("user_uuid"))
+		member, err := MembershipOf(tx, st.Organization.ID, v.Text("user_uuid"))
 		if err == nil && member == nil {
 			err = Fault("", "User does not exist.")
 		}
 		if err != nil {
 			return nil, err
 		}
-		m := &storedRoleMember{ID: s.desk.newID(), Organization: st.Organization.ID, Role: r.ID, User: member.User, Joined: At(s.desk.now())}
+		m := &storedRoleMember{ID: s.Desk.NewID(), Organization: st.Organization.ID, Role: r.ID, User: member.User, Joined: At(s.Desk.Now())}
 		err = tx.Put(&Record{
-			Kind: kindRoleMember, Parent: r.ID, ID: m.ID, Other: m.User, Sort: sortTime(m.Joined.Time), Unique: r.ID + "/" + m.User, Data: encode(m),
+			Kind: kindRoleMember, Parent: r.ID, ID: m.ID, Other: m.User, Sort: SortTime(m.Joined.Time), Unique: r.ID + "/" + m.User, Data: Encode(m),
 		})
 		if errors.Is(err, ErrTaken) {
 			err = Fault("", "User is already part of the role.")
@@ -307,7 +307,7 @@ func (s Organizations) JoinRole(ctx context.Context, st *Standing, role string, 
 
 // RoleMember returns the place of a member in a role. id is that of the place.
 func (s Organizations) RoleMember(ctx context.Context, st *Standing, role, id string) (*RoleMember, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*RoleMember, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*RoleMember, error) {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return nil, err
@@ -323,16 +323,16 @@ func placeInRole(tx Tx, st *Standing, role, id string) (*storedRoleMember, error
 	}
 	id, ok := NormalUUID(id)
 	if !ok {
-		return nil, errNotFound()
+		return nil, ErrNotFound()
 	}
 	record, err := tx.Get(kindRoleMember, r.ID, id)
 	if err == nil && record == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decode[storedRoleMember](record)
+	return Decode[storedRoleMember](record)
 }
 
 // LeaveRole takes a role from a member. id is that of the place in the role.
@@ -340,7 +340,7 @@ func (s Organizations) LeaveRole(ctx context.Context, st *Standing, role, id str
 	if !st.Admin() {
 		return Denied(msgLevel)
 	}
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return err
@@ -356,7 +356,7 @@ func leaveRoles(tx Tx, organization, uuid string) error {
 		return err
 	}
 	for i := range list {
-		m, err := decode[storedRoleMember](&list[i])
+		m, err := Decode[storedRoleMember](&list[i])
 		if err != nil {
 			return err
 		}

@@ -63,15 +63,15 @@ type ScheduledChanges struct{ *core }
 // List returns a page of scheduled changes, the next ones first; of one flag when
 // record is not empty, of one kind of thing when model is not nil.
 func (s ScheduledChanges) List(ctx context.Context, st *Standing, model *string, record string, p Page) (List[ScheduledChange], error) {
-	return read(ctx, &s.desk, func(tx Tx) (List[ScheduledChange], error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (List[ScheduledChange], error) {
 		q := Query{Kind: kindScheduled, Parent: ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
 		if record != "" || model != nil {
 			q.Match = func(r *Record) bool {
-				c, err := decode[storedChange](r)
+				c, err := Decode[storedChange](r)
 				return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
 			}
 		}
-		list, err := listOfRecords[storedChange](tx, q)
+		list, err := ListRecords[storedChange](tx, q)
 		out := List[ScheduledChange]{Count: list.Count}
 		for i := range list.Results {
 			shown, err := list.Results[i].show(tx)
@@ -86,13 +86,13 @@ func (s ScheduledChanges) List(ctx context.Context, st *Standing, model *string,
 
 func (c *storedChange) show(tx Tx) (_ *ScheduledChange, err error) {
 	out := c.ScheduledChange
-	out.CreatedBy, err = viewOf(tx, c.Creator)
+	out.CreatedBy, err = ViewOfUser(tx, c.Creator)
 	return &out, err
 }
 
 // Get returns one scheduled change.
 func (s ScheduledChanges) Get(ctx context.Context, st *Standing, id string) (*ScheduledChange, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -104,17 +104,17 @@ func (s ScheduledChanges) Get(ctx context.Context, st *Standing, id string) (*Sc
 func scheduledChange(tx Tx, project int64, id string) (*storedChange, error) {
 	r, err := tx.Get(kindScheduled, ProjectParent(project), id)
 	if err == nil && r == nil {
-		err = errNotFound()
+		err = ErrNotFound()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return decode[storedChange](r)
+	return Decode[storedChange](r)
 }
 
 func putScheduled(tx Tx, c *storedChange) error {
 	r := Record{
-		Kind: kindScheduled, Parent: ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: sortTime(c.ScheduledAt.Time), Data: encode(c),
+		Kind: kindScheduled, Parent: ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: SortTime(c.ScheduledAt.Time), Data: Encode(c),
 	}
 	if c.ExecutedAt.IsZero() {
 		r.Other = pendingChanges
@@ -128,8 +128,8 @@ func (s ScheduledChanges) Create(ctx context.Context, st *Standing, b Body) (*Sc
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
-		now := At(s.desk.now())
+	return Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
+		now := At(s.Desk.Now())
 		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
 		if c.ID, err = tx.Next(kindScheduled); err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func (s ScheduledChanges) set(tx Tx, st *Standing, c *storedChange, v Values) er
 	if v.Has("end_date") {
 		c.EndDate = At(v.Time("end_date"))
 	}
-	c.UpdatedAt = At(s.desk.now())
+	c.UpdatedAt = At(s.Desk.Now())
 	switch {
 	case c.Recurring && c.Interval == nil:
 		return Coded(CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
@@ -210,7 +210,7 @@ func (c *storedChange) apply(f *storedFlag) error {
 // scheduledOperations are what can be scheduled.
 var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) error{
 	"update_status": func(f *storedFlag, value json.RawMessage) error {
-		if err := json.Unmarshal(value, &f.Active); err != nil || kindOf(value) != "bool" {
+		if err := json.Unmarshal(value, &f.Active); err != nil || JSONKind(value) != "bool" {
 			return Fault("payload", "The value of update_status is true or false.")
 		}
 		return nil
@@ -232,8 +232,8 @@ var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) 
 				return err
 			}
 		}
-		filters["groups"] = encode(append(groups, more.Groups...))
-		f.Filters = encode(filters)
+		filters["groups"] = Encode(append(groups, more.Groups...))
+		f.Filters = Encode(filters)
 		return nil
 	},
 	"update_variants": func(f *storedFlag, value json.RawMessage) error {
@@ -242,24 +242,24 @@ var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) 
 			Payloads json.RawMessage `json:"payloads"`
 		}
 		filters := map[string]json.RawMessage{}
-		if json.Unmarshal(value, &more) != nil || kindOf(more.Variants) != "list" {
+		if json.Unmarshal(value, &more) != nil || JSONKind(more.Variants) != "list" {
 			return Fault("payload", "The value of update_variants has a list of variants.")
 		}
 		if err := json.Unmarshal(f.Filters, &filters); err != nil {
 			return err
 		}
-		filters["multivariate"] = encode(map[string]json.RawMessage{"variants": more.Variants})
+		filters["multivariate"] = Encode(map[string]json.RawMessage{"variants": more.Variants})
 		if more.Payloads != nil {
 			filters["payloads"] = more.Payloads
 		}
-		f.Filters = encode(filters)
+		f.Filters = Encode(filters)
 		return nil
 	},
 }
 
 // Update changes what is to come. put: all required fields have to be there.
 func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*ScheduledChange, error) {
-	return write(ctx, &s.desk, func(tx Tx) (*ScheduledChange, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -267,7 +267,7 @@ func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b
 		if !c.ExecutedAt.IsZero() {
 			return nil, Fault("", "Cannot modify a scheduled change that has already executed.")
 		}
-		v, err := ScheduledChangeFields.update(b, put)
+		v, err := ScheduledChangeFields.Update(b, put)
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +280,7 @@ func (s ScheduledChanges) Update(ctx context.Context, st *Standing, id string, b
 
 // Delete takes a scheduled change away.
 func (s ScheduledChanges) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return err
@@ -297,7 +297,7 @@ const dueAtOnce = 50
 // why.
 func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	for done < dueAtOnce {
-		made, err := write(ctx, &s.desk, s.runNext)
+		made, err := Write(ctx, &s.Desk, s.runNext)
 		if err != nil || made == nil {
 			return done, err
 		}
@@ -308,15 +308,15 @@ func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 }
 
 func (s ScheduledChanges) runNext(tx Tx) (*JobDone, error) {
-	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: sortTime(s.desk.now().Add(time.Microsecond)), Limit: 1})
+	due, _, err := tx.List(Query{Kind: kindScheduled, Other: pendingChanges, To: SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	c, err := decode[storedChange](&due[0])
+	c, err := Decode[storedChange](&due[0])
 	if err != nil {
 		return nil, err
 	}
-	now, done := At(s.desk.now()), &JobDone{Job: JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
+	now, done := At(s.Desk.Now()), &JobDone{Job: JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
 	err = s.make(tx, c)
 	var told *Error
 	switch {
@@ -359,7 +359,7 @@ func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	if p == nil {
 		return Fault("", "The project is deleted.")
 	}
-	u, err := userByNumber(tx, c.Creator)
+	u, err := UserByNumber(tx, c.Creator)
 	if err != nil {
 		return err
 	}

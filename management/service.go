@@ -28,16 +28,8 @@ type Config struct {
 	MailQueued func()
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People People
-	// Events is the log of events, out of whose exceptions issues are made. Nil:
-	// there are none.
-	Events EventLog
-	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
-	// server runs no exports.
-	ExportRows   ExportRows
-	ExportRunner ExportRunner
-	// ExportWatch is how often the lease of a run is renewed, and looked whether it
-	// was cancelled: DefaultExportWatch when zero, well below a minute.
-	ExportWatch time.Duration
+	// HasDashboard reports whether a project has a dashboard of a number. Nil: none has.
+	HasDashboard func(tx Tx, project, id int64) (bool, error)
 	// JobDone is told what became of scheduled changes and of the runs of exports, and
 	// of mails that will not be sent. It may be called by several goroutines. Nil:
 	// nobody is told.
@@ -47,21 +39,17 @@ type Config struct {
 // core is what all resources share.
 type core struct {
 	Config
-	desk    Desk
-	guesses *guesses // of passwords of links
+	Desk Desk
 
 	// Where two resources meet.
-	surveysRun   func(tx Tx, project int64) (bool, error)
-	tellSurveys  func(tx Tx, project int64) error
-	hasDashboard func(tx Tx, project, id int64) (bool, error)
+	surveysRun  func(tx Tx, project int64) (bool, error)
+	tellSurveys func(tx Tx, project int64) error
 }
 
 // Service has a field for each resource.
 type Service struct {
 	*core
 	Domains          Domains
-	Dashboards       Dashboards
-	Insights         Insights
 	Organizations    Organizations
 	Members          Members
 	Account          Account
@@ -73,8 +61,6 @@ type Service struct {
 	EarlyAccess      EarlyAccess
 	Surveys          Surveys
 	Experiments      Experiments
-	ErrorTracking    ErrorTracking
-	BatchExports     BatchExports
 }
 
 // New makes a Service.
@@ -88,12 +74,10 @@ func New(c Config) (*Service, error) {
 	if c.ChallengeHost == "" {
 		c.ChallengeHost = DefaultChallengeHost
 	}
-	s := &core{Config: c, desk: Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}, guesses: newGuesses(), surveysRun: SurveysRun, hasDashboard: Exists}
+	s := &core{Config: c, Desk: Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}, surveysRun: SurveysRun}
 	s.tellSurveys = s.SurveysChanged
 	return &Service{
 		core: s, Domains: Domains{s},
-		Dashboards:       Dashboards{s},
-		Insights:         Insights{s},
 		Organizations:    Organizations{s},
 		Members:          Members{s},
 		Account:          Account{s},
@@ -105,7 +89,5 @@ func New(c Config) (*Service, error) {
 		EarlyAccess:      EarlyAccess{s},
 		Surveys:          Surveys{s},
 		Experiments:      Experiments{s},
-		ErrorTracking:    ErrorTracking{s},
-		BatchExports:     BatchExports{s},
 	}, nil
 }

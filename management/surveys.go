@@ -186,9 +186,9 @@ func (s Surveys) show(tx Tx, st *Standing, x *storedSurvey) (*Survey, error) {
 		IterationCount: x.IterationCount, IterationDays: x.IterationDays, SamplingStart: x.SamplingStart, SamplingType: x.SamplingType,
 		SamplingInterval: x.SamplingInterval, SamplingLimit: x.SamplingLimit, SamplingDaily: rawOr(x.SamplingDaily, "null"), PartialResponses: x.PartialResponses,
 	}
-	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.desk.now())
+	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.Desk.Now())
 	var err error
-	if out.CreatedBy, err = viewOf(tx, x.CreatedBy); err != nil {
+	if out.CreatedBy, err = ViewOfUser(tx, x.CreatedBy); err != nil {
 		return nil, err
 	}
 	for _, f := range []struct {
@@ -204,7 +204,7 @@ func (s Surveys) show(tx Tx, st *Standing, x *storedSurvey) (*Survey, error) {
 			return nil, err
 		}
 		pair := SurveyFlagKey{Key: f.name}
-		if key := jsonText(jsonObject(*f.to)["key"]); key != "" {
+		if key := JSONText(JSONObject(*f.to)["key"]); key != "" {
 			pair.Value = &key
 		}
 		out.FlagKeys = append(out.FlagKeys, pair)
@@ -229,14 +229,14 @@ type SurveyQuery struct {
 }
 
 func (q *SurveyQuery) match(r *Record) bool {
-	x, err := decode[storedSurvey](r)
-	return err == nil && (holdsText(x.Name, q.Search) || holdsText(x.Description, q.Search)) && is(q.Archived, x.Archived) &&
-		among(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
+	x, err := Decode[storedSurvey](r)
+	return err == nil && (HoldsText(x.Name, q.Search) || HoldsText(x.Description, q.Search)) && Is(q.Archived, x.Archived) &&
+		Among(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
 }
 
 // List returns a page of surveys, newest first.
 func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Survey], error) {
-	if err := checkSearch(q.Search); err != nil {
+	if err := CheckSearch(q.Search); err != nil {
 		return List[Survey]{}, err
 	}
 	for i, id := range q.IDs {
@@ -246,8 +246,8 @@ func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Su
 	if q.Search != "" || q.Archived != nil || q.IDs != nil || q.Type != "" {
 		query.Match = q.match
 	}
-	return read(ctx, &s.desk, func(tx Tx) (out List[Survey], err error) {
-		list, err := listOfRecords[storedSurvey](tx, query)
+	return Read(ctx, &s.Desk, func(tx Tx) (out List[Survey], err error) {
+		list, err := ListRecords[storedSurvey](tx, query)
 		out.Count = list.Count
 		for i := 0; i < len(list.Results) && err == nil; i++ {
 			var shown *Survey
@@ -261,7 +261,7 @@ func (s Surveys) List(ctx context.Context, st *Standing, q SurveyQuery) (List[Su
 
 // Get returns one survey.
 func (s Surveys) Get(ctx context.Context, st *Standing, id string) (*Survey, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*Survey, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -276,20 +276,20 @@ func (s Surveys) Create(ctx context.Context, st *Standing, b Body) (*Survey, err
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Survey, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		once := "once"
-		x := &storedSurvey{ID: s.desk.newID(), surveySettings: surveySettings{CreatedAt: At(s.desk.now()), CreatedBy: st.User.ID, Schedule: &once}}
+		x := &storedSurvey{ID: s.Desk.NewID(), surveySettings: surveySettings{CreatedAt: At(s.Desk.Now()), CreatedBy: st.User.ID, Schedule: &once}}
 		return s.save(tx, st, x, v, nil)
 	})
 }
 
 // Update changes a survey. put: all required fields have to be there.
 func (s Surveys) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Survey, error) {
-	v, err := SurveyFields.update(b, put)
+	v, err := SurveyFields.Update(b, put)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, &s.desk, func(tx Tx) (*Survey, error) {
+	return Write(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -322,7 +322,7 @@ func (s Surveys) save(tx Tx, st *Standing, x *storedSurvey, v Values, before *Su
 	}
 	parent := ProjectParent(st.Project.ID)
 	err := tx.Put(&Record{
-		Kind: kindSurvey, Parent: parent, ID: x.ID, Sort: sortTime(x.CreatedAt.Time), Unique: parent + "/" + x.Name, Data: encode(x),
+		Kind: kindSurvey, Parent: parent, ID: x.ID, Sort: SortTime(x.CreatedAt.Time), Unique: parent + "/" + x.Name, Data: Encode(x),
 	})
 	switch {
 	case errors.Is(err, ErrTaken) && before == nil:
@@ -343,12 +343,12 @@ func (s Surveys) save(tx Tx, st *Standing, x *storedSurvey, v Values, before *Su
 	if before != nil {
 		old = before
 	}
-	return after, s.desk.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, old, after)
+	return after, s.Desk.Note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, old, after)
 }
 
 // Delete takes a survey and the flags that it has made away.
 func (s Surveys) Delete(ctx context.Context, st *Standing, id string) error {
-	return s.desk.Store.Write(ctx, func(tx Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -367,12 +367,12 @@ func (s Surveys) Delete(ctx context.Context, st *Standing, id string) error {
 		if err := s.tellSurveys(tx, st.Project.ID); err != nil {
 			return err
 		}
-		return s.desk.note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, before, nil)
+		return s.Desk.Note(tx, st.Caller, parent, surveyScope, x.ID, x.Name, before, nil)
 	})
 }
 
 // SurveysRun reports whether a survey of a project is being shown.
 func SurveysRun(tx Tx, project int64) (bool, error) {
-	list, err := listOfRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(project)})
+	list, err := ListRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(project)})
 	return slices.ContainsFunc(list.Results, func(x storedSurvey) bool { return x.running() && !x.Archived }), err
 }

@@ -40,7 +40,7 @@ func (s Surveys) saveFlags(tx Tx, st *Standing, x, was *storedSurvey, v Values) 
 		properties = append(properties, map[string]any{"key": name + x.ID, "type": "person", "operator": "is_not_set", "value": "is_not_set"})
 	}
 	group := map[string]any{"variant": "", "rollout_percentage": 100, "properties": properties}
-	id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", encode(map[string]any{"groups": []any{group}}))
+	id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", Encode(map[string]any{"groups": []any{group}}))
 	x.InternalTargeting = id
 	return err
 }

@@ -36,7 +36,7 @@ var branchings = []string{"next_question", "end", "response_based", "specific_qu
 func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 	out := make([]map[string]json.RawMessage, 0, len(list))
 	for i, raw := range list {
-		question := jsonObject(raw)
+		question := JSONObject(raw)
 		place := fmt.Sprintf("questions__%d__", i)
 		fields := slices.Clone(questionFields)
 		for j := range fields {
@@ -54,18 +54,18 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 			return nil, Fault(place+"link", "Link must be a URL that begins with https:// or mailto:.")
 		}
 		if branching := v.Raw(place + "branching"); present(branching) {
-			if kind := jsonText(jsonObject(branching)["type"]); !slices.Contains(branchings, kind) {
-				return nil, notAChoice(place+"branching__type", kind, branchings)
+			if kind := JSONText(JSONObject(branching)["type"]); !slices.Contains(branchings, kind) {
+				return nil, NotAChoice(place+"branching__type", kind, branchings)
 			}
 		}
 		if id := v.Text(place + "id"); id != "" {
-			question["id"] = encode(id)
+			question["id"] = Encode(id)
 		} else {
-			question["id"] = encode(s.desk.newID())
+			question["id"] = Encode(s.Desk.NewID())
 		}
 		out = append(out, question)
 	}
-	return encode(out), nil
+	return Encode(out), nil
 }
 
 func isLink(text string) bool {
@@ -88,7 +88,7 @@ var conditionFields = Fields{
 
 func checkConditions(raw json.RawMessage) error {
 	named := map[string]json.RawMessage{}
-	for name, value := range jsonObject(raw) {
+	for name, value := range JSONObject(raw) {
 		named["conditions__"+name] = value
 	}
 	v, err := conditionFields.Change(Body{Members: named})
@@ -96,8 +96,8 @@ func checkConditions(raw json.RawMessage) error {
 		return err
 	}
 	for _, name := range []string{"conditions__events", "conditions__actions"} {
-		if values, ok := jsonObject(v.Raw(name))["values"]; ok && kindOf(values) != "list" && kindOf(values) != "NoneType" {
-			return notAList(name+"__values", kindOf(values))
+		if values, ok := JSONObject(v.Raw(name))["values"]; ok && JSONKind(values) != "list" && JSONKind(values) != "NoneType" {
+			return notAList(name+"__values", JSONKind(values))
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ type PublicSurveys struct {
 // Public returns the surveys of the project of a key, newest first, without those
 // that are archived. A key of nobody has none.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, error) {
-	return read(ctx, &s.desk, func(tx Tx) (*PublicSurveys, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*PublicSurveys, error) {
 		out := &PublicSurveys{Surveys: []PublicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {
@@ -142,7 +142,7 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, err
 			return nil, err
 		}
 		out.Config = rawOr(meta.Settings["survey_config"], "null")
-		list, err := listOfRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(p.ID), Descending: true})
+		list, err := ListRecords[storedSurvey](tx, Query{Kind: kindSurvey, Parent: ProjectParent(p.ID), Descending: true})
 		if err != nil {
 			return nil, err
 		}

@@ -32,5 +32,5 @@ func checkKnown(part flags.Part, object []byte, warn func(string)) error {
 // checkBody looks at the members of the body of a flag or a cohort. A key of the caller
 // may stand among them.
 func checkBody(b *Body, part flags.Part) error {
-	return checkKnown(part, encode(without(b.Members, "personal_api_key")), b.Warn)
+	return checkKnown(part, Encode(without(b.Members, "personal_api_key")), b.Warn)
 }

@@ -11,7 +11,7 @@ import (
 const (
 	kindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
 	kindMember = "member" // Parent is the organization, ID and Other the user's uuid
-	kindRole   = "role"   // Parent is the organization
+	KindRole   = "role"   // Parent is the organization
 )
 
 // Level is a member's standing in an organization (§1.8).
@@ -62,7 +62,7 @@ type UserView struct {
 	Role          *string         `json:"role_at_organization"`
 }
 
-func (u *User) view() *UserView {
+func (u *User) View() *UserView {
 	if u == nil {
 		return nil
 	}
@@ -83,8 +83,8 @@ type Membership struct {
 	Updated      Stamp  `json:"updated_at"`
 }
 
-// decode reads what a record says.
-func decode[T any](r *Record) (*T, error) {
+// Decode reads what a record says.
+func Decode[T any](r *Record) (*T, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -95,8 +95,8 @@ func decode[T any](r *Record) (*T, error) {
 	return out, nil
 }
 
-// encode is a value as it is stored. It is for values that JSON has a form for.
-func encode(v any) json.RawMessage {
+// Encode is a value as it is stored. It is for values that JSON has a form for.
+func Encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -104,21 +104,21 @@ func encode(v any) json.RawMessage {
 	return text
 }
 
-// sortNumber and sortTime are numbers and times as Record.Sort has them: the
+// SortNumber and SortTime are numbers and times as Record.Sort has them: the
 // order of the texts is theirs.
-func sortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
+func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
 
-func sortTime(at time.Time) string { return sortNumber(at.UnixMicro()) }
+func SortTime(at time.Time) string { return SortNumber(at.UnixMicro()) }
 
 func emailKey(email string) string { return strings.ToLower(email) }
 
-// userByUUID, userByNumber and userByEmail return nil for nobody.
-func userByUUID(tx Tx, uuid string) (*User, error) {
+// UserByUUID, UserByNumber and userByEmail return nil for nobody.
+func UserByUUID(tx Tx, uuid string) (*User, error) {
 	r, err := tx.Get(kindUser, "", uuid)
 	if err != nil {
 		return nil, err
 	}
-	return decode[User](r)
+	return Decode[User](r)
 }
 
 func userByEmail(tx Tx, email string) (*User, error) {
@@ -126,42 +126,42 @@ func userByEmail(tx Tx, email string) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode[User](r)
+	return Decode[User](r)
 }
 
-func userByNumber(tx Tx, id int64) (*User, error) {
+func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
 	}
-	list, _, err := tx.List(Query{Kind: kindUser, From: sortNumber(id), To: sortNumber(id + 1), Limit: 1})
+	list, _, err := tx.List(Query{Kind: kindUser, From: SortNumber(id), To: SortNumber(id + 1), Limit: 1})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return decode[User](&list[0])
+	return Decode[User](&list[0])
 }
 
-// viewOf is the user of a number inside of an answer, nil for nobody.
-func viewOf(tx Tx, id int64) (*UserView, error) {
-	u, err := userByNumber(tx, id)
-	return u.view(), err
+// ViewOfUser is the user of a number inside of an answer, nil for nobody.
+func ViewOfUser(tx Tx, id int64) (*UserView, error) {
+	u, err := UserByNumber(tx, id)
+	return u.View(), err
 }
 
 // putUser saves a user; ErrTaken: another one has the e-mail address.
 func putUser(tx Tx, u *User) error {
-	return tx.Put(&Record{Kind: kindUser, ID: u.UUID, Sort: sortNumber(u.ID), Unique: emailKey(u.Email), Data: encode(u)})
+	return tx.Put(&Record{Kind: kindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: emailKey(u.Email), Data: Encode(u)})
 }
 
 func putMembership(tx Tx, m *Membership) error {
-	return tx.Put(&Record{Kind: kindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: sortTime(m.Joined.Time), Data: encode(m)})
+	return tx.Put(&Record{Kind: kindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
 }
 
-// membershipOf returns nil for somebody who is no member.
-func membershipOf(tx Tx, organization, user string) (*Membership, error) {
+// MembershipOf returns nil for somebody who is no member.
+func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
 	r, err := tx.Get(kindMember, organization, user)
 	if err != nil {
 		return nil, err
 	}
-	return decode[Membership](r)
+	return Decode[Membership](r)
 }
 
 // membershipsOf are the places of a user, oldest first.
@@ -172,7 +172,7 @@ func membershipsOf(tx Tx, user string) ([]Membership, error) {
 	}
 	out := make([]Membership, len(list))
 	for i := range list {
-		m, err := decode[Membership](&list[i])
+		m, err := Decode[Membership](&list[i])
 		if err != nil {
 			return nil, err
 		}

@@ -15,50 +15,50 @@ func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 // Null reports whether the field was there and null.
 func (v Values) Null(name string) bool { value, ok := v[name]; return ok && value == nil }
 
-// get returns a value of a type; false when the field was absent or null.
-func get[T any](v Values, name string) (T, bool) { value, ok := v[name].(T); return value, ok }
+// Value returns a value of a type; false when the field was absent or null.
+func Value[T any](v Values, name string) (T, bool) { value, ok := v[name].(T); return value, ok }
 
 // Text returns a text, "" for none.
-func (v Values) Text(name string) string { text, _ := get[string](v, name); return text }
+func (v Values) Text(name string) string { text, _ := Value[string](v, name); return text }
 
 // Int returns a number, 0 for none.
-func (v Values) Int(name string) int64 { n, _ := get[int64](v, name); return n }
+func (v Values) Int(name string) int64 { n, _ := Value[int64](v, name); return n }
 
 // Bool returns a truth, false for none.
-func (v Values) Bool(name string) bool { b, _ := get[bool](v, name); return b }
+func (v Values) Bool(name string) bool { b, _ := Value[bool](v, name); return b }
 
 // Either returns a truth, nil for none.
 func (v Values) Either(name string) *bool {
-	if b, ok := get[bool](v, name); ok {
+	if b, ok := Value[bool](v, name); ok {
 		return &b
 	}
 	return nil
 }
 
 // Time returns a time, the zero one for none.
-func (v Values) Time(name string) time.Time { at, _ := get[time.Time](v, name); return at }
+func (v Values) Time(name string) time.Time { at, _ := Value[time.Time](v, name); return at }
 
 // Raw returns a value as it stood, nil for none.
 func (v Values) Raw(name string) json.RawMessage {
-	raw, _ := get[json.RawMessage](v, name)
+	raw, _ := Value[json.RawMessage](v, name)
 	return raw
 }
 
 // Texts returns a list of texts, nil for none.
-func (v Values) Texts(name string) []string { list, _ := get[[]string](v, name); return list }
+func (v Values) Texts(name string) []string { list, _ := Value[[]string](v, name); return list }
 
 // Ints returns a list of numbers, nil for none.
-func (v Values) Ints(name string) []int64 { list, _ := get[[]int64](v, name); return list }
+func (v Values) Ints(name string) []int64 { list, _ := Value[[]int64](v, name); return list }
 
 // Objects returns a list of objects, nil for none.
 func (v Values) Objects(name string) []json.RawMessage {
-	list, _ := get[[]json.RawMessage](v, name)
+	list, _ := Value[[]json.RawMessage](v, name)
 	return list
 }
 
 // Set puts the field where to points, if it was there and not null.
 func Set[T any](v Values, name string, to *T) {
-	if value, ok := get[T](v, name); ok {
+	if value, ok := Value[T](v, name); ok {
 		*to = value
 	}
 }
@@ -67,7 +67,7 @@ func Set[T any](v Values, name string, to *T) {
 func SetNull[T any](v Values, name string, to **T) {
 	if v.Null(name) {
 		*to = nil
-	} else if value, ok := get[T](v, name); ok {
+	} else if value, ok := Value[T](v, name); ok {
 		*to = &value
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -31,16 +32,16 @@ func (s dyingStore) Write(ctx context.Context, work func(management.Tx) error) e
 
 // dyingRunner kills its server before or after it has written.
 type dyingRunner struct {
-	management.ExportRunner
+	batchexports.Runner
 	dead   *atomic.Bool
 	before bool
 	jobs   []string
 }
 
-func (r *dyingRunner) Run(ctx context.Context, job *management.ExportJob) (done management.ExportDone, err error) {
+func (r *dyingRunner) Run(ctx context.Context, job *batchexports.Job) (done batchexports.Done, err error) {
 	r.jobs = append(r.jobs, job.Run)
 	if !r.before {
-		done, err = r.ExportRunner.Run(ctx, job)
+		done, err = r.Runner.Run(ctx, job)
 	}
 	r.dead.Store(true)
 	return done, err
@@ -55,7 +56,7 @@ func TestBatchExport_Kill(t *testing.T) {
 			export := o.export(t, "a", "events", "hour", "")
 			o.capture(t, noon.Add(time.Minute), event("first", "u", noon, ""))
 			o.capture(t, noon.Add(61*time.Minute), event("second", "u", noon, ""))
-			runner := &dyingRunner{ExportRunner: exports.New(exports.Config{Folder: o.folder}), dead: &atomic.Bool{}, before: before}
+			runner := &dyingRunner{Runner: exports.New(exports.Config{Folder: o.folder}), dead: &atomic.Bool{}, before: before}
 			other, err := rooms.Open(rooms.Config{
 				Store: dyingStore{sqlstore.ManagementStore{Store: o.store}, runner.dead}, Now: o.now,
 				ExportRows: sqlstore.ExportStore{Store: o.store}, ExportRunner: runner,
@@ -81,18 +82,18 @@ func TestBatchExport_Kill(t *testing.T) {
 
 // scriptedRunner fails as it is told.
 type scriptedRunner struct {
-	management.ExportRunner
-	run func(ctx context.Context, job *management.ExportJob) error
+	batchexports.Runner
+	run func(ctx context.Context, job *batchexports.Job) error
 }
 
-func (r scriptedRunner) Run(ctx context.Context, job *management.ExportJob) (management.ExportDone, error) {
+func (r scriptedRunner) Run(ctx context.Context, job *batchexports.Job) (batchexports.Done, error) {
 	if err := r.run(ctx, job); err != nil {
-		return management.ExportDone{}, err
+		return batchexports.Done{}, err
 	}
-	return r.ExportRunner.Run(ctx, job)
+	return r.Runner.Run(ctx, job)
 }
 
-func (o *office) scripted(t *testing.T, run func(context.Context, *management.ExportJob) error) *rooms.Rooms {
+func (o *office) scripted(t *testing.T, run func(context.Context, *batchexports.Job) error) *rooms.Rooms {
 	t.Helper()
 	s, err := rooms.Open(rooms.Config{
 		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, ExportRows: sqlstore.ExportStore{Store: o.store}, ExportWatch: time.Millisecond,
@@ -111,13 +112,13 @@ func TestBatchExport_Failures(t *testing.T) {
 	export := o.export(t, "a", "events", "hour", "")
 	o.capture(t, noon.Add(time.Minute), event("first", "u", noon, ""))
 	attempts, refuse := 0, false
-	s := o.scripted(t, func(_ context.Context, job *management.ExportJob) error {
+	s := o.scripted(t, func(_ context.Context, job *batchexports.Job) error {
 		if job.From.Equal(noon) {
 			attempts++
 			return errors.New("the disk is full")
 		}
 		if refuse {
-			return &management.ExportRefused{Reason: "the folder is gone"}
+			return &batchexports.Refused{Reason: "the folder is gone"}
 		}
 		return nil
 	})
@@ -159,7 +160,7 @@ func TestBatchExport_Failures(t *testing.T) {
 func TestBatchExport_Cancel(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
-	s := o.scripted(t, func(ctx context.Context, job *management.ExportJob) error {
+	s := o.scripted(t, func(ctx context.Context, job *batchexports.Job) error {
 		if !job.From.Equal(noon) {
 			return nil
 		}
@@ -182,7 +183,7 @@ func TestBatchExport_Stop(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
 	ctx, stop := context.WithCancel(context.Background())
-	s := o.scripted(t, func(ctx context.Context, _ *management.ExportJob) error {
+	s := o.scripted(t, func(ctx context.Context, _ *batchexports.Job) error {
 		stop()
 		<-ctx.Done()
 		return ctx.Err()

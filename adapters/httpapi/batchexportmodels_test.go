@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // Backfills cover times of events, in intervals or, without a beginning, at once.
@@ -136,7 +136,7 @@ func TestBatchExport_Pages(t *testing.T) {
 		for path != "" {
 			var page struct {
 				Next, Previous *string
-				Results        []management.BatchExportRun
+				Results        []batchexports.BatchExportRun
 			}
 			if err := json.Unmarshal(o.do(t, "GET "+path, "", 200), &page); err != nil {
 				t.Fatal(err)

@@ -9,18 +9,18 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // plannedRows does something while a run is planned.
 type plannedRows struct {
-	management.ExportRows
+	batchexports.Rows
 	planned func()
 }
 
 func (r plannedRows) Horizon(ctx context.Context, projectID int64) (int64, error) {
-	n, err := r.ExportRows.Horizon(ctx, projectID)
+	n, err := r.Rows.Horizon(ctx, projectID)
 	r.planned()
 	return n, err
 }
@@ -59,7 +59,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 						pause()
 					}
 				}}
-				runner := scriptedRunner{exports.New(exports.Config{Folder: o.folder}), func(context.Context, *management.ExportJob) error {
+				runner := scriptedRunner{exports.New(exports.Config{Folder: o.folder}), func(context.Context, *batchexports.Job) error {
 					if paused {
 						return nil
 					}

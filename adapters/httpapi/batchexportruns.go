@@ -4,40 +4,41 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-var batchExportRunRows = []row[management.BatchExports]{
+var batchExportRunRows = []row[batchexports.Service]{
 	by(http.MethodGet, "/batch_exports/{id}/runs", "List the runs of a batch export", batchExportRuns).asking(
 		parameterDoc{"after", "string", "made at or after this time, 7 days ago unless said; also as -7d"}, parameterDoc{"before", "string", "made at or before this time"},
 		parameterDoc{"start", "string", "of intervals that begin at or after this time"}, parameterDoc{"end", "string", "of intervals that end at or before this time"},
 		parameterDoc{"ordering", "string", "created_at or data_interval_start, with - in front the latest first"},
 		parameterDoc{"status", "string", "of this status"}, parameterDoc{"cursor", "string", "of the page"},
 	),
-	getOf("/batch_exports/{id}/runs/{run}", "Read a run of a batch export", management.BatchExports.Run),
+	getOf("/batch_exports/{id}/runs/{run}", "Read a run of a batch export", batchexports.Service.Run),
 	by(http.MethodGet, "/batch_exports/{id}/runs/{run}/logs", "Read the log of a run", batchExportLog),
-	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/retry", "Repeat a run", management.BatchExports.RetryRun),
-	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/cancel", "Cancel a run", management.BatchExports.CancelRun),
+	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/retry", "Repeat a run", batchexports.Service.RetryRun),
+	actOf(http.MethodPost, "/batch_exports/{id}/runs/{run}/cancel", "Cancel a run", batchexports.Service.CancelRun),
 }
 
-func batchExportRuns(of management.BatchExports, c *call) (out uncounted[management.BatchExportRun], err error) {
+func batchExportRuns(of batchexports.Service, c *call) (out uncounted[batchexports.BatchExportRun], err error) {
 	q := c.query()
 	cursor, err := parseTextCursor(q.Get("cursor"))
 	if err != nil {
 		return out, err
 	}
-	page, err := of.Runs(c.ctx, c.standing, c.part("id"), management.ExportRunQuery{
+	page, err := of.Runs(c.ctx, c.standing, c.part("id"), batchexports.RunQuery{
 		After: q.Get("after"), Before: q.Get("before"), Start: q.Get("start"), End: q.Get("end"),
 		Ordering: q.Get("ordering"), Status: q.Get("status"), Cursor: cursor,
 	})
 	return cursorPage(c, page), err
 }
 
-func batchExportLog(of management.BatchExports, c *call) (management.List[management.ExportLogEntry], error) {
+func batchExportLog(of batchexports.Service, c *call) (management.List[batchexports.ExportLogEntry], error) {
 	return of.RunLog(c.ctx, c.standing, c.part("id"), c.part("run"), c.page())
 }
 
 // cursorPage is a page with its links (§3).
-func cursorPage[T any](c *call, page management.CursorPage[T]) uncounted[T] {
+func cursorPage[T any](c *call, page batchexports.CursorPage[T]) uncounted[T] {
 	out := uncounted[T]{Results: page.Results}
 	if page.Next != "" {
 		out.Next = c.link(map[string]string{"cursor": textCursor(page.Next)})
@@ -50,15 +51,15 @@ func cursorPage[T any](c *call, page management.CursorPage[T]) uncounted[T] {
 
 const backfillsPath = "/batch_exports/{id}/backfills"
 
-var batchExportBackfillRows = []row[management.BatchExports]{
+var batchExportBackfillRows = []row[batchexports.Service]{
 	by(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).asking(parameterDoc{"cursor", "string", "of the page"}),
-	change(http.MethodPost, backfillsPath, "Export a span of time anew", management.ExportBackfillFields, management.BatchExports.AddBackfill),
-	change(http.MethodPost, "/batch_exports/{id}/backfill", "Export a span of time anew, by the path of old", management.ExportBackfillFields, management.BatchExports.AddBackfill),
-	getOf(backfillsPath+"/{backfill}", "Read a backfill", management.BatchExports.Backfill),
-	actOf(http.MethodPost, backfillsPath+"/{backfill}/cancel", "Cancel a backfill", management.BatchExports.CancelBackfill),
+	change(http.MethodPost, backfillsPath, "Export a span of time anew", batchexports.BackfillFields, batchexports.Service.AddBackfill),
+	change(http.MethodPost, "/batch_exports/{id}/backfill", "Export a span of time anew, by the path of old", batchexports.BackfillFields, batchexports.Service.AddBackfill),
+	getOf(backfillsPath+"/{backfill}", "Read a backfill", batchexports.Service.Backfill),
+	actOf(http.MethodPost, backfillsPath+"/{backfill}/cancel", "Cancel a backfill", batchexports.Service.CancelBackfill),
 }
 
-func batchExportBackfills(of management.BatchExports, c *call) (out uncounted[management.BatchExportBackfill], err error) {
+func batchExportBackfills(of batchexports.Service, c *call) (out uncounted[batchexports.BatchExportBackfill], err error) {
 	cursor, err := parseTextCursor(c.query().Get("cursor"))
 	if err != nil {
 		return out, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // batchExportEndpoints are those of batch exports, their runs and backfills, both
@@ -12,33 +13,33 @@ import (
 var batchExportEndpoints = slices.Concat(batchExportsIn(inProject), batchExportsIn(inOrganization))
 
 func batchExportsIn(place *area) []endpoint {
-	return resource(place, "batch_export", func(s *server) management.BatchExports { return s.Management.BatchExports },
+	return resource(place, "batch_export", func(s *server) batchexports.Service { return *s.Management.BatchExports },
 		slices.Concat(batchExportRows, batchExportRunRows, batchExportBackfillRows))
 }
 
-var batchExportRows = []row[management.BatchExports]{
-	paged("/batch_exports", "List batch exports", management.BatchExports.List),
-	create("/batch_exports", "Make a batch export", management.BatchExportFields, management.BatchExports.Create),
-	get("/batch_exports/{id}", "Read a batch export", management.BatchExports.Get),
-	update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", management.BatchExportFields, management.BatchExports.Update),
-	remove("/batch_exports/{id}", "Delete a batch export", management.BatchExports.Delete),
-	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", management.BatchExports.Pause).unlessPreferred(),
-	change(http.MethodPost, "/batch_exports/{id}/unpause", "Go on with a batch export", management.ExportUnpauseFields, management.BatchExports.Unpause).unlessPreferred(),
+var batchExportRows = []row[batchexports.Service]{
+	paged("/batch_exports", "List batch exports", batchexports.Service.List),
+	create("/batch_exports", "Make a batch export", batchexports.Fields, batchexports.Service.Create),
+	get("/batch_exports/{id}", "Read a batch export", batchexports.Service.Get),
+	update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", batchexports.Fields, batchexports.Service.Update),
+	remove("/batch_exports/{id}", "Delete a batch export", batchexports.Service.Delete),
+	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).unlessPreferred(),
+	change(http.MethodPost, "/batch_exports/{id}/unpause", "Go on with a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).unlessPreferred(),
 	by(http.MethodGet, "/batch_exports/test", "List the steps of the test of a destination", batchExportTests).needs(management.Internal).
-		asking(parameterDoc{"destination", "string", "the type of the destination"}).giving(management.ExportTests{}).unlessPreferred(),
+		asking(parameterDoc{"destination", "string", "the type of the destination"}).giving(batchexports.ExportTests{}).unlessPreferred(),
 	by(http.MethodPost, "/batch_exports/run_test_step_new", "Do a step of the test of a new destination", testNewExport).needs(management.Internal).
-		taking(management.BatchExportTestFields).unlessPreferred(),
-	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Do a step of the test of a destination", management.BatchExportTestFields, management.BatchExports.Test).
+		taking(batchexports.TestFields).unlessPreferred(),
+	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Do a step of the test of a destination", batchexports.TestFields, batchexports.Service.Test).
 		needs(management.Internal).unlessPreferred(),
 }
 
-func testNewExport(of management.BatchExports, c *call) (*management.ExportTest, error) {
+func testNewExport(of batchexports.Service, c *call) (*batchexports.ExportTest, error) {
 	return of.TestNew(c.ctx, c.body)
 }
 
 // batchExportTests answers a type that there is not with 404 and no body, and no
 // type with none at all (§4.3.7).
-func batchExportTests(of management.BatchExports, c *call) (any, error) {
+func batchExportTests(of batchexports.Service, c *call) (any, error) {
 	if !c.query().Has("destination") {
 		return answer{status: http.StatusOK}, nil
 	}

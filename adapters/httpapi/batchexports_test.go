@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // exported is a row of an export.
@@ -113,7 +113,7 @@ func column(rows map[string][]exported, name string) map[string][]string {
 // runs are the runs of an export as start, status and rows, newest first.
 func (o *office) runs(t *testing.T, export string) (out []string) {
 	t.Helper()
-	var page struct{ Results []management.BatchExportRun }
+	var page struct{ Results []batchexports.BatchExportRun }
 	if err := json.Unmarshal(o.do(t, "GET "+export+"/runs/?after=-30d", "", 200), &page); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 // restrict makes plain members of organization A mere members of project 1,
@@ -205,8 +206,8 @@ func TestDashboards_TileBounds(t *testing.T) {
 	texts := func(n int) string {
 		return `{"tiles":[` + strings.TrimSuffix(strings.Repeat(`{"text":{"body":"x"}},`, n), ",") + `]}`
 	}
-	tooMany := []any{"validation_error", "max_length", fmt.Sprintf("A dashboard has at most %d tiles.", management.MaxTiles), "tiles"}
-	first, _ := dig(o.do(t, "PATCH "+path, texts(management.MaxTiles), 200), "tiles.0.id")
+	tooMany := []any{"validation_error", "max_length", fmt.Sprintf("A dashboard has at most %d tiles.", dashboards.MaxTiles), "tiles"}
+	first, _ := dig(o.do(t, "PATCH "+path, texts(dashboards.MaxTiles), 200), "tiles.0.id")
 	o.step(t, "one more", &manageStep{Request: "PATCH " + path, Body: json.RawMessage(texts(1)), Status: 400, Error: tooMany})
 	o.do(t, "PATCH "+path, `{"tiles":[{"id":`+first+`,"deleted":true}]}`, 200)
 	o.do(t, "PATCH "+path, texts(1), 200)

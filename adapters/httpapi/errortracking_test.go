@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -45,7 +46,7 @@ func (o *office) issues(t testing.TB) map[string]int {
 	t.Helper()
 	_, _, body := o.send(t.(*testing.T), &manageStep{Request: "GET /api/projects/1/error_tracking/issues/"})
 	var page struct {
-		Results []management.Issue `json:"results"`
+		Results []errortracking.Issue `json:"results"`
 	}
 	if err := json.Unmarshal(body, &page); err != nil {
 		t.Fatal(err, string(body))

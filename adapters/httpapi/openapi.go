@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,9 +169,11 @@ func parametersOf(e *endpoint, path string) []object {
 	return out
 }
 
-// typeArgument makes a name out of that of a generic type, whose brackets and
-// module path may not stand in one.
-var typeArgument = strings.NewReplacer("[", "", "]", "", "GithubComBuntingFlagsBuntingManagement", "")
+// typePackage is what the names of schemas leave out of those of types: packages, and
+// what stands around the argument of a generic one.
+var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + roomNames + `)|GithubComBuntingFlagsBuntingManagement(` + roomNames + `)?|[\[\]]`)
+
+const roomNames = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
 
 // schema is that of a value's type. Types with a name stand among the schemas.
 func (d *openAPI) schema(v any) (object, error) {
@@ -187,7 +190,7 @@ func (d *openAPI) schema(v any) (object, error) {
 		func(rc *jsonschema.ReflectContext) { rc.EnvelopNullability = true }, jsonschema.DefinitionsPrefix(schemaPrefix),
 		jsonschema.CollectDefinitions(func(name string, s jsonschema.Schema) { d.schemas[name] = s }),
 		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptDefName(func(_ reflect.Type, name string) string {
-			return strings.TrimPrefix(strings.TrimPrefix(typeArgument.Replace(name), "Management"), "Httpapi")
+			return typePackage.ReplaceAllString(name, "")
 		}))
 	if err != nil {
 		return nil, err

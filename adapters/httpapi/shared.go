@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 // sharedEndpoints are the links to dashboards (§4.1.8): JSON, or a page where the
@@ -20,8 +21,8 @@ import (
 var sharedEndpoints = func() (out []endpoint) {
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
 		out = append(out, resource(atTop, public, linkDeskOf, []row[linkDesk]{
-			by(http.MethodGet, path, "Read a shared dashboard", openShared).giving(management.SharedDashboard{}),
-			by(http.MethodPost, path, "Read a shared dashboard with a password", openShared).taking(sharedFields).giving(management.SharedDashboard{}),
+			by(http.MethodGet, path, "Read a shared dashboard", openShared).giving(dashboards.SharedDashboard{}),
+			by(http.MethodPost, path, "Read a shared dashboard with a password", openShared).taking(sharedFields).giving(dashboards.SharedDashboard{}),
 		})...)
 	}
 	return out
@@ -30,11 +31,11 @@ var sharedEndpoints = func() (out []endpoint) {
 // linkDesk is what links to dashboards stand on. guess counts a password that has not
 // been right before, and says when it must not be looked at.
 type linkDesk struct {
-	management.Dashboards
+	dashboards.Dashboards
 	guess func(r *http.Request, token string) error
 }
 
-func linkDeskOf(s *server) linkDesk { return linkDesk{s.Management.Dashboards, s.guess} }
+func linkDeskOf(s *server) linkDesk { return linkDesk{s.Management.Dashboards.Dashboards, s.guess} }
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
 
@@ -55,20 +56,20 @@ func openShared(of linkDesk, c *call) (any, error) {
 
 // sharedView is what the page shows.
 type sharedView struct {
-	*management.SharedDashboard
+	*dashboards.SharedDashboard
 	Title   string
 	Asks    bool   // for a password
 	Message string // what went wrong
 }
 
 // sharedPage is the page of a link. Other faults than those of the link stay JSON.
-func (c *call) sharedPage(shared *management.SharedDashboard, err error) (any, error) {
+func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var told *management.Error
 	switch {
 	case errors.As(err, &told) && told.Kind == management.Unauthenticated:
 		view.Asks, status = true, http.StatusUnauthorized
-		if told.Code == management.CodePasswordWrong {
+		if told.Code == dashboards.CodePasswordWrong {
 			view.Message = told.Message
 		}
 		c.w.Header().Set("WWW-Authenticate", "Bearer")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // exportFolder is the folder in the data folder below which exports to files are.
@@ -17,7 +17,7 @@ const exportFolder = "exports"
 const exportTick = 2 * time.Second
 
 // exportRunner is what writes exports.
-func (p *parts) exportRunner() management.ExportRunner {
+func (p *parts) exportRunner() batchexports.Runner {
 	c := exports.Config{Allowed: p.ExportNetworks}
 	if p.Data != "" {
 		c.Folder = filepath.Join(p.Data, exportFolder)

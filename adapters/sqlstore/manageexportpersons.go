@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // Persons implements management.ExportRows.
-func (s ExportStore) Persons(ctx context.Context, projectID int64, span management.ExportSpan, visit func(*management.ExportedPerson) error) error {
+func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
 	if !span.From.IsZero() || !span.To.IsZero() {
 		return s.personsSeen(ctx, projectID, &span, visit)
 	}
@@ -49,7 +49,7 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span manageme
 
 // changed are the persons of a part of all uuids that have changed, and how wide
 // the part has become.
-func (s ExportStore) changed(ctx context.Context, projectID int64, span *management.ExportSpan, low, width uint64) (map[capture.UUID]bool, uint64, error) {
+func (s ExportStore) changed(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
 	found := map[capture.UUID]bool{}
 	holds := func(id capture.UUID) bool {
 		at := uint64(binary.BigEndian.Uint32(id[:]))
@@ -90,7 +90,7 @@ const exportedPerson = `SELECT p.id, p.uuid, p.properties, p.version, p.is_ident
 	FROM persons p CROSS JOIN distinct_ids d WHERE d.project_id = p.project_id AND d.person_uuid = p.uuid AND d.person_uuid IS NOT NULL AND p.project_id = $1`
 
 // personsSeen are the persons who were first seen in a span of time.
-func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *management.ExportSpan, visit func(*management.ExportedPerson) error) error {
+func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
 	r := exportReader{span: span}
 	from, to := r.times()
 	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
@@ -100,7 +100,7 @@ func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *man
 }
 
 // personsNamed are some persons.
-func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*management.ExportedPerson) error) error {
+func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
 	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
 		args := []any{projectID, at.id, at.distinctID}
 		names := make([]string, len(ids))
@@ -114,8 +114,8 @@ func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []ca
 }
 
 // persons visits what statements give, each of which goes on behind a place.
-func (s ExportStore) persons(ctx context.Context, visit func(*management.ExportedPerson) error, statement func(personPlace) (string, []any)) error {
-	var page []management.ExportedPerson
+func (s ExportStore) persons(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPlace) (string, []any)) error {
+	var page []batchexports.Person
 	for at, full := (personPlace{}), true; full; {
 		text, args := statement(at)
 		rows, err := s.Store.read.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
@@ -124,7 +124,7 @@ func (s ExportStore) persons(ctx context.Context, visit func(*management.Exporte
 		}
 		page, full = page[:0], false
 		for size := 0; !full && rows.Next(); {
-			var p management.ExportedPerson
+			var p batchexports.Person
 			var uuid sql.RawBytes
 			var created int64
 			if err = rows.Scan(&at.id, &uuid, &p.Properties, &p.Version, &p.Identified, &created, &at.distinctID); err != nil {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // ExportStore is a Store as management.ExportRows.
 type ExportStore struct{ Store *Store }
 
-var _ management.ExportRows = ExportStore{}
+var _ batchexports.Rows = ExportStore{}
 
 const (
 	// exportRows and exportBytes are how many events or persons are read at a time,
@@ -113,16 +113,16 @@ func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (ti
 type exportReader struct {
 	store   *Store
 	project int64
-	span    *management.ExportSpan
+	span    *batchexports.Span
 	mark    int64 // events above it are not indexed
 	columns string
-	visit   func(*management.ExportedEvent) error
-	page    []management.ExportedEvent
+	visit   func(*batchexports.Event) error
+	page    []batchexports.Event
 }
 
 // Events implements management.ExportRows: by id, or where times are set by the
 // index of times, epoch by epoch, and then through what is not indexed yet.
-func (s ExportStore) Events(ctx context.Context, projectID int64, span management.ExportSpan, visit func(*management.ExportedEvent) error) error {
+func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
 	mark, err := s.Store.indexedUpTo(ctx, s.Store.read)
 	if err != nil {
 		return s.Store.reading("events", err)
@@ -220,7 +220,7 @@ func (r *exportReader) byTime(ctx context.Context) error {
 
 // read visits the first events of a query, and returns the last one that it has
 // read, nil when the query has no more.
-func (r *exportReader) read(ctx context.Context, from string, args ...any) (*management.ExportedEvent, error) {
+func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
 	r.page = r.page[:0]
 	size, full := 0, false
 	rows, err := r.store.read.QueryContext(ctx, `SELECT `+r.columns+from+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
@@ -228,7 +228,7 @@ func (r *exportReader) read(ctx context.Context, from string, args ...any) (*man
 		return nil, r.store.reading("events", err)
 	}
 	for !full && rows.Next() {
-		var e management.ExportedEvent
+		var e batchexports.Event
 		if err = scanExported(rows, &e); err != nil {
 			break
 		}
@@ -257,7 +257,7 @@ func (r *exportReader) read(ctx context.Context, from string, args ...any) (*man
 	return &r.page[len(r.page)-1], nil
 }
 
-func scanExported(rows *sql.Rows, e *management.ExportedEvent) error {
+func scanExported(rows *sql.Rows, e *batchexports.Event) error {
 	var uuid, person sql.RawBytes
 	var timestamp, created int64
 	err := rows.Scan(&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, &timestamp, &created, &person, &e.PersonProperties)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // exportTime is a time of coming in, in seconds.
@@ -74,7 +74,7 @@ func TestExportStore_Events(t *testing.T) {
 			if err != nil || horizon != all[total-1].ID {
 				t.Fatalf("horizon %d, %v, want %d", horizon, err, all[total-1].ID)
 			}
-			for what, span := range map[string]management.ExportSpan{
+			for what, span := range map[string]batchexports.Span{
 				"everything":    {UpTo: horizon},
 				"places":        {After: all[999].ID, UpTo: all[9999].ID},
 				"coming in":     {UpTo: horizon, Before: exportTime(12_000), DoneUpTo: all[9999].ID, DoneBefore: exportTime(9_000)},
@@ -87,12 +87,12 @@ func TestExportStore_Events(t *testing.T) {
 			} {
 				var want, got []int64
 				for i := range all {
-					e := &management.ExportedEvent{ID: all[i].ID, Timestamp: all[i].Timestamp, CreatedAt: all[i].CreatedAt}
+					e := &batchexports.Event{ID: all[i].ID, Timestamp: all[i].Timestamp, CreatedAt: all[i].CreatedAt}
 					if all[i].ProjectID == 1 && span.Holds(e) {
 						want = append(want, e.ID)
 					}
 				}
-				err := s.Events(ctx, 1, span, func(e *management.ExportedEvent) error {
+				err := s.Events(ctx, 1, span, func(e *batchexports.Event) error {
 					got = append(got, e.ID)
 					return nil
 				})
@@ -185,18 +185,18 @@ func TestExportStore_Persons(t *testing.T) {
 			save(&capture.Changes{Persons: []capture.ProjectPerson{person(1, 1)}})
 			save(&capture.Changes{Merges: []capture.Merge{{ProjectID: 1, From: capture.UUID{2, 1}, Into: capture.UUID{1, 1}}}})
 			for what, tt := range map[string]struct {
-				span management.ExportSpan
+				span batchexports.Span
 				want []string
 			}{
-				"all changes":  {management.ExportSpan{UpTo: places[3]}, []string{"a", "b", "b2"}},
-				"no change":    {management.ExportSpan{After: places[3], UpTo: places[3] + 5}, nil},
-				"the third":    {management.ExportSpan{After: places[1], UpTo: places[2]}, []string{"a", "b", "b2"}},
-				"first seen":   {management.ExportSpan{From: exportTime(0), To: exportTime(2)}, []string{"a", "b", "b2"}},
-				"seen later":   {management.ExportSpan{From: exportTime(2), To: exportTime(20)}, nil},
-				"of the other": {management.ExportSpan{After: places[3] + 1, UpTo: places[3] + 2}, nil},
+				"all changes":  {batchexports.Span{UpTo: places[3]}, []string{"a", "b", "b2"}},
+				"no change":    {batchexports.Span{After: places[3], UpTo: places[3] + 5}, nil},
+				"the third":    {batchexports.Span{After: places[1], UpTo: places[2]}, []string{"a", "b", "b2"}},
+				"first seen":   {batchexports.Span{From: exportTime(0), To: exportTime(2)}, []string{"a", "b", "b2"}},
+				"seen later":   {batchexports.Span{From: exportTime(2), To: exportTime(20)}, nil},
+				"of the other": {batchexports.Span{After: places[3] + 1, UpTo: places[3] + 2}, nil},
 			} {
 				var got []string
-				err := s.Persons(ctx, 1, tt.span, func(p *management.ExportedPerson) error {
+				err := s.Persons(ctx, 1, tt.span, func(p *batchexports.Person) error {
 					got = append(got, p.DistinctID)
 					if want := (capture.UUID{1, 1}).String(); p.UUID != want || !p.CreatedAt.Equal(exportTime(1)) {
 						return fmt.Errorf("person %s of %s, want %s", p.UUID, p.CreatedAt, want)

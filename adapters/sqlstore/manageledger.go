@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // EventsAfter implements management.EventLog. It goes through the index of names,
 // epoch by epoch, then through the events that are not indexed yet.
-func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]management.LoggedEvent, int64, error) {
+func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, manageTime)
 	defer cancel()
 	events, last, err := s.eventsAfter(ctx, cleanText(name), max(after, 0), limit)
@@ -31,7 +31,7 @@ func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int
 	return events, last, nil
 }
 
-func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]management.LoggedEvent, int64, error) {
+func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	horizon, err := s.horizon(ctx)
 	if err != nil || horizon <= after || limit <= 0 {
 		return nil, after, err
@@ -99,7 +99,7 @@ var errEnough = errors.New("enough")
 
 // loggedEvents reads events in the order of their ids, until they are long enough
 // together; all is false then. Those that were erased meanwhile are left out.
-func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []management.LoggedEvent, all bool, err error) {
+func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
 		list := make([]string, len(chunk))
@@ -107,7 +107,7 @@ func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []m
 			list[i] = strconv.FormatInt(id, 10)
 		}
 		err = query(ctx, s.read, func(rows *sql.Rows) error {
-			var e management.LoggedEvent
+			var e errortracking.LoggedEvent
 			var at int64
 			if err := rows.Scan(&e.Place, &e.Project, &at, &e.Properties, &e.PersonProperties); err != nil {
 				return err
@@ -190,4 +190,4 @@ func (s *Store) writing(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-var _ management.EventLog = ManagementStore{}
+var _ errortracking.EventLog = ManagementStore{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
 // loggedStore is a store with the projects 1 and 2.
@@ -130,7 +131,7 @@ func TestEventsAfter_Content(t *testing.T) {
 			if err != nil || len(page) < 2 || len(page) > 10 || last != page[len(page)-1].Place {
 				t.Fatalf("%d events up to %d, %v", len(page), last, err)
 			}
-			want := management.LoggedEvent{Place: events[1].ID, Project: 1, Timestamp: events[1].Timestamp, Properties: long, PersonProperties: `{"n":1}`}
+			want := errortracking.LoggedEvent{Place: events[1].ID, Project: 1, Timestamp: events[1].Timestamp, Properties: long, PersonProperties: `{"n":1}`}
 			if page[1] != want {
 				t.Errorf("place %d of project %d at %s", page[1].Place, page[1].Project, page[1].Timestamp)
 			}

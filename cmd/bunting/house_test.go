@@ -29,7 +29,7 @@ type room struct {
 var (
 	core = append([]string{"flags", "capture"}, ofManagement...)
 	// ofManagement are the desk, its rooms, and what opens them together.
-	ofManagement = []string{"management", "management/rooms"}
+	ofManagement = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/rooms"}
 	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the text of the wire and of stores: any room may import it.
 	leaf = "flags/wire"
@@ -40,14 +40,17 @@ var (
 // table says who may import whom. Arrows point down only; no adapter imports
 // another.
 var table = map[string]room{
-	"flags":            {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
-	"flags/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
-	"flags/flagsdiff":  {pure: true, ours: []string{"flags"}},
-	leaf:               {pure: true},
-	"geoip":            {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
-	"capture":          {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management":       {pure: true, ours: []string{"flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management/rooms": {pure: true, ours: ofManagement},
+	"flags":                    {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags/rustregexp":         {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	"flags/flagsdiff":          {pure: true, ours: []string{"flags"}},
+	leaf:                       {pure: true},
+	"geoip":                    {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
+	"capture":                  {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management":               {pure: true, ours: []string{"flags"}},
+	"management/errortracking": {pure: true, ours: []string{"management", "flags"}},
+	"management/batchexports":  {pure: true, ours: []string{"management", "flags"}},
+	"management/dashboards":    {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management/rooms":         {pure: true, ours: ofManagement},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
@@ -66,7 +69,7 @@ var table = map[string]room{
 	"adapters/smtpmail":            {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/smtpmail/smtptest":   {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/internal/dnstxt":     {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
-	"adapters/internal/exports": {ours: []string{"management"}, others: []string{
+	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
 	}},

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
 // Config says what the rooms stand on. Only Store is required.
@@ -33,13 +36,13 @@ type Config struct {
 	People management.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
 	// there are none.
-	Events management.EventLog
+	Events errortracking.EventLog
 	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
 	// server runs no exports.
-	ExportRows   management.ExportRows
-	ExportRunner management.ExportRunner
+	ExportRows   batchexports.Rows
+	ExportRunner batchexports.Runner
 	// ExportWatch is how often the lease of a run is renewed, and looked whether it
-	// was cancelled: DefaultExportWatch when zero, well below a minute.
+	// was cancelled: batchexports.DefaultWatch when zero, well below a minute.
 	ExportWatch time.Duration
 	// JobDone is told what became of scheduled changes and of the runs of exports. It
 	// may be called by several goroutines. Nil: nobody is told.
@@ -49,13 +52,26 @@ type Config struct {
 // Rooms are the desk and the rooms. A room that is nil has no routes.
 type Rooms struct {
 	*management.Service
+	BatchExports  *batchexports.Service
+	Dashboards    *dashboards.Service
+	ErrorTracking *errortracking.Service
 }
 
 // Open opens the desk and every room.
 func Open(c Config) (*Rooms, error) {
-	desk, err := management.New(management.Config(c))
+	desk := management.Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}
+	service, err := management.New(management.Config{
+		Store: c.Store, Now: c.Now, NewID: c.NewID,
+		SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost, Mailer: c.Mailer, MailQueued: c.MailQueued,
+		People: c.People, HasDashboard: dashboards.Exists, JobDone: c.JobDone,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &Rooms{Service: desk}, nil
+	return &Rooms{
+		Service:       service,
+		BatchExports:  &batchexports.Service{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone},
+		Dashboards:    dashboards.New(desk),
+		ErrorTracking: &errortracking.Service{Desk: desk, Events: c.Events},
+	}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxReason bounds the text of an error, in bytes.
@@ -19,11 +19,11 @@ const maxReason = 1000
 
 // refused makes an error that lasts until somebody changes something.
 func refused(format string, args ...any) error {
-	return &management.ExportRefused{Reason: fmt.Sprintf(format, args...)}
+	return &batchexports.Refused{Reason: fmt.Sprintf(format, args...)}
 }
 
 func isRefused(err error) bool {
-	var r *management.ExportRefused
+	var r *batchexports.Refused
 	return errors.As(err, &r)
 }
 
@@ -33,7 +33,7 @@ func told(d destination, err error) error {
 		err = d.explain(err)
 	}
 	text := err.Error()
-	var r *management.ExportRefused
+	var r *batchexports.Refused
 	if errors.As(err, &r) {
 		text = r.Reason
 	}
@@ -42,7 +42,7 @@ func told(d destination, err error) error {
 		text = strings.ToValidUTF8(text[:maxReason], "")
 	}
 	if r != nil {
-		return &management.ExportRefused{Reason: text}
+		return &batchexports.Refused{Reason: text}
 	}
 	return errors.New(text)
 }

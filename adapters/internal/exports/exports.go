@@ -17,7 +17,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // The types of destinations (§4.3.2, decision 23).
@@ -62,12 +62,12 @@ func New(c Config) *Runner {
 	return &Runner{c, guard{c.Allowed, c.Timeout}}
 }
 
-var _ management.ExportRunner = (*Runner)(nil)
+var _ batchexports.Runner = (*Runner)(nil)
 
 // destination is one that is open. It is used by one goroutine.
 type destination interface {
 	// run writes all rows.
-	run(ctx context.Context, rows *rows) (management.ExportDone, error)
+	run(ctx context.Context, rows *rows) (batchexports.Done, error)
 	// steps are the steps of the test, in the order of Runner.Steps.
 	steps() []func(context.Context) error
 	// needs are the settings that a run, or a test, cannot do without: names and values.
@@ -80,7 +80,7 @@ type destination interface {
 	close()
 }
 
-func (r *Runner) open(d management.ExportDestination) (destination, error) {
+func (r *Runner) open(d batchexports.ExportDestination) (destination, error) {
 	switch d.Type {
 	case typeFiles:
 		return r.openFiles(d)
@@ -95,19 +95,19 @@ func (r *Runner) open(d management.ExportDestination) (destination, error) {
 }
 
 // Run writes a job whole. A run that is repeated replaces what it has left.
-func (r *Runner) Run(ctx context.Context, job *management.ExportJob) (management.ExportDone, error) {
+func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.Done, error) {
 	d, err := r.open(job.Destination)
 	if err != nil {
-		return management.ExportDone{}, err
+		return batchexports.Done{}, err
 	}
 	defer d.close()
 	if err := need(d.needs(false)); err != nil {
-		return management.ExportDone{}, err
+		return batchexports.Done{}, err
 	}
 	seen := map[string]bool{}
 	for _, c := range job.Columns {
 		if seen[c.Name] {
-			return management.ExportDone{}, refused("The export has two columns %q.", c.Name)
+			return batchexports.Done{}, refused("The export has two columns %q.", c.Name)
 		}
 		seen[c.Name] = true
 	}
@@ -117,15 +117,15 @@ func (r *Runner) Run(ctx context.Context, job *management.ExportJob) (management
 	case err == nil:
 		return done, nil
 	case ctx.Err() != nil:
-		return management.ExportDone{}, ctx.Err()
+		return batchexports.Done{}, ctx.Err()
 	case rows.err != nil: // not of the destination
-		return management.ExportDone{}, rows.err
+		return batchexports.Done{}, rows.err
 	}
-	return management.ExportDone{}, told(d, err)
+	return batchexports.Done{}, told(d, err)
 }
 
 // Test does one step of the test of a destination.
-func (r *Runner) Test(ctx context.Context, destination management.ExportDestination, step int) error {
+func (r *Runner) Test(ctx context.Context, destination batchexports.ExportDestination, step int) error {
 	d, err := r.open(destination)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *Runner) Test(ctx context.Context, destination management.ExportDestinat
 // rows are a job's rows. They keep an error of their own apart from those of the
 // destination.
 type rows struct {
-	job *management.ExportJob
+	job *batchexports.Job
 	err error
 }
 

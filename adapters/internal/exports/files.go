@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // unfinished ends the name of a file while it is written.
@@ -27,7 +27,7 @@ type files struct {
 	begin string // of every name
 }
 
-func (r *Runner) openFiles(d management.ExportDestination) (destination, error) {
+func (r *Runner) openFiles(d batchexports.ExportDestination) (destination, error) {
 	f := &files{}
 	err := settings(d, f)
 	if err == nil {
@@ -51,7 +51,7 @@ func (r *Runner) openFiles(d management.ExportDestination) (destination, error) 
 	return f, nil
 }
 
-func (f *files) run(ctx context.Context, rows *rows) (management.ExportDone, error) {
+func (f *files) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
 	return writeParts(ctx, rows, f, &f.format, f.begin)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 const base = "20260101T100000Z-20260101T110000Z." + exportID + "."
@@ -68,7 +68,7 @@ func TestFiles_JSONLines(t *testing.T) {
 			if diff := cmp.Diff(oddLines, string(got)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(management.ExportDone{Rows: 3, Bytes: int64(len(raw))}, done); diff != "" {
+			if diff := cmp.Diff(batchexports.Done{Rows: 3, Bytes: int64(len(raw))}, done); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -168,7 +168,7 @@ func TestFiles_Again(t *testing.T) {
 			r := exports.New(exports.Config{Folder: folder})
 			config := map[string]any{"path": "p", "file_format": format, "max_file_size_mb": 1, "compression": "gzip"}
 			noise := bytes.Repeat([]byte("0123456789abcdef"), 64)
-			big := func(n int) *management.ExportJob {
+			big := func(n int) *batchexports.Job {
 				j := job("Files", config, 0)
 				j.Rows = func(_ context.Context, yield func([]any) error) error {
 					values := make([]any, len(columns))

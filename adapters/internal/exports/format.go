@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxFile bounds a file where the destination does not, in bytes: an upload to
@@ -86,7 +86,7 @@ type encoder interface {
 	close() error
 }
 
-func (f *format) encoder(w io.Writer, columns []management.Column) encoder {
+func (f *format) encoder(w io.Writer, columns []batchexports.Column) encoder {
 	if f.Format == "Parquet" {
 		return newParquet(w, columns, f.Compression, f.max())
 	}
@@ -106,6 +106,6 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 // wrong is a value that is not of its column's type.
-func wrong(c management.Column, v any) error {
+func wrong(c batchexports.Column, v any) error {
 	return fmt.Errorf("column %s has a %T", c.Name, v)
 }

@@ -14,22 +14,22 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // loopback lets tests reach their own servers.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 // columns has one of every type.
-var columns = []management.Column{
-	{Name: "uuid", Type: management.TextColumn},
-	{Name: "event", Type: management.TextColumn},
-	{Name: "distinct_id", Type: management.TextColumn},
-	{Name: "timestamp", Type: management.TimeColumn},
-	{Name: "properties", Type: management.JSONColumn},
-	{Name: "identified", Type: management.BoolColumn},
-	{Name: "count", Type: management.IntColumn},
-	{Name: "ids", Type: management.ListColumn},
+var columns = []batchexports.Column{
+	{Name: "uuid", Type: batchexports.TextColumn},
+	{Name: "event", Type: batchexports.TextColumn},
+	{Name: "distinct_id", Type: batchexports.TextColumn},
+	{Name: "timestamp", Type: batchexports.TimeColumn},
+	{Name: "properties", Type: batchexports.JSONColumn},
+	{Name: "identified", Type: batchexports.BoolColumn},
+	{Name: "count", Type: batchexports.IntColumn},
+	{Name: "ids", Type: batchexports.ListColumn},
 }
 
 var (
@@ -51,8 +51,8 @@ func row(into []any, n int) {
 }
 
 // job is a run of the first n rows.
-func job(kind string, config map[string]any, n int) *management.ExportJob {
-	return &management.ExportJob{
+func job(kind string, config map[string]any, n int) *batchexports.Job {
+	return &batchexports.Job{
 		Run: "run-1", Export: exportID, Project: 1, Model: "events", Key: []string{"uuid"}, From: from, To: to,
 		Destination: destination(kind, config), Columns: columns,
 		Rows: func(ctx context.Context, yield func([]any) error) error {
@@ -69,7 +69,7 @@ func job(kind string, config map[string]any, n int) *management.ExportJob {
 }
 
 // these makes a job of rows.
-func these(j *management.ExportJob, rows ...[]any) *management.ExportJob {
+func these(j *batchexports.Job, rows ...[]any) *batchexports.Job {
 	j.Rows = func(_ context.Context, yield func([]any) error) error {
 		for _, row := range rows {
 			if err := yield(row); err != nil {
@@ -81,8 +81,8 @@ func these(j *management.ExportJob, rows ...[]any) *management.ExportJob {
 	return j
 }
 
-func destination(kind string, config map[string]any) management.ExportDestination {
-	d := management.ExportDestination{Type: kind, Config: map[string]json.RawMessage{}}
+func destination(kind string, config map[string]any) batchexports.ExportDestination {
+	d := batchexports.ExportDestination{Type: kind, Config: map[string]json.RawMessage{}}
 	for name, value := range config {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -94,7 +94,7 @@ func destination(kind string, config map[string]any) management.ExportDestinatio
 }
 
 // run runs a job that has to succeed.
-func run(t *testing.T, r *exports.Runner, j *management.ExportJob) management.ExportDone {
+func run(t *testing.T, r *exports.Runner, j *batchexports.Job) batchexports.Done {
 	t.Helper()
 	done, err := r.Run(t.Context(), j)
 	if err != nil {
@@ -104,7 +104,7 @@ func run(t *testing.T, r *exports.Runner, j *management.ExportJob) management.Ex
 }
 
 func isRefused(err error) bool {
-	var r *management.ExportRefused
+	var r *batchexports.Refused
 	return errors.As(err, &r)
 }
 
@@ -143,7 +143,7 @@ func read(t *testing.T, folder, name string) []byte {
 }
 
 // allSteps does all steps of a test, which have to pass.
-func allSteps(t *testing.T, r *exports.Runner, d management.ExportDestination, between func(step int)) {
+func allSteps(t *testing.T, r *exports.Runner, d batchexports.ExportDestination, between func(step int)) {
 	t.Helper()
 	steps := r.Steps(d.Type)
 	for i, s := range steps {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // Bounds of requests.
@@ -43,7 +43,7 @@ type endpoint struct {
 	client    *http.Client
 }
 
-func (r *Runner) openHTTP(d management.ExportDestination) (destination, error) {
+func (r *Runner) openHTTP(d batchexports.ExportDestination) (destination, error) {
 	e := &endpoint{guard: r.guard}
 	err := settings(d, e)
 	if err == nil && e.URL != "" {
@@ -74,15 +74,15 @@ func redirect(next *http.Request, via []*http.Request) error {
 // eventColumns are the columns of an event that are sent, in the order of event.
 var eventColumns = []string{"uuid", "event", "distinct_id", "timestamp", "properties", "elements_chain"}
 
-func (e *endpoint) run(ctx context.Context, rows *rows) (management.ExportDone, error) {
+func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
 	if rows.job.Model != "events" {
-		return management.ExportDone{}, refused("HTTP batch exports only support the events model")
+		return batchexports.Done{}, refused("HTTP batch exports only support the events model")
 	}
 	at := make([]int, len(eventColumns))
 	for i, name := range eventColumns {
-		at[i] = slices.IndexFunc(rows.job.Columns, func(c management.Column) bool { return c.Name == name })
+		at[i] = slices.IndexFunc(rows.job.Columns, func(c batchexports.Column) bool { return c.Name == name })
 		if at[i] < 0 && i < 3 {
-			return management.ExportDone{}, refused("HTTP batch exports need the columns uuid, event and distinct_id.")
+			return batchexports.Done{}, refused("HTTP batch exports need the columns uuid, event and distinct_id.")
 		}
 	}
 	b := &batch{endpoint: e, at: at}
@@ -100,7 +100,7 @@ type batch struct {
 	events bytes.Buffer
 	rows   int64
 	newest time.Time
-	done   management.ExportDone
+	done   batchexports.Done
 }
 
 func (b *batch) add(ctx context.Context, row []any) error {
@@ -312,7 +312,7 @@ func (e *endpoint) steps() []func(context.Context) error {
 				return err
 			}
 			err = e.exchange(ctx, body)
-			var told *management.ExportRefused
+			var told *batchexports.Refused
 			if errors.As(err, &told) && strings.HasPrefix(told.Reason, "The server answers 400") {
 				return nil
 			}

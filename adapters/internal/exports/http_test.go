@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // answering is a server that answers every request with the next of some
@@ -201,10 +201,10 @@ func TestHTTP_Refused(t *testing.T) {
 	persons := job("HTTP", httpConfig(a.URL), 1)
 	persons.Model = "persons"
 	few := job("HTTP", httpConfig(a.URL), 1)
-	few.Columns = []management.Column{{Name: "event"}}
+	few.Columns = []batchexports.Column{{Name: "event"}}
 	for name, tt := range map[string]struct {
 		runner *exports.Runner
-		job    *management.ExportJob
+		job    *batchexports.Job
 		text   string
 		lasts  bool
 	}{

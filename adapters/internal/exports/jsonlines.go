@@ -9,7 +9,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // brotliLevel takes about as long as gzip's default.
@@ -28,13 +28,13 @@ type jsonLines struct {
 		Flush() error
 	}
 	held    int64 // bytes that may not have come out of packer
-	columns []management.Column
+	columns []batchexports.Column
 	names   [][]byte // `"name":`, as they stand before their values
 	line    bytes.Buffer
 	text    *json.Encoder // to line
 }
 
-func newJSONLines(w io.Writer, columns []management.Column, compression string) *jsonLines {
+func newJSONLines(w io.Writer, columns []batchexports.Column, compression string) *jsonLines {
 	j := &jsonLines{out: counter{Writer: w}, columns: columns}
 	switch compression {
 	case "gzip":
@@ -88,7 +88,7 @@ func (j *jsonLines) write(row []any) error {
 	return j.packer.Flush()
 }
 
-func (j *jsonLines) value(c management.Column, v any) error {
+func (j *jsonLines) value(c batchexports.Column, v any) error {
 	switch v := v.(type) {
 	case nil:
 	case time.Time:

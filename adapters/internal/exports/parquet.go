@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // groupRows and groupBytes bound a group of rows, which is in memory until it is
@@ -32,7 +32,7 @@ var parquetCodecs = map[string]compress.Codec{
 type parquetFile struct {
 	out     counter
 	w       *parquet.GenericWriter[any]
-	columns []management.Column
+	columns []batchexports.Column
 	row     parquet.Row
 	rows    int   // of the group
 	bytes   int64 // of the group
@@ -47,7 +47,7 @@ type inOrder struct {
 
 func (g inOrder) Fields() []parquet.Field { return g.fields }
 
-func schema(columns []management.Column) *parquet.Schema {
+func schema(columns []batchexports.Column) *parquet.Schema {
 	group := parquet.Group{}
 	for _, c := range columns {
 		group[c.Name] = node(c.Type)
@@ -63,23 +63,23 @@ func schema(columns []management.Column) *parquet.Schema {
 	return parquet.NewSchema("row", root)
 }
 
-func node(t management.ColumnType) parquet.Node {
+func node(t batchexports.ColumnType) parquet.Node {
 	switch t {
-	case management.JSONColumn:
+	case batchexports.JSONColumn:
 		return parquet.Optional(parquet.JSON())
-	case management.TimeColumn:
+	case batchexports.TimeColumn:
 		return parquet.Optional(parquet.Timestamp(parquet.Microsecond))
-	case management.BoolColumn:
+	case batchexports.BoolColumn:
 		return parquet.Optional(parquet.Leaf(parquet.BooleanType))
-	case management.IntColumn:
+	case batchexports.IntColumn:
 		return parquet.Optional(parquet.Int(64))
-	case management.ListColumn:
+	case batchexports.ListColumn:
 		return parquet.List(parquet.String())
 	}
 	return parquet.Optional(parquet.String())
 }
 
-func newParquet(w io.Writer, columns []management.Column, compression string, max int64) *parquetFile {
+func newParquet(w io.Writer, columns []batchexports.Column, compression string, max int64) *parquetFile {
 	p := &parquetFile{out: counter{Writer: w}, columns: columns, most: min(groupBytes, max)}
 	p.w = parquet.NewGenericWriter[any](&p.out, schema(columns), parquet.Compression(parquetCodecs[compression]),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("bunting", "", ""))

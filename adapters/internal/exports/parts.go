@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxParts bounds the files of a run.
@@ -36,10 +36,10 @@ type part interface {
 type partWriter struct {
 	place   place
 	format  *format
-	columns []management.Column
+	columns []batchexports.Column
 	base    string // of names: the number and the extension follow
 	written map[string]bool
-	done    management.ExportDone
+	done    batchexports.Done
 
 	part part // nil between files
 	name string
@@ -49,7 +49,7 @@ type partWriter struct {
 
 // writeParts writes all rows to files whose names have a beginning, and removes
 // those that an earlier attempt has left over.
-func writeParts(ctx context.Context, rows *rows, to place, f *format, begin string) (management.ExportDone, error) {
+func writeParts(ctx context.Context, rows *rows, to place, f *format, begin string) (batchexports.Done, error) {
 	w := &partWriter{
 		place: to, format: f, columns: rows.job.Columns,
 		base: begin + runName(rows.job), written: map[string]bool{},
@@ -82,7 +82,7 @@ func writeParts(ctx context.Context, rows *rows, to place, f *format, begin stri
 // runName begins the names of a run's files. It is made of the interval and the
 // export, so that a run that is repeated writes over what it has written, and
 // exports with one prefix leave each other's files alone.
-func runName(job *management.ExportJob) string {
+func runName(job *batchexports.Job) string {
 	bound := func(t time.Time, open string) string {
 		if t.IsZero() {
 			return open

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxMessage bounds a message of the server, in bytes: none of those that are
@@ -38,7 +38,7 @@ type database struct {
 	roots *x509.CertPool
 }
 
-func (r *Runner) openPostgres(d management.ExportDestination) (destination, error) {
+func (r *Runner) openPostgres(d batchexports.ExportDestination) (destination, error) {
 	b := &database{Port: 5432, Schema: "public", Table: "events", guard: r.guard, roots: r.RootCAs}
 	if err := settings(d, b); err != nil {
 		return nil, err
@@ -78,14 +78,14 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 		f.SetMaxBodyLen(maxMessage)
 		return f
 	}
-	if b.SSLMode != management.SSLDisable {
+	if b.SSLMode != batchexports.SSLDisable {
 		config.TLSConfig = &tls.Config{ServerName: b.Host, RootCAs: b.roots, InsecureSkipVerify: b.SelfSigned}
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err == nil || config.TLSConfig == nil || !strings.HasSuffix(err.Error(), noTLS) {
 		return conn, err
 	}
-	if b.SSLMode != management.SSLPrefer {
+	if b.SSLMode != batchexports.SSLPrefer {
 		return nil, refused("PostgreSQL does not speak TLS there, and without it the password and the events would be sent in plain text. To have that, set 'sslmode' to prefer or disable.")
 	}
 	config.TLSConfig = nil

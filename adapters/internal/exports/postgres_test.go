@@ -16,7 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/storetest"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // pgHost is a PostgreSQL server that listens on TCP and has a user ann.
@@ -146,7 +146,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 		config["table_name"] = model
 		j := job("Postgres", config, 0)
 		j.Model, j.Key = model, []string{"a"}
-		j.Columns = []management.Column{{Name: "a"}, {Name: "n", Type: management.IntColumn}}
+		j.Columns = []batchexports.Column{{Name: "a"}, {Name: "n", Type: batchexports.IntColumn}}
 		j.Run = model + "1"
 		run(t, reaching(), these(j, []any{"x", int64(1)}))
 		j.Run = model + "2"
@@ -162,7 +162,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 		long += fmt.Sprintf("%x", i*i*i)
 	}
 	j := job("Postgres", config, 0)
-	j.Model, j.Key, j.Columns = "sessions", []string{"a"}, []management.Column{{Name: "a"}, {Name: "n", Type: management.IntColumn}}
+	j.Model, j.Key, j.Columns = "sessions", []string{"a"}, []batchexports.Column{{Name: "a"}, {Name: "n", Type: batchexports.IntColumn}}
 	for _, name := range []string{"long1", "long2"} {
 		j.Run = name
 		run(t, reaching(), these(j, []any{long, int64(1)}, []any{long + "x", int64(2)}))
@@ -174,7 +174,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 	// A table of nothing but its key.
 	config["table_name"] = "keys"
 	j = job("Postgres", config, 0)
-	j.Run, j.Model, j.Key, j.Columns = "keys", "persons", []string{"a"}, []management.Column{{Name: "a"}}
+	j.Run, j.Model, j.Key, j.Columns = "keys", "persons", []string{"a"}, []batchexports.Column{{Name: "a"}}
 	run(t, reaching(), these(j, []any{"x"}, []any{"x"}))
 	// Without a key every row is one.
 	config["table_name"] = "loose"

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // Where the server speaks TLS its certificate has to be good, unless it may be a
@@ -53,7 +53,7 @@ func testPGTLS(t *testing.T, h *pgHost) {
 	try := func(r *exports.Runner) error {
 		runs++
 		j := job("Postgres", config, 0)
-		j.Run, j.Columns = fmt.Sprint(runs), []management.Column{{Name: "uuid"}}
+		j.Run, j.Columns = fmt.Sprint(runs), []batchexports.Column{{Name: "uuid"}}
 		_, err := r.Run(t.Context(), these(j, []any{"a"}))
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // runsTable has a row for every run of the last 30 days that is in the database.
@@ -28,14 +28,14 @@ const (
 	stageOrder = `"bunting export order"`
 )
 
-var columnTypes = map[management.ColumnType]string{
-	management.TextColumn: "text", management.JSONColumn: "jsonb", management.TimeColumn: "timestamptz",
-	management.BoolColumn: "boolean", management.IntColumn: "bigint", management.ListColumn: "text[]",
+var columnTypes = map[batchexports.ColumnType]string{
+	batchexports.TextColumn: "text", batchexports.JSONColumn: "jsonb", batchexports.TimeColumn: "timestamptz",
+	batchexports.BoolColumn: "boolean", batchexports.IntColumn: "bigint", batchexports.ListColumn: "text[]",
 }
 
 // run writes all rows and that the run is done in one transaction: it is there
 // whole or not at all, and a run that is repeated after it changes nothing.
-func (b *database) run(ctx context.Context, rows *rows) (done management.ExportDone, err error) {
+func (b *database) run(ctx context.Context, rows *rows) (done batchexports.Done, err error) {
 	err = b.with(ctx, func(conn *pgx.Conn) error {
 		if err := b.createTables(ctx, conn, rows.job); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (b *database) run(ctx context.Context, rows *rows) (done management.ExportD
 	return done, err
 }
 
-func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *management.ExportJob) error {
+func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *batchexports.Job) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(createLock)); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *manage
 	})
 }
 
-func createTable(name string, job *management.ExportJob) string {
+func createTable(name string, job *batchexports.Job) string {
 	var parts []string
 	for _, c := range job.Columns {
 		parts = append(parts, quote(c.Name)+" "+columnTypes[c.Type])
@@ -94,7 +94,7 @@ func quoteAll(names []string) []string {
 	return out
 }
 
-func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done management.ExportDone, err error) {
+func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batchexports.Done, err error) {
 	runs := b.name(runsTable)
 	// It waits for a transaction that is writing the same run.
 	tag, err := tx.Exec(ctx, "INSERT INTO "+runs+" (run, export) VALUES ($1, $2) ON CONFLICT DO NOTHING", rows.job.Run, rows.job.Export)
@@ -138,7 +138,7 @@ func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done manag
 
 // insert moves the rows from the stage to the table. An event does not change;
 // of anything else the row that came last replaces what is there.
-func (b *database) insert(columns string, job *management.ExportJob) string {
+func (b *database) insert(columns string, job *batchexports.Job) string {
 	into := "INSERT INTO " + b.name(b.Table) + " (" + columns + ") SELECT "
 	if len(job.Key) == 0 {
 		return into + columns + " FROM " + stage
@@ -161,7 +161,7 @@ func (b *database) insert(columns string, job *management.ExportJob) string {
 var errEnough = errors.New("no more rows are wanted")
 
 // copyRows copies all rows to the stage as they come.
-func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done management.ExportDone, err error) {
+func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done batchexports.Done, err error) {
 	source := &copySource{columns: rows.job.Columns, key: rows.job.Key}
 	next, stop := iter.Pull(func(yield func([]any) bool) {
 		source.err = rows.each(ctx, func(row []any) error {
@@ -181,7 +181,7 @@ func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done 
 // copySource is a pgx.CopyFromSource.
 type copySource struct {
 	next    func() ([]any, bool)
-	columns []management.Column
+	columns []batchexports.Column
 	key     []string
 	row     []any
 	bytes   int64

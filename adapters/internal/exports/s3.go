@@ -13,7 +13,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/encrypt"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // uploadPart is the size of the parts of an upload, one of which is in memory.
@@ -42,7 +42,7 @@ type bucket struct {
 	sse       encrypt.ServerSide
 }
 
-func (r *Runner) openS3(d management.ExportDestination) (destination, error) {
+func (r *Runner) openS3(d batchexports.ExportDestination) (destination, error) {
 	b := &bucket{guard: r.guard}
 	err := settings(d, b)
 	if err == nil {
@@ -97,7 +97,7 @@ func (b *bucket) encrypt() (err error) {
 	return err
 }
 
-func (b *bucket) run(ctx context.Context, rows *rows) (management.ExportDone, error) {
+func (b *bucket) run(ctx context.Context, rows *rows) (batchexports.Done, error) {
 	return writeParts(ctx, rows, b, &b.format, b.begin)
 }
 

@@ -6,12 +6,12 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // settings reads a destination's configuration. What is absent or null keeps its
 // default.
-func settings(d management.ExportDestination, into any) error {
+func settings(d batchexports.ExportDestination, into any) error {
 	text, err := json.Marshal(d.Config)
 	if err == nil {
 		err = json.Unmarshal(text, into)

@@ -3,17 +3,17 @@ package exports
 import (
 	"slices"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // testName is the name of what the tests of destinations write and remove.
 const testName = "bunting_export_test"
 
-var checkAddress = management.TestStep{Name: "Check address", Description: "The server can be reached, and its address is one that exports may go to."}
+var checkAddress = batchexports.TestStep{Name: "Check address", Description: "The server can be reached, and its address is one that exports may go to."}
 
 // testSteps are the steps of tests (decision 23, §4.3.7). An event that was sent
 // cannot be taken back, which is why HTTP has one step less.
-var testSteps = map[string][]management.TestStep{
+var testSteps = map[string][]batchexports.TestStep{
 	typeFiles: {
 		{Name: "Check address", Description: "The prefix is a folder below the server's folder of exports."},
 		{Name: "Check permissions", Description: "The folder can be made and read."},
@@ -41,6 +41,6 @@ var testSteps = map[string][]management.TestStep{
 
 // Steps are the steps of the test of a type of destination, nil for a type that
 // there is not.
-func (r *Runner) Steps(destinationType string) []management.TestStep {
+func (r *Runner) Steps(destinationType string) []batchexports.TestStep {
 	return slices.Clone(testSteps[destinationType])
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 const (
@@ -116,8 +116,8 @@ func runner() *exports.Runner {
 	return exports.New(exports.Config{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 }
 
-func destination(config map[string]any) management.ExportDestination {
-	d := management.ExportDestination{Type: "S3", Config: map[string]json.RawMessage{}}
+func destination(config map[string]any) batchexports.ExportDestination {
+	d := batchexports.ExportDestination{Type: "S3", Config: map[string]json.RawMessage{}}
 	for name, value := range config {
 		d.Config[name], _ = json.Marshal(value)
 	}
@@ -125,12 +125,12 @@ func destination(config map[string]any) management.ExportDestination {
 }
 
 // job is a run of n rows with a text of some size each, which does not compress.
-func job(config map[string]any, n, size int) *management.ExportJob {
+func job(config map[string]any, n, size int) *batchexports.Job {
 	from := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
-	return &management.ExportJob{
+	return &batchexports.Job{
 		Run: "run-1", Export: exportID, Project: 1, Model: "events", Key: []string{"uuid"},
 		From: from, To: from.Add(time.Hour), Destination: destination(config),
-		Columns: []management.Column{{Name: "uuid"}, {Name: "text"}},
+		Columns: []batchexports.Column{{Name: "uuid"}, {Name: "text"}},
 		Rows: func(ctx context.Context, yield func([]any) error) error {
 			raw, x := make([]byte, size), uint64(1)
 			for i := range n {
@@ -149,7 +149,7 @@ func job(config map[string]any, n, size int) *management.ExportJob {
 	}
 }
 
-func run(t *testing.T, j *management.ExportJob) management.ExportDone {
+func run(t *testing.T, j *batchexports.Job) batchexports.Done {
 	t.Helper()
 	done, err := runner().Run(t.Context(), j)
 	if err != nil {
@@ -192,7 +192,7 @@ func get(t *testing.T, c *minio.Client, config map[string]any, key string) ([]by
 }
 
 func isRefused(err error) bool {
-	var r *management.ExportRefused
+	var r *batchexports.Refused
 	return errors.As(err, &r)
 }
 

@@ -1,0 +1,336 @@
+package batchexports
+
+import (
+	"context"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"strings"
+	"time"
+)
+
+// kindExportBackfill is a backfill: Parent is the export, Sort as that of runs.
+const kindExportBackfill = "batch_export_backfill"
+
+// maxBackfillRuns is how many runs a backfill may have.
+const maxBackfillRuns = 10_000
+
+// maxBackfills is how many backfills of an export may wait.
+const maxBackfills = 100
+
+// BatchExportBackfill is a backfill of an export (§4.3.6).
+type BatchExportBackfill struct {
+	ID          string            `json:"id"`
+	Team        int64             `json:"team"`
+	BatchExport string            `json:"batch_export"`
+	Start       management.Stamp  `json:"start_at"` // null: from the beginning
+	End         management.Stamp  `json:"end_at"`   // null: until it was made
+	Status      string            `json:"status"`
+	Created     management.Stamp  `json:"created_at"`
+	Finished    management.Stamp  `json:"finished_at"`
+	Updated     management.Stamp  `json:"last_updated_at"`
+	Progress    *BackfillProgress `json:"progress"`
+}
+
+// BackfillProgress is how far a backfill has come.
+type BackfillProgress struct {
+	Total    int     `json:"total_runs"`
+	Finished int     `json:"finished_runs"`
+	Progress float64 `json:"progress"` // 0 to 1
+}
+
+// exportBackfill is a backfill as it is stored.
+type exportBackfill struct {
+	BatchExportBackfill
+	Number int64            `json:"number"`
+	Next   management.Stamp `json:"next"`  // the beginning of its next run
+	Until  management.Stamp `json:"until"` // the end of its last one
+	// Single: one run covers everything.
+	Single bool `json:"single,omitempty"`
+	Total  int  `json:"total"`
+	Done   int  `json:"done"`
+	// Worst is how its runs have failed, empty for not.
+	Worst string `json:"worst,omitempty"`
+	// Repeats is the run that it repeats, empty for none.
+	Repeats string `json:"repeats,omitempty"`
+	// Place is set where it covers times of coming in, up to the place UpTo, as a
+	// schedule does, instead of times of events.
+	Place *exportPlace `json:"place,omitempty"`
+	UpTo  int64        `json:"up_to,omitempty"`
+}
+
+// BackfillFields are the fields of a new backfill.
+var BackfillFields = management.Fields{
+	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: from the beginning"},
+	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: until now"},
+}
+
+// ExportBackfillID is the answer to what makes a backfill.
+type ExportBackfillID struct {
+	ID string `json:"backfill_id"`
+}
+
+func putBackfill(tx management.Tx, b *exportBackfill) error {
+	b.Progress = nil
+	if b.Status != exportStarting && b.Total > 0 {
+		b.Progress = &BackfillProgress{b.Total, b.Done, float64(b.Done) / float64(b.Total)}
+	}
+	return tx.Put(&management.Record{
+		Kind: kindExportBackfill, Parent: b.BatchExport, ID: b.ID, Sort: management.SortTime(b.Created.Time) + "/" + management.SortNumber(b.Number), Data: management.Encode(b),
+	})
+}
+
+// backfillOf returns a backfill, nil for none.
+func backfillOf(tx management.Tx, export, id string) (*exportBackfill, error) {
+	r, err := tx.Get(kindExportBackfill, export, id)
+	if err != nil {
+		return nil, err
+	}
+	return management.Decode[exportBackfill](r)
+}
+
+// Backfills returns a page of the backfills of an export, newest first.
+func (s Service) Backfills(ctx context.Context, st *management.Standing, id, cursor string) (CursorPage[BatchExportBackfill], error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out CursorPage[BatchExportBackfill], err error) {
+		e, err := exportIn(tx, st, id)
+		if err != nil {
+			return out, err
+		}
+		list, _, err := tx.List(management.Query{Kind: kindExportBackfill, Parent: e.ID, Descending: true, Limit: maxSortedRuns})
+		if err != nil {
+			return out, err
+		}
+		all := make([]placed[BatchExportBackfill], 0, len(list))
+		for i := range list {
+			b, err := management.Decode[BatchExportBackfill](&list[i])
+			if err != nil {
+				return out, err
+			}
+			all = append(all, placed[BatchExportBackfill]{list[i].Sort, *b})
+		}
+		return pageBy(all, true, cursor, exportBackfillPage)
+	})
+}
+
+// Backfill returns one backfill.
+func (s Service) Backfill(ctx context.Context, st *management.Standing, export, id string) (*BatchExportBackfill, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExportBackfill, error) {
+		_, b, err := backfillIn(tx, st, export, id)
+		if err != nil {
+			return nil, err
+		}
+		return &b.BatchExportBackfill, nil
+	})
+}
+
+func backfillIn(tx management.Tx, st *management.Standing, export, id string) (*exportRecord, *exportBackfill, error) {
+	e, err := exportIn(tx, st, export)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, ok := management.NormalUUID(id)
+	if !ok {
+		return nil, nil, management.ErrNotFound()
+	}
+	b, err := backfillOf(tx, e.ID, id)
+	if err == nil && b == nil {
+		err = management.ErrNotFound()
+	}
+	return e, b, err
+}
+
+// date reads the bound of a backfill of days or weeks that is a date alone: that day
+// begins where an interval does, by the clock of the export's zone, which is UTC
+// unless it says another (spec/clients.md §16).
+func (s schedule) date(name, text string) (at time.Time, isDate bool, err error) {
+	day, failed := time.Parse(time.DateOnly, text)
+	switch {
+	case failed != nil || evenIntervals[s.interval] > 0:
+		return time.Time{}, false, nil
+	case s.interval == everyWeek && int(day.Weekday()) != s.day:
+		return time.Time{}, true, management.Fault(name, "Input %s is not on the correct day of the week for this batch export. Its weeks begin on %s.", text, time.Weekday(s.day))
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), true, nil
+}
+
+// backfillTime reads a time of a backfill, which is a date or has to say its zone;
+// zero for null and for none.
+func backfillTime(s schedule, v management.Values, name string) (time.Time, error) {
+	raw := v.Raw(name)
+	if raw == nil {
+		return time.Time{}, nil
+	}
+	var text string
+	if management.JSONKind(raw) != "str" || json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	if day, isDate, err := s.date(name, text); isDate {
+		return day, err
+	}
+	at, ok := management.ParseTime(text)
+	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
+		return time.Time{}, management.Fault(name, "Input %s is not a valid ISO formatted datetime.", text)
+	}
+	clock := text[min(len(text), len(time.DateOnly)):]
+	if !strings.ContainsAny(clock, "Zz+-") {
+		return time.Time{}, management.Fault(name, "Input %s is naive.", text)
+	}
+	return at, nil
+}
+
+// AddBackfill exports a span of time anew: of events by their own time, of
+// persons by when they were first seen, of sessions by their last event.
+// Without a beginning all of it is one run.
+func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id string, body management.Body) (*ExportBackfillID, error) {
+	v, err := BackfillFields.Change(body)
+	if err != nil {
+		return nil, err
+	}
+	e, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	if err != nil {
+		return nil, err
+	}
+	b := &exportBackfill{}
+	if err := s.measure(ctx, e, b, v); err != nil {
+		return nil, err
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportBackfillID, error) {
+		e, err := exportIn(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		again := *b
+		return s.addBackfill(tx, e, &again)
+	})
+}
+
+// measure finds out what a backfill covers.
+func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v management.Values) error {
+	now, plan := s.Desk.Now(), e.schedule()
+	start, err := backfillTime(plan, v, "start_at")
+	if err != nil {
+		return err
+	}
+	end, err := backfillTime(plan, v, "end_at")
+	if err != nil {
+		return err
+	}
+	switch {
+	case !start.IsZero() && !end.IsZero() && !start.Before(end):
+		return management.Fault("", "The initial backfill datetime 'start_at' happens after 'end_at'")
+	case end.After(now.Add(plan.next(now).Sub(plan.floor(now)))):
+		return management.Fault("", "The provided 'end_at' (%s) is too far into the future. Cannot backfill beyond 1 batch period into the future.", end.Format(time.RFC3339))
+	case s.Rows == nil:
+		return errNoExports()
+	}
+	first, any, err := s.first(ctx, e)
+	if err != nil {
+		return err
+	}
+	if !any {
+		return management.Fault("", "There is no data to backfill for this model.")
+	}
+	b.Start, b.End = management.At(start), management.At(end)
+	if end.IsZero() {
+		end = now
+	}
+	if !start.IsZero() && start.Before(first) {
+		if start = plan.floor(first); start.Before(b.Start.Time) {
+			start = b.Start.Time
+		}
+		b.Start = management.At(start)
+	}
+	if b.Single = start.IsZero(); b.Single {
+		start = first
+	}
+	if !first.Before(end) || !start.Before(end) {
+		return management.Fault("", "The provided backfill date range contains no data. The first data is of %s.", first.Format(time.RFC3339))
+	}
+	b.Next, b.Until, b.Total = management.At(start), management.At(end), 1
+	if !b.Single {
+		b.Total = plan.count(start, end, maxBackfillRuns+1)
+	}
+	if b.Total > maxBackfillRuns {
+		return management.Fault("", "The backfill would have more than %d runs: choose a shorter range.", maxBackfillRuns)
+	}
+	return nil
+}
+
+// first is when the data of an export's model begin.
+func (s Service) first(ctx context.Context, e *exportRecord) (time.Time, bool, error) {
+	if e.Model == modelPersons {
+		return s.Rows.FirstPerson(ctx, e.Team)
+	}
+	return s.Rows.FirstEvent(ctx, e.Team)
+}
+
+// addBackfill puts a backfill behind those that wait.
+func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfill) (*ExportBackfillID, error) {
+	t, err := taskOf(tx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.queueBackfill(tx, e, t, b); err != nil {
+		return nil, err
+	}
+	return &ExportBackfillID{b.ID}, s.putTask(tx, e, t)
+}
+
+func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {
+	if len(t.Backfills) >= maxBackfills {
+		return management.Fault("", "There are %d backfills already that wait. Cancel one of them first.", maxBackfills)
+	}
+	now := management.At(s.Desk.Now())
+	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.Desk.NewID(), e.Team, e.ID, exportStarting, now, now
+	if b.Number, err = tx.Next(kindExportBackfill); err != nil {
+		return err
+	}
+	t.Backfills = append(t.Backfills, b.ID)
+	return putBackfill(tx, b)
+}
+
+// takeOver makes the backfill of unpause: it goes on where the schedule stood, by
+// the time of coming in and up to the horizon, where the schedule then begins. Up
+// to low everything came in long ago.
+func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
+	now, place := s.Desk.Now(), t.Place
+	if t.Run != "" && t.Backfill == "" { // the schedule is in a run, behind which it goes on
+		r, err := runOf(tx, e.ID, t.Run)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			place = r.behind()
+		}
+	}
+	b := &exportBackfill{
+		BatchExportBackfill: BatchExportBackfill{Start: e.LastPaused, End: management.At(now)},
+		Next:                place.To, Until: management.At(now), Place: &place, UpTo: max(horizon, place.Cut),
+	}
+	if !b.Next.Before(now) {
+		return nil // nothing has come in that the schedule does not cover itself
+	}
+	b.Total = e.schedule().count(b.Next.Time, now, maxBackfillRuns)
+	t.Place = exportPlace{Low: max(place.Low, low), Cut: b.UpTo, To: management.At(now)}
+	return s.queueBackfill(tx, e, t, b)
+}
+
+// CancelBackfill ends a backfill, and its run that is under way.
+func (s Service) CancelBackfill(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
+		e, b, err := backfillIn(tx, st, export, id)
+		if err != nil {
+			return nil, err
+		}
+		if !underWay(b.Status) {
+			return nil, management.Fault("", "Cannot cancel a backfill that is in '%s' status", b.Status)
+		}
+		t, err := taskOf(tx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.cancelBackfill(tx, t, b); err != nil {
+			return nil, err
+		}
+		return &ExportCancelled{true}, s.putTask(tx, e, t)
+	})
+}

@@ -1,0 +1,258 @@
+package batchexports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"sync"
+	"time"
+)
+
+// The engine runs exports. What is to be done stands in the store (exporttask.go),
+// and is written before it is begun: whoever finds a run that was begun and whose
+// lease has run out does it again, with the same id and the same span.
+
+const (
+	// exportLease is how long a server that does not come back keeps others away.
+	// The clocks of servers may differ by half of it.
+	exportLease = time.Minute
+	// DefaultWatch is Config.ExportWatch when that is zero.
+	DefaultWatch = 10 * time.Second
+	// exportWorkers is how many exports a server runs at a time.
+	exportWorkers = 2
+	// exportAttempts is how often a run may fail before it is given up.
+	exportAttempts = 10
+	// exportTime bounds one attempt.
+	exportTime = 6 * time.Hour
+	// maxExportError is how much of an error is kept, in bytes.
+	maxExportError = 1000
+)
+
+// exportPause is how long is waited after so many failures: 5 seconds, twice as
+// long each time, at most 10 minutes.
+func exportPause(failures int) time.Duration {
+	const first, longest = 5 * time.Second, 10 * time.Minute
+	if failures > 7 {
+		return longest
+	}
+	return min(first<<max(failures-1, 0), longest)
+}
+
+// RunExports runs what is due whenever a tick comes, until the context ends. failed
+// is told about failures of the store; those of destinations stand in the runs.
+func (s Service) RunExports(ctx context.Context, ticks <-chan time.Time, failed func(error)) {
+	if s.Runner == nil || s.Rows == nil {
+		return
+	}
+	var workers sync.WaitGroup
+	for range exportWorkers {
+		workers.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticks:
+				}
+				for more := true; more && ctx.Err() == nil; {
+					var err error
+					if more, err = s.Work(ctx); err != nil && ctx.Err() == nil {
+						failed(fmt.Errorf("batch exports: %w", err))
+						more = false
+					}
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// Work runs the next export that is due, and reports whether there was one.
+func (s Service) Work(ctx context.Context) (bool, error) {
+	if s.Runner == nil || s.Rows == nil {
+		return false, errNoExports()
+	}
+	export, err := s.nextDue(ctx)
+	if err != nil || export == "" {
+		return false, err
+	}
+	h, err := s.claim(ctx, export)
+	if err != nil || h == nil {
+		return err == nil, err // another server was faster
+	}
+	if h.task.Run == "" {
+		err = s.begin(ctx, h)
+	}
+	if err == nil && h.run != nil {
+		err = s.attempt(ctx, h)
+	}
+	return true, errors.Join(err, s.release(ctx, h))
+}
+
+// nextDue is the export that has been due longest, empty for none.
+func (s Service) nextDue(ctx context.Context) (string, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (string, error) {
+		list, _, err := tx.List(management.Query{Kind: kindExportTask, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+		if err != nil || len(list) == 0 {
+			return "", err
+		}
+		return list[0].ID, nil
+	})
+}
+
+// held is an export whose lease this server has.
+type held struct {
+	owner  string
+	export *exportRecord
+	task   *exportTask // as it was when the lease was taken
+	run    *exportRun  // nil: there is none to be done
+}
+
+// claim takes the lease of an export; nil when it is not to be had, or there is
+// nothing to do.
+func (s Service) claim(ctx context.Context, export string) (*held, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*held, error) {
+		now := s.Desk.Now()
+		h := &held{owner: s.Desk.NewID()}
+		var err error
+		if h.export, err = exportByID(tx, export); err != nil {
+			return nil, err
+		}
+		project := (*management.ProjectRecord)(nil)
+		if h.export != nil {
+			if project, err = tx.Project(h.export.Team); err != nil {
+				return nil, err
+			}
+		}
+		if project == nil { // its project is gone
+			return nil, tx.Delete(kindExportTask, "", export)
+		}
+		if h.task, err = taskOf(tx, export); err != nil {
+			return nil, err
+		}
+		if h.task.Owner != "" && h.task.Until.After(now) {
+			return nil, nil
+		}
+		h.task.Owner = ""
+		at, some, err := s.due(tx, h.export, h.task)
+		if err != nil {
+			return nil, err
+		}
+		if !some || at.After(now) {
+			return nil, s.putTask(tx, h.export, h.task)
+		}
+		if h.task.Run != "" {
+			if h.run, err = s.again(tx, h); err != nil {
+				return nil, err
+			}
+		}
+		h.task.Owner, h.task.Until = h.owner, management.At(now.Add(exportLease))
+		return h, s.putTask(tx, h.export, h.task)
+	})
+}
+
+// again is the run that was begun and is to be tried again; nil, and the task
+// goes on, when it was cancelled.
+func (s Service) again(tx management.Tx, h *held) (*exportRun, error) {
+	r, err := runOf(tx, h.task.Export, h.task.Run)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && underWay(r.Status) {
+		r.say(s.Desk.Now(), "INFO", "The run is tried again.")
+		return r, putRun(tx, r)
+	}
+	if r != nil {
+		err = s.advance(tx, h.export, h.task, r, r.behind())
+	}
+	h.task.Run, h.task.Backfill = "", ""
+	return nil, err
+}
+
+// begin makes the next run, if there is one. What it covers is looked up before,
+// outside of the transaction that writes it down.
+func (s Service) begin(ctx context.Context, h *held) error {
+	p, err := s.planRun(ctx, h)
+	if err != nil || p == nil {
+		return err
+	}
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		t, err := s.mine(tx, h)
+		if err != nil {
+			return err
+		}
+		if p.backfill == nil && !t.Place.is(h.task.Place) {
+			return nil // it was unpaused meanwhile: plan anew
+		}
+		if p.backfill != nil {
+			b, err := backfillOf(tx, t.Export, p.backfill.ID)
+			if err != nil || b == nil || !underWay(b.Status) {
+				return err // it was cancelled
+			}
+			if b.Status == exportStarting {
+				b.Status, b.Updated = exportRunning, management.At(s.Desk.Now())
+				if err := putBackfill(tx, b); err != nil {
+					return err
+				}
+			}
+			t.Backfill = b.ID
+		}
+		now := management.At(s.Desk.Now())
+		r := &exportRun{
+			BatchExportRun: BatchExportRun{BatchExport: t.Export, Status: exportRunning, From: management.At(p.from), To: management.At(p.to), Created: now, Updated: now},
+			Span:           p.span,
+		}
+		if t.Backfill != "" {
+			r.Backfill = &t.Backfill
+		}
+		r.ID = exportID("run", t.Export, t.Backfill, r.From.String(), r.To.String())
+		if r.Writes = p.writes; r.Writes == "" {
+			r.Writes = r.ID
+		}
+		if r.Number, err = tx.Next(kindExportRun); err != nil {
+			return err
+		}
+		r.say(now.Time, "INFO", "The run begins.")
+		if err := putRun(tx, r); err != nil {
+			return err
+		}
+		t.Run, t.NotBefore = r.ID, management.Stamp{}
+		h.run, h.task = r, t
+		return s.putTask(tx, h.export, t)
+	})
+}
+
+var errLeaseLost = errors.New("another server has taken the export over")
+
+// errRunCancelled ends the work on a run that somebody has cancelled.
+var errRunCancelled = errors.New("the run was cancelled")
+
+// mine reads the task, if the lease is still this server's.
+func (s Service) mine(tx management.Tx, h *held) (*exportTask, error) {
+	t, err := taskOf(tx, h.task.Export)
+	var told *management.Error
+	if errors.As(err, &told) || err == nil && t.Owner != h.owner {
+		return nil, errLeaseLost
+	}
+	return t, err
+}
+
+// release gives the lease back.
+func (s Service) release(ctx context.Context, h *held) error {
+	err := s.Desk.Store.Write(context.WithoutCancel(ctx), func(tx management.Tx) error {
+		t, err := s.mine(tx, h)
+		if err != nil {
+			return err
+		}
+		e, err := exportByID(tx, t.Export)
+		if err != nil || e == nil {
+			return err
+		}
+		t.Owner, t.Until = "", management.Stamp{}
+		return s.putTask(tx, e, t)
+	})
+	if errors.Is(err, errLeaseLost) {
+		return nil
+	}
+	return err
+}

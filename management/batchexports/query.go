@@ -1,0 +1,207 @@
+package batchexports
+
+import (
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxExportQuery is how long a query may be, in characters.
+const maxExportQuery = 10_000
+
+// exportQuery is a hogql_query as it is stored: of all of HogQL only a selection
+// of columns and properties can be run here.
+type exportQuery struct {
+	Fields []exportQueryField  `json:"fields"`
+	Values map[string]struct{} `json:"values"`
+	Text   string              `json:"hogql_query"`
+}
+
+type exportQueryField struct {
+	Expression string `json:"expression"`
+	Alias      string `json:"alias"`
+}
+
+var (
+	queryWords = regexp.MustCompile(`(?i)\b(union|join)\b`)
+	queryShape = regexp.MustCompile(`(?is)^\s*select\s+(.+?)\s+from\s+(\S+?)\s*(;|\s.*)?$`)
+	queryField = regexp.MustCompile(`(?is)^([a-z_$][\w$]*(?:\.[a-z_$][\w$]*)*)(?:\s+as\s+([a-z_$][\w$]*))?$`)
+)
+
+// readExportQuery reads a query, and refuses all that cannot be run.
+func readExportQuery(text string) (*exportQuery, error) {
+	bad := func(format string, args ...any) error { return management.Fault("hogql_query", format, args...) }
+	if word := strings.ToUpper(queryWords.FindString(text)); word != "" {
+		return nil, bad("%ss are not supported", word)
+	}
+	if first := strings.Fields(text); len(first) < 2 || !strings.EqualFold(first[0], "select") {
+		return nil, bad("Failed to parse query")
+	}
+	parts := queryShape.FindStringSubmatch(text)
+	if parts == nil {
+		return nil, bad("Query must SELECT FROM events")
+	}
+	table, rest := strings.TrimSuffix(parts[2], ";"), strings.Trim(parts[3], "; \t\r\n")
+	switch {
+	case strings.Contains(parts[2], ",") || strings.HasPrefix(rest, ","):
+		return nil, bad("Query must only SELECT FROM events")
+	case !strings.EqualFold(table, modelEvents):
+		return nil, bad("Query must SELECT FROM events")
+	case rest != "":
+		return nil, bad("Invalid HogQL query: nothing can be run behind FROM events here, use filters")
+	}
+	q := &exportQuery{Values: map[string]struct{}{}, Text: text}
+	seen := map[string]bool{}
+	for item := range strings.SplitSeq(parts[1], ",") {
+		item = strings.TrimSpace(item)
+		if item == "*" {
+			for _, c := range exportColumns[modelEvents] {
+				q.Fields = append(q.Fields, exportQueryField{c.Name, c.Name})
+			}
+			continue
+		}
+		m := queryField.FindStringSubmatch(item)
+		if m == nil {
+			return nil, bad("Invalid HogQL query: %q cannot be run here, only columns and properties", item)
+		}
+		f := exportQueryField{m[1], m[2]}
+		if _, ok := f.column(); !ok {
+			return nil, bad("Invalid HogQL query: there is no column %q", f.Expression)
+		}
+		if f.Alias == "" {
+			f.Alias = strings.ReplaceAll(f.Expression, ".", "_")
+		}
+		q.Fields = append(q.Fields, f)
+	}
+	for _, f := range q.Fields {
+		if seen[f.Alias] {
+			return nil, bad("Invalid HogQL query: two columns are called %q", f.Alias)
+		}
+		seen[f.Alias] = true
+	}
+	return q, nil
+}
+
+// The beginnings of expressions that are properties.
+const (
+	ofEvent  = "properties."
+	ofPerson = "person.properties."
+)
+
+// column is what an expression yields; false when it cannot be run. Properties
+// are texts: those that are JSON texts as they are, others as their JSON.
+func (f *exportQueryField) column() (ColumnType, bool) {
+	if strings.HasPrefix(f.Expression, ofEvent) || strings.HasPrefix(f.Expression, ofPerson) {
+		return TextColumn, true
+	}
+	for _, c := range exportColumns[modelEvents] {
+		if c.Name == f.Expression {
+			return c.Type, true
+		}
+	}
+	return 0, false
+}
+
+// query is the query of an export, nil for none.
+func (e *exportRecord) query() *exportQuery {
+	var q *exportQuery
+	_ = json.Unmarshal(e.Schema, &q) // we have written it
+	return q
+}
+
+func (q *exportQuery) columns() []Column {
+	out := make([]Column, len(q.Fields))
+	for i := range q.Fields {
+		kind, _ := q.Fields[i].column()
+		out[i] = Column{q.Fields[i].Alias, kind}
+	}
+	return out
+}
+
+// keep are the names under which the columns of a key are selected.
+func (q *exportQuery) keep(key []string) (out []string) {
+	for _, name := range key {
+		if i := slices.IndexFunc(q.Fields, func(f exportQueryField) bool { return f.Expression == name }); i >= 0 {
+			out = append(out, q.Fields[i].Alias)
+		}
+	}
+	return out
+}
+
+func (q *exportQuery) wantsPerson() bool {
+	return slices.ContainsFunc(q.Fields, func(f exportQueryField) bool {
+		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, ofPerson)
+	})
+}
+
+// row appends what is selected of an event.
+func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
+	var event, person map[string]json.RawMessage
+	property := func(from *map[string]json.RawMessage, text, name string) (any, error) {
+		if *from == nil {
+			if err := json.Unmarshal(objectOf(text), from); err != nil {
+				return nil, fmt.Errorf("the properties of event %s: %w", e.UUID, err)
+			}
+		}
+		raw, there := (*from)[name]
+		var value string
+		if !there || management.JSONKind(raw) == "NoneType" {
+			return nil, nil
+		}
+		if json.Unmarshal(raw, &value) != nil {
+			value = string(raw)
+		}
+		return value, nil
+	}
+	for i := range q.Fields {
+		var value any
+		var err error
+		x := q.Fields[i].Expression
+		if name, ok := strings.CutPrefix(x, ofPerson); ok {
+			value, err = property(&person, e.PersonProperties, name)
+		} else if name, ok := strings.CutPrefix(x, ofEvent); ok {
+			value, err = property(&event, e.Properties, name)
+		} else {
+			value, err = eventColumn(x, team, e)
+		}
+		if err != nil {
+			return row, err
+		}
+		row = append(row, value)
+	}
+	return row, nil
+}
+
+// eventColumn is the value of a column of an event.
+func eventColumn(name string, team int64, e *Event) (any, error) {
+	switch name {
+	case "uuid":
+		return e.UUID, nil
+	case "team_id":
+		return team, nil
+	case "timestamp":
+		return e.Timestamp, nil
+	case "created_at":
+		return e.CreatedAt, nil
+	case "event":
+		return e.Name, nil
+	case "distinct_id":
+		return e.DistinctID, nil
+	case "properties":
+		return objectOf(e.Properties), nil
+	case "elements_chain":
+		return e.ElementsChain, nil
+	case "person_id":
+		return e.PersonID, nil
+	case "person_properties":
+		return objectOf(e.PersonProperties), nil
+	}
+	set, once, err := setsOf(e.Properties)
+	if name == "set_once" {
+		return once, err
+	}
+	return set, err
+}

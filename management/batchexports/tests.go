@@ -1,0 +1,102 @@
+package batchexports
+
+import (
+	"context"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// exportStepField is the step that a test of a destination does.
+var exportStepField = management.Field{Name: "step", Type: management.Int, Most: 100, Help: "of the test, from 0"}
+
+// TestFields are the fields of a test: those of an export, and the step.
+var TestFields = append(append(management.Fields{}, Fields...), exportStepField)
+
+// ExportTest is a step of a test with what became of it.
+type ExportTest struct {
+	TestStep
+	Result *ExportTestResult `json:"result"` // null: it was not done
+}
+
+// ExportTestResult is what became of a step.
+type ExportTestResult struct {
+	Status  string  `json:"status"` // Passed, Failed
+	Message *string `json:"message"`
+}
+
+// ExportTests are the steps of a test.
+type ExportTests struct {
+	Steps []ExportTest `json:"steps"`
+}
+
+// Tests are the steps of the test of a type of destination (§4.3.7): nil for a
+// type that there is not.
+func (s Service) Tests(destinationType string) *ExportTests {
+	if _, known := destinationKeys[destinationType]; !known || s.Runner == nil {
+		return nil
+	}
+	out := &ExportTests{Steps: []ExportTest{}}
+	for _, step := range s.Runner.Steps(destinationType) {
+		out.Steps = append(out.Steps, ExportTest{TestStep: step})
+	}
+	return out
+}
+
+// TestNew does a step of the test of an export that is not made yet.
+func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, error) {
+	e, err := s.draft(b)
+	if err != nil {
+		return nil, err
+	}
+	return s.test(ctx, e, b)
+}
+
+// Test does a step of the test of an export, with what the body would change of
+// it. Nothing is changed.
+func (s Service) Test(ctx context.Context, st *management.Standing, id string, b management.Body) (*ExportTest, error) {
+	e, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	if err != nil {
+		return nil, err
+	}
+	v, err := Fields.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.set(v); err != nil {
+		return nil, err
+	}
+	return s.test(ctx, e, b)
+}
+
+func (s Service) test(ctx context.Context, e *exportRecord, b management.Body) (*ExportTest, error) {
+	v, err := management.Fields{exportStepField}.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	if s.Runner == nil {
+		return nil, errNoExports()
+	}
+	steps, step := s.Runner.Steps(e.Destination.Type), int(v.Int("step"))
+	if len(steps) == 0 {
+		return nil, destinationFault("There is no test for destinations of the type %s.", e.Destination.Type)
+	}
+	if step >= len(steps) {
+		return nil, management.Fault("step", "The test has %d steps, the first one is 0.", len(steps))
+	}
+	out := &ExportTest{TestStep: steps[step], Result: &ExportTestResult{Status: "Passed"}}
+	fail := func(message string) (*ExportTest, error) {
+		out.Result = &ExportTestResult{"Failed", &message}
+		return out, nil
+	}
+	if !e.Destination.configured() {
+		return fail("The test step cannot run as it's not configured.")
+	}
+	err = s.Runner.Test(ctx, e.Destination, step)
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		return fail("The test step failed with an unknown error: it took too long.")
+	}
+	return fail(cutText(e.Destination.redact(err.Error()), maxExportError))
+}

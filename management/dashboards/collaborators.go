@@ -1,0 +1,185 @@
+package dashboards
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+)
+
+// kindCollaborator is somebody who edits a restricted dashboard: Parent is the
+// dashboard, ID the user's uuid, Sort the time of adding.
+const kindCollaborator = "dashboard_collaborator"
+
+// MaxCollaborators is how many collaborators a dashboard may have.
+const MaxCollaborators = 1000
+
+// Collaborator is a collaborator as it is shown (§4.1.7).
+type Collaborator struct {
+	ID        string               `json:"id"`
+	Dashboard int64                `json:"dashboard_id"`
+	User      *management.UserView `json:"user"`
+	Level     int64                `json:"level"`
+	Added     management.Stamp     `json:"added_at"`
+	Updated   management.Stamp     `json:"updated_at"`
+}
+
+// CollaboratorFields are the writable fields of a collaborator.
+var CollaboratorFields = management.Fields{
+	{Name: "user_uuid", Type: management.UUID, Required: true},
+	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{CanView, CanEdit}, Help: "only 37: may edit"},
+}
+
+// collaboratorRecord is a collaborator as it is stored.
+type collaboratorRecord struct {
+	ID      string           `json:"id"`
+	User    string           `json:"user"` // uuid
+	Level   int64            `json:"level"`
+	Added   management.Stamp `json:"added_at"`
+	Updated management.Stamp `json:"updated_at"`
+}
+
+// Collaborators returns all active collaborators of a dashboard, oldest first.
+func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, dashboard string) ([]Collaborator, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Collaborator, error) {
+		d, err := parentDashboard(tx, st, dashboard)
+		if err != nil {
+			return nil, err
+		}
+		list, err := management.ListRecords[collaboratorRecord](tx, management.Query{Kind: kindCollaborator, Parent: dashboardParent(d.ID)})
+		if err != nil {
+			return nil, err
+		}
+		out := []Collaborator{}
+		for i := range list.Results {
+			c := &list.Results[i]
+			u, err := management.UserByUUID(tx, c.User)
+			if err != nil {
+				return nil, err
+			}
+			if u != nil && !u.Inactive {
+				out = append(out, c.show(d, u))
+			}
+		}
+		return out, nil
+	})
+}
+
+func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) Collaborator {
+	return Collaborator{ID: c.ID, Dashboard: d.ID, User: u.View(), Level: c.Level, Added: c.Added, Updated: c.Updated}
+}
+
+// AddCollaborator lets somebody edit a restricted dashboard.
+func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*Collaborator, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Collaborator, error) {
+		d, err := parentDashboard(tx, st, dashboard)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.mayEdit(tx, st); err != nil {
+			return nil, err
+		}
+		v, err := CollaboratorFields.Create(b)
+		switch {
+		case err != nil:
+			return nil, err
+		case d.Restriction == EveryoneEdits:
+			return nil, management.Fault("", "Cannot add collaborators to a dashboard on the lowest restriction level.")
+		case v.Int("level") != CanEdit:
+			return nil, management.Fault("", "Only edit access can be explicitly specified currently.")
+		}
+		u, err := s.newCollaborator(tx, st, d, v.Text("user_uuid"))
+		if err != nil {
+			return nil, err
+		}
+		now := management.At(s.Desk.Now())
+		c := collaboratorRecord{ID: s.Desk.NewID(), User: u.UUID, Level: CanEdit, Added: now, Updated: now}
+		err = tx.Put(&management.Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: management.SortTime(now.Time), Data: management.Encode(c)})
+		if err != nil {
+			return nil, err
+		}
+		out := c.show(d, u)
+		return &out, s.noteCollaborator(tx, st, d, u, true)
+	})
+}
+
+// newCollaborator looks whether somebody can become a collaborator.
+func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d *dashboardRecord, uuid string) (*management.User, error) {
+	u, err := management.UserByUUID(tx, uuid)
+	if err != nil {
+		return nil, err
+	}
+	if u == nil || u.Inactive {
+		return nil, management.Fault("", "User does not exist.")
+	}
+	m, err := management.MembershipOf(tx, st.Project.Organization, u.UUID)
+	if err != nil {
+		return nil, err
+	}
+	access := management.NoAccess
+	if m != nil {
+		access = st.Project.Access(u.UUID, m.Level)
+	}
+	switch {
+	case access == management.NoAccess:
+		return nil, management.Fault("", "Cannot add collaborators that have no access to the project.")
+	case access == management.AdminAccess || u.ID == d.Author:
+		return nil, management.Fault("", "Cannot add collaborators that already have inherent access (the dashboard owner or a project admins).")
+	}
+	old, err := tx.Get(kindCollaborator, dashboardParent(d.ID), u.UUID)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		return nil, management.Fault("", "User already is a collaborator.")
+	}
+	_, count, err := tx.List(management.Query{Kind: kindCollaborator, Parent: dashboardParent(d.ID), Limit: 1})
+	if err == nil && count >= MaxCollaborators {
+		err = management.Fault("", "A dashboard has at most %d collaborators.", MaxCollaborators)
+	}
+	return u, err
+}
+
+// RemoveCollaborator takes the right to edit from somebody.
+func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Standing, dashboard, user string) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		d, err := parentDashboard(tx, st, dashboard)
+		if err != nil {
+			return err
+		}
+		if err := d.mayEdit(tx, st); err != nil {
+			return err
+		}
+		if d.Restriction == EveryoneEdits {
+			return management.Fault("", "Cannot remove collaborators from a dashboard on the lowest restriction level.")
+		}
+		user, ok := management.NormalUUID(user)
+		if !ok {
+			return management.ErrNotFound()
+		}
+		r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), user)
+		if err == nil && r == nil {
+			err = management.ErrNotFound()
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.Delete(kindCollaborator, dashboardParent(d.ID), user); err != nil {
+			return err
+		}
+		u, err := management.UserByUUID(tx, user)
+		if err != nil || u == nil {
+			return err
+		}
+		return s.noteCollaborator(tx, st, d, u, false)
+	})
+}
+
+// noteCollaborator notes that somebody has come or gone.
+func (s Dashboards) noteCollaborator(tx management.Tx, st *management.Standing, d *dashboardRecord, u *management.User, added bool) error {
+	c := management.Change{Type: "Dashboard", Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
+	if !added {
+		c.Action, c.Before, c.After = "deleted", c.After, nil
+	}
+	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "updated", "Dashboard", strconv.FormatInt(d.ID, 10),
+		management.ActivityDetail{Name: d.title(), Changes: []management.Change{c}})
+}

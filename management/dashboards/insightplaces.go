@@ -1,0 +1,118 @@
+package dashboards
+
+import (
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"unicode/utf8"
+)
+
+// title is the name, empty for none.
+func (i *insightRecord) title() string {
+	if i.Name == nil {
+		return ""
+	}
+	return *i.Name
+}
+
+// place puts an insight on the dashboards that are named and takes it from all
+// others. All of them have to be ones that the caller may edit.
+func (s Insights) place(tx management.Tx, st *management.Standing, i *insightRecord, wanted []int64) error {
+	if len(wanted) > maxInsightPlaces {
+		return management.Coded(management.CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
+	}
+	now, err := dashboardsOfInsight(tx, i.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range wanted {
+		if slices.Contains(now, id) {
+			continue
+		}
+		d, err := dashboardOf(tx, st.Project.ID, id)
+		if err == nil && d == nil {
+			err = management.ErrNoObject("dashboards", id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.putOn(tx, st, d, i); err != nil {
+			return err
+		}
+	}
+	for _, id := range now {
+		if slices.Contains(wanted, id) {
+			continue
+		}
+		if err := s.takeFrom(tx, st, id, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOn gives an insight a tile on a dashboard, the one that it had there before
+// if there is one.
+func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardRecord, i *insightRecord) error {
+	if err := d.mayEdit(tx, st); err != nil {
+		return err
+	}
+	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	if err != nil || t != nil && !t.Deleted {
+		return err
+	}
+	if t == nil {
+		if err := makeRoom(tx, d.ID, 1); err != nil {
+			return err
+		}
+		if t, err = newTile(tx); err != nil {
+			return err
+		}
+		t.Insight = i.ID
+	}
+	t.Deleted = false
+	return putTile(tx, d.ID, t)
+}
+
+// takeFrom flags the tile of an insight on a dashboard as deleted.
+func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard int64, i *insightRecord) error {
+	d, err := dashboardOf(tx, st.Project.ID, dashboard)
+	if err != nil || d == nil {
+		return err
+	}
+	if err := d.mayEdit(tx, st); err != nil {
+		return err
+	}
+	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	if err != nil || t == nil || t.Deleted {
+		return err
+	}
+	t.Deleted = true
+	return putTile(tx, d.ID, t)
+}
+
+// copyOf makes a copy of an insight and says so in its name.
+func (s Insights) copyOf(tx management.Tx, st *management.Standing, i *insightRecord) (*insightRecord, error) {
+	const mark = " (Copy)"
+	out := s.fresh(st)
+	out.Description, out.Query, out.Filters, out.Tags = i.Description, i.Query, i.Filters, i.Tags
+	if name := i.title(); name != "" {
+		for utf8.RuneCountInString(name+mark) > maxInsightName {
+			_, size := utf8.DecodeLastRuneInString(name)
+			name = name[:len(name)-size]
+		}
+		name += mark
+		out.Name = &name
+	}
+	return out, s.put(tx, st, nil, out)
+}
+
+// setDeleted flags an insight as deleted or brings it back, if there is one.
+func (s Insights) setDeleted(tx management.Tx, st *management.Standing, id string, deleted bool) error {
+	i, err := insightOf(tx, st.Project.ID, id)
+	if err != nil || i == nil || i.Deleted == deleted {
+		return err
+	}
+	before := *i
+	i.Deleted, i.Modified, i.Modifier = deleted, management.At(s.Desk.Now()), st.User.ID
+	return s.put(tx, st, &before, i)
+}

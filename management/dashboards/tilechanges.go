@@ -1,0 +1,206 @@
+package dashboards
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// tileFields are what a body may say of a tile (§4.1.4); everything else in it is
+// left out.
+var tileFields = management.Fields{
+	{Name: "id", Type: management.Int},
+	{Name: "text", Type: management.Object, Null: true},
+	{Name: "deleted", Type: management.Bool},
+	{Name: "color", Type: management.Text, Null: true, Blank: true, Max: maxTileColor},
+	{Name: "layouts", Type: management.Object, Null: true},
+	{Name: "filters_overrides", Type: management.Object, Null: true},
+}
+
+var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}
+
+// belowPlace puts a place in front of the place of an error.
+func belowPlace(place string, err error) error {
+	var told *management.Error
+	if !errors.As(err, &told) {
+		return err
+	}
+	out := *told
+	if out.Field != "" {
+		place += "__" + out.Field
+	}
+	out.Field = place
+	return &out
+}
+
+// tileObjects takes an array of objects apart; what counts as nothing is none.
+func tileObjects(name string, raw json.RawMessage, most int) ([]management.Body, error) {
+	if !pythonTrue(raw) {
+		return nil, nil
+	}
+	list, err := (&management.Field{Name: name, Type: management.ObjectList}).Read(raw)
+	if err != nil {
+		return nil, err
+	}
+	entries := list.([]json.RawMessage)
+	if len(entries) > most {
+		return nil, management.Coded(management.CodeMaxLength, name, "Ensure this field has no more than %d elements.", most)
+	}
+	out := make([]management.Body, len(entries))
+	for i, entry := range entries {
+		if err := json.Unmarshal(entry, &out[i].Members); err != nil {
+			return nil, fmt.Errorf("an object cannot be read: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// changeTiles does what the tiles of a body say, and returns the numbers of those
+// that it made or changed.
+func (s Dashboards) changeTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+	entries, err := tileObjects("tiles", raw, MaxTiles)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]management.Values, len(entries))
+	fresh := 0
+	for i, entry := range entries {
+		if changes[i], err = readTileChange(entry); err != nil {
+			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+		}
+		if !changes[i].Has("id") {
+			fresh++
+		}
+	}
+	if err := makeRoom(tx, d.ID, fresh); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for i, v := range changes {
+		id, err := s.changeTile(tx, st, d, v)
+		if err != nil {
+			return nil, belowPlace(fmt.Sprintf("tiles__%d", i), err)
+		}
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// readTileChange reads what is said of one tile: only texts can be made.
+func readTileChange(b management.Body) (management.Values, error) {
+	v, err := tileFields.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	text := v.Raw("text")
+	if !v.Has("id") && text == nil {
+		return nil, management.Coded(management.CodeRequired, "id", "This field is required.")
+	}
+	for _, name := range []string{"layouts", "filters_overrides"} {
+		if len(v.Raw(name)) > maxTileJSON {
+			return nil, overBytes(name, maxTileJSON)
+		}
+	}
+	delete(v, "text")
+	if text != nil {
+		var inner management.Body
+		if err := json.Unmarshal(text, &inner.Members); err != nil {
+			return nil, fmt.Errorf("an object cannot be read: %w", err)
+		}
+		of, err := tileTextFields.Change(inner)
+		if err != nil {
+			return nil, belowPlace("text", err)
+		}
+		if err := checkTileText("text__body", of.Text("body")); err != nil {
+			return nil, err
+		}
+		v["text"] = of.Text("body")
+	}
+	return v, nil
+}
+
+// changeTile changes or makes a tile and returns its number, 0 when it stays as it was.
+func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) (int64, error) {
+	t, err := newOrOldTile(tx, d, v)
+	if err != nil {
+		return 0, err
+	}
+	before := management.Encode(t)
+	if v.Has("text") && (t.Text == nil || t.Text.Body != v.Text("text")) {
+		if t.Insight != "" {
+			return 0, management.Fault("text", "The tile shows an insight.")
+		}
+		s.writeText(st, t, v.Text("text"))
+	}
+	management.Set(v, "deleted", &t.Deleted)
+	management.SetNull(v, "color", &t.Color)
+	for name, to := range map[string]*json.RawMessage{"layouts": &t.Layouts, "filters_overrides": &t.Overrides} {
+		if v.Null(name) {
+			*to = json.RawMessage("{}")
+		}
+		management.Set(v, name, to)
+	}
+	if v.Has("id") && v.Int("id") == t.ID && bytes.Equal(before, management.Encode(t)) {
+		return 0, nil
+	}
+	return t.ID, putTile(tx, d.ID, t)
+}
+
+// newOrOldTile is the tile that a change is about.
+func newOrOldTile(tx management.Tx, d *dashboardRecord, v management.Values) (*tileRecord, error) {
+	if !v.Has("id") {
+		return newTile(tx)
+	}
+	t, err := tileOf(tx, d.ID, v.Int("id"))
+	if err != nil || t != nil {
+		return t, err
+	}
+	if !v.Has("text") {
+		return nil, management.ErrNoObject("id", v.Int("id"))
+	}
+	// A text with an id that no tile has is a new one (spec/clients.md §4).
+	if err := makeRoom(tx, d.ID, 1); err != nil {
+		return nil, err
+	}
+	return newTile(tx)
+}
+
+// duplicateTiles puts deep copies of tiles on their own dashboard, without a
+// place, and returns their numbers.
+func (s Dashboards) duplicateTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
+	entries, err := tileObjects("duplicate_tiles", raw, MaxTiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeRoom(tx, d.ID, len(entries)); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for i, entry := range entries {
+		at := fmt.Sprintf("duplicate_tiles__%d", i)
+		v, err := management.Fields{{Name: "id", Type: management.Int, Required: true}}.Create(entry)
+		if err != nil {
+			return nil, belowPlace(at, err)
+		}
+		t, err := tileOf(tx, d.ID, v.Int("id"))
+		if err == nil && (t == nil || t.Deleted) {
+			err = management.ErrNoObject("id", v.Int("id"))
+		}
+		if err != nil {
+			return nil, belowPlace(at, err)
+		}
+		t.Layouts = json.RawMessage("{}")
+		id, err := s.copyTile(tx, st, d, *t, true)
+		if err != nil {
+			return nil, err
+		}
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}

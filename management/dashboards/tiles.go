@@ -1,0 +1,311 @@
+package dashboards
+
+import (
+	"cmp"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// kindTile is a tile: Parent is the dashboard, Other the insight that it shows,
+// Sort and ID are its number, Hidden when it is deleted.
+const kindTile = "dashboard_tile"
+
+// Bounds of tiles.
+const (
+	// MaxTiles is how many tiles a dashboard may have.
+	MaxTiles     = 1000
+	maxTileText  = 4000     // characters
+	maxTileColor = 400      // characters
+	maxTileJSON  = 16 << 10 // bytes of layouts and filters_overrides, each
+)
+
+// Tile is a place on a dashboard as it is shown (§4.1.2): either an insight or a
+// text stands there. Queries are never run, so LastRefresh is null.
+type Tile struct {
+	ID          int64            `json:"id"`
+	Layouts     json.RawMessage  `json:"layouts"`
+	Color       *string          `json:"color"`
+	Overrides   json.RawMessage  `json:"filters_overrides"`
+	Insight     *Insight         `json:"insight"`
+	Text        *TileText        `json:"text"`
+	Order       int              `json:"order"`
+	LastRefresh management.Stamp `json:"last_refresh"`
+	Cached      bool             `json:"is_cached"`
+}
+
+// TileText is a text on a dashboard.
+type TileText struct {
+	ID             int64                `json:"id"`
+	Body           string               `json:"body"`
+	CreatedBy      *management.UserView `json:"created_by"`
+	LastModifiedBy *management.UserView `json:"last_modified_by"`
+	LastModified   management.Stamp     `json:"last_modified_at"`
+	Team           int64                `json:"team"`
+}
+
+// tileRecord is a tile as it is stored.
+type tileRecord struct {
+	ID        int64           `json:"id"`
+	Layouts   json.RawMessage `json:"layouts"`
+	Color     *string         `json:"color"`
+	Overrides json.RawMessage `json:"filters_overrides"`
+	Insight   string          `json:"insight,omitempty"` // its id
+	Text      *tileText       `json:"text,omitempty"`
+	Deleted   bool            `json:"deleted,omitempty"`
+}
+
+type tileText struct {
+	ID       int64            `json:"id"`
+	Body     string           `json:"body"`
+	Author   int64            `json:"created_by"`
+	Modifier int64            `json:"last_modified_by"`
+	Modified management.Stamp `json:"last_modified_at"`
+}
+
+func tileOfInsight(id string) string { return "insight:" + id }
+
+func putTile(tx management.Tx, dashboard int64, t *tileRecord) error {
+	r := management.Record{
+		Kind: kindTile, Parent: dashboardParent(dashboard), ID: strconv.FormatInt(t.ID, 10), Sort: management.SortNumber(t.ID), Hidden: t.Deleted, Data: management.Encode(t),
+	}
+	if t.Insight != "" {
+		r.Other = tileOfInsight(t.Insight)
+	}
+	return tx.Put(&r)
+}
+
+// newTile makes an empty tile without saving it.
+func newTile(tx management.Tx) (*tileRecord, error) {
+	id, err := tx.Next(kindTile)
+	return &tileRecord{ID: id, Layouts: json.RawMessage("{}"), Overrides: json.RawMessage("{}")}, err
+}
+
+// tilesOf are the tiles of a dashboard by number: those that are shown, or those
+// that are deleted.
+func tilesOf(tx management.Tx, dashboard int64, deleted bool) ([]tileRecord, error) {
+	list, err := management.ListRecords[tileRecord](tx, management.Query{Kind: kindTile, Parent: dashboardParent(dashboard), Hidden: deleted})
+	return list.Results, err
+}
+
+// tileOf returns a tile of a dashboard, deleted or not, nil when there is none.
+func tileOf(tx management.Tx, dashboard, id int64) (*tileRecord, error) {
+	r, err := tx.Get(kindTile, dashboardParent(dashboard), strconv.FormatInt(id, 10))
+	if err != nil {
+		return nil, err
+	}
+	return management.Decode[tileRecord](r)
+}
+
+// makeRoom looks whether n more tiles fit. Deleted tiles count too: where they
+// are in the way the oldest go for good.
+func makeRoom(tx management.Tx, dashboard int64, n int) error {
+	if n == 0 {
+		return nil
+	}
+	q := management.Query{Kind: kindTile, Parent: dashboardParent(dashboard), Limit: 1}
+	_, shown, err := tx.List(q)
+	if err != nil {
+		return err
+	}
+	if shown+n > MaxTiles {
+		return management.Coded(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", MaxTiles)
+	}
+	q.Hidden, q.Limit = true, MaxTiles
+	old, deleted, err := tx.List(q)
+	if err != nil {
+		return err
+	}
+	for i := range min(max(shown+deleted+n-MaxTiles, 0), len(old)) {
+		if err := tx.Delete(kindTile, old[i].Parent, old[i].ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showTiles are the tiles in the order of their places; those of deleted insights
+// are left out.
+func (d *dashboardRecord) showTiles(tx management.Tx, project int64, users *authorViews) ([]Tile, error) {
+	records, err := tilesOf(tx, d.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(records, func(a, b tileRecord) int {
+		ax, ay := a.place()
+		bx, by := b.place()
+		return cmp.Or(cmp.Compare(ay, by), cmp.Compare(ax, bx))
+	})
+	out := []Tile{}
+	for i := range records {
+		t := &records[i]
+		tile := Tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, Order: len(out)}
+		if t.Text != nil {
+			if tile.Text, err = t.Text.show(project, users); err != nil {
+				return nil, err
+			}
+		} else {
+			insight, err := insightOf(tx, project, t.Insight)
+			if err != nil {
+				return nil, err
+			}
+			if insight == nil || insight.Deleted {
+				continue
+			}
+			if tile.Insight, err = insight.show(users); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, tile)
+	}
+	return out, nil
+}
+
+// noPlace is where a tile stands whose layout does not say (§4.1.2).
+const noPlace = 100
+
+// place is where the tile stands on a wide screen.
+func (t *tileRecord) place() (x, y float64) {
+	var layouts struct {
+		SM struct {
+			X any `json:"x"`
+			Y any `json:"y"`
+		} `json:"sm"`
+	}
+	_ = json.Unmarshal(t.Layouts, &layouts) // what cannot be read says nothing
+	number := func(v any) float64 {
+		if n, ok := v.(float64); ok {
+			return n
+		}
+		return noPlace
+	}
+	return number(layouts.SM.X), number(layouts.SM.Y)
+}
+
+func (t *tileText) show(project int64, users *authorViews) (*TileText, error) {
+	out := &TileText{ID: t.ID, Body: t.Body, LastModified: t.Modified, Team: project}
+	var err error
+	if out.CreatedBy, err = users.of(t.Author); err != nil {
+		return nil, err
+	}
+	out.LastModifiedBy, err = users.of(t.Modifier)
+	return out, err
+}
+
+// writeText puts a text on a tile.
+func (s Dashboards) writeText(st *management.Standing, t *tileRecord, body string) {
+	if t.Text == nil {
+		t.Text = &tileText{ID: t.ID, Author: st.User.ID}
+	}
+	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, st.User.ID, management.At(s.Desk.Now())
+}
+
+func checkTileText(field, body string) error {
+	if utf8.RuneCountInString(body) > maxTileText {
+		return management.Coded(management.CodeMaxLength, field, "Text body cannot exceed %d characters", maxTileText)
+	}
+	return nil
+}
+
+// copyTiles puts the tiles of one dashboard on another: with the same insights,
+// or with copies of them. Texts are always copied.
+func (s Dashboards) copyTiles(tx management.Tx, st *management.Standing, from, to *dashboardRecord, deep bool) ([]int64, error) {
+	tiles, err := tilesOf(tx, from.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeRoom(tx, to.ID, len(tiles)); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for i := range tiles {
+		id, err := s.copyTile(tx, st, to, tiles[i], deep)
+		if err != nil {
+			return nil, err
+		}
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// copyTile puts a copy of a tile on a dashboard; 0: its insight is deleted.
+func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dashboardRecord, t tileRecord, deep bool) (int64, error) {
+	fresh, err := newTile(tx)
+	if err != nil {
+		return 0, err
+	}
+	fresh.Layouts, fresh.Color, fresh.Overrides, fresh.Insight = t.Layouts, t.Color, t.Overrides, t.Insight
+	if t.Text != nil {
+		s.writeText(st, fresh, t.Text.Body)
+		return fresh.ID, putTile(tx, to.ID, fresh)
+	}
+	insight, err := insightOf(tx, st.Project.ID, t.Insight)
+	if err != nil || insight == nil || insight.Deleted {
+		return 0, err
+	}
+	if deep {
+		copied, err := Insights(s).copyOf(tx, st, insight)
+		if err != nil {
+			return 0, err
+		}
+		fresh.Insight = copied.ID
+	}
+	return fresh.ID, putTile(tx, to.ID, fresh)
+}
+
+// hideTiles flags all tiles of a dashboard that goes, and with insights those of
+// their insights that stand nowhere else (§4.1.5).
+func (s Dashboards) hideTiles(tx management.Tx, st *management.Standing, d *dashboardRecord, insights bool) error {
+	tiles, err := tilesOf(tx, d.ID, false)
+	if err != nil {
+		return err
+	}
+	for i := range tiles {
+		t := &tiles[i]
+		if insights && t.Insight != "" {
+			_, places, err := tx.List(management.Query{Kind: kindTile, Other: tileOfInsight(t.Insight), Limit: 1})
+			if err != nil {
+				return err
+			}
+			if places == 1 {
+				if err := Insights(s).setDeleted(tx, st, t.Insight, true); err != nil {
+					return err
+				}
+			}
+		}
+		t.Deleted = true
+		if err := putTile(tx, d.ID, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoreTiles brings all tiles of a dashboard back, and their insights (§4.1.5).
+func (s Dashboards) restoreTiles(tx management.Tx, st *management.Standing, d *dashboardRecord) error {
+	for _, deleted := range []bool{true, false} {
+		tiles, err := tilesOf(tx, d.ID, deleted)
+		if err != nil {
+			return err
+		}
+		for i := range tiles {
+			t := &tiles[i]
+			if t.Insight != "" {
+				if err := Insights(s).setDeleted(tx, st, t.Insight, false); err != nil {
+					return err
+				}
+			}
+			if t.Deleted {
+				t.Deleted = false
+				if err := putTile(tx, d.ID, t); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

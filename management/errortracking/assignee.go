@@ -1,0 +1,111 @@
+package errortracking
+
+import (
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+	"strings"
+)
+
+// Assignee is who an issue belongs to: a user or a role. In answers it is the text
+// user:<id> or role:<uuid> (A7).
+type Assignee struct {
+	Type string // user, role
+	ID   string // the user's number or the role's uuid
+}
+
+// The types of assignees.
+const (
+	assigneeUser = "user"
+	assigneeRole = "role"
+)
+
+// MarshalText implements encoding.TextMarshaler.
+func (a Assignee) MarshalText() ([]byte, error) { return []byte(a.Type + ":" + a.ID), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *Assignee) UnmarshalText(text []byte) error {
+	a.Type, a.ID, _ = strings.Cut(string(text), ":")
+	return nil
+}
+
+var assigneeType = management.Field{Name: "assignee__type", Type: management.Choice, Choices: []string{assigneeUser, assigneeRole}}
+
+// readAssignee reads an assignee as an object, or in the form of the answers. nil
+// is nobody. A user has to be a member of the organization, a role one of its own.
+func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage) (*Assignee, error) {
+	kind := management.JSONKind(raw)
+	parts := map[string]json.RawMessage{}
+	switch kind {
+	case "NoneType":
+		return nil, nil
+	case "dict":
+		if err := json.Unmarshal(raw, &parts); err != nil {
+			return nil, management.Fault("assignee", "Invalid assignee.")
+		}
+	case "str":
+		var text string
+		_ = json.Unmarshal(raw, &text) // what cannot be read has no type either
+		if of, id, ok := strings.Cut(text, ":"); ok {
+			parts["type"], parts["id"] = management.Encode(of), management.Encode(id)
+			break
+		}
+		fallthrough
+	default:
+		return nil, management.Fault("assignee", "Invalid data. Expected a dictionary, but got %s.", kind)
+	}
+	for _, name := range []string{"type", "id"} {
+		if _, there := parts[name]; !there {
+			return nil, management.Coded(management.CodeRequired, "assignee__"+name, "This field is required.")
+		}
+	}
+	of, err := assigneeType.Read(parts["type"])
+	if err != nil {
+		return nil, err
+	}
+	return readAssigneeID(tx, st, of.(string), parts["id"])
+}
+
+func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw json.RawMessage) (*Assignee, error) {
+	const field = "assignee__id"
+	text := string(raw)
+	kind := management.JSONKind(raw)
+	if kind == "str" {
+		_ = json.Unmarshal(raw, &text) // what cannot be read is neither number nor uuid
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	uuid, isUUID := management.NormalUUID(text)
+	isInt := err == nil && (kind == "int" || kind == "str")
+	switch {
+	case isInt && of == assigneeRole:
+		return nil, management.Fault(field, "Role assignee IDs must be UUIDs.")
+	case isInt:
+		return userAssignee(tx, st, number)
+	case kind != "str" || !isUUID:
+		return nil, management.Fault(field, "Expected an integer user ID or UUID role ID.")
+	case of == assigneeUser:
+		return nil, management.Fault(field, "User assignee IDs must be integers.")
+	}
+	r, err := tx.Get(management.KindRole, st.Organization.ID, uuid)
+	if err == nil && r == nil {
+		err = management.Coded(management.CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
+	}
+	return &Assignee{assigneeRole, uuid}, err
+}
+
+func userAssignee(tx management.Tx, st *management.Standing, number int64) (*Assignee, error) {
+	u, err := management.UserByNumber(tx, number)
+	if err != nil {
+		return nil, err
+	}
+	var m *management.Membership
+	if u != nil {
+		if m, err = management.MembershipOf(tx, st.Organization.ID, u.UUID); err != nil {
+			return nil, err
+		}
+	}
+	if m == nil {
+		return nil, management.Coded(management.CodeDoesNotExist, "assignee__id", "Invalid pk \"%d\" - object does not exist.", number)
+	}
+	return &Assignee{assigneeUser, strconv.FormatInt(number, 10)}, nil
+}

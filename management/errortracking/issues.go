@@ -1,0 +1,154 @@
+package errortracking
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+	"unicode/utf8"
+)
+
+// kindIssue is an issue of a project: Unique is project and fingerprint, Other
+// project and status, Sort when it was seen last.
+const kindIssue = "issue"
+
+const issueScope = "ErrorTrackingIssue"
+
+// The states of issues. Exceptions make resolved and archived ones active again,
+// suppressed ones stay as they are.
+const (
+	IssueActive     = "active"
+	IssueResolved   = "resolved"
+	IssueSuppressed = "suppressed"
+	IssueArchived   = "archived"
+)
+
+var issueStates = []string{IssueActive, IssueResolved, IssueSuppressed, IssueArchived}
+
+// Issue is what all exceptions with one fingerprint are (decision 24).
+type Issue struct {
+	ID          string           `json:"id"`
+	Fingerprint string           `json:"fingerprint"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Status      string           `json:"status"`
+	Assignee    *Assignee        `json:"assignee"`
+	FirstSeen   management.Stamp `json:"first_seen"`
+	LastSeen    management.Stamp `json:"last_seen"`
+	Count       int64            `json:"count"`
+}
+
+// storedIssue is an issue with what is not shown of it.
+type storedIssue struct {
+	Issue
+	// Changed is when somebody set the status: what happened before does not make
+	// the issue active again.
+	Changed management.Stamp `json:"status_changed_at"`
+}
+
+// How long an issue's name and description may be, in characters.
+const (
+	maxIssueName        = 400
+	maxIssueDescription = 4000
+)
+
+// IssueFields are the writable fields of an issue.
+var IssueFields = management.Fields{
+	{Name: "name", Type: management.Text, Blank: true, Max: maxIssueName},
+	{Name: "description", Type: management.Text, Blank: true, Max: maxIssueDescription},
+	{Name: "status", Type: management.Choice, Choices: issueStates, Help: "active, resolved, suppressed or archived"},
+	{Name: "assignee", Type: management.Any, Null: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+}
+
+var issueStatus = management.Field{Name: "status", Type: management.Choice, Choices: issueStates}
+
+// Issues returns a page of issues, those of one status when it is not empty, last
+// seen first.
+func (s Service) Issues(ctx context.Context, st *management.Standing, status string, p management.Page) (management.List[Issue], error) {
+	q := management.Query{Kind: kindIssue, Parent: management.ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit}
+	if status != "" {
+		if _, err := issueStatus.Read(management.Encode(status)); err != nil {
+			return management.List[Issue]{}, err
+		}
+		q.Other = issuesOf(st.Project.ID, status)
+	}
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Issue], error) { return management.ListRecords[Issue](tx, q) })
+}
+
+func issuesOf(project int64, status string) string {
+	return management.ProjectParent(project) + "/" + status
+}
+
+func issueUnique(project int64, fingerprint string) string {
+	return management.ProjectParent(project) + "/" + fingerprint
+}
+
+// Issue returns one issue.
+func (s Service) Issue(ctx context.Context, st *management.Standing, id string) (*Issue, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Issue, error) {
+		i, err := issueOf(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		return &i.Issue, nil
+	})
+}
+
+func issueOf(tx management.Tx, project int64, id string) (*storedIssue, error) {
+	id, ok := management.NormalUUID(id)
+	if !ok {
+		return nil, management.ErrNotFound()
+	}
+	r, err := tx.Get(kindIssue, management.ProjectParent(project), id)
+	if err == nil && r == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return management.Decode[storedIssue](r)
+}
+
+func putIssue(tx management.Tx, project int64, i *storedIssue) error {
+	return tx.Put(&management.Record{
+		Kind: kindIssue, Parent: management.ProjectParent(project), ID: i.ID, Other: issuesOf(project, i.Status),
+		Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(project, i.Fingerprint), Data: management.Encode(i),
+	})
+}
+
+// UpdateIssue changes what people may change of an issue. No field has to be
+// there.
+func (s Service) UpdateIssue(ctx context.Context, st *management.Standing, id string, b management.Body) (*Issue, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Issue, error) {
+		i, err := issueOf(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		before := i.Issue
+		v, err := IssueFields.Change(b)
+		if err != nil {
+			return nil, err
+		}
+		management.Set(v, "name", &i.Name)
+		management.Set(v, "description", &i.Description)
+		management.Set(v, "status", &i.Status)
+		if i.Status != before.Status {
+			i.Changed = management.At(s.Desk.Now())
+		}
+		if v.Has("assignee") {
+			if i.Assignee, err = readAssignee(tx, st, v.Raw("assignee")); err != nil {
+				return nil, err
+			}
+		}
+		if err := putIssue(tx, st.Project.ID, i); err != nil {
+			return nil, err
+		}
+		return &i.Issue, s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), issueScope, i.ID, i.Name, before, i.Issue)
+	})
+}
+
+// firstCharacters is the beginning of a text, at most n characters.
+func firstCharacters(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n])
+}

@@ -1,0 +1,259 @@
+package errortracking
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Bounds of the filters of a rule.
+const (
+	// MaxRuleDepth is how deep groups of filters may be nested.
+	MaxRuleDepth = 10
+	// MaxRuleValues is how many filters a rule may have, and how many values one
+	// filter.
+	MaxRuleValues = 1000
+)
+
+// ruleTypes are the types of filters that can be evaluated, and where the
+// property stands that they compare: in the event, in the person as it was after
+// the event, or in the issue.
+var ruleTypes = map[string]string{
+	"event":                "event:",
+	"feature":              "event:", // its key is $feature/<flag>
+	"person":               "person:",
+	"error_tracking_issue": "issue:",
+}
+
+// issueKeys are the properties that an issue has for rules (§4.2).
+var issueKeys = []string{"status", "name", "description"}
+
+// errPayload refuses what is no property group at all (§4.2).
+func errPayload() error { return management.Fault("filters", "Invalid filters payload.") }
+
+// ruleFilters are the filters of a rule, made ready: a flag for each filter, named
+// by its number, so that operators mean the same here as in flags. They are for
+// one goroutine.
+type ruleFilters struct {
+	set    *flags.Set
+	root   ruleNode
+	leaves []flags.Property // their keys are behind their places
+	out    flags.Decisions
+}
+
+// ruleNode is a filter, by its number, or a group of nodes.
+type ruleNode struct {
+	leaf     int // -1: a group
+	any      bool
+	children []ruleNode
+}
+
+// ruleKey is the flag of a filter.
+func ruleKey(leaf int) string { return strconv.Itoa(leaf) }
+
+// compileRule reads a property group: {"type": "AND" or "OR", "values": [groups
+// and filters]}. A group without values holds for every issue. Its errors are
+// told to whoever has written it.
+func compileRule(raw json.RawMessage) (*ruleFilters, error) {
+	r := &ruleReader{}
+	root, err := r.group(raw, 1)
+	if err != nil {
+		return nil, err
+	}
+	// A condition tells what is wrong with its requirements, a cohort does not.
+	checked := flags.Compile(flags.Definitions{Flags: []flags.Flag{{
+		ID: 1, Key: "rule", Active: true, Conditions: []flags.Condition{{Properties: r.leaves}},
+	}}})
+	if faults := checked.Faults(); len(faults) > 0 {
+		return nil, r.fault(faults[0])
+	}
+	d := flags.Definitions{Cohorts: map[int64]flags.Cohort{}}
+	for i := range r.leaves {
+		id := int64(i + 1)
+		d.Cohorts[id] = flags.Cohort{Tree: &flags.CohortNode{Children: []flags.CohortNode{{Leaf: &r.leaves[i]}}}}
+		d.Flags = append(d.Flags, flags.Flag{ID: id, Key: ruleKey(i), Active: true, Conditions: []flags.Condition{{
+			Properties: []flags.Property{{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true}},
+		}}})
+	}
+	set := flags.Compile(d)
+	if faults := set.Faults(); len(faults) > 0 {
+		return nil, management.Fault("filters", "The filters cannot be evaluated: %s.", faults[0].Problem)
+	}
+	return &ruleFilters{set: set, root: *root, leaves: r.leaves}, nil
+}
+
+// ruleReader reads the filters of a rule.
+type ruleReader struct {
+	leaves []flags.Property
+	values int
+}
+
+// fault names the filter that a fault is about.
+func (r *ruleReader) fault(f *flags.DefinitionError) error {
+	for i := range r.leaves {
+		if strings.Contains(f.Path, fmt.Sprintf(".properties[%d]", i)) {
+			_, key, _ := strings.Cut(r.leaves[i].Key, ":")
+			return management.Fault("filters", "The filter of %q cannot be evaluated: %s.", key, f.Problem)
+		}
+	}
+	return management.Fault("filters", "The filters cannot be evaluated: %s.", f.Problem)
+}
+
+func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
+	if depth > MaxRuleDepth {
+		return nil, management.Fault("filters", "Filters cannot be nested more than %d deep.", MaxRuleDepth)
+	}
+	var g struct {
+		Type   *string            `json:"type"`
+		Values *[]json.RawMessage `json:"values"`
+	}
+	if json.Unmarshal(raw, &g) != nil || g.Type == nil || g.Values == nil || *g.Type != "AND" && *g.Type != "OR" {
+		return nil, errPayload()
+	}
+	out := &ruleNode{leaf: -1, any: *g.Type == "OR" && len(*g.Values) > 0}
+	for _, value := range *g.Values {
+		if r.values++; r.values > MaxRuleValues {
+			return nil, management.Fault("filters", "Filters cannot contain more than %d values.", MaxRuleValues)
+		}
+		child, err := r.value(value, depth)
+		if err != nil {
+			return nil, err
+		}
+		out.children = append(out.children, *child)
+	}
+	return out, nil
+}
+
+// value reads a group, or a filter.
+func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
+	var f map[string]json.RawMessage
+	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &f) != nil {
+		return nil, errPayload()
+	}
+	if _, nested := f["values"]; nested {
+		return r.group(raw, depth+1)
+	}
+	kind, hasType := wire.Value(f["type"]).(string)
+	key, hasKey := wire.Value(f["key"]).(string)
+	if !hasType || !hasKey {
+		return nil, errPayload()
+	}
+	place, known := ruleTypes[kind]
+	switch {
+	case !known:
+		return nil, management.Fault("filters", "Filters of type %q cannot be evaluated here: use event, feature, person or error_tracking_issue.", kind)
+	case place == "issue:" && !slices.Contains(issueKeys, key):
+		return nil, management.Fault("filters", "An issue has no property %q: use %s.", key, strings.Join(issueKeys, ", "))
+	}
+	p := flags.Property{Key: place + key, Type: flags.PersonProperty}
+	switch operator := wire.Value(f["operator"]).(type) {
+	case nil:
+	case string:
+		p.Operator = ruleOperator(operator)
+	default:
+		return nil, errPayload()
+	}
+	if value, there := f["value"]; there {
+		p.Value, p.HasValue = wire.Value(value), true
+		if list, ok := p.Value.([]any); ok && len(list) > MaxRuleValues {
+			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, MaxRuleValues)
+		}
+	}
+	r.leaves = append(r.leaves, p)
+	return &ruleNode{leaf: len(r.leaves) - 1}, nil
+}
+
+// ruleOperator is the operator of flags for one of rules: here lists may also be
+// compared with in and not_in.
+func ruleOperator(name string) flags.Operator {
+	switch name {
+	case "in":
+		return flags.Exact
+	case "not_in":
+		return flags.IsNot
+	}
+	return flags.Operator(name)
+}
+
+// ruleFacts are what rules look at.
+type ruleFacts struct {
+	event, person map[string]json.RawMessage
+	issue         *Issue
+	at            time.Time
+}
+
+// match tries the filters on an issue and the event that it was made of.
+func (r *ruleFilters) match(f *ruleFacts) (bool, error) { return r.node(&r.root, f) }
+
+func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) (bool, error) {
+	if n.leaf >= 0 {
+		return r.leaf(n.leaf, f)
+	}
+	for i := range n.children {
+		if matches, err := r.node(&n.children[i], f); err != nil || matches == n.any {
+			return matches, err
+		}
+	}
+	return !n.any, nil
+}
+
+// negativeOperators hold of a list when they hold of each of its elements, the
+// others when they hold of one.
+var negativeOperators = map[flags.Operator]bool{
+	flags.IsNot: true, flags.NotIContains: true, flags.NotIContainsMulti: true, flags.NotStartsWith: true, flags.NotEndsWith: true,
+	flags.NotRegex: true, flags.NotBetween: true, flags.IsNotSet: true, flags.SemverNotEqual: true,
+}
+
+// maxRuleElements is how many elements of a list are compared, the first ones.
+const maxRuleElements = 1000
+
+// leaf tries one filter (spec/clients.md §17).
+func (r *ruleFilters) leaf(n int, f *ruleFacts) (bool, error) {
+	p := &r.leaves[n]
+	value, there := f.property(p.Key)
+	list, isList := value.([]any)
+	if !isList {
+		return r.try(n, f, value, there)
+	}
+	negative := negativeOperators[p.Operator]
+	for _, element := range list[:min(len(list), maxRuleElements)] {
+		if holds, err := r.try(n, f, element, true); err != nil || holds != negative {
+			return holds, err
+		}
+	}
+	return negative, nil
+}
+
+// try tries one filter on one value.
+func (r *ruleFilters) try(n int, f *ruleFacts, value any, there bool) (bool, error) {
+	properties := flags.Properties{}
+	if there {
+		properties[r.leaves[n].Key] = value
+	}
+	decision, ok := r.set.EvaluateFlag(ruleKey(n), &flags.Subject{Person: properties}, f.at, &r.out)
+	if !ok || decision.Failed() {
+		return false, fmt.Errorf("the filters cannot be evaluated: %s", decision.Reason.Description())
+	}
+	return decision.Enabled, nil
+}
+
+// property is what a filter compares, by its key behind its place.
+func (f *ruleFacts) property(key string) (value any, there bool) {
+	place, name, _ := strings.Cut(key, ":")
+	from := f.event
+	switch place {
+	case "issue":
+		return map[string]string{"status": f.issue.Status, "name": f.issue.Name, "description": f.issue.Description}[name], true
+	case "person":
+		from = f.person
+	}
+	raw, there := from[name]
+	return wire.Value(raw), there
+}
