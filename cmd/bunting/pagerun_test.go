@@ -46,6 +46,8 @@ var scenes = map[string][]scene{
 		{setup: (*stage).database},
 		{setup: (*stage).database},
 	},
+	"flags/README.md":            {{setup: (*stage).service, says: []string{"true true condition_match"}}},
+	"adapters/remote/README.md":  {{setup: (*stage).service, says: []string{"<nil> 3 events sent"}}},
 	"adapters/httpapi/README.md": {{setup: (*stage).posthogJS}},
 	"adapters/convert/README.md": {{setup: (*stage).elsewhere, says: []string{"1 user would change"}}},
 }
@@ -80,6 +82,7 @@ func TestPages_CommandsRun(t *testing.T) {
 				scene := scenes[page][i]
 				if scene.setup != nil {
 					s = newStage(t)
+					s.page = text
 					scene.setup(s)
 				}
 				said := ""
@@ -204,6 +207,7 @@ func checkCommand(t *testing.T, dir, line string) {
 type stage struct {
 	*testing.T
 	dir, bin string
+	page     string
 	goTool   string
 	ports    map[string]string // free ones for those that the pages name
 	env      []string
@@ -220,7 +224,10 @@ type running struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{T: t, dir: t.TempDir(), bin: t.TempDir(), ports: map[string]string{}, keys: map[string]string{}}
+	s := &stage{T: t, dir: filepath.Join(t.TempDir(), "service"), bin: t.TempDir(), ports: map[string]string{}, keys: map[string]string{}}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -325,6 +332,23 @@ func (s *stage) posthogJS() {
 		s.Fatal(err)
 	}
 	s.tool("npm", `[ "$*" = "pack posthog-js" ] && test -f posthog-js-1.0.0.tgz`)
+}
+
+// service is a module of somebody's, with the page's program in it, beside a clone;
+// and a server with the demo's flags.
+func (s *stage) service() {
+	s.Helper()
+	s.demo()
+	clone, err := filepath.Abs("../..")
+	if err == nil {
+		err = os.Symlink(clone, filepath.Join(s.dir, "../bunting"))
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file("go.mod", "module example.com/service\n\ngo 1.25.0\n")
+	s.file("main.go", s.own8000(fenced(s.page, "go")[0]))
+	s.env = append(s.env, "GOWORK=off", "GOSUMDB=off")
 }
 
 // elsewhere has what people bring from another system.

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,26 @@ func TestPages_LinksLeadSomewhere(t *testing.T) {
 	}
 	if links < 20 {
 		t.Errorf("only %d links were looked at", links)
+	}
+}
+
+// Files that a page names are there, from the root or beside the page.
+func TestPages_FilesAreThere(t *testing.T) {
+	named := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)*/[\\w-]+\\.(?:go|json|md|yml|txt|js))`")
+	files := 0
+	for page, text := range docPages(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			files++
+			if !slices.ContainsFunc([]string{".", filepath.Dir(page)}, func(base string) bool {
+				_, err := os.Stat(filepath.Join("../..", base, m[1]))
+				return err == nil
+			}) {
+				t.Errorf("%s names %s, which is not there", page, m[1])
+			}
+		}
+	}
+	if files < 20 {
+		t.Errorf("only %d names were looked at", files)
 	}
 }
 
