@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
@@ -32,13 +31,11 @@ const exportSilence = time.Minute
 func (p *parts) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
-	var said atomic.Int64 // when, in nanoseconds
+	say := sparing(exportSilence, func(err error, _ int) {
+		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
+	})
 	p.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
 		p.jobs.count(jobExports, err)
-		before, now := said.Load(), time.Now().UnixNano()
-		if now-before < int64(exportSilence) || !said.CompareAndSwap(before, now) {
-			return
-		}
-		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
+		say(err)
 	})
 }

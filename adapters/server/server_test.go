@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +214,43 @@ func TestServer_Faults(t *testing.T) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// What two servers answer differently is in the table, and in the file.
+func TestServer_Shadow(t *testing.T) {
+	definitions := func(name, active string) string {
+		path := filepath.Join(t.TempDir(), name)
+		text := `{"projects": [{"id": 1, "api_key": "phc_p", "flags": [{"id": 1, "key": "moved", "active": ` + active + `, "filters": {"groups": [{}]}}]}]}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	upstream := httptest.NewServer(open(t, server.Options{Definitions: []string{definitions("old.json", "false")}}).Handler())
+	defer upstream.Close()
+	address, err := url.Parse(upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	s := open(t, server.Options{Data: data, Definitions: []string{definitions("new.json", "true")}, Shadow: server.Shadow{Upstream: address}})
+	if on := enabled(t, s, "phc_p"); !on["moved"] {
+		t.Errorf("another one answers: %v", on)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // it is compared behind the answer
+		var table strings.Builder
+		if err := s.WriteShadow(&table); err != nil || time.Now().After(deadline) {
+			t.Fatalf("%v in %q", err, table.String())
+		}
+		if strings.Contains(table.String(), "moved") {
+			break
+		}
+	}
+	closed(t, s)
+	report, err := os.ReadFile(filepath.Join(data, "shadow.json"))
+	if err != nil || !strings.Contains(string(report), `"moved"`) {
+		t.Errorf("%v: %s", err, report)
 	}
 }
 

@@ -38,24 +38,19 @@ func makeFolder(dir string) error {
 }
 
 // storeFailed logs what the recorder meets, at most once a second: a store that
-// fails does so for every request. The function is for one goroutine.
+// fails does so for every request.
 func (p *parts) storeFailed() func(error) {
-	var said time.Time
-	unsaid := 0
-	return func(err error) {
-		if p.Stream.URL != "" && !errors.Is(err, capture.ErrIndexing) {
-			return // nobody was told: the events wait in the stream, and streamFailed says so
-		}
-		if time.Since(said) < time.Second {
-			unsaid++
-			return
-		}
+	say := sparing(time.Second, func(err error, unsaid int) {
 		message := "events could not be stored; their senders were told to try again"
 		if errors.Is(err, capture.ErrIndexing) {
 			message = "stored events could not be indexed; it will be tried again"
 		}
 		p.log.Error(message, "error", err, "unsaid", unsaid)
-		said, unsaid = time.Now(), 0
+	})
+	return func(err error) {
+		if p.Stream.URL == "" || errors.Is(err, capture.ErrIndexing) {
+			say(err) // else nobody was told: the events wait in the stream, and streamFailed says so
+		}
 	}
 }
 

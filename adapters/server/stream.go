@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
@@ -35,17 +34,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 // streamFailed logs what the processor meets, at once and then once a minute: while
 // the database is away each partition fails every few seconds.
 func (p *parts) streamFailed() func(error) {
-	var mu sync.Mutex
-	var said time.Time
-	unsaid := 0
-	return func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(said) < time.Minute {
-			unsaid++
-			return
-		}
+	return sparing(time.Minute, func(err error, unsaid int) {
 		p.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)
-		said, unsaid = time.Now(), 0
-	}
+	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
@@ -44,14 +45,7 @@ const scheduleEvery = time.Second
 // ends. A failure is logged once.
 func (p *parts) schedule(ctx context.Context) {
 	failing := false
-	tick := time.NewTicker(scheduleEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, scheduleEvery, func() {
 		_, err := p.manager.ScheduledChanges.RunDue(ctx)
 		if ctx.Err() != nil {
 			return
@@ -63,7 +57,7 @@ func (p *parts) schedule(ctx context.Context) {
 			p.log.Error("scheduled changes of flags could not be made; it will be tried again", "error", err)
 		}
 		failing = err != nil
-	}
+	})
 }
 
 // followPause is how long the follower waits when it has seen all events.
@@ -101,24 +95,22 @@ const spentEvery = 10 * time.Second
 
 // reportSpent stores who spends what, until the context ends.
 func (p *parts) reportSpent(ctx context.Context) {
-	tick := time.NewTicker(spentEvery)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-		list := p.handler.TakeSpent()
-		if len(list) == 0 {
-			continue
-		}
-		out := make([]sqlstore.Spent, len(list))
-		for i, x := range list {
-			out[i] = sqlstore.Spent(x)
-		}
-		if err := p.store.AddSpent(context.WithoutCancel(ctx), time.Now(), out); err != nil {
-			p.log.Warn("the report of who spends what has lost some seconds", "error", err)
-		}
+	store := func() { p.storeSpent(context.WithoutCancel(ctx)) }
+	every(ctx, spentEvery, store)
+	store() // the last seconds
+}
+
+func (p *parts) storeSpent(ctx context.Context) {
+	list := p.handler.TakeSpent()
+	if len(list) == 0 {
+		return
+	}
+	out := make([]sqlstore.Spent, len(list))
+	for i, x := range list {
+		out[i] = sqlstore.Spent(x)
+	}
+	if err := p.store.AddSpent(ctx, time.Now(), out); err != nil {
+		p.log.Warn("the report of who spends what has lost some seconds", "error", err)
 	}
 }
 
@@ -127,17 +119,43 @@ const mergesTold = time.Minute
 
 // reportMerges logs how many merges of people were refused, when there were any.
 func (p *parts) reportMerges(ctx context.Context) {
-	tick := time.NewTicker(mergesTold)
-	defer tick.Stop()
-	for told := uint64(0); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	told := uint64(0)
+	every(ctx, mergesTold, func() {
 		if now := p.recorder.Stats().MergesRefused; now > told {
 			p.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-told, "within", mergesTold)
 			told = now
 		}
+	})
+}
+
+// every does something again and again, until the context ends.
+func every(ctx context.Context, pause time.Duration, do func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
+}
+
+// sparing passes on the first error, and then at most one in each pause, with how
+// many there were meanwhile.
+func sparing(pause time.Duration, say func(err error, unsaid int)) func(error) {
+	var mu sync.Mutex
+	var said time.Time
+	unsaid := 0
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(said) < pause {
+			unsaid++
+			return
+		}
+		say(err, unsaid)
+		said, unsaid = time.Now(), 0
 	}
 }
