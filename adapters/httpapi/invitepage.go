@@ -2,10 +2,9 @@ package httpapi
 
 import (
 	"errors"
-	"html/template"
 	"net/http"
-	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -25,66 +24,21 @@ type invitePage struct {
 	Site     string
 }
 
-var inviteTemplate = template.Must(template.New("invite").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Invitation</title>
-<style>
-body { font: 16px/1.5 sans-serif; max-width: 34em; margin: 3em auto; padding: 0 1em; color: #222; background: #fff }
-label { display: block; margin: 1em 0 .2em }
-input, select { font: inherit; width: 100%; padding: .4em; box-sizing: border-box }
-button { font: inherit; margin-top: 1.5em; padding: .5em 1.5em }
-code { display: block; padding: .8em; background: #eee; overflow-wrap: anywhere }
-.problem { color: #a00 }
-</style>
-</head>
-<body>
-<h1>Invitation</h1>
-{{with .Problem}}<p class="problem" role="alert">{{.}}</p>
-{{end}}{{with .Done}}<p>You are a member of {{.Organization}} now, as {{.Email}}.</p>
-{{if .Key}}<p>This is your personal API key. It is shown this once: keep it where nobody else can read it.</p>
-<code>{{.Key}}</code>
-{{end}}<p>The API is at {{$.Site}}/api/.</p>
-{{end}}{{with .Invite}}<p>{{.Email}} is invited to the organization {{.Organization}}.</p>
-<form method="post" action="?">
-<input type="hidden" name="secret" value="{{$.Secret}}">
-{{if $.Account}}<p>There is an account of this address already: a personal API key of that account accepts the invitation.</p>
-<label for="key">Personal API key</label>
-<input id="key" name="personal_api_key" type="password" autocomplete="off" required>
-{{if $.Displace}}<button>Accept</button>
-{{end}}{{end}}{{if $.Displace}}</form>
-<h2>That account is not yours?</h2>
-<p>It has never proven that the address is its own; this mail does. Go on without it: you get an account of your own, and the other one loses the address.</p>
-<form method="post" action="?">
-<input type="hidden" name="secret" value="{{$.Secret}}">
-{{end}}{{if or $.Displace (not $.Account)}}<label for="name">First name</label>
-<input id="name" name="first_name" value="{{.FirstName}}" maxlength="128" autocomplete="given-name" required>
-<label for="role">Role</label>
-<select id="role" name="role_at_organization">
-<option value=""></option>
-{{range $.Roles}}<option value="{{.}}"{{if eq . $.Role}} selected{{end}}>{{.}}</option>
-{{end}}</select>
-{{end}}<button>Accept</button>
-</form>
-{{end}}</body>
-</html>
-`))
-
-// pagePolicy lets the page load nothing, be framed by nobody, and send its form
-// only here.
-const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
 func (c *call) showPage(status int, p *invitePage) (any, error) {
 	p.Site, p.Roles = c.site(), management.RolesAtOrganization
-	var b strings.Builder
-	if err := inviteTemplate.Execute(&b, p); err != nil {
+	return c.html(status, "invite.html", pages.Policy, p)
+}
+
+// html answers with a page.
+func (c *call) html(status int, name, policy string, view any) (any, error) {
+	text, err := pages.Render(name, view)
+	if err != nil {
 		return nil, err
 	}
-	c.w.Header().Set("Content-Security-Policy", pagePolicy)
-	c.w.Header().Set("X-Content-Type-Options", "nosniff")
-	return answer{status: status, raw: []byte(b.String()), kind: "text/html; charset=utf-8"}, nil
+	h := c.w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
 }
 
 // showProblem shows what a person can mend or has to know; faults of ours go the

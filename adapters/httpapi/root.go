@@ -1,9 +1,9 @@
 package httpapi
 
 import (
-	"html/template"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -69,23 +69,10 @@ func rootPage(w http.ResponseWriter, links []rootLink) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	return rootTemplate.Execute(w, map[string]any{"About": rootAbout, "Rows": rows})
+	text, err := pages.Render("root.html", map[string]any{"About": rootAbout, "Rows": rows})
+	if err != nil {
+		return err
+	}
+	_, _ = w.Write(text) // the caller has gone: nothing is left to do
+	return nil
 }
-
-var rootTemplate = template.Must(template.New("root").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Bunting</title>
-<style>body { font: 16px/1.5 sans-serif; max-width: 40em; margin: 3em auto; padding: 0 1em } dt { margin-top: .8em }</style>
-</head>
-<body>
-<h1>Bunting</h1>
-<p>{{.About}}</p>
-<dl>
-{{range .Rows}}<dt><a href="{{.Link}}">{{.Path}}</a></dt><dd>{{.About}}</dd>
-{{end}}</dl>
-</body>
-</html>
-`))

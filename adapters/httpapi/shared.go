@@ -1,16 +1,12 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
@@ -62,7 +58,9 @@ type sharedView struct {
 	Message string // what went wrong
 }
 
-// sharedPage is the page of a link. Other faults than those of the link stay JSON.
+// sharedPage is the page of a link: texts as they were written, an insight as its name
+// and description, and with showInspector its query, which is not run. Other
+// faults than those of the link stay JSON.
 func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var told *management.Error
@@ -80,18 +78,11 @@ func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, e
 	case shared.Dashboard.Name != nil && *shared.Dashboard.Name != "":
 		view.Title = *shared.Dashboard.Name
 	}
-	var page bytes.Buffer
-	if err := sharedTemplate.Execute(&page, view); err != nil {
-		return nil, err
-	}
-	h := c.w.Header()
 	policy := "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
 	if !strings.HasPrefix(c.r.URL.Path, "/embedded/") {
 		policy += "; frame-ancestors 'none'"
 	}
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	return answer{status: status, raw: page.Bytes(), kind: "text/html; charset=utf-8"}, nil
+	return c.html(status, "shared.html", policy, view)
 }
 
 // prefersPage reports whether the caller wants HTML.
@@ -133,82 +124,3 @@ func acceptWeight(parameters string) float64 {
 	}
 	return q
 }
-
-var sharedTemplate = template.Must(template.New("shared").Funcs(template.FuncMap{
-	"pretty": pretty,
-}).Parse(sharedHTML))
-
-// pretty is a JSON value for people to read: indented, without escapes that are
-// for HTML, which the template makes itself.
-func pretty(raw json.RawMessage) (string, error) {
-	var value any
-	if err := wire.Decode(raw, &value); err != nil {
-		return "", err
-	}
-	return wire.Indent(value)
-}
-
-// sharedHTML is the page of a link. Texts are shown as they were written; queries
-// are not run, so an insight is its name and description, and with showInspector
-// its query.
-const sharedHTML = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>{{.Title}}</title>
-<style>
-body { font-family: sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-section { border: 1px solid #ccc; border-radius: 4px; margin: 1rem 0; padding: 1rem; }
-.text, pre { overflow-wrap: anywhere; white-space: pre-wrap; }
-footer { color: #666; font-size: small; }
-</style>
-</head>
-<body>
-{{- if .Message}}
-<p role="alert">{{.Message}}</p>
-{{- end}}
-{{- if .Asks}}
-<form method="post">
-<label>This dashboard asks for a password: <input type="password" name="password" maxlength="128" required autofocus></label>
-<button>Open</button>
-</form>
-{{- end}}
-{{- with .SharedDashboard}}
-{{- $settings := .Settings}}
-{{- if not (index $settings "noHeader")}}
-<header>
-<h1>{{$.Title}}</h1>
-{{- with .Dashboard.Description}}
-<p class="text">{{.}}</p>
-{{- end}}
-</header>
-{{- end}}
-<main>
-{{- range .Dashboard.Tiles}}
-<section>
-{{- with .Text}}
-<div class="text">{{.Body}}</div>
-{{- end}}
-{{- with .Insight}}
-<h2>{{with .Name}}{{.}}{{else}}Insight{{end}}</h2>
-{{- if and .Description (not (index $settings "hideExtraDetails"))}}
-<p class="text">{{.Description}}</p>
-{{- end}}
-{{- if index $settings "showInspector"}}
-<pre>{{pretty .Query}}</pre>
-{{- end}}
-{{- end}}
-</section>
-{{- else}}
-<p>This dashboard has no tiles.</p>
-{{- end}}
-</main>
-{{- if not (index $settings "whitelabel")}}
-<footer>Shared with Bunting</footer>
-{{- end}}
-{{- end}}
-</body>
-</html>
-`

@@ -1,11 +1,10 @@
 package httpapi
 
 import (
-	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -44,36 +43,11 @@ type confirmView struct {
 	Secret, Problem, Email string
 }
 
-var confirmTemplate = template.Must(template.New("confirm").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>E-mail address</title>
-</head>
-<body>
-<h1>E-mail address</h1>
-{{with .Problem}}<p role="alert">{{.}}</p>
-{{end}}{{with .Email}}<p>{{.}} is confirmed.</p>
-{{end}}{{with .Secret}}<form method="post" action="?">
-<input type="hidden" name="secret" value="{{.}}">
-<button>Confirm the address</button>
-</form>
-{{end}}</body>
-</html>
-`))
-
 // confirmPage is the page. Reading it confirms nothing, so that programs that follow
 // the links of mails do no harm.
 func (c *call) confirmPage(status int, view confirmView) (any, error) {
 	c.once()
-	var b strings.Builder
-	if err := confirmTemplate.Execute(&b, view); err != nil {
-		return nil, err
-	}
-	c.w.Header().Set("Content-Security-Policy", pagePolicy)
-	c.w.Header().Set("X-Content-Type-Options", "nosniff")
-	return answer{status: status, raw: []byte(b.String()), kind: "text/html; charset=utf-8"}, nil
+	return c.html(status, "confirm.html", pages.Policy, view)
 }
 
 func postConfirmPage(of management.Account, c *call) (any, error) {
