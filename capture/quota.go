@@ -108,7 +108,7 @@ func (x *meter) set(stored int64, at time.Time) {
 
 // turn begins a new month.
 func (x *meter) turn(at time.Time) {
-	if month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC); x.month != month {
+	if month := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC); !x.month.Equal(month) {
 		x.month, x.read, x.stored, x.taken, x.loaded = month, time.Time{}, 0, 0, false
 	}
 }

@@ -207,7 +207,7 @@ func TestFlags_8_3_OpenRefuses(t *testing.T) {
 			}
 			// Decision 7: the message says which files to get.
 			for _, file := range []string{"GeoLite2", "GeoIP2", "DB-IP", ".mmdb"} {
-				if c.is == ErrWrongKind && !strings.Contains(err.Error(), file) {
+				if errors.Is(c.is, ErrWrongKind) && !strings.Contains(err.Error(), file) {
 					t.Errorf("message does not name %s: %v", file, err)
 				}
 			}

@@ -48,7 +48,7 @@ func decodeYAML(data []byte) (*node, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	var second yaml.Node
-	if err := dec.Decode(&second); err != io.EOF {
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("line %d: a second document in one file is not read", max(second.Line, 1))
 	}
 	y := yamlReader{left: len(data) + 1000}
@@ -106,16 +106,8 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			return nil, err
 		}
 		if key.ShortTag() == "!!merge" {
-			list, ok := value.([]any)
-			if !ok {
-				list = []any{value}
-			}
-			for _, m := range list {
-				obj, ok := m.(map[string]any)
-				if !ok {
-					return nil, fmt.Errorf("line %d: << takes an object", key.Line)
-				}
-				merged = append(merged, obj)
+			if merged, err = merge(merged, value, key.Line); err != nil {
+				return nil, err
 			}
 			continue
 		}
@@ -132,6 +124,22 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 		}
 	}
 	return out, nil
+}
+
+// merge adds the objects of a << to those before.
+func merge(merged []map[string]any, value any, line int) ([]map[string]any, error) {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	for _, m := range list {
+		obj, ok := m.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("line %d: << takes an object", line)
+		}
+		merged = append(merged, obj)
+	}
+	return merged, nil
 }
 
 // scalar reads a word as YAML does, except that a date stays the text it is.

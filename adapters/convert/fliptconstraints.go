@@ -2,6 +2,7 @@ package convert
 
 import (
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -148,7 +149,7 @@ func (r *fliptReader) number(c *node, a attribute, op string) formula {
 	value := c.at("value")
 	parse := func(n *node) float64 {
 		f, err := strconv.ParseFloat(fliptValue(n), 64)
-		if err != nil || f != f || f-f != 0 {
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			n.refuse("is no number")
 		}
 		return f

@@ -65,8 +65,7 @@ func not(f formula) formula {
 	}
 	p := *f.leaf
 	if p.Type == flags.FlagProperty {
-		switch v := p.Value.(type) {
-		case bool:
+		if v, ok := p.Value.(bool); ok {
 			p.Value = !v
 			return one(p)
 		}

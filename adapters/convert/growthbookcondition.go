@@ -14,14 +14,14 @@ func (r *gbReader) condition(n *node) formula {
 		case "$and":
 			of = append(of, allOf(r.each(m)...))
 		case "$or", "$nor":
-			any := anyOf(r.each(m)...)
+			f := anyOf(r.each(m)...)
 			if len(m.items()) == 0 {
-				any = always
+				f = always
 			}
 			if m.name == "$nor" {
-				any = not(any)
+				f = not(f)
 			}
-			of = append(of, any)
+			of = append(of, f)
 		case "$not":
 			if m.value == nil {
 				m.want("an object")

@@ -11,21 +11,21 @@ import (
 
 // declare gives a flag the variants with their values as payloads. All conditions
 // name one, so their shares decide nothing. On and off are none.
-func (f *variantSet) declare(to *flags.Flag) {
-	if f.boolean {
+func (v *variantSet) declare(to *flags.Flag) {
+	if v.boolean {
 		return
 	}
-	for i, v := range f.order {
+	for i, name := range v.order {
 		rollout := 0.0
 		if i == 0 {
 			rollout = 100
 		}
-		to.Variants = append(to.Variants, flags.Variant{Key: v, Rollout: rollout})
-		if p := f.payload[v]; p != nil {
+		to.Variants = append(to.Variants, flags.Variant{Key: name, Rollout: rollout})
+		if p := v.payload[name]; p != nil {
 			if to.Payloads == nil {
 				to.Payloads = map[string]json.RawMessage{}
 			}
-			to.Payloads[v] = p
+			to.Payloads[name] = p
 		}
 	}
 }
@@ -95,12 +95,12 @@ func outcomeIs(key string, o outcome) formula {
 }
 
 // outcomes are all that a flag can have.
-func (f *variantSet) outcomes() []outcome {
-	if f.boolean {
+func (v *variantSet) outcomes() []outcome {
+	if v.boolean {
 		return []outcome{on, off}
 	}
-	out := make([]outcome, len(f.order))
-	for i, name := range f.order {
+	out := make([]outcome, len(v.order))
+	for i, name := range v.order {
 		out[i] = outcome{variant: name}
 	}
 	return out

@@ -19,8 +19,8 @@ import (
 // maxAnswer bounds an answer of the server, in bytes.
 const maxAnswer = 16 << 20
 
-// ErrQuotaLimited: the server answers no flags since the organization's quota is used up
-// (decision 11).
+// ErrQuotaLimited says that the server answers no flags, since the organization's
+// quota is used up (decision 11).
 var ErrQuotaLimited = errors.New("remote: the quota of flag requests is used up")
 
 // StatusError is an answer that is not the one hoped for.

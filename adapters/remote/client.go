@@ -62,13 +62,13 @@ const (
 )
 
 var (
-	// ErrNotReady: there are no definitions yet.
+	// ErrNotReady says that there are no definitions yet.
 	ErrNotReady = errors.New("remote: there are no definitions yet: wait for them with WaitForReady, or bring them along in Config.Bundle")
-	// ErrUnknownFlag: the project has no such flag, or it is not active.
+	// ErrUnknownFlag says that the project has no such flag, or it is not active.
 	ErrUnknownFlag = errors.New("remote: the project has no active flag of this key")
-	// ErrFailed: the flag's definition cannot be evaluated.
+	// ErrFailed says that the flag's definition cannot be evaluated.
 	ErrFailed = errors.New("remote: the flag could not be computed")
-	// ErrClosed: the Client is closed.
+	// ErrClosed says that the Client is closed.
 	ErrClosed = errors.New("remote: the client is closed")
 
 	errNoSubject = errors.New("remote: a decision needs a subject")

@@ -85,14 +85,22 @@ func (r *eventReader) next() (event, error) {
 				e.data = append(e.data, '\n')
 			}
 			e.data, some = append(e.data, value...), true
-		case "id":
-			if len(value) <= maxField && bytes.IndexByte(value, 0) < 0 {
-				r.id = string(value)
-			}
-		case "retry":
-			if ms, err := strconv.ParseUint(string(value), 10, 32); err == nil {
-				r.retry, r.hasRetry = min(time.Duration(ms)*time.Millisecond, maxRetry), true
-			}
+		default:
+			r.setting(string(field), value)
+		}
+	}
+}
+
+// setting takes a field that counts beyond its event.
+func (r *eventReader) setting(field string, value []byte) {
+	switch field {
+	case "id":
+		if len(value) <= maxField && bytes.IndexByte(value, 0) < 0 {
+			r.id = string(value)
+		}
+	case "retry":
+		if ms, err := strconv.ParseUint(string(value), 10, 32); err == nil {
+			r.retry, r.hasRetry = min(time.Duration(ms)*time.Millisecond, maxRetry), true
 		}
 	}
 }
@@ -106,7 +114,7 @@ func (r *eventReader) readLine() ([]byte, error) {
 			return nil, errLongEvent
 		}
 		r.line = append(r.line, part...)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil {

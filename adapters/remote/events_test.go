@@ -50,7 +50,7 @@ func TestEventReader(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, _, err := readAll(strings.NewReader(tt.stream), 1000)
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(event{})); diff != "" || err != io.EOF {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(event{})); diff != "" || !errors.Is(err, io.EOF) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
@@ -77,7 +77,7 @@ func TestEventReader_IsBounded(t *testing.T) {
 		}
 	}
 	fits := long[:most-10]
-	if got, _, err := readAll(strings.NewReader("data: "+fits+"\n\n"), most); err != io.EOF || len(got) != 1 || string(got[0].data) != fits {
+	if got, _, err := readAll(strings.NewReader("data: "+fits+"\n\n"), most); !errors.Is(err, io.EOF) || len(got) != 1 || string(got[0].data) != fits {
 		t.Errorf("what fits: %v, %d events", err, len(got))
 	}
 }
@@ -95,7 +95,7 @@ func FuzzEventReader(f *testing.F) {
 		const most = 64
 		want, _, wantErr := readAll(bytes.NewReader(text), most)
 		got, _, err := readAll(iotest.OneByteReader(bytes.NewReader(text)), most)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(event{})); diff != "" || err != wantErr {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(event{})); diff != "" || !errors.Is(err, wantErr) {
 			t.Fatalf("%v, %v: %s", wantErr, err, diff)
 		}
 		var again bytes.Buffer

@@ -10,9 +10,9 @@ import (
 // real clock.
 func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	k := realKnobs()
-	real := *k
-	k.elapsed = func() time.Duration { return time.Duration(float64(real.elapsed()) * times) }
-	k.wait = func(ctx context.Context, d time.Duration) { real.wait(ctx, time.Duration(float64(d)/times)) }
+	clock := *k
+	k.elapsed = func() time.Duration { return time.Duration(float64(clock.elapsed()) * times) }
+	k.wait = func(ctx context.Context, d time.Duration) { clock.wait(ctx, time.Duration(float64(d)/times)) }
 	k.silence, k.probeLimit = silence, limit
 	c.knobs = k
 	return c

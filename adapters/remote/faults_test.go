@@ -67,29 +67,29 @@ func newSite(t *testing.T) *site {
 }
 
 // truncated sends each time more of what it promises, never all.
-func (s *site) truncated() http.Handler {
+func (site *site) truncated() http.Handler {
 	var n atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i := int(n.Add(1)) % len(s.payload)
+		i := int(n.Add(1)) % len(site.payload)
 		if strings.HasSuffix(r.URL.Path, "/stream") {
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprintf(w, "event: definitions\nid: new\ndata: %s", s.payload[:i])
+			_, _ = fmt.Fprintf(w, "event: definitions\nid: new\ndata: %s", site.payload[:i])
 			return
 		}
 		w.Header().Set("ETag", `W/"new"`)
 		if i%2 == 0 { // cut on the way; else by whoever made it
-			w.Header().Set("Content-Length", strconv.Itoa(len(s.payload)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(site.payload)))
 		}
-		_, _ = w.Write(s.payload[:i])
+		_, _ = w.Write(site.payload[:i])
 	})
 }
 
 // corrupt sends all kinds of what is no definitions.
-func (s *site) corrupt() http.Handler {
+func (site *site) corrupt() http.Handler {
 	texts := [][]byte{
 		[]byte(`{}`), []byte(`{"flags": null}`), []byte(`{"flags": {}}`), []byte(`[]`), []byte(`null`), {}, []byte("<html>Sign in</html>"),
 		[]byte(`{"flags": null, "cohorts": {}, "padding": "` + strings.Repeat("x", 2<<10) + `"}`),
-		bytes.Replace(s.payload, []byte(`"key"`), []byte("\"k\x00y\""), 1), append(bytes.Clone(s.payload), s.payload...),
+		bytes.Replace(site.payload, []byte(`"key"`), []byte("\"k\x00y\""), 1), append(bytes.Clone(site.payload), site.payload...),
 	}
 	var n atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

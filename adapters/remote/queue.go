@@ -20,7 +20,7 @@ const (
 	DropClosed    DropReason = "closed"     // it was left over at Close, or came after
 )
 
-// ErrQueueFull: an event is dropped because too many wait.
+// ErrQueueFull says that an event is dropped because too many wait.
 var ErrQueueFull = errors.New("remote: the queue of events is full")
 
 // Stats are counts of events since New, but for Waiting and WaitingBytes.

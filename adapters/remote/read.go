@@ -27,7 +27,7 @@ type Detail struct {
 	Err error
 }
 
-// ErrNoValue: the flag is decided, and has no value of the type asked for.
+// ErrNoValue says that the flag is decided, and has no value of the type asked for.
 var ErrNoValue = errors.New("remote: the flag's answer has no value of this type")
 
 // Bool is whether a flag is on. A variant is on.

@@ -16,7 +16,7 @@ import (
 // servers refuse one above 1,000,000.
 const maxEvent = 900 << 10
 
-// ErrTooLarge: an event is larger than 900 KiB as JSON, and is dropped.
+// ErrTooLarge says that an event is larger than 900 KiB as JSON, and is dropped.
 var ErrTooLarge = errors.New("remote: the event is larger than 900 KiB: send less in its properties")
 
 // sentEvent is an event on the wire (capture §3.2).

@@ -68,7 +68,7 @@ func (b *breaker) wait(ctx context.Context, done chan<- struct{}) {
 		within, cancel := context.WithTimeout(ctx, lookupTime)
 		err := b.try(within)
 		cancel()
-		if answers(err, within) {
+		if answers(within, err) {
 			b.resting.Store(false)
 			return
 		}
@@ -87,7 +87,7 @@ func (b *breaker) close() {
 
 // answers reports whether the database has answered, if only with what it does not
 // like, before the time was up.
-func answers(err error, within context.Context) bool {
+func answers(within context.Context, err error) bool {
 	return err == nil || within.Err() == nil && !Unreachable(err)
 }
 
@@ -103,7 +103,7 @@ func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx co
 	}
 	began := time.Now()
 	err := work(within)
-	if !answers(err, within) && (ctx.Err() == nil || time.Since(began) >= longLookUp) {
+	if !answers(within, err) && (ctx.Err() == nil || time.Since(began) >= longLookUp) {
 		s.breaker.rest()
 	}
 	return err

@@ -14,12 +14,12 @@ import (
 const retainChunk = 200
 
 // DeleteEventsBefore deletes events that came in before a time, with their
-// duplicate keys and index rows, oldest first and at most max of them, and
+// duplicate keys and index rows, oldest first and at most so many of them, and
 // returns how many. It stops at the first event that is younger, and where another
 // server is at it.
-func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, max int) (n int64, err error) {
-	for n < int64(max) {
-		chunk := min(retainChunk, int64(max)-n)
+func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, most int) (n int64, err error) {
+	for n < int64(most) {
+		chunk := min(retainChunk, int64(most)-n)
 		deleted := int64(0)
 		err := s.inWrite(ctx, func(tx *sql.Tx) error {
 			mine, err := s.lockRetaining(ctx, tx)

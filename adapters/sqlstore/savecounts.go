@@ -74,28 +74,17 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 		}
 		asked[c.Flag] = append(asked[c.Flag], c.Value)
 	}
-	known := map[flagValue]bool{}
-	for _, flag := range slices.Sorted(maps.Keys(asked)) {
-		values := asked[flag]
-		err := t.find(&findCalls, []any{project, flag}, len(values),
-			func(args []any, i int) []any { return append(args, values[i]) },
-			func(rows *sql.Rows) error {
-				var value string
-				err := rows.Scan(&value)
-				known[flagValue{flag, value}] = true
-				return err
-			})
-		if err != nil {
-			return err
-		}
+	known, err := t.knownCalls(project, asked)
+	if err != nil {
+		return err
 	}
 	kept, err := t.counted(project, counterFlagCalls)
 	if err != nil {
 		return err
 	}
-	var real map[string][]string
+	var existing map[string][]string
 	if kept+int64(len(list)) > maxFlagCalls {
-		if real, err = t.answersOf(project, slices.Sorted(maps.Keys(asked))); err != nil {
+		if existing, err = t.answersOf(project, slices.Sorted(maps.Keys(asked))); err != nil {
 			return err
 		}
 	}
@@ -103,7 +92,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	sums := map[flagValue]capture.FlagCalls{}
 	for _, c := range list {
 		k := flagValue{c.Flag, c.Value}
-		answers, exists := real[k.flag]
+		answers, exists := existing[k.flag]
 		if !known[k] && kept >= maxFlagCalls && !slices.Contains(answers, k.value) {
 			k.value = otherValue
 			if !known[k] && kept >= 2*maxFlagCalls && !exists {
@@ -127,17 +116,40 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 		}
 		sums[k] = sum
 	}
-	rows := slices.SortedFunc(maps.Keys(sums), func(a, b flagValue) int {
-		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.value, b.value))
-	})
-	err = t.insert(&upsertCalls, len(rows), func(args []any, i int) []any {
-		sum := sums[rows[i]]
-		return append(args, project, rows[i].flag, rows[i].value, sum.Calls, micros(sum.First), micros(sum.Last))
-	})
-	if err != nil {
+	if err := t.upsertSums(project, sums); err != nil {
 		return err
 	}
 	return t.count(project, counterFlagCalls, kept-before)
+}
+
+// knownCalls are those of the asked values, by flag, that have a row.
+func (t *ledgerTx) knownCalls(project int64, asked map[string][]string) (map[flagValue]bool, error) {
+	known := map[flagValue]bool{}
+	for _, flag := range slices.Sorted(maps.Keys(asked)) {
+		values := asked[flag]
+		err := t.find(&findCalls, []any{project, flag}, len(values),
+			func(args []any, i int) []any { return append(args, values[i]) },
+			func(rows *sql.Rows) error {
+				var value string
+				err := rows.Scan(&value)
+				known[flagValue{flag, value}] = true
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCalls) error {
+	rows := slices.SortedFunc(maps.Keys(sums), func(a, b flagValue) int {
+		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.value, b.value))
+	})
+	return t.insert(&upsertCalls, len(rows), func(args []any, i int) []any {
+		sum := sums[rows[i]]
+		return append(args, project, rows[i].flag, rows[i].value, sum.Calls, micros(sum.First), micros(sum.Last))
+	})
 }
 
 var findFlags = finds(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)

@@ -19,7 +19,7 @@ type HistoryStore interface {
 	capture.History
 	capture.Ledger
 	// DeleteEventsBefore deletes old events.
-	DeleteEventsBefore(ctx context.Context, before time.Time, max int) (int64, error)
+	DeleteEventsBefore(ctx context.Context, before time.Time, most int) (int64, error)
 }
 
 // index fills what a store indexes behind its commits.

@@ -13,38 +13,50 @@ import (
 )
 
 func people(t *testing.T, s HistoryStore) {
-	ctx := context.Background()
 	for n := range 25 {
 		save(t, s, person(t, fmt.Sprintf(`{"email":"Mail%d@Example.com","name":"Ünal %d","n":%d}`, n, n, n), fmt.Sprint("p", n), fmt.Sprint("alias ", n)))
 	}
 	foreign := person(t, `{}`, "p1")
 	foreign.Persons[0].ProjectID, foreign.IDs[0].ProjectID = 2, 2
 	save(t, s, foreign)
-	list := func(q capture.PersonQuery) (ids []string) {
-		t.Helper()
-		for {
-			page, next, err := s.People(ctx, testProject, q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(page) > q.Limit {
-				t.Fatalf("%d persons, limit %d", len(page), q.Limit)
-			}
-			for _, p := range page {
-				ids = append(ids, p.DistinctIDs...)
-			}
-			if next == 0 {
-				return ids
-			}
-			q.After = next
+	peoplePages(t, s)
+	peopleFound(t, s)
+	for project, want := range map[int64]int64{testProject: 25, 2: 1, 3: 0} {
+		if n, err := s.CountPeople(t.Context(), project); err != nil || n != want {
+			t.Errorf("project %d: %d persons, %v, want %d", project, n, err, want)
 		}
 	}
+}
+
+// listed are the distinct ids of the people of all pages.
+func listed(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string) {
+	t.Helper()
+	for {
+		page, next, err := s.People(t.Context(), testProject, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) > q.Limit {
+			t.Fatalf("%d persons, limit %d", len(page), q.Limit)
+		}
+		for _, p := range page {
+			ids = append(ids, p.DistinctIDs...)
+		}
+		if next == 0 {
+			return ids
+		}
+		q.After = next
+	}
+}
+
+// peoplePages lists and searches.
+func peoplePages(t *testing.T, s HistoryStore) {
 	var want []string
 	for n := 24; n >= 0; n-- {
 		want = append(want, fmt.Sprint("alias ", n), fmt.Sprint("p", n))
 	}
 	for _, limit := range []int{1, 5, 24, 25, 26} {
-		if diff := gocmp.Diff(want, list(capture.PersonQuery{Limit: limit})); diff != "" {
+		if diff := gocmp.Diff(want, listed(t, s, capture.PersonQuery{Limit: limit})); diff != "" {
 			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 		}
 	}
@@ -52,13 +64,18 @@ func people(t *testing.T, s HistoryStore) {
 	for name, q := range map[string]capture.PersonQuery{
 		"distinct id": {Search: "LIAS 7", Limit: 3}, "email": {Search: "mail7@example", Limit: 3}, "name": {Search: "üNAL 7", Limit: 3}, "match": {Match: n7, Limit: 3},
 	} {
-		if diff := gocmp.Diff([]string{"alias 7", "p7"}, list(q)); diff != "" {
+		if diff := gocmp.Diff([]string{"alias 7", "p7"}, listed(t, s, q)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := list(capture.PersonQuery{Search: "%", Limit: 3}); len(got) > 0 {
+	if got := listed(t, s, capture.PersonQuery{Search: "%", Limit: 3}); len(got) > 0 {
 		t.Errorf("a sign of LIKE means itself: %v", got)
 	}
+}
+
+// peopleFound asks for one person by each of the names.
+func peopleFound(t *testing.T, s HistoryStore) {
+	ctx := t.Context()
 	byID, err := s.PersonBy(ctx, testProject, "alias 3")
 	if err != nil || byID == nil {
 		t.Fatal(byID, err)
@@ -82,11 +99,6 @@ func people(t *testing.T, s HistoryStore) {
 	} {
 		if p, err := find(); err != nil || p != nil {
 			t.Errorf("unknown %s: %+v, %v", name, p, err)
-		}
-	}
-	for project, want := range map[int64]int64{testProject: 25, 2: 1, 3: 0} {
-		if n, err := s.CountPeople(ctx, project); err != nil || n != want {
-			t.Errorf("project %d: %d persons, %v, want %d", project, n, err, want)
 		}
 	}
 }

@@ -36,9 +36,9 @@ func Stream(t *testing.T, open StreamOpener) {
 }
 
 // batchOf is a batch of one event.
-func batchOf(project int64, name string) *capture.Batch {
+func batchOf(name string) *capture.Batch {
 	at := epoch.Add(time.Microsecond)
-	return &capture.Batch{ProjectID: project, Events: []capture.Event{{
+	return &capture.Batch{ProjectID: testProject, Events: []capture.Event{{
 		UUID: uuidOf(name), Name: name, DistinctID: "ann", Properties: `{"a":1}`, Timestamp: at, ReceivedAt: at,
 	}}}
 }
@@ -99,8 +99,8 @@ func names(list []capture.Message) (out []string) {
 	return out
 }
 
-// beginning is that of the partition of a project, which sharing finds out.
-func beginning(t testing.TB, s capture.Stream, project int64) capture.Place {
+// beginning is that of the partition of the project, which sharing finds out.
+func beginning(t testing.TB, s capture.Stream) capture.Place {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -108,7 +108,7 @@ func beginning(t testing.TB, s capture.Stream, project int64) capture.Place {
 	go func() {
 		_ = s.Share(ctx, func(ctx context.Context, n int) {
 			for ctx.Err() == nil { // with a broker that has just gone the first tries may fail
-				if list, err := peek(ctx, s, n); err == nil && list[0].Batches[0].ProjectID == project {
+				if list, err := peek(ctx, s, n); err == nil && list[0].Batches[0].ProjectID == testProject {
 					found <- n
 					return
 				}
@@ -138,14 +138,14 @@ func peek(ctx context.Context, s capture.Stream, partition int) ([]capture.Messa
 
 func keptBefore(t *testing.T, connect func() StreamBackend) {
 	s := connect()
-	appendTo(t, s, batchOf(testProject, "kept"))
+	appendTo(t, s, batchOf("kept"))
 	s.Close() // nothing that only this connection knew counts
 	again := connect()
 	defer again.Close()
 	if again.ID() != s.ID() {
 		t.Errorf("the stream is called %q, then %q", s.ID(), again.ID())
 	}
-	if diff := gocmp.Diff([]string{"kept"}, names(read(t, again, beginning(t, again, testProject), 1))); diff != "" {
+	if diff := gocmp.Diff([]string{"kept"}, names(read(t, again, beginning(t, again), 1))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -158,7 +158,7 @@ func streamOrder(t *testing.T, connect func() StreamBackend) {
 	for i := range senders {
 		wg.Go(func() {
 			for n := range each {
-				if err := s.Append(t.Context(), batchOf(testProject, fmt.Sprintf("%d %02d", i, n))); err != nil {
+				if err := s.Append(t.Context(), batchOf(fmt.Sprintf("%d %02d", i, n))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -166,7 +166,7 @@ func streamOrder(t *testing.T, connect func() StreamBackend) {
 	}
 	wg.Wait()
 	var before [senders]int
-	list := read(t, s, beginning(t, s, testProject), senders*each)
+	list := read(t, s, beginning(t, s), senders*each)
 	for _, name := range names(list) {
 		var i, n int
 		if _, err := fmt.Sscanf(name, "%d %02d", &i, &n); err != nil || n != before[i] {
@@ -185,13 +185,13 @@ func asAppended(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
 	at := epoch.Add(time.Microsecond)
-	b := batchOf(testProject, "whole")
+	b := batchOf("whole")
 	b.Events[0].Set, b.Events[0].Flag = capture.Object{{Key: "é", Value: `"\u0000"`}}, &capture.FlagCall{Flag: "f", Value: "true"}
 	b.Seen = []capture.Seen{{ProjectID: testProject, Kind: capture.SeenGroupProperty, Group: 3, Name: "n", Type: "Numeric", At: at}}
 	b.Warnings = []capture.Warning{{ProjectID: testProject, Type: "w", DistinctID: "ann", EventUUID: uuidOf("w"), Detail: "d", Count: 2, At: at}}
 	b.Usage = []capture.Usage{{OrganizationID: "o", ProjectID: testProject, Resource: "events", At: at, N: 1}}
 	appendTo(t, s, b)
-	list := read(t, s, beginning(t, s, testProject), 1)
+	list := read(t, s, beginning(t, s), 1)
 	if diff := gocmp.Diff([]*capture.Batch{b}, list[0].Batches); diff != "" {
 		t.Error(diff)
 	}
@@ -204,9 +204,9 @@ func againBehind(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
 	for _, name := range []string{"a", "b", "c", "d"} {
-		appendTo(t, s, batchOf(testProject, name))
+		appendTo(t, s, batchOf(name))
 	}
-	all := read(t, s, beginning(t, s, testProject), 4)
+	all := read(t, s, beginning(t, s), 4)
 	for from, want := range [][]string{{"b", "c", "d"}, {"c", "d"}, {"d"}} {
 		// What was read and not said to be done comes again, and again.
 		if diff := gocmp.Diff(want, names(read(t, s, all[from].Place, len(want)))); diff != "" {
@@ -234,9 +234,9 @@ func placeOfAnother(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
 	for _, name := range []string{"a", "b", "c"} {
-		appendTo(t, s, batchOf(testProject, name))
+		appendTo(t, s, batchOf(name))
 	}
-	all := read(t, s, beginning(t, s, testProject), 3)
+	all := read(t, s, beginning(t, s), 3)
 	other, beyond := all[1].Place, all[2].Place
 	other.ID = uuidOf("another message")
 	beyond.Seq += 1000
@@ -309,7 +309,7 @@ func fullRefuses(t *testing.T, connect func() StreamBackend) {
 	defer s.Close()
 	var kept []string
 	for n := 0; ; n++ {
-		b := batchOf(testProject, fmt.Sprint(n))
+		b := batchOf(fmt.Sprint(n))
 		b.Events[0].Properties = incompressible(100_000, n)
 		err := s.Append(t.Context(), b)
 		if errors.Is(err, capture.ErrUnavailable) {
@@ -323,7 +323,7 @@ func fullRefuses(t *testing.T, connect func() StreamBackend) {
 	if len(kept) < 3 {
 		t.Fatalf("only %d batches had room", len(kept))
 	}
-	start := beginning(t, s, testProject)
+	start := beginning(t, s)
 	list := read(t, s, start, len(kept))
 	if diff := gocmp.Diff(kept, names(list)); diff != "" {
 		t.Errorf("what was acknowledged: %s", diff)
@@ -337,7 +337,7 @@ func fullRefuses(t *testing.T, connect func() StreamBackend) {
 		t.Error(err)
 	}
 	r.Close()
-	appendTo(t, s, batchOf(testProject, "room"))
+	appendTo(t, s, batchOf("room"))
 }
 
 // incompressible is a JSON object of about so many bytes.
@@ -357,7 +357,7 @@ func cancelledAndClosed(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Append(ctx, batchOf(testProject, "late")); err != nil && !errors.Is(err, capture.ErrUnavailable) {
+	if err := s.Append(ctx, batchOf("late")); err != nil && !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("with a cancelled context: %v", err)
 	}
 	if err := s.Share(ctx, func(context.Context, int) {}); err != nil {
@@ -372,7 +372,7 @@ func cancelledAndClosed(t *testing.T, connect func() StreamBackend) {
 	}
 	r.Close()
 	s.Close()
-	if err := s.Append(t.Context(), batchOf(testProject, "closed")); !errors.Is(err, capture.ErrUnavailable) {
+	if err := s.Append(t.Context(), batchOf("closed")); !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("closed: %v, want ErrUnavailable", err)
 	}
 }

@@ -85,7 +85,11 @@ func run(c *config) error {
 	fmt.Printf("idle: %.1f bytes a minute and client, %.2f %% of a core, %.1f collections a minute\n",
 		float64(all.received()-received)/minutes/float64(c.clients), 100*(to.cpu-from.cpu).Seconds()/(60*minutes), (to.collections-from.collections)/minutes)
 	to.print("idle", before, c.clients)
+	return changes(c, s, all, before, to)
+}
 
+// changes times how long changes of flags take to reach the clients.
+func changes(c *config, s *server, all *clients, before, idle usage) error {
 	var waits []time.Duration
 	for i := range c.changes {
 		got, err := s.change(i, all)
@@ -104,7 +108,7 @@ func run(c *config) error {
 	}
 	fmt.Printf("from a PATCH until a client has it, %d changes: p50 %s, p99 %s, max %s\n", c.changes, at(0.5), at(0.99), at(1))
 	fmt.Printf("a change to all: %.0f ms of CPU, %.2f collections\n",
-		1000*(after.cpu-to.cpu).Seconds()/float64(c.changes), (after.collections-to.collections)/float64(c.changes))
+		1000*(after.cpu-idle.cpu).Seconds()/float64(c.changes), (after.collections-idle.collections)/float64(c.changes))
 	after.print("after the changes", before, c.clients)
 	return nil
 }

@@ -72,7 +72,7 @@ func TestHTTP_Bunting(t *testing.T) {
 			return yield(row)
 		})
 	}
-	if _, err := reaching().Run(t.Context(), j); err != gone {
+	if _, err := reaching().Run(t.Context(), j); !errors.Is(err, gone) {
 		t.Fatalf("error %v, want that of the rows", err)
 	}
 	j.Rows = all

@@ -254,7 +254,7 @@ func TestFiles_Failures(t *testing.T) {
 		}
 		return broken
 	}
-	if _, err := r.Run(t.Context(), j); err != broken {
+	if _, err := r.Run(t.Context(), j); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the rows", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -79,8 +79,8 @@ func node(t batchexports.ColumnType) parquet.Node {
 	return parquet.Optional(parquet.String())
 }
 
-func newParquet(w io.Writer, columns []batchexports.Column, compression string, max int64) *parquetFile {
-	p := &parquetFile{out: counter{Writer: w}, columns: columns, most: min(groupBytes, max)}
+func newParquet(w io.Writer, columns []batchexports.Column, compression string, most int64) *parquetFile {
+	p := &parquetFile{out: counter{Writer: w}, columns: columns, most: min(groupBytes, most)}
 	p.w = parquet.NewGenericWriter[any](&p.out, schema(columns), parquet.Compression(parquetCodecs[compression]),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("bunting", "", ""))
 	return p

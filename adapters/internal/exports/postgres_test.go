@@ -227,7 +227,7 @@ func testPGWhole(t *testing.T, h *pgHost) {
 		}
 		return broken
 	}
-	if _, err := reaching().Run(t.Context(), j); err != broken {
+	if _, err := reaching().Run(t.Context(), j); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the rows", err)
 	}
 	// The connection is lost while the rows go out.

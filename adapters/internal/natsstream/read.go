@@ -134,24 +134,11 @@ func (r *reader) receive(ctx context.Context, wait bool) (jetstream.Msg, error) 
 		}
 		var msg jetstream.Msg
 		var open bool
+		var err error
 		if wait {
-			quiet := time.NewTimer(purgeAfter)
-			select {
-			case msg, open = <-r.batch.Messages():
-			case <-ctx.Done():
-				quiet.Stop()
-				return nil, ctx.Err()
-			case <-quiet.C:
-				if err := r.purge(ctx); err != nil {
-					return nil, err
-				}
-				select {
-				case msg, open = <-r.batch.Messages():
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
+			if msg, open, err = r.await(ctx); err != nil {
+				return nil, err
 			}
-			quiet.Stop()
 		} else {
 			select {
 			case msg, open = <-r.batch.Messages():
@@ -162,11 +149,29 @@ func (r *reader) receive(ctx context.Context, wait bool) (jetstream.Msg, error) 
 		if open {
 			return msg, nil
 		}
-		err := r.batch.Error()
+		err = r.batch.Error()
 		r.cancelOf()
 		r.batch = nil
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
 			return nil, fmt.Errorf("reading: %w", err)
+		}
+	}
+}
+
+// await waits for a message; open is false at the end of the batch.
+func (r *reader) await(ctx context.Context) (msg jetstream.Msg, open bool, err error) {
+	quiet := time.NewTimer(purgeAfter)
+	defer quiet.Stop()
+	for {
+		select {
+		case msg, open = <-r.batch.Messages():
+			return msg, open, nil
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-quiet.C:
+			if err := r.purge(ctx); err != nil {
+				return nil, false, err
+			}
 		}
 	}
 }

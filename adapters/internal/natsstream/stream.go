@@ -31,10 +31,10 @@ const (
 const (
 	// Partitions of a stream that is made.
 	Partitions = 16
-	// DeadBytes and DeadAge bound the dead letters: in bytes, above which processing
-	// stops at the next one, and in age, after which they are deleted.
+	// DeadBytes bounds the dead letters: above it processing stops at the next one.
 	DeadBytes = 1 << 30
-	DeadAge   = 90 * 24 * time.Hour
+	// DeadAge is how old dead letters become until they are deleted.
+	DeadAge = 90 * 24 * time.Hour
 	// duplicates is how long the broker knows a message that it has.
 	duplicates = 2 * time.Minute
 	// away is how long the broker may be out of reach until Append refuses at once.
