@@ -15,8 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/smtpmail"
-	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -135,17 +134,12 @@ func (d *desk) deliver(t *testing.T, fails string) (next time.Time) {
 	return next
 }
 
-func smtpTo(t *testing.T, address string, s *smtptest.Server) *smtpmail.Mailer {
+func smtpTo(t *testing.T, address string, s *smtptest.Server) management.Mailer {
 	t.Helper()
-	c := smtpmail.Config{Address: address, From: "bunting@example.org", User: "me", Password: "hush"}
-	if s != nil {
-		c.TLS = s.TLS
+	if s == nil {
+		return smtptest.Mailer(t, address, withPassword, nil)
 	}
-	m, err := smtpmail.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return smtptest.Mailer(t, address, withPassword, s.TLS)
 }
 
 var withPassword = smtptest.Options{User: "me", Password: "hush"}

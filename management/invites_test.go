@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/management"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/dnstxt"
-	"github.com/bunting-flags/bunting/adapters/smtpmail"
+	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -56,6 +56,12 @@ func (p *parts) openMail(c *rooms.Config) error {
 		}
 	}
 	return nil
+}
+
+// CheckSMTPURL says what is wrong with an address for SMTP.URL.
+func CheckSMTPURL(text string) error {
+	_, err := smtpmail.ParseURL(text)
+	return err
 }
 
 // CheckResolver says what is wrong with an address for Options.DNSResolver.

@@ -66,8 +66,8 @@ var table = map[string]room{
 	"adapters/internal/shadow":     {},
 	"adapters/filesource":          {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"adapters/smtpmail":            {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
-	"adapters/smtpmail/smtptest":   {others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
+	"adapters/internal/smtpmail":   {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
+	"adapters/smtptest":            {ours: []string{"management", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/internal/dnstxt":     {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
 	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
@@ -77,7 +77,7 @@ var table = map[string]room{
 	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
-		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/smtpmail", "adapters/internal/dnstxt",
+		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
@@ -87,7 +87,7 @@ var table = map[string]room{
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
 	"cmd/bunting/internal/settings": {ours: append([]string{
-		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "adapters/smtpmail", "geoip",
+		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
 	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
 	"cmd/bunting/internal/local": {ours: append([]string{

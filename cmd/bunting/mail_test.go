@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/miekg/dns"
 )

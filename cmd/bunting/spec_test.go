@@ -13,7 +13,7 @@ import (
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"capture": "capture", "adapters/internal/natsstream": "capture",
-	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/smtpmail": "management",
+	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
 }
 
 var (

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/adapters/smtpmail"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -26,8 +25,7 @@ var mailSettings = []setting{
 			if c.SMTP.URL = v[0]; v[0] == "" {
 				return nil
 			}
-			_, err := smtpmail.ParseURL(v[0])
-			return err
+			return server.CheckSMTPURL(v[0])
 		}},
 	{"smtp-password-file", text, "FILE", []string{""}, "file with the password of the user of --smtp-url, so that it does not stand there",
 		func(c *Config, v []string) error { c.SMTP.PasswordFile = v[0]; return nil }},

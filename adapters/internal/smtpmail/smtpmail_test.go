@@ -1,4 +1,4 @@
-package smtpmail
+package smtpmail_test
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/adapters/smtpmail/smtptest"
+	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -28,7 +29,7 @@ var sample = management.Mail{
 	Text: "Héllo,\n\nhttps://flags.example.com/signup/0191f0a2-5b1c-7d3e-8f40-000000000001?secret=" + strings.Repeat("x", 43) + "\n",
 }
 
-func mailer(t *testing.T, s *smtptest.Server, c Config) *Mailer {
+func mailer(t *testing.T, s *smtptest.Server, c smtpmail.Config) *smtpmail.Mailer {
 	t.Helper()
 	c.Address = s.Address
 	if c.TLS == nil {
@@ -37,7 +38,7 @@ func mailer(t *testing.T, s *smtptest.Server, c Config) *Mailer {
 	if c.From == "" {
 		c.From = "Bunting <bunting@example.org>"
 	}
-	m, err := New(c)
+	m, err := smtpmail.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +48,14 @@ func mailer(t *testing.T, s *smtptest.Server, c Config) *Mailer {
 func TestSend(t *testing.T) {
 	tests := map[string]struct {
 		server smtptest.Options
-		client Config
+		client smtpmail.Config
 		tls    bool
 		user   string
 	}{
-		"STARTTLS with a password": {smtptest.Options{User: "me", Password: password}, Config{User: "me", Password: password}, true, "me"},
-		"STARTTLS without one":     {smtptest.Options{}, Config{}, true, ""},
-		"TLS with a password":      {smtptest.Options{User: "me", Password: password, Direct: true}, Config{Encryption: TLS, User: "me", Password: password}, true, "me"},
-		"plain":                    {smtptest.Options{Plain: true}, Config{Encryption: Plain}, false, ""},
+		"STARTTLS with a password": {smtptest.Options{User: "me", Password: password}, smtpmail.Config{User: "me", Password: password}, true, "me"},
+		"STARTTLS without one":     {smtptest.Options{}, smtpmail.Config{}, true, ""},
+		"TLS with a password":      {smtptest.Options{User: "me", Password: password, Direct: true}, smtpmail.Config{Encryption: smtpmail.TLS, User: "me", Password: password}, true, "me"},
+		"plain":                    {smtptest.Options{Plain: true}, smtpmail.Config{Encryption: smtpmail.Plain}, false, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -117,21 +118,21 @@ func TestSend_Refused(t *testing.T) {
 	answer := func(code int, enhanced [3]int, text string) func(string) error {
 		return func(string) error { return smtptest.Refusal(code, enhanced, text) }
 	}
-	with := Config{User: "me", Password: password}
+	with := smtpmail.Config{User: "me", Password: password}
 	tests := map[string]struct {
 		server  smtptest.Options
-		client  Config
+		client  smtpmail.Config
 		forGood bool
 		says    string
 	}{
-		"no such recipient":      {smtptest.Options{Rcpt: answer(550, [3]int{5, 1, 1}, "no such user")}, Config{}, true, "no such user"},
-		"come back later":        {smtptest.Options{Rcpt: answer(451, [3]int{4, 7, 1}, "greylisted")}, Config{}, false, "greylisted"},
-		"text refused":           {smtptest.Options{Data: func() error { return smtptest.Refusal(554, [3]int{5, 7, 1}, "spam") }}, Config{}, true, "spam"},
-		"text refused for now":   {smtptest.Options{Data: func() error { return smtptest.Refusal(452, [3]int{4, 3, 1}, "disk full") }}, Config{}, false, "disk full"},
+		"no such recipient":      {smtptest.Options{Rcpt: answer(550, [3]int{5, 1, 1}, "no such user")}, smtpmail.Config{}, true, "no such user"},
+		"come back later":        {smtptest.Options{Rcpt: answer(451, [3]int{4, 7, 1}, "greylisted")}, smtpmail.Config{}, false, "greylisted"},
+		"text refused":           {smtptest.Options{Data: func() error { return smtptest.Refusal(554, [3]int{5, 7, 1}, "spam") }}, smtpmail.Config{}, true, "spam"},
+		"text refused for now":   {smtptest.Options{Data: func() error { return smtptest.Refusal(452, [3]int{4, 3, 1}, "disk full") }}, smtpmail.Config{}, false, "disk full"},
 		"wrong password":         {smtptest.Options{User: "me", Password: "another"}, with, false, "Authentication failed"},
-		"no password":            {smtptest.Options{User: "me", Password: "another"}, Config{}, false, "authenticate first"},
+		"no password":            {smtptest.Options{User: "me", Password: "another"}, smtpmail.Config{}, false, "authenticate first"},
 		"no STARTTLS":            {smtptest.Options{Plain: true, User: "me", Password: password}, with, false, "STARTTLS"},
-		"echoes what it is told": {smtptest.Options{Rcpt: answer(451, [3]int{4, 0, 0}, "I know "+password)}, Config{Password: password}, false, "I know ***"},
+		"echoes what it is told": {smtptest.Options{Rcpt: answer(451, [3]int{4, 0, 0}, "I know "+password)}, smtpmail.Config{Password: password}, false, "I know ***"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,14 +153,14 @@ func TestSend_Refused(t *testing.T) {
 
 func TestSend_NotTrusted(t *testing.T) {
 	s := smtptest.Start(t, smtptest.Options{})
-	m := mailer(t, s, Config{TLS: smtptest.Start(t, smtptest.Options{}).TLS})
+	m := mailer(t, s, smtpmail.Config{TLS: smtptest.Start(t, smtptest.Options{}).TLS})
 	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, management.ErrMailRefused) || len(s.Mails()) > 0 {
 		t.Errorf("a server whose certificate nobody vouches for: %v", err)
 	}
 }
 
 func TestSend_BadAddress(t *testing.T) {
-	m := mailer(t, smtptest.Start(t, smtptest.Options{}), Config{})
+	m := mailer(t, smtptest.Start(t, smtptest.Options{}), smtpmail.Config{})
 	bad := sample
 	bad.To = "no address"
 	if err := m.Send(t.Context(), bad); !errors.Is(err, management.ErrMailRefused) {
@@ -174,7 +175,7 @@ func TestSend_Silence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }() // what connects waits in the queue
-	m, err := New(Config{Address: listener.Addr().String(), From: "bunting@example.org", Timeout: 50 * time.Millisecond})
+	m, err := smtpmail.New(smtpmail.Config{Address: listener.Addr().String(), From: "bunting@example.org", Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,28 +191,28 @@ func TestSend_Silence(t *testing.T) {
 }
 
 func TestParseURL(t *testing.T) {
-	tests := map[string]Config{
+	tests := map[string]smtpmail.Config{
 		"smtp://mail.example.com":                {Address: "mail.example.com:587"},
 		"smtp://me@mail.example.com:2525/":       {Address: "mail.example.com:2525", User: "me"},
-		"smtps://me%40x:p%40ss@mail.example.com": {Address: "mail.example.com:465", Encryption: TLS, User: "me@x", Password: "p@ss"},
-		"smtp+plain://[::1]":                     {Address: "[::1]:25", Encryption: Plain},
+		"smtps://me%40x:p%40ss@mail.example.com": {Address: "mail.example.com:465", Encryption: smtpmail.TLS, User: "me@x", Password: "p@ss"},
+		"smtp+plain://[::1]":                     {Address: "[::1]:25", Encryption: smtpmail.Plain},
 	}
 	for text, want := range tests {
-		got, err := ParseURL(text)
+		got, err := smtpmail.ParseURL(text)
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "mail.example.com:25", "http://mail.example.com", "smtp://", "smtp://h:0", "smtp://h:70000", "smtp://u:hushhush@h:x", "smtp://u:hushhush@h/x", "smtp://u:hush hush@h", "smtp://h?x=1"} {
-		if c, err := ParseURL(text); err == nil || strings.Contains(err.Error(), "hush") {
+		if c, err := smtpmail.ParseURL(text); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %+v, %v", text, c, err)
 		}
 	}
 }
 
 func TestNew(t *testing.T) {
-	for _, c := range []Config{{From: "a@example.com"}, {Address: "h:x", From: "a@example.com"}, {Address: "h:25"}, {Address: "h:25", From: "x"}} {
-		if _, err := New(c); err == nil {
+	for _, c := range []smtpmail.Config{{From: "a@example.com"}, {Address: "h:x", From: "a@example.com"}, {Address: "h:25"}, {Address: "h:25", From: "x"}} {
+		if _, err := smtpmail.New(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
 	}
