@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+)
+
+// asBunting makes the test binary the program that it tests.
+const asBunting = "RUN_AS_BUNTING"
+
+// stage is a folder with a shell in it, where "bunting" is the program under test.
+type stage struct {
+	*testing.T
+	dir, bin string
+	page     string
+	prints   []string // of the page's program
+	goTool   string
+	ports    map[string]string // free ones for those that the pages name
+	env      []string
+	keys     map[string]string // by prefix, as the last server has printed them
+	postgres string
+	servers  []running
+}
+
+// running is a server, whose end is told once.
+type running struct {
+	cmd   *exec.Cmd
+	ended chan error
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{T: t, dir: filepath.Join(t.TempDir(), "service"), bin: t.TempDir(), ports: map[string]string{}, keys: map[string]string{}}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.goTool, err = exec.LookPath("go"); err != nil {
+		t.Fatal(err)
+	}
+	// What has a build or the network in it is done by hand.
+	s.tool("bunting", fmt.Sprintf("exec env %s=yes %q \"$@\"", asBunting, self))
+	s.tool("go", fmt.Sprintf("[ \"$1 $2\" = 'run ./cmd/bunting' ] || exec %q \"$@\"\nshift 2\nexec bunting \"$@\"", s.goTool))
+	s.tool("curl", "exec /usr/bin/env -i PATH=/usr/bin:/bin curl --fail --silent --show-error --max-time 60 \"$@\"")
+	s.env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "BUNTING_LISTEN="+s.port("127.0.0.1:8000"),
+		"BUNTING_SERVER=http://"+s.port("127.0.0.1:8000"))
+	t.Cleanup(s.stopAll)
+	return s
+}
+
+func (s *stage) tool(name, script string) {
+	s.Helper()
+	if err := os.WriteFile(filepath.Join(s.bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *stage) file(name, text string) {
+	s.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// port is a free address for one that a page names.
+func (s *stage) port(named string) string {
+	s.Helper()
+	if s.ports[named] == "" {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.ports[named] = l.Addr().String()
+		_ = l.Close()
+	}
+	return s.ports[named]
+}
+
+var namedPort = regexp.MustCompile(`127\.0\.0\.1:80\d\d`)
+
+// own8000 is a text of a page with addresses of this stage.
+func (s *stage) own8000(text string) string { return namedPort.ReplaceAllStringFunc(text, s.port) }
+
+// The scenes.
+
+// clone is a clone of the repository, as far as commands look at it.
+func (s *stage) clone() {
+	s.Helper()
+	data, err := os.ReadFile(demo)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file("testdata/demo.json", string(data))
+}
+
+func (s *stage) empty() {}
+
+// demo is a server with the demo's flags.
+func (s *stage) demo() {
+	s.clone()
+	s.serve("bunting serve --definitions testdata/demo.json")
+}
+
+// own is a server that has made its first project.
+func (s *stage) own() {
+	s.serve("bunting serve")
+	s.env = append(s.env, "BUNTING_KEY="+s.keys["phx_"], "URL=http://"+s.port("127.0.0.1:8000"))
+}
+
+// made is the data folder of such a server, which has stopped.
+func (s *stage) made() {
+	s.own()
+	s.stopAll()
+}
+
+// database is the same, with a PostgreSQL that has an empty database.
+func (s *stage) database() {
+	s.made()
+	s.postgres = storetest.Postgres(s.T)
+}
+
+// posthogJS stands in for npm, which needs the network; the tests of SDKs get the
+// real package.
+func (s *stage) posthogJS() {
+	s.file("package/dist/array.js", "// posthog-js")
+	pack := exec.Command("tar", "czf", "posthog-js-1.0.0.tgz", "package")
+	if pack.Dir = s.dir; pack.Run() != nil {
+		s.Fatal("tar does not work")
+	}
+	if err := os.RemoveAll(filepath.Join(s.dir, "package")); err != nil {
+		s.Fatal(err)
+	}
+	s.tool("npm", `[ "$*" = "pack posthog-js" ] && test -f posthog-js-1.0.0.tgz`)
+}
+
+// service is a module of somebody's, with the page's program in it, beside a clone;
+// and a server with the demo's flags.
+func (s *stage) service() {
+	s.Helper()
+	s.demo()
+	clone, err := filepath.Abs("../..")
+	if err == nil {
+		err = os.Symlink(clone, filepath.Join(s.dir, "../bunting"))
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file("go.mod", "module example.com/service\n\ngo 1.25.0\n")
+	program := fenced(s.page, "go")[0]
+	s.file("main.go", s.own8000(program))
+	for _, m := range printed.FindAllStringSubmatch(program, -1) {
+		s.prints = append(s.prints, m[1])
+	}
+	if len(s.prints) == 0 {
+		s.Error("the program does not say what it prints")
+	}
+	s.env = append(s.env, "GOWORK=off", "GOSUMDB=off")
+}
+
+// printed is a line of a program with what it prints behind it.
+var printed = regexp.MustCompile(`(?m)^\s*fmt\.Println\(.*\)\s*// (.*)$`)
+
+// elsewhere has what people bring from another system.
+func (s *stage) elsewhere() {
+	s.file("flags.json", `{"flags": {"checkout": {"key": "checkout", "version": 1, "on": true, "variations": [true, false],
+		"fallthrough": {"variation": 0}, "offVariation": 1, "targets": [], "rules": [], "prerequisites": [], "salt": "s"}}, "segments": {}}`)
+	data, err := os.ReadFile(demo)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file("before.json", string(data))
+	s.file("after.json", strings.Replace(string(data), `"rollout_percentage": 50`, `"rollout_percentage": 60`, 1))
+	s.file("users.jsonl", `{"distinct_id": "ana"}`+"\n")
+}
+
+// run runs a command as it stands on a page and returns what it says.
+func (s *stage) run(line string) string {
+	s.Helper()
+	line = s.own8000(line)
+	for prefix, key := range s.keys {
+		line = strings.ReplaceAll(line, prefix+"…", key)
+	}
+	if s.postgres != "" {
+		line = strings.ReplaceAll(line, "postgres://bunting@localhost/bunting", s.postgres)
+	}
+	if assignments, ok := strings.CutPrefix(line, "export "); ok {
+		s.env = append(s.env, strings.Fields(assignments)...)
+		return ""
+	}
+	if regexp.MustCompile(`^(bunting|go run \./cmd/bunting) (serve|shadow)\b`).MatchString(line) {
+		return s.serve(strings.TrimSpace(strings.TrimSuffix(line, "&")))
+	}
+	return s.command("bash", "-c", line)
+}
+
+// command runs a program to its end.
+func (s *stage) command(name string, args ...string) string {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	out, err := cmd.CombinedOutput()
+	line := strings.Join(args, " ")
+	for words, code := range exits {
+		if strings.Contains(line, words) && cmd.ProcessState.ExitCode() == code {
+			err = nil
+		}
+	}
+	if err != nil {
+		s.Errorf("%s %s: %v\n%s", name, line, err, out)
+	}
+	return string(out)
+}
+
+// serve starts a server, stops one that has its address, and reads the keys that it
+// prints.
+func (s *stage) serve(line string) string {
+	s.Helper()
+	if !strings.Contains(line, "--listen") {
+		s.stopAll()
+	}
+	out := clitest.NewOutput()
+	cmd := exec.Command("bash", "-c", "exec "+line)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.env, out, out
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	started := running{cmd, make(chan error, 1)}
+	s.servers = append(s.servers, started)
+	go func() { started.ended <- cmd.Wait() }()
+	deadline := time.After(clitest.Patience)
+	for !strings.Contains(out.String(), "Try it:") {
+		select {
+		case <-out.Written:
+		case err := <-started.ended:
+			started.ended <- err
+			s.Fatalf("%s: %v\n%s", line, err, out)
+		case <-deadline:
+			s.Fatalf("%s does not start:\n%s", line, out)
+		}
+	}
+	for _, key := range regexp.MustCompile(`\bph[xc]_\w+`).FindAllString(out.String(), -1) {
+		s.keys[key[:4]] = key
+	}
+	return out.String()
+}
+
+// stopAll stops the servers of this stage.
+func (s *stage) stopAll() {
+	for _, server := range slices.Backward(s.servers) {
+		_ = server.cmd.Process.Signal(syscall.SIGTERM)
+		<-server.ended
+	}
+	s.servers = nil
+}
