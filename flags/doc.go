@@ -84,15 +84,17 @@
 //	bucket.go, shorthash.go            hashes                              §2, decision 1
 //	identifier.go                      who is hashed                       §2.3, §2.5
 //	evaluate.go                        selection                           §3.1, §9.2, §9.9
-//	decide.go, decision.go             order of decisions, reasons         §3.3 to §3.9
-//	operators.go, orderings.go         operators                           §4.4 to §4.6, §4.9, decision 6
+//	decide.go, conditions.go           order of decisions                  §3.3 to §3.7
+//	decision.go                        reasons                             §3.8, §3.9
+//	operators.go, matchers.go          operators                           §4.4 to §4.6, §4.9, decision 6
+//	orderings.go                       operators with an order             §4.5, §4.7, §4.8
 //	text*.go                           text form, numbers, lower case      §4.2, §4.3, §4.5
-//	date*.go                           dates                               §4.7
-//	semver.go                          versions                            §4.8
+//	flags/internal/dates               dates                               §4.7
+//	flags/internal/semver              versions                            §4.8
 //	flags/rustregexp                   regular expressions                 §4.5, decision 8
 //	parsecohort.go, cohorts.go         cohorts                             §5
 //	order.go                           dependencies                        §6, decision 3
-//	subject.go                         groups, layers of properties        §7, §8.1 to §8.4, decision 7
+//	subject.go, slots.go               groups, layers of properties        §7, §8.1 to §8.4, decision 7
 //	ports.go                           experience continuity               §8.6
 //	parse.go, node.go, compile*.go     definitions and their faults        §1, decisions 3 and 4
 //	needs.go                           what has to be looked up            §8.1, §8.6, §10.1

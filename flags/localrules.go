@@ -159,11 +159,11 @@ var localRules = []localRule{
 	{"python", differs, "Python does not read the regular expression as Rust does, or refuses it: then it never matches", reads(expressions, pythonExpression, otherwise)},
 	{"node", asks, "a regular expression beyond what posthog-node takes for portable", reads(expressions, nodeExpression, refused)},
 	{"all", differs, "dates are not read in the project's time zone", ofFilter(func(l *localCheck, p *localFilter) bool {
-		return l.d.Timezone != "" && l.d.Timezone != "UTC" && p.family() == dates && nodeDate(p) != refused
+		return l.d.Timezone != "" && l.d.Timezone != "UTC" && p.family() == dating && nodeDate(p) != refused
 	})},
-	{"go", asks, "a date that posthog-go does not read", reads(dates, goDate, refused)},
-	{"python node", asks, "a date that cannot be read", reads(dates, nodeDate, refused)},
-	{"node", differs, "a date that JavaScript reads in its own way, or in the zone of the process", reads(dates, nodeDate, otherwise)},
+	{"go", asks, "a date that posthog-go does not read", reads(dating, goDate, refused)},
+	{"python node", asks, "a date that cannot be read", reads(dating, nodeDate, refused)},
+	{"node", differs, "a date that JavaScript reads in its own way, or in the zone of the process", reads(dating, nodeDate, otherwise)},
 	{"go", differs, "months and years are counted back past the end of shorter months", monthsBack(1)},
 	{"python", differs, "months are counted back in one step, not one by one", monthsBack(2)},
 	{"go", asks, "a version that posthog-go does not read", reads(versions, goVersion, refused)},

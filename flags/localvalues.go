@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bunting-flags/bunting/flags/internal/dates"
 	"github.com/bunting-flags/bunting/flags/rustregexp"
 )
 
@@ -215,7 +216,7 @@ func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pat
 // goDate: posthog-go reads texts in five layouts, and relative ones.
 func goDate(p *localFilter) reading {
 	text, _ := p.Value.(string)
-	if _, ok := parseStepBack(text); ok {
+	if _, ok := dates.ParseStepBack(text); ok {
 		return alike
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, time.DateTime, "2006-01-02T15:04:05"} {
@@ -236,7 +237,7 @@ func nodeDate(p *localFilter) reading {
 	if _, isNumber := number(p.Value); isNumber && !isText {
 		return otherwise
 	}
-	if _, ok := parseStepBack(text); ok {
+	if _, ok := dates.ParseStepBack(text); ok {
 		return alike
 	}
 	if !strings.ContainsAny(text, "0123456789") || notInDate.MatchString(text) {
@@ -255,8 +256,8 @@ func nodeDate(p *localFilter) reading {
 func monthsBack(atLeast int) localTest {
 	return ofFilter(func(_ *localCheck, p *localFilter) bool {
 		text, _ := p.Value.(string)
-		back, ok := parseStepBack(text)
-		return ok && p.family() == dates && (back.unit == 'm' && back.count >= atLeast || back.unit == 'y' && atLeast == 1 && back.count > 0)
+		back, ok := dates.ParseStepBack(text)
+		return ok && p.family() == dating && (back.Unit == 'm' && back.Count >= atLeast || back.Unit == 'y' && atLeast == 1 && back.Count > 0)
 	})
 }
 

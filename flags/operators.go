@@ -1,5 +1,7 @@
 package flags
 
+import "github.com/bunting-flags/bunting/flags/internal/semver"
+
 // The operators of §4.5 and the two that only cohorts and flags know.
 const (
 	Exact              Operator = "exact"
@@ -106,7 +108,7 @@ const (
 	textual
 	expressions
 	ordering
-	dates
+	dating
 	versions
 	presence
 	unknownFamily
@@ -136,17 +138,17 @@ var operatorTable = []operator{
 	{name: IsSet, help: "the property is there, null included", opposite: IsNotSet, compile: present(yes), valueless: true, sdks: presence},
 	{name: IsNotSet, help: "the property is not there", opposite: IsSet, missing: true, compile: present(no), valueless: true, sdks: presence},
 	{name: IsDateExact, help: "is the same instant", operand: DateOperand, compile: compareDate(0)},
-	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), sdks: dates},
-	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), sdks: dates},
+	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), sdks: dating},
+	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), sdks: dating},
 	{name: SemverEqual, help: "is the same version, build metadata included", compile: compareSemver(0), sdks: versions},
 	{name: SemverNotEqual, help: "is another version", compile: compareSemver(-1, 1), sdks: versions},
 	{name: SemverGreater, help: "is a later version", compile: compareSemver(1), sdks: versions},
 	{name: SemverGreaterEqual, help: "is the version or a later one", compile: compareSemver(0, 1), sdks: versions},
 	{name: SemverLess, help: "is an earlier version", compile: compareSemver(-1), sdks: versions},
 	{name: SemverLessEqual, help: "is the version or an earlier one", compile: compareSemver(-1, 0), sdks: versions},
-	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(parseTilde), sdks: versions},
-	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(parseCaret), sdks: versions},
-	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(parseWildcard), sdks: versions},
+	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(semver.Tilde), sdks: versions},
+	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(semver.Caret), sdks: versions},
+	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(semver.Wildcard), sdks: versions},
 	{name: In, help: "is in the cohort", opposite: NotIn, only: CohortProperty},
 	{name: NotIn, help: "is not in the cohort", opposite: In, only: CohortProperty},
 	{name: FlagEvaluatesTo, help: "the other flag has this value", only: FlagProperty},

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/internal/dates"
+	"github.com/bunting-flags/bunting/flags/internal/semver"
 )
 
 // The operators that compare by an order: numbers, dates and versions.
@@ -98,7 +101,7 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
-		operand, ok := compileDate(text, p.zone)
+		operand, ok := dates.Compile(text, p.zone)
 		if !ok {
 			return nil, problem
 		}
@@ -108,16 +111,16 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 }
 
 type dated struct {
-	than dateOperand
+	than dates.Operand
 	want int
 }
 
 func (m *dated) match(f *fact, r *reader) verdict {
-	x, ok := dateOf(f.value, r.at, r.zone)
+	x, ok := dateOf(r, f.value)
 	if !ok {
 		return invalid
 	}
-	than, ok := m.than.at(r.at, r.zone)
+	than, ok := m.than.At(r.at, r.zone)
 	if !ok {
 		return invalid
 	}
@@ -125,10 +128,24 @@ func (m *dated) match(f *fact, r *reader) verdict {
 }
 
 func (m *dated) operand(r *reader) any {
-	if at, ok := m.than.at(r.at, r.zone); ok {
+	if at, ok := m.than.At(r.at, r.zone); ok {
 		return at.UTC().Format(time.RFC3339Nano)
 	}
 	return nil
+}
+
+// dateOf is the instant that a property means: a number, or a string that is one, is
+// seconds since 1970 with fractions; any other string is read as a filter value is.
+// Other values are no dates (§4.7).
+func dateOf(r *reader, v any) (time.Time, bool) {
+	if f, ok := number(v); ok {
+		return dates.Epoch(f)
+	}
+	text, ok := v.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	return dates.Read(text, r.at, r.zone)
 }
 
 const notVersion = "the value must be a version such as 1.2.3"
@@ -136,7 +153,7 @@ const notVersion = "the value must be a version such as 1.2.3"
 func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
-		than, ok := parseVersion(string(text))
+		than, ok := semver.Parse(string(text))
 		if !ok {
 			return nil, notVersion
 		}
@@ -145,7 +162,7 @@ func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 }
 
 type versioned struct {
-	than version
+	than semver.Version
 	want signs
 	text string
 }
@@ -155,12 +172,12 @@ func (m *versioned) match(f *fact, r *reader) verdict {
 	if !ok {
 		return invalid
 	}
-	return m.want.has(cmp.Compare(compareVersion(x, m.than), 0))
+	return m.want.has(cmp.Compare(semver.Compare(x, m.than), 0))
 }
 
 func (m *versioned) operand(*reader) any { return m.text }
 
-func semverRange(parse func(string) (versionRange, bool)) func(*preparation, any) (matcher, string) {
+func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
 		r, ok := parse(string(text))
@@ -172,7 +189,7 @@ func semverRange(parse func(string) (versionRange, bool)) func(*preparation, any
 }
 
 type inRange struct {
-	versionRange
+	semver.Range
 	text string
 }
 
@@ -181,15 +198,15 @@ func (m *inRange) match(f *fact, r *reader) verdict {
 	if !ok {
 		return invalid
 	}
-	return is(m.contains(x))
+	return is(m.Contains(x))
 }
 
 func (m *inRange) operand(*reader) any { return m.text }
 
-func (r *reader) version(f *fact) (version, bool) {
+func (r *reader) version(f *fact) (semver.Version, bool) {
 	text, ok := r.text(f)
 	if !ok {
-		return version{}, false
+		return semver.Version{}, false
 	}
-	return parseVersion(text)
+	return semver.Parse(text)
 }

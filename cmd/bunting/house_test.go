@@ -40,9 +40,11 @@ var (
 // table says who may import whom. Arrows point down only; no adapter imports
 // another.
 var table = map[string]room{
-	"flags":                    {pure: true, ours: []string{"flags/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags":                    {pure: true, ours: []string{"flags/rustregexp", "flags/internal/dates", "flags/internal/semver"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/rustregexp":         {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/flagsdiff":          {pure: true, ours: []string{"flags"}},
+	"flags/internal/dates":     {pure: true},
+	"flags/internal/semver":    {pure: true},
 	leaf:                       {pure: true},
 	"geoip":                    {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                  {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},

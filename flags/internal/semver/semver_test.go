@@ -1,4 +1,4 @@
-package flags
+package semver
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 // Expected: §4.8 and the strict grammar of SemVer 2.0.
 func TestFlags_4_8_ParseVersion(t *testing.T) {
-	for text, want := range map[string]version{
+	for text, want := range map[string]Version{
 		"1.2.3": {major: 1, minor: 2, patch: 3}, "v1.2.3": {major: 1, minor: 2, patch: 3}, "v 1.2.3 ": {major: 1, minor: 2, patch: 3},
 		"3": {major: 3}, "3.10": {major: 3, minor: 10}, "3.08": {major: 3, minor: 8}, "0": {}, "000.00.0": {},
 		"01.02.03": {major: 1, minor: 2, patch: 3}, "1-rc.1": {major: 1, pre: "rc.1"}, "1.2+b.01": {major: 1, minor: 2, build: "b.01"},
@@ -15,13 +15,13 @@ func TestFlags_4_8_ParseVersion(t *testing.T) {
 		"1.0.0--": {major: 1, pre: "-"}, "1.0.0-0a": {major: 1, pre: "0a"}, "1.0.0-18446744073709551616": {major: 1, pre: "18446744073709551616"},
 		"18446744073709551615": {major: 18446744073709551615},
 	} {
-		if got, ok := parseVersion(text); !ok || got != want {
+		if got, ok := Parse(text); !ok || got != want {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "v", "abc", "1.2.3.4", "V1.2.3", "vv1", " v1", "1..2", ".1", "1.", "1.2.3-", "1.2.3+", "1.0.0-01",
 		"1.0.0-a..b", "1.0.0-a.", "1.0.0+a+b", "1.0.0-é", "1. 2", "-1", "+1", "18446744073709551616", "1.x", "null", "true", "1e16"} {
-		if got, ok := parseVersion(text); ok {
+		if got, ok := Parse(text); ok {
 			t.Errorf("%q is %+v", text, got)
 		}
 	}
@@ -34,10 +34,10 @@ func TestFlags_4_8_VersionOrder(t *testing.T) {
 		1.0.0 1.0.0+0 1.0.0+00 1.0.0+1 1.0.0+01 1.0.0+001 1.0.0+2 1.0.0+10 1.0.0+a 1.0.0+a.1 1.0.0+b1 1.9 1.10 2.0.0-rc1 2.0.0`)
 	for i, a := range chain {
 		for j, b := range chain {
-			x, okX := parseVersion(a)
-			y, okY := parseVersion(b)
+			x, okX := Parse(a)
+			y, okY := Parse(b)
 			want := min(1, max(-1, i-j))
-			if got := compareVersion(x, y); !okX || !okY || got != want {
+			if got := Compare(x, y); !okX || !okY || got != want {
 				t.Errorf("%s against %s: %d, want %d", a, b, got, want)
 			}
 		}
@@ -52,14 +52,14 @@ func TestFlags_12_3_Semver(t *testing.T) {
 	}{
 		{"v1.10", "1.9", 1}, {"1.0.0+b1", "1.0.0", 1}, {"2.0.0-rc1", "2.0.0", -1}, {"01.02.03", "1.2.3", 0},
 	} {
-		x, _ := parseVersion(c.property)
-		y, _ := parseVersion(c.filter)
-		if got := compareVersion(x, y); got != c.want {
+		x, _ := Parse(c.property)
+		y, _ := Parse(c.filter)
+		if got := Compare(x, y); got != c.want {
 			t.Errorf("%s against %s: %d, want %d", c.property, c.filter, got, c.want)
 		}
 	}
 	for _, bad := range []string{"abc", ""} {
-		if _, ok := parseVersion(bad); ok {
+		if _, ok := Parse(bad); ok {
 			t.Errorf("%q is a version", bad)
 		}
 	}
@@ -68,9 +68,9 @@ func TestFlags_12_3_Semver(t *testing.T) {
 // Expected: §4.8, rows 76 and 77 of §12.3, the service's own tests, and for the last block the grammar of the semver
 // crate that the service hands the text to.
 func TestFlags_4_8_Ranges(t *testing.T) {
-	tilde, caret, wild := parseTilde, parseCaret, parseWildcard
+	tilde, caret, wild := Tilde, Caret, Wildcard
 	for _, c := range []struct {
-		parse   func(string) (versionRange, bool)
+		parse   func(string) (Range, bool)
 		text    string
 		in, out string
 	}{
@@ -112,15 +112,15 @@ func TestFlags_4_8_Ranges(t *testing.T) {
 		}
 		for want, list := range map[bool]string{true: c.in, false: c.out} {
 			for _, text := range strings.Fields(list) {
-				v, ok := parseVersion(text)
-				if got := r.contains(v); !ok || got != want {
+				v, ok := Parse(text)
+				if got := r.Contains(v); !ok || got != want {
 					t.Errorf("%q contains %s: %v", c.text, text, got)
 				}
 			}
 		}
 	}
 	for _, c := range []struct {
-		parse func(string) (versionRange, bool)
+		parse func(string) (Range, bool)
 		text  string
 	}{
 		{wild, "1.*.3"}, {wild, ""}, {wild, "invalid"}, {wild, "1.2.3.4"}, {wild, "*.1"}, {wild, "1,"}, {wild, "*, 1"}, {wild, "1 2"},
@@ -143,20 +143,20 @@ func FuzzSemver(f *testing.F) {
 		f.Add(s, "1.0.0-rc.1")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, okX := parseVersion(a)
-		y, okY := parseVersion(b)
-		if okX && okY && compareVersion(x, y) != -compareVersion(y, x) {
+		x, okX := Parse(a)
+		y, okY := Parse(b)
+		if okX && okY && Compare(x, y) != -Compare(y, x) {
 			t.Errorf("%q against %q is not antisymmetric", a, b)
 		}
-		if okX && compareVersion(x, x) != 0 {
+		if okX && Compare(x, x) != 0 {
 			t.Errorf("%q differs from itself", a)
 		}
-		for _, parse := range []func(string) (versionRange, bool){parseTilde, parseCaret, parseWildcard} {
+		for _, parse := range []func(string) (Range, bool){Tilde, Caret, Wildcard} {
 			if r, ok := parse(a); ok {
-				r.contains(y)
+				r.Contains(y)
 			}
 		}
-		if r, ok := parseTilde(a); okX && (!ok || !r.contains(x)) {
+		if r, ok := Tilde(a); okX && (!ok || !r.Contains(x)) {
 			t.Errorf("~%s does not contain it", a)
 		}
 	})

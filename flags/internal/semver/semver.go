@@ -1,4 +1,5 @@
-package flags
+// Package semver reads and compares versions and ranges of versions (§4.8).
+package semver
 
 import (
 	"cmp"
@@ -6,28 +7,28 @@ import (
 	"strings"
 )
 
-// version is a semantic version. pre and build are the dotted identifiers after "-" and "+", empty
+// Version is a semantic version. pre and build are the dotted identifiers after "-" and "+", empty
 // when there are none.
-type version struct {
+type Version struct {
 	major, minor, patch uint64
 	pre, build          string
 }
 
-// parseVersion reads a version (§4.8): one leading lower-case v is removed, then blanks around it;
+// Parse reads a version (§4.8): one leading lower-case v is removed, then blanks around it;
 // missing minor and patch are 0; zeros before a number of the core are dropped. Everything else is
 // strict SemVer 2.0: a fourth number, a number beyond 64 bits, an empty identifier or zeros before
 // a numeric pre-release identifier are refused.
-func parseVersion(text string) (version, bool) {
+func Parse(text string) (Version, bool) {
 	core, suffix := splitCore(trimVersion(text))
 	var parts [3]uint64
 	for i := 0; ; i++ {
 		part, rest, more := strings.Cut(core, ".")
 		if i == len(parts) {
-			return version{}, false
+			return Version{}, false
 		}
 		n, after, ok := readNumber(dropZeros(part))
 		if !ok || after != "" {
-			return version{}, false
+			return Version{}, false
 		}
 		parts[i] = n
 		if !more {
@@ -35,17 +36,17 @@ func parseVersion(text string) (version, bool) {
 		}
 		core = rest
 	}
-	v := version{major: parts[0], minor: parts[1], patch: parts[2]}
+	v := Version{major: parts[0], minor: parts[1], patch: parts[2]}
 	var ok bool
 	if v.pre, v.build, suffix, ok = readSuffix(suffix); !ok || suffix != "" {
-		return version{}, false
+		return Version{}, false
 	}
 	return v, true
 }
 
-// compareVersion orders by SemVer precedence and then by build metadata, which counts: 1.0.0 <
+// Compare orders by SemVer precedence and then by build metadata, which counts: 1.0.0 <
 // 1.0.0+a. The result is -1, 0 or 1.
-func compareVersion(a, b version) int {
+func Compare(a, b Version) int {
 	return cmp.Or(
 		cmp.Compare(a.major, b.major),
 		cmp.Compare(a.minor, b.minor),
@@ -103,9 +104,9 @@ func compareIdentifier(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// versionRange is a list of comparators that must all hold. None at all (the text "*") means every
+// Range is a list of comparators that must all hold. None at all (the text "*") means every
 // release.
-type versionRange struct {
+type Range struct {
 	comparators []comparator
 }
 
@@ -143,22 +144,22 @@ var rangeOps = []struct {
 // maxComparators is the longest list that the grammar accepts.
 const maxComparators = 32
 
-// parseTilde reads the filter value of semver_tilde: at least this version, below the next minor
+// Tilde reads the filter value of semver_tilde: at least this version, below the next minor
 // (§4.8).
-func parseTilde(text string) (versionRange, bool) {
+func Tilde(text string) (Range, bool) {
 	return parseRange("~" + padVersion(trimVersion(text)))
 }
 
-// parseCaret reads the filter value of semver_caret: at least this version, below the next change
+// Caret reads the filter value of semver_caret: at least this version, below the next change
 // of the left-most part that is not zero (§4.8).
-func parseCaret(text string) (versionRange, bool) {
+func Caret(text string) (Range, bool) {
 	return parseRange("^" + padVersion(trimVersion(text)))
 }
 
-// parseWildcard reads the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a
+// Wildcard reads the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a
 // star it is a caret range. As in the service the text goes through the whole range grammar with x
 // for every star, so ">=1.2, <2" works too (§4.8).
-func parseWildcard(text string) (versionRange, bool) {
+func Wildcard(text string) (Range, bool) {
 	parts := strings.Split(trimVersion(text), ".")
 	for i, p := range parts {
 		parts[i] = dropZeros(p)
@@ -166,9 +167,9 @@ func parseWildcard(text string) (versionRange, bool) {
 	return parseRange(strings.ReplaceAll(strings.Join(parts, "."), "*", "x"))
 }
 
-// contains says whether v is in the range. A pre-release is only when a comparator with the same
+// Contains says whether v is in the range. A pre-release is only when a comparator with the same
 // three numbers names a pre-release itself.
-func (r versionRange) contains(v version) bool {
+func (r Range) Contains(v Version) bool {
 	for _, c := range r.comparators {
 		if !c.matches(v) {
 			return false
@@ -186,7 +187,7 @@ func (r versionRange) contains(v version) bool {
 }
 
 // compareCore compares the numbers of v with those that the comparator gives.
-func (c comparator) compareCore(v version) int {
+func (c comparator) compareCore(v Version) int {
 	order := cmp.Compare(v.major, c.major)
 	if order == 0 && c.hasMinor {
 		order = cmp.Compare(v.minor, c.minor)
@@ -197,7 +198,7 @@ func (c comparator) compareCore(v version) int {
 	return order
 }
 
-func (c comparator) matches(v version) bool {
+func (c comparator) matches(v Version) bool {
 	core := c.compareCore(v)
 	pre := 0 // of v against the comparator's; a comparator without patch has none
 	if core == 0 {
@@ -221,7 +222,7 @@ func (c comparator) matches(v version) bool {
 	return c.matchesCaret(v, core, pre)
 }
 
-func (c comparator) matchesCaret(v version, core, pre int) bool {
+func (c comparator) matchesCaret(v Version, core, pre int) bool {
 	switch {
 	case v.major != c.major:
 		return false
@@ -238,27 +239,27 @@ func (c comparator) matchesCaret(v version, core, pre int) bool {
 }
 
 // parseRange reads comparators between commas. Only the blank counts as white space here.
-func parseRange(text string) (versionRange, bool) {
+func parseRange(text string) (Range, bool) {
 	text = trimBlanks(text)
 	if rest, ok := cutWildcard(text); ok {
-		return versionRange{}, trimBlanks(rest) == ""
+		return Range{}, trimBlanks(rest) == ""
 	}
-	var r versionRange
+	var r Range
 	for len(r.comparators) < maxComparators {
 		c, rest, ok := readComparator(text)
 		if !ok {
-			return versionRange{}, false
+			return Range{}, false
 		}
 		r.comparators = append(r.comparators, c)
 		if rest == "" {
 			return r, true
 		}
 		if rest[0] != ',' {
-			return versionRange{}, false
+			return Range{}, false
 		}
 		text = trimBlanks(rest[1:])
 	}
-	return versionRange{}, false
+	return Range{}, false
 }
 
 func readComparator(text string) (c comparator, rest string, ok bool) {
@@ -393,4 +394,13 @@ func dropZeros(part string) string {
 		return rest
 	}
 	return "0"
+}
+
+// digits counts the ASCII digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n]-'0' <= 9 {
+		n++
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package flags
+package dates
 
 import "strings"
 
@@ -71,7 +71,7 @@ func (r *mailReader) zone() int64 {
 		r.s, r.bad = rest, r.bad || !ok
 		return offset
 	}
-	name := asciiLower(r.s[:n])
+	name := strings.ToLower(r.s[:n])
 	r.s = r.s[n:]
 	hours, known := namedOffsets[name]
 	r.bad = r.bad || !known && (n != 1 || name == "j")

@@ -1,4 +1,4 @@
-package flags
+package dates
 
 import (
 	"regexp"
@@ -199,7 +199,7 @@ func zoneOffset(s string) (int64, bool) {
 	if strings.Contains(s, ":") {
 		style.gap = trimColons
 	} else if n := letters(s); n > 0 {
-		return namedOffsets[asciiLower(s[:n])] * 3600, true
+		return namedOffsets[strings.ToLower(s[:n])] * 3600, true
 	}
 	offset, _, ok := readOffset(s, style)
 	return offset, ok && offset > -86400 && offset < 86400

@@ -1,45 +1,47 @@
-package flags
+// Package dates reads dates as texts, absolute and relative ones (§4.7).
+package dates
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
-// dateOperand is the prepared filter value of a date operator (§4.7).
-type dateOperand struct {
-	kind  dateKind
+// Operand is the prepared filter value of a date operator (§4.7).
+type Operand struct {
+	kind  operandKind
 	fixed time.Time // dateFixed
-	back  stepBack  // dateRelative
+	back  StepBack  // dateRelative
 	text  string    // dateFromNow: read again at every evaluation
 }
 
-type dateKind uint8
+type operandKind uint8
 
 const (
-	dateFixed    dateKind = iota
-	dateRelative          // so much before now
-	dateFromNow           // its missing year, day or time comes from now
+	dateFixed    operandKind = iota
+	dateRelative             // so much before now
+	dateFromNow              // its missing year, day or time comes from now
 )
 
-// compileDate prepares a filter value; a nil zone is UTC. It reports false for a text that is a
+// Compile prepares a filter value; a nil zone is UTC. It reports false for a text that is a
 // date at no time.
-func compileDate(text string, zone *time.Location) (dateOperand, bool) {
-	if back, ok := parseStepBack(text); ok {
-		return dateOperand{kind: dateRelative, back: back}, true
+func Compile(text string, zone *time.Location) (Operand, bool) {
+	if back, ok := ParseStepBack(text); ok {
+		return Operand{kind: dateRelative, back: back}, true
 	}
 	t, found := parseAbsolute(text, zone, nil)
 	switch found {
 	case dateGood:
-		return dateOperand{kind: dateFixed, fixed: t}, true
+		return Operand{kind: dateFixed, fixed: t}, true
 	case dateNeedsNow:
-		return dateOperand{kind: dateFromNow, text: text}, true
+		return Operand{kind: dateFromNow, text: text}, true
 	}
-	return dateOperand{}, false
+	return Operand{}, false
 }
 
-// at gives the instant that the operand means at now. It reports false when there is none, such as
+// At gives the instant that the operand means at now. It reports false when there is none, such as
 // a wall clock that a change to summer time skips.
-func (d dateOperand) at(now time.Time, zone *time.Location) (time.Time, bool) {
+func (d Operand) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	switch d.kind {
 	case dateRelative:
 		return d.back.before(now, zone)
@@ -50,27 +52,19 @@ func (d dateOperand) at(now time.Time, zone *time.Location) (time.Time, bool) {
 	return d.fixed, true
 }
 
-// dateOf reads a property value: a number, or a string that is one, is seconds since 1970 with
-// fractions; any other string is read as a filter value is. Other values are no dates (§4.7).
-func dateOf(v any, now time.Time, zone *time.Location) (time.Time, bool) {
-	f, numeric := number(v)
-	if numeric {
-		return epoch(f)
-	}
-	text, ok := v.(string)
-	if !ok {
-		return time.Time{}, false
-	}
-	if back, ok := parseStepBack(text); ok {
+// Read reads the text of a property at now as [Compile] and [Operand.At] read that of a
+// filter; a nil zone is UTC. False for what is no date.
+func Read(text string, now time.Time, zone *time.Location) (time.Time, bool) {
+	if back, ok := ParseStepBack(text); ok {
 		return back.before(now, zone)
 	}
 	t, found := parseAbsolute(text, zone, &now)
 	return t, found == dateGood
 }
 
-// epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole
+// Epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole
 // second below, and NaN is 1970 itself, as the service has it.
-func epoch(f float64) (time.Time, bool) {
+func Epoch(f float64) (time.Time, bool) {
 	if math.IsNaN(f) {
 		f = 0
 	}
@@ -171,49 +165,49 @@ func wallAt(t time.Time, zone *time.Location) wall {
 	return wall{sec: t.Unix() + int64(offset), nano: int64(t.Nanosecond())}
 }
 
-// stepBack is a relative date: so many units before now.
-type stepBack struct {
-	count int
-	unit  byte // h, d, w, m (months), y
+// StepBack is a relative date: so many units before now.
+type StepBack struct {
+	Count int
+	Unit  byte // h, d, w, m (months), y
 }
 
-// parseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no
+// ParseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no
 // relative date.
-func parseStepBack(s string) (stepBack, bool) {
+func ParseStepBack(s string) (StepBack, bool) {
 	if s != "" && s[0] == '-' {
 		s = s[1:]
 	}
 	n := digits(s)
 	if n == 0 || n != len(s)-1 {
-		return stepBack{}, false
+		return StepBack{}, false
 	}
 	count := 0
 	for _, c := range []byte(s[:n]) {
 		if count = count*10 + int(c-'0'); count >= 10_000 {
-			return stepBack{}, false
+			return StepBack{}, false
 		}
 	}
 	switch unit := s[n]; unit {
 	case 'h', 'd', 'w', 'm', 'y':
-		return stepBack{count: count, unit: unit}, true
+		return StepBack{Count: count, Unit: unit}, true
 	}
-	return stepBack{}, false
+	return StepBack{}, false
 }
 
 // before goes back from now on the wall clock of the zone, and then back to an instant.
-func (b stepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
+func (b StepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	w := wallAt(now, zone)
-	switch b.unit {
+	switch b.Unit {
 	case 'h':
-		w.sec -= int64(b.count) * 3600
+		w.sec -= int64(b.Count) * 3600
 	case 'd':
-		w.sec -= int64(b.count) * 86400
+		w.sec -= int64(b.Count) * 86400
 	case 'w':
-		w.sec -= int64(b.count) * 7 * 86400
+		w.sec -= int64(b.Count) * 7 * 86400
 	case 'm':
-		w = w.monthsBack(b.count)
+		w = w.monthsBack(b.Count)
 	case 'y':
-		w = w.yearsBack(b.count)
+		w = w.yearsBack(b.Count)
 	}
 	return w.in(zone)
 }
@@ -273,4 +267,18 @@ func daysIn(year, month int) int {
 		return 30
 	}
 	return 31
+}
+
+// digits counts the ASCII digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n]-'0' <= 9 {
+		n++
+	}
+	return n
+}
+
+// hasPrefixFold reports whether s begins with a text in lower-case ASCII, whatever its case.
+func hasPrefixFold(s, lowered string) bool {
+	return len(s) >= len(lowered) && strings.EqualFold(s[:len(lowered)], lowered)
 }

@@ -1,8 +1,6 @@
-package flags
+package dates
 
 import (
-	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,18 +24,15 @@ func utc(year, month, day, hour, minute, second, nano int) time.Time {
 func checkDate(t *testing.T, text string, now time.Time, zone *time.Location, want time.Time) {
 	t.Helper()
 	var got time.Time
-	if d, ok := compileDate(text, zone); ok {
-		if at, ok := d.at(now, zone); ok {
+	if d, ok := Compile(text, zone); ok {
+		if at, ok := d.At(now, zone); ok {
 			got = at
 		}
 	}
 	if !got.Equal(want) {
 		t.Errorf("filter %q at %v is %v, want %v", text, now, got, want)
 	}
-	if _, numeric := parseNumber(text); numeric {
-		return // epoch seconds as a property
-	}
-	if got, ok := dateOf(text, now, zone); ok == want.IsZero() || ok && !got.Equal(want) {
+	if got, ok := Read(text, now, zone); ok == want.IsZero() || ok && !got.Equal(want) {
 		t.Errorf("property %q at %v is %v, %v; want %v", text, now, got, ok, want)
 	}
 }
@@ -197,52 +192,13 @@ func TestFlags_4_7_DatesThatNeedNow(t *testing.T) {
 		{"2014.02", utc(2024, 6, 28, 1, 2, 3, 4), utc(2014, 2, 28, 1, 2, 3, 4)},
 		{"2014.02", utc(2024, 6, 29, 1, 2, 3, 4), time.Time{}},
 	} {
-		d, ok := compileDate(c.text, time.UTC)
-		if got, exists := d.at(c.now, time.UTC); !ok || exists == c.want.IsZero() || exists && !got.Equal(c.want) {
+		d, ok := Compile(c.text, time.UTC)
+		if got, exists := d.At(c.now, time.UTC); !ok || exists == c.want.IsZero() || exists && !got.Equal(c.want) {
 			t.Errorf("%q at %v is %v, %v; want %v", c.text, c.now, got, exists, c.want)
 		}
 	}
-	if _, ok := compileDate("Feb 30 10:00:00", time.UTC); ok {
+	if _, ok := Compile("Feb 30 10:00:00", time.UTC); ok {
 		t.Error("a date that no year has is compiled")
-	}
-}
-
-// Expected: §4.7, row 68 of §12.3, and the arithmetic of the service on floats.
-func TestFlags_4_7_EpochProperties(t *testing.T) {
-	now := utc(2024, 5, 6, 7, 8, 9, 0)
-	for _, c := range []struct {
-		value any
-		want  time.Time
-	}{
-		{int64(1704153600), utc(2024, 1, 2, 0, 0, 0, 0)}, {"1704153600", utc(2024, 1, 2, 0, 0, 0, 0)}, {1704153600, utc(2024, 1, 2, 0, 0, 0, 0)},
-		{1704153600.25, utc(2024, 1, 2, 0, 0, 0, 25e7)}, {"1.7041536e9", utc(2024, 1, 2, 0, 0, 0, 0)}, {json.Number("1704153600"), utc(2024, 1, 2, 0, 0, 0, 0)},
-		{-1.5, utc(1969, 12, 31, 23, 59, 58, 0)}, {-2, utc(1969, 12, 31, 23, 59, 58, 0)}, {"2024", utc(1970, 1, 1, 0, 33, 44, 0)},
-		{"nan", utc(1970, 1, 1, 0, 0, 0, 0)}, {59.9999999999, utc(1970, 1, 1, 0, 0, 59, 999999999)}, {1.9999999999, time.Time{}},
-		{int64(8210266876799), utc(262142, 12, 31, 23, 59, 59, 0)}, {int64(8210266876800), time.Time{}}, {int64(-8334601228801), time.Time{}},
-		{math.MaxFloat64, time.Time{}}, {int64(math.MinInt64), time.Time{}}, {"inf", time.Time{}}, {true, time.Time{}}, {nil, time.Time{}},
-		{[]any{int64(1)}, time.Time{}}, {math.NaN(), time.Time{}}, {struct{}{}, time.Time{}},
-	} {
-		got, ok := dateOf(c.value, now, nil)
-		if ok == c.want.IsZero() || ok && !got.Equal(c.want) {
-			t.Errorf("%v is %v, %v; want %v", c.value, got, ok, c.want)
-		}
-	}
-}
-
-// Rows 65 to 69 of §12.3.
-func TestFlags_12_3_Dates(t *testing.T) {
-	now := utc(2024, 8, 31, 12, 0, 0, 0)
-	for _, pair := range [][2]string{{"-7d", "7d"}, {"-6m", "2024-02-29T12:00:00Z"}, {"2024-06-01T12:00:00+02:00", "2024-06-01T05:00:00-05:00"}} {
-		a, okA := dateOf(pair[0], now, nil)
-		b, okB := dateOf(pair[1], now, nil)
-		if !okA || !okB || !a.Equal(b) {
-			t.Errorf("%s is %v and %s is %v", pair[0], a, pair[1], b)
-		}
-	}
-	after, _ := compileDate("2024-01-01", time.UTC)
-	limit, _ := after.at(now, time.UTC)
-	if got, ok := dateOf(int64(1704153600), now, time.UTC); !ok || !got.After(limit) {
-		t.Errorf("%v is not after %v", got, limit)
 	}
 }
 
@@ -259,11 +215,11 @@ func FuzzDates(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, sec int64) {
 		now := time.Unix(sec%4e9, 5)
-		d, ok := compileDate(s, zone)
-		a, okA := d.at(now, zone)
+		d, ok := Compile(s, zone)
+		a, okA := d.At(now, zone)
 		okA = ok && okA
-		b, okB := dateOf(s, now.UTC(), zone)
-		if _, numeric := parseNumber(s); !numeric && (okA != okB || okA && !a.Equal(b)) {
+		b, okB := Read(s, now.UTC(), zone)
+		if okA != okB || okA && !a.Equal(b) {
 			t.Errorf("%q is %v, %v as a filter and %v, %v as a property", s, a, okA, b, okB)
 		}
 		w := wall{sec: sec % 4e9}
