@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,21 +12,10 @@ import (
 // Every link of a page to another page of the repository, or to a heading of it,
 // leads somewhere.
 func TestPages_LinksLeadSomewhere(t *testing.T) {
-	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.md").Output()
-	if err != nil {
-		t.Fatalf("this test wants a clone: %v", err)
-	}
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	links := 0
-	for page := range strings.FieldsSeq(string(out)) {
-		if strings.HasPrefix(page, "testdata/spec/") && !strings.HasSuffix(page, "README.md") {
-			continue // they quote paths of the API in the form of links
-		}
-		data, err := os.ReadFile(filepath.Join("../..", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+	for page, data := range docPages(t) {
+		for _, m := range link.FindAllStringSubmatch(data, -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -60,6 +48,9 @@ func TestPages_FilesAreThere(t *testing.T) {
 	named := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)*/[\\w-]+\\.(?:go|json|md|yml|txt|js))`")
 	files := 0
 	for page, text := range docPages(t) {
+		if page == "testdata/README.md" {
+			continue // its tables say where their names are
+		}
 		for _, m := range named.FindAllStringSubmatch(text, -1) {
 			files++
 			if !slices.ContainsFunc([]string{".", filepath.Dir(page)}, func(base string) bool {
@@ -72,6 +63,13 @@ func TestPages_FilesAreThere(t *testing.T) {
 	}
 	if files < 20 {
 		t.Errorf("only %d names were looked at", files)
+	}
+}
+
+// The README is for somebody who has a minute.
+func TestPages_ReadmeIsShort(t *testing.T) {
+	if words := len(strings.Fields(docPages(t)["README.md"])); words > 900 {
+		t.Errorf("the README has %d words, 900 are enough", words)
 	}
 }
 
