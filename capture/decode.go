@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -50,13 +52,13 @@ func Decode(body string, o DecodeOptions) (*Submission, error) {
 		return nil, err
 	}
 	var err error
-	switch d.peek() {
+	switch d.Peek() {
 	case '[':
 		err = d.readList()
 	case '{':
 		err = d.readObject(o)
 	default:
-		if _, ok := d.value(); ok && d.end() {
+		if _, ok := d.Raw(); ok && d.End() {
 			return nil, unreadable("the body is neither a list nor an object", "")
 		}
 		err = d.problem()
@@ -98,8 +100,8 @@ func (d *decoder) open(body string) error {
 		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: fmt.Sprintf(
 			"failed to decode request: invalid UTF8 in request payload at byte %d", d.skipped+invalidByte(body))}
 	}
-	d.src = replaceHalfPairs(body)
-	if d.space(); d.pos == len(d.src) {
+	d.scanner = newScanner(wire.ReplaceHalfPairs(body))
+	if d.Space(); d.Pos == len(d.Src) {
 		return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request missing data payload"}
 	}
 	return nil
@@ -110,7 +112,7 @@ func (d *decoder) problem() error {
 	if d.refusal != nil {
 		return d.refusal
 	}
-	return unreadable(fmt.Sprintf("%s at byte %d", d.fault, d.skipped+d.pos), "")
+	return unreadable(fmt.Sprintf("%s at byte %d", d.Fault.What, d.skipped+d.Fault.Offset), "")
 }
 
 func unreadable(what, attr string) error {
@@ -135,7 +137,7 @@ type fields struct {
 
 // readList reads the first shape of §3.1, a list of events.
 func (d *decoder) readList() error {
-	if !d.list(d.element) || !d.end() {
+	if !d.List(d.element) || !d.End() {
 		return d.problem()
 	}
 	return d.checkItems()
@@ -159,9 +161,9 @@ func notAnObject(n int) error {
 // name, or one event.
 func (d *decoder) readObject(o DecodeOptions) error {
 	var f fields
-	start := d.pos
+	start := d.Pos
 	d.bound(start)
-	if !d.object(func(key string) bool { return d.envelope(&f, key) }) || !d.end() {
+	if !d.Object(func(key string) bool { return d.envelope(&f, key) }) || !d.End() {
 		return d.problem()
 	}
 	switch {
@@ -173,7 +175,7 @@ func (d *decoder) readObject(o DecodeOptions) error {
 		f.event = `"$identify"`
 	}
 	d.sub.Items = make([]Item, 1)
-	d.finish(&d.sub.Items[0], &f, d.pos-start)
+	d.finish(&d.sub.Items[0], &f, d.Pos-start)
 	return nil
 }
 
@@ -184,16 +186,16 @@ func (d *decoder) envelope(f *fields, key string) (ok bool) {
 	case "batch":
 		f.batch, f.noBatch = false, true
 		d.sub.Items, d.sub.Tokens, d.outer, d.nameless = d.sub.Items[:0], nil, false, 0
-		if d.peek() == '[' {
+		if d.Peek() == '[' {
 			f.batch, f.noBatch = true, false
 			d.outer = present(f.apiKey, f.token, f.dollarToken) != ""
-			return d.list(d.element)
+			return d.List(d.element)
 		}
-		_, ok = d.value()
+		_, ok = d.Raw()
 	case "historical_migration":
-		f.historical, ok = d.value()
+		f.historical, ok = d.Raw()
 	case "sent_at":
-		f.sentAt, ok = d.value()
+		f.sentAt, ok = d.Raw()
 	default:
 		ok = d.member(f, key)
 	}
@@ -219,17 +221,17 @@ func (d *decoder) finishBatch(f *fields) error {
 
 // element reads one element of a list of events.
 func (d *decoder) element() bool {
-	start := d.pos
-	if d.peek() != '{' {
-		if d.pos == len(d.src) || strings.IndexByte(`"[-0123456789tfn`, d.peek()) < 0 {
-			return d.fail("expected a value")
+	start := d.Pos
+	if d.Peek() != '{' {
+		if d.Pos == len(d.Src) || strings.IndexByte(`"[-0123456789tfn`, d.Peek()) < 0 {
+			return d.Fail("expected a value")
 		}
 		d.refusal = notAnObject(len(d.sub.Items))
 		return false
 	}
 	var f fields
 	d.bound(start)
-	if !d.object(func(key string) bool { return d.member(&f, key) }) {
+	if !d.Object(func(key string) bool { return d.member(&f, key) }) {
 		return false
 	}
 	if absent(f.event) {
@@ -239,7 +241,7 @@ func (d *decoder) element() bool {
 		}
 	}
 	it := d.newItem(start)
-	d.finish(it, &f, d.pos-start)
+	d.finish(it, &f, d.Pos-start)
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
@@ -250,7 +252,7 @@ func (d *decoder) bound(start int) { d.limit = start + MaxEvent }
 // newItem adds an item. The first one's size tells how many may follow.
 func (d *decoder) newItem(start int) *Item {
 	if d.sub.Items == nil {
-		rest := (len(d.src) - d.pos) / (d.pos - start + 1)
+		rest := (len(d.Src) - d.Pos) / (d.Pos - start + 1)
 		d.sub.Items = make([]Item, 0, 1+min(rest+rest/8, 1024))
 	}
 	d.sub.Items = append(d.sub.Items, Item{})
@@ -294,7 +296,7 @@ func (d *decoder) member(f *fields, key string) (ok bool) {
 		_, ok = d.collect(&f.setOnce)
 		return ok
 	}
-	v, ok = d.value()
+	v, ok = d.Raw()
 	switch key {
 	case "event":
 		f.event = v
@@ -330,8 +332,8 @@ func (f *fields) whose(key, value string) {
 // there are no members.
 func (d *decoder) collect(to *[]Member) (other string, ok bool) {
 	*to = nil
-	if d.peek() != '{' {
-		return d.value()
+	if d.Peek() != '{' {
+		return d.Raw()
 	}
 	d.room()
 	members, ok := d.members(d.spare)
@@ -344,7 +346,7 @@ func (d *decoder) collect(to *[]Member) (other string, ok bool) {
 // rest of the body may hold, one for each 24 bytes.
 func (d *decoder) room() {
 	if cap(d.spare) < 16 {
-		d.spare = make([]Member, 0, min(max((len(d.src)-d.pos)/24, 16), 4096))
+		d.spare = make([]Member, 0, min(max((len(d.Src)-d.Pos)/24, 16), 4096))
 	}
 }
 

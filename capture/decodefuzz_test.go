@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // recordedBodies are real bodies of SDKs, shortened.
@@ -63,7 +65,7 @@ func FuzzDecode(f *testing.F) {
 
 // checkLikeList: the items of a batch are those of the same list alone (§3.1).
 func checkLikeList(t *testing.T, body string, s *Submission) {
-	o, err := ParseObject(replaceHalfPairs(strings.TrimPrefix(body, "\ufeff")))
+	o, err := ParseObject(wire.ReplaceHalfPairs(strings.TrimPrefix(body, "\ufeff")))
 	if err != nil {
 		return
 	}

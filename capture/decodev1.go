@@ -129,27 +129,27 @@ func (d *v1Decoder) read(body string) error {
 	if err := d.open(body); err != nil {
 		return err
 	}
-	if d.peek() != '{' {
-		if _, ok := d.value(); !ok || !d.end() {
+	if d.Peek() != '{' {
+		if _, ok := d.Raw(); !ok || !d.End() {
 			return d.problem()
 		}
 		return unreadableV1("the body is not an object")
 	}
 	var createdAt, historical string
-	ok := d.object(func(key string) (ok bool) {
+	ok := d.Object(func(key string) (ok bool) {
 		switch key {
 		case "created_at":
-			createdAt, ok = d.value()
+			createdAt, ok = d.Raw()
 		case "historical_migration":
-			historical, ok = d.value()
+			historical, ok = d.Raw()
 		case "batch":
 			ok = d.readBatch()
 		default:
-			_, ok = d.value()
+			_, ok = d.Raw()
 		}
 		return ok
 	})
-	if !ok || !d.end() {
+	if !ok || !d.End() {
 		return d.problem()
 	}
 	at, _ := text(createdAt)
@@ -173,12 +173,12 @@ func (d *v1Decoder) read(body string) error {
 }
 
 func (d *v1Decoder) readBatch() bool {
-	if d.peek() != '[' {
-		_, ok := d.value()
+	if d.Peek() != '[' {
+		_, ok := d.Raw()
 		return ok && d.refuse(unreadableV1("batch is not a list"))
 	}
 	d.batch, d.sub.Items, d.uuids = true, d.sub.Items[:0], map[UUID]struct{}{}
-	return d.list(d.event)
+	return d.List(d.event)
 }
 
 func (d *v1Decoder) refuse(err error) bool {
@@ -198,14 +198,14 @@ type v1Fields struct {
 // event reads one element of the batch.
 func (d *v1Decoder) event() bool {
 	n := len(d.sub.Items)
-	if d.peek() != '{' {
-		_, ok := d.value()
+	if d.Peek() != '{' {
+		_, ok := d.Raw()
 		return ok && d.refuse(unreadableV1("batch[%d] is not an object", n))
 	}
 	var f v1Fields
-	start := d.pos
+	start := d.Pos
 	d.bound(start)
-	if !d.object(func(key string) bool { return d.field(&f, key) }) {
+	if !d.Object(func(key string) bool { return d.field(&f, key) }) {
 		return false
 	}
 	id, err := f.check(n)
@@ -217,7 +217,7 @@ func (d *v1Decoder) event() bool {
 	}
 	d.uuids[id] = struct{}{}
 	it := d.newItem(start)
-	it.Size, it.UUID, it.Properties = d.pos-start, id, f.properties
+	it.Size, it.UUID, it.Properties = d.Pos-start, id, f.properties
 	it.Name = eventName(f.event)
 	it.DistinctID = strings.TrimSpace(idText(f.distinctID))
 	it.Timestamp, _ = text(f.timestamp)
@@ -234,23 +234,23 @@ func (d *v1Decoder) event() bool {
 func (d *v1Decoder) field(f *v1Fields, key string) (ok bool) {
 	switch key {
 	case "event":
-		f.event, ok = d.value()
+		f.event, ok = d.Raw()
 	case "uuid":
-		f.uuid, ok = d.value()
+		f.uuid, ok = d.Raw()
 	case "distinct_id":
-		f.distinctID, ok = d.value()
+		f.distinctID, ok = d.Raw()
 	case "timestamp":
-		f.timestamp, ok = d.value()
+		f.timestamp, ok = d.Raw()
 	case "session_id":
-		f.sessionID, ok = d.value()
+		f.sessionID, ok = d.Raw()
 	case "window_id":
-		f.windowID, ok = d.value()
+		f.windowID, ok = d.Raw()
 	case "options":
 		f.otherOptions, ok = d.collect(&f.options)
 	case "properties":
 		f.otherProperties, ok = d.collect(&f.properties)
 	default:
-		_, ok = d.value()
+		_, ok = d.Raw()
 	}
 	return ok
 }

@@ -11,7 +11,7 @@
 //
 // What an event does to people is in plan.go and the files beside it; what it
 // looks like when it is stored, in prepare.go. JSON is never taken apart more
-// than needed: an object's members are found (scan.go), and their values stay
+// than needed: an object's members are found (object.go), and their values stay
 // the text that was sent.
 //
 // The room does no I/O: what it needs of the world stands in ports.go. Section

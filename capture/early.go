@@ -10,11 +10,10 @@ import (
 // The error is a *Refusal, for a list of events that begins with something else.
 // What is wrong beside that is for Decode to find.
 func Early(text string) (token string, err error) {
-	d := decoder{sub: &Submission{}}
-	d.src = strings.TrimPrefix(text, "\ufeff")
-	d.space()
+	d := decoder{scanner: newScanner(strings.TrimPrefix(text, "\ufeff")), sub: &Submission{}}
+	d.Space()
 	var f fields
-	switch d.peek() {
+	switch d.Peek() {
 	case '[':
 		err = d.earlyList(&f)
 		if token := present(f.apiKey, f.token, f.dollarToken); token != "" {
@@ -24,14 +23,14 @@ func Early(text string) (token string, err error) {
 			return d.sub.Tokens[0], err
 		}
 	case '{':
-		d.object(func(key string) bool {
-			if key == "batch" && d.peek() == '[' {
+		d.Object(func(key string) bool {
+			if key == "batch" && d.Peek() == '[' {
 				var first fields
 				err = d.earlyList(&first)
 				return false
 			}
 			var v string
-			v, ok := d.value()
+			v, ok := d.Raw()
 			if ok {
 				f.whose(key, v)
 			}
@@ -47,9 +46,9 @@ func Early(text string) (token string, err error) {
 
 // earlyList reads the first element of a list.
 func (d *decoder) earlyList(f *fields) error {
-	d.pos++ // the bracket
-	d.space()
-	switch d.peek() {
+	d.Pos++ // the bracket
+	d.Space()
+	switch d.Peek() {
 	case 0, ']':
 		return nil
 	case '{':
@@ -57,7 +56,7 @@ func (d *decoder) earlyList(f *fields) error {
 		return notAnObject(0)
 	}
 	var it Item
-	if d.object(func(key string) bool { return d.member(f, key) }) {
+	if d.Object(func(key string) bool { return d.member(f, key) }) {
 		d.finish(&it, f, 0)
 	}
 	return nil

@@ -50,7 +50,7 @@ func idText(value string) string {
 	s := value
 	switch value[0] {
 	case '"':
-		s = unquote(value)
+		s = wire.Unquote(value)
 	case '{', '[':
 		s = compact(value)
 	}
@@ -74,15 +74,15 @@ func unlessBlank(s string) string {
 // compact is a JSON text without the blanks between its parts, strings written
 // the same way whichever escapes they were sent with.
 func compact(value string) string {
-	s := scanner{src: value}
+	s := newScanner(value)
 	out := make([]byte, 0, len(value))
-	for s.space(); s.pos < len(s.src); s.space() {
-		start := s.pos
-		if s.peek() == '"' && s.stringText() {
-			out = wire.AppendQuoted(out, unquote(value[start:s.pos]))
+	for s.Space(); s.Pos < len(s.Src); s.Space() {
+		start := s.Pos
+		if s.Peek() == '"' && s.Skip() {
+			out = wire.AppendQuoted(out, wire.Unquote(value[start:s.Pos]))
 			continue
 		}
-		s.pos = start + 1
+		s.Pos = start + 1
 		out = append(out, value[start])
 	}
 	return string(out)
@@ -123,40 +123,4 @@ func invalidByte(s string) int {
 		}
 	}
 	return len(s)
-}
-
-// replaceHalfPairs writes \ufffd for every escape of half a surrogate pair
-// (§2.6), which is as long, so that places stay the same.
-func replaceHalfPairs(s string) string {
-	if !strings.Contains(s, `\ud`) && !strings.Contains(s, `\uD`) {
-		return s
-	}
-	var out []byte
-	for i := 0; ; {
-		n := strings.IndexByte(s[i:], '\\')
-		if n < 0 {
-			break
-		}
-		i += n
-		v, ok := uint32(0), false
-		if strings.HasPrefix(s[i:], `\u`) {
-			v, ok = hex4(s, i+2)
-		}
-		if !ok || v < 0xd800 || v > 0xdfff {
-			i = min(i+2, len(s))
-			continue
-		}
-		r, length := unicodeEscape(s[i:])
-		if r == utf8.RuneError {
-			if out == nil {
-				out = []byte(s)
-			}
-			copy(out[i:], `\ufffd`)
-		}
-		i += length
-	}
-	if out == nil {
-		return s
-	}
-	return string(out)
 }

@@ -16,17 +16,18 @@ type Member struct{ Key, Value string }
 // never changed; what changes it makes a new one.
 type Object []Member
 
-// ParseObject reads a JSON object. Of equal keys the last one stays.
+// ParseObject reads a JSON object. Of equal keys the last one stays. The error is a
+// *wire.Fault.
 func ParseObject(src string) (Object, error) {
-	s := scanner{src: src}
-	s.space()
-	if s.peek() != '{' {
-		s.fail("expected an object")
-		return nil, s.err()
+	s := newScanner(src)
+	s.Space()
+	if s.Peek() != '{' {
+		s.Fail("expected an object")
+		return nil, s.Fault
 	}
 	members, ok := s.members(nil)
-	if !ok || !s.end() {
-		return nil, s.err()
+	if !ok || !s.End() {
+		return nil, s.Fault
 	}
 	return NewObject(members), nil
 }
@@ -38,12 +39,12 @@ func (s *scanner) members(to []Member) ([]Member, bool) {
 	first := len(to)
 	var seen uint64 // a small filter: most objects hold no key twice
 	var index map[string]int
-	ok := s.object(func(key string) bool {
-		value, ok := s.value()
+	ok := s.Object(func(key string) bool {
+		value, ok := s.Raw()
 		if !ok {
 			return false
 		}
-		if s.limit > 0 && s.pos > s.limit && key != "token" && key != "distinct_id" {
+		if s.limit > 0 && s.Pos > s.limit && key != "token" && key != "distinct_id" {
 			return true
 		}
 		bit := uint64(1) << (keyHash(key) & 63)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 func TestParseObject(t *testing.T) {
@@ -96,7 +98,7 @@ func FuzzObject(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		if !utf8.ValidString(src) || depth(src) > maxDepth {
+		if !utf8.ValidString(src) || depth(src) > wire.MaxDepth {
 			return
 		}
 		var want map[string]any

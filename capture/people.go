@@ -125,7 +125,7 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 	err := p.alone(ctx, projectID, func(tx Tx) error {
 		found, err := UnsetGroupProperty(tx, projectID, id, name)
 		if err == nil && !found {
-			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", shorten(name)))
+			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", wire.Shorten(name, 64)))
 		}
 		return err
 	})
@@ -173,14 +173,6 @@ func (p *People) send(ctx context.Context, in Project, event, distinctID string,
 		}
 	}
 	return nil
-}
-
-// shorten cuts a text to what fits into an error.
-func shorten(s string) string {
-	if short := cutBytes(s, warningID); short != s {
-		return short + "…"
-	}
-	return s
 }
 
 // BestIDs are the distinct ids, those that people have chosen before those that

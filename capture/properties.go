@@ -256,7 +256,7 @@ func appendMembers(dst []Member, object string) []Member {
 	if !isObject(object) {
 		return dst
 	}
-	s := scanner{src: object}
+	s := newScanner(object)
 	out, ok := s.members(dst)
 	if !ok {
 		return dst
@@ -269,9 +269,9 @@ func eachElement(list string, each func(value string)) {
 	if !isList(list) {
 		return
 	}
-	s := scanner{src: list}
-	s.list(func() bool {
-		value, ok := s.value()
+	s := newScanner(list)
+	s.List(func() bool {
+		value, ok := s.Raw()
 		if ok {
 			each(value)
 		}

@@ -105,13 +105,13 @@ func onceEach(t *testing.T, text string) {
 		t.Fatalf("no object: %s", text)
 	}
 	names := map[string]bool{}
-	s := scanner{src: text}
-	s.object(func(key string) bool {
+	s := newScanner(text)
+	s.Object(func(key string) bool {
 		if names[key] {
 			t.Fatalf("%q twice in %s", key, text)
 		}
 		names[key] = true
-		_, ok := s.value()
+		_, ok := s.Raw()
 		return ok
 	})
 }

@@ -51,18 +51,18 @@ type recordingFields struct{ token, distinctID, sessionID, data string }
 
 func (d *recordingDecoder) read() error {
 	ok := false
-	switch d.peek() {
+	switch d.Peek() {
 	case '[':
-		ok = d.list(d.item)
+		ok = d.List(d.item)
 	case '{':
 		return d.readOne()
 	default:
-		if _, ok := d.value(); !ok || !d.end() {
+		if _, ok := d.Raw(); !ok || !d.End() {
 			return d.problem()
 		}
 		return unreadable("the body is neither a list nor an object", "")
 	}
-	if !ok || !d.end() {
+	if !ok || !d.End() {
 		return d.problem()
 	}
 	return nil
@@ -72,14 +72,14 @@ func (d *recordingDecoder) read() error {
 func (d *recordingDecoder) readOne() error {
 	batch := false
 	var inner recordingFields
-	ok := d.object(func(key string) bool {
-		if key == "batch" && d.peek() == '[' {
+	ok := d.Object(func(key string) bool {
+		if key == "batch" && d.Peek() == '[' {
 			batch, d.items, d.noData = true, 0, 0
-			return d.list(d.item)
+			return d.List(d.item)
 		}
 		return d.field(&d.outer, &inner, key)
 	})
-	if !ok || !d.end() {
+	if !ok || !d.End() {
 		return d.problem()
 	}
 	if !batch {
@@ -91,8 +91,8 @@ func (d *recordingDecoder) readOne() error {
 
 // item reads one element of the list.
 func (d *recordingDecoder) item() bool {
-	if d.peek() != '{' {
-		if _, ok := d.value(); !ok {
+	if d.Peek() != '{' {
+		if _, ok := d.Raw(); !ok {
 			return false
 		}
 		d.refusal = notAnObject(d.items)
@@ -100,7 +100,7 @@ func (d *recordingDecoder) item() bool {
 	}
 	var f fields
 	var inner recordingFields
-	if !d.object(func(key string) bool { return d.field(&f, &inner, key) }) {
+	if !d.Object(func(key string) bool { return d.field(&f, &inner, key) }) {
 		return false
 	}
 	if d.items == 0 {
@@ -120,15 +120,15 @@ func (d *recordingDecoder) add(inner *recordingFields) {
 }
 
 func (d *recordingDecoder) field(f *fields, inner *recordingFields, key string) (ok bool) {
-	if key != "properties" || d.peek() != '{' {
-		v, ok := d.value()
+	if key != "properties" || d.Peek() != '{' {
+		v, ok := d.Raw()
 		f.whose(key, v)
 		return ok
 	}
 	*inner = recordingFields{}
-	return d.object(func(key string) (ok bool) {
+	return d.Object(func(key string) (ok bool) {
 		var v string
-		v, ok = d.value()
+		v, ok = d.Raw()
 		switch key {
 		case "token":
 			inner.token = v

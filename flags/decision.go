@@ -3,6 +3,8 @@ package flags
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Decision is the answer for one flag.
@@ -63,7 +65,7 @@ func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.
 
 func (u *Undecided) unknown() string {
 	if u.Problem != "" {
-		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + shorten(u.Problem, 200)
+		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + wire.Shorten(u.Problem, 200)
 	}
 	return "unknown " + u.Fact + " " + quote(u.Name)
 }

@@ -3,7 +3,8 @@ package flags
 import (
 	"errors"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ErrUnknownKey says that no project has the given API key.
@@ -52,16 +53,5 @@ func (e *DefinitionError) Error() string {
 }
 
 func quote(s string) string {
-	return strconv.Quote(shorten(s, 100))
-}
-
-// shorten cuts a text for people to so many bytes, between two runes.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
+	return strconv.Quote(wire.Shorten(s, 100))
 }

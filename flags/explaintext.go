@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // decided says in one line what decided a flag.
@@ -82,7 +84,7 @@ func show(v any) string {
 	if !ok {
 		return fmt.Sprint(v)
 	}
-	return shorten(string(text[1:len(text)-1]), 200)
+	return wire.Shorten(string(text[1:len(text)-1]), 200)
 }
 
 // Requirement is what is asked for, in words.

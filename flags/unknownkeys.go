@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // MaxUnknownKeys is how many misspelt members, and how many others, [UnknownKeys]
@@ -161,7 +163,7 @@ func plainName(name string) string {
 	if len(name) <= 64 && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-") == "" {
 		return name
 	}
-	return strconv.QuoteToASCII(shorten(name, 64))
+	return strconv.QuoteToASCII(wire.Shorten(name, 64))
 }
 
 // meant is the member that a misspelt name stands for, empty for none.

@@ -201,7 +201,7 @@ func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, *bodyEr
 		}
 		if len(out) == cap(out) {
 			size := min(max(2*int64(cap(out)), 4096), limit+1)
-			if err := l.reserve(size); err != nil {
+			if err := l.Reserve(size); err != nil {
 				return nil, &bodyError{cause: err}, nil
 			}
 			old := int64(cap(out))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // form takes the JSON out of a form body (§9.3): the member data, or the whole
@@ -55,7 +57,7 @@ func (u *unpacker) beside(n int) *bodyError {
 	if n <= firstRead {
 		return nil
 	}
-	if err := u.lease.reserve(int64(n)); err != nil {
+	if err := u.lease.Reserve(int64(n)); err != nil {
 		return &bodyError{cause: err}
 	}
 	return nil
@@ -132,7 +134,7 @@ func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == '%' && i+2 < len(text) {
-			high, low := hexValue(text[i+1]), hexValue(text[i+2])
+			high, low := wire.HexDigit(text[i+1]), wire.HexDigit(text[i+2])
 			if high < 0 || low < 0 {
 				return nil, false
 			}

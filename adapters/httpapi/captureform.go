@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // captureQuery is what the query of a capture request says (§1.5). Of equal
@@ -107,8 +109,8 @@ func unescape(text []byte) []byte {
 		switch {
 		case c == '+':
 			c = ' '
-		case c == '%' && i+2 < len(text) && hexValue(text[i+1]) >= 0 && hexValue(text[i+2]) >= 0:
-			c = byte(hexValue(text[i+1])<<4 | hexValue(text[i+2]))
+		case c == '%' && i+2 < len(text) && wire.HexDigit(text[i+1]) >= 0 && wire.HexDigit(text[i+2]) >= 0:
+			c = byte(wire.HexDigit(text[i+1])<<4 | wire.HexDigit(text[i+2]))
 			i += 2
 		}
 		out = append(out, c)

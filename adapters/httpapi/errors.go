@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // problem is an error as a caller sees it: {type, code, detail, attr}, always
@@ -142,3 +143,6 @@ func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 }
 
 var contentTypeJSON = []string{"application/json"}
+
+// shorten keeps names chosen by a client from filling an error message.
+func shorten(s string) string { return wire.Shorten(s, 64) }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // maxDistinctID is the length, in bytes, up to which a distinct id is kept
@@ -176,19 +178,19 @@ func flagsFieldOf(name string) (field flagsField, rank uint8) {
 // (§13.2 item 11).
 func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 	fault, wrongForm := readFlagsBody(bodyText(json), b)
-	if wrongForm && !fault.final() {
-		if err := b.lease.reserve(int64(len(json))); err != nil {
+	if wrongForm && !final(fault) {
+		if err := b.lease.Reserve(int64(len(json))); err != nil {
 			return &bodyError{cause: err}
 		}
 		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
 			b.reset()
 			if fault, _ = readFlagsBody(asText(decoded), b); fault != nil {
-				fault.what += " (counted in what the base64 body stands for)"
+				fault.What += " (counted in what the base64 body stands for)"
 			}
 		}
 	}
 	if fault != nil {
-		return fault.bodyError()
+		return faultInBody(fault)
 	}
 	return nil
 }
@@ -203,27 +205,27 @@ func bodyText(json []byte) string {
 }
 
 // final faults are none of form: reading in another way would not help.
-func (f *jsonFault) final() bool { return f.err != nil || f.bound }
+func final(f *wire.Fault) bool { return f.Err != nil || f.Bound }
 
-// bodyError is the answer to a fault in a request body.
-func (f *jsonFault) bodyError() *bodyError {
-	if f.err != nil {
-		return &bodyError{cause: f.err}
+// faultInBody is the answer to a fault in a request body.
+func faultInBody(f *wire.Fault) *bodyError {
+	if f.Err != nil {
+		return &bodyError{cause: f.Err}
 	}
-	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + f.place(), Attr: f.where()}
+	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + placeOf(f), Attr: f.Where()}
 }
 
-// place is a sentence on where a fault is, and what it is.
-func (f *jsonFault) place() string {
-	place := "At byte " + strconv.Itoa(f.offset)
-	if path := f.where(); path != "" {
+// placeOf is a sentence on where a fault is, and what it is.
+func placeOf(f *wire.Fault) string {
+	place := "At byte " + strconv.Itoa(f.Offset)
+	if path := f.Where(); path != "" {
 		place += ", " + path
 	}
-	place += ": " + f.what + "."
-	if f.text == "" {
+	place += ": " + f.What + "."
+	if f.Text == "" {
 		return place
 	}
-	line, column := lineOf(f.text, f.offset)
+	line, column := lineOf(f.Text, f.Offset)
 	return place + fmt.Sprintf(" That is line %d column %d.", line, column)
 }
 
@@ -235,21 +237,21 @@ func lineOf[T string | []byte](text T, offset int) (line, column int) {
 
 // readFlagsBody reads strict, then lenient JSON. wrongForm says that the text
 // is neither; otherwise a fault is a value of a wrong type.
-func readFlagsBody(text string, b *flagsBody) (fault *jsonFault, wrongForm bool) {
-	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !fault.final() {
+func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool) {
+	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !final(fault) {
 		b.reset()
 		fault, wrongForm = readFlagsJSON(text, b, true)
 	}
 	return fault, wrongForm
 }
 
-func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsonFault, wrongForm bool) {
+func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *wire.Fault, wrongForm bool) {
 	r := flagsReader{body: b}
-	r.src, r.lenient, r.scratch, r.lease = text, lenient, b.scratch, b.lease
+	r.Src, r.Lenient, r.Scratch, r.Lease = text, lenient, b.scratch, b.lease
 	r.readBody()
-	b.scratch = r.scratch
-	if r.fault != nil {
-		return r.fault, true
+	b.scratch = r.Scratch
+	if r.Fault != nil {
+		return r.Fault, true
 	}
 	if !r.wrongTypes {
 		return nil, false

@@ -414,3 +414,10 @@ func TestFlags_9_4_BodyIsCopied(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// asFloats turns every number of an object into a float64, as encoding/json has it.
+func asFloats(m map[string]any) {
+	text, _ := json.Marshal(m) // it was JSON
+	clear(m)
+	_ = json.Unmarshal(text, &m)
+}

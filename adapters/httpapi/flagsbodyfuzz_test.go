@@ -13,15 +13,11 @@ func FuzzFlagsBody(f *testing.F) {
 	for _, body := range []string{fivePropertyBody, smallBody, lzSmallBody, `{"flag_keys":["a"],"groups":{"a":1.5e3,"b":[{}]}}`, `{"a":[1,-0,1e5,18446744073709551615]}`} {
 		f.Add([]byte(body))
 	}
-	for _, v := range json5Vectors {
-		f.Add([]byte(v.text))
-		f.Add([]byte(`{"person_properties":` + v.text + `}`))
+	for _, text := range []string{"{a:+1,'b':.5,}", "// c\n{\"a\":NaN}", "{a:0x1F,b:[1,],}", `{"a":"\x41\v\0z\ud800"}`, "{a:01}", "/* x", ""} {
+		f.Add([]byte(text))
+		f.Add([]byte(`{"person_properties":` + text + `}`))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		checkAgainstStandard(t, string(body))
-		if _, fault := readJSON(string(body), true); fault != nil && (fault.offset < 0 || fault.offset > len(body)) {
-			t.Fatalf("fault at %d", fault.offset)
-		}
 		var b flagsBody
 		err := parseFlagsBody(body, &b)
 		if err != nil {

@@ -1,37 +1,41 @@
 package httpapi
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // flagsReader reads one body. Values of a wrong type are noted and passed
 // over: a better name for the same field, or disable_flags, may still excuse
 // them.
 type flagsReader struct {
-	jsonReader
+	wire.Reader
 	body       *flagsBody
 	wrongTypes bool // there are faults in claims
 	claims     [flagsFields]struct {
-		rank  uint8      // of the name whose value the field has; 0: none
-		fault *jsonFault // that value is of a wrong type
+		rank  uint8       // of the name whose value the field has; 0: none
+		fault *wire.Fault // that value is of a wrong type
 	}
 }
 
 func (r *flagsReader) readBody() bool {
-	r.space()
-	if r.fault != nil {
+	r.Space()
+	if r.Fault != nil {
 		return false
 	}
-	if r.peek() != '{' {
-		return r.fail("expected an object")
+	if r.Peek() != '{' {
+		return r.Fail("expected an object")
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return false
 	}
-	for key, more := r.nextKey(true); more; key, more = r.nextKey(false) {
+	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		if !r.member(key) {
-			return r.within(key)
+			return r.Within(key)
 		}
 	}
-	return r.fault == nil && r.end()
+	return r.Fault == nil && r.End()
 }
 
 // member reads the value of one member of the body.
@@ -39,9 +43,9 @@ func (r *flagsReader) member(key string) bool {
 	field, rank := flagsFieldOf(key)
 	claim := &r.claims[field]
 	if field == otherField || claim.rank != 0 && claim.rank < rank {
-		return r.skip()
+		return r.Skip()
 	}
-	if (r.lenient || r.peek() == 'n') && r.null() { // as absent: it takes back only what the same name gave
+	if (r.Lenient || r.Peek() == 'n') && r.Null() { // as absent: it takes back only what the same name gave
 		if claim.rank == rank {
 			r.drop(field)
 			claim.rank, claim.fault = 0, nil
@@ -49,38 +53,38 @@ func (r *flagsReader) member(key string) bool {
 		return true
 	}
 	if field == tokenField && r.emptyText() {
-		return r.skip()
+		return r.Skip()
 	}
 	if claim.rank != 0 {
 		r.drop(field)
 	}
 	claim.rank = rank
 	if claim.fault = r.field(field); claim.fault != nil {
-		claim.fault.path = append(claim.fault.path, key)
+		claim.fault.Path = append(claim.fault.Path, key)
 	}
-	if field == tokenField && r.fault == nil && len(r.src) > firstRead && r.body.Token != "" && r.lease != nil {
-		if err := r.lease.known(r.body.Token); err != nil {
-			r.fault = &jsonFault{err: err}
+	if field == tokenField && r.Fault == nil && len(r.Src) > firstRead && r.body.Token != "" && r.body.lease != nil {
+		if err := r.body.lease.known(r.body.Token); err != nil {
+			r.Fault = &wire.Fault{Err: err}
 		}
 	}
-	return r.fault == nil
+	return r.Fault == nil
 }
 
 // earlyFlagsKey is the key in the beginning of a body, empty when it does not stand
 // there.
 func earlyFlagsKey(text string) string {
-	r := jsonReader{src: text}
-	r.space()
-	if r.peek() != '{' || !r.enter() {
+	r := wire.Reader{Src: text}
+	r.Space()
+	if r.Peek() != '{' || !r.Enter() {
 		return ""
 	}
-	for key, more := r.nextKey(true); more; key, more = r.nextKey(false) {
-		if field, _ := flagsFieldOf(key); field == tokenField && r.peek() == '"' {
-			token, _ := r.text()
-			if r.fault != nil || token != "" {
+	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
+		if field, _ := flagsFieldOf(key); field == tokenField && r.Peek() == '"' {
+			token, _ := r.Text()
+			if r.Fault != nil || token != "" {
 				return token
 			}
-		} else if !r.skip() {
+		} else if !r.Skip() {
 			return ""
 		}
 	}
@@ -89,7 +93,7 @@ func earlyFlagsKey(text string) string {
 
 // emptyText reports whether the present value is "".
 func (r *flagsReader) emptyText() bool {
-	rest := r.src[r.pos:]
+	rest := r.Src[r.Pos:]
 	return len(rest) > 1 && (rest[0] == '"' || rest[0] == '\'') && rest[1] == rest[0]
 }
 
@@ -127,7 +131,7 @@ func (r *flagsReader) drop(field flagsField) {
 
 // field reads the value of an empty field. The answer is the fault of a value
 // whose type is wrong.
-func (r *flagsReader) field(field flagsField) *jsonFault {
+func (r *flagsReader) field(field flagsField) *wire.Fault {
 	b := r.body
 	switch field {
 	case tokenField:
@@ -161,61 +165,45 @@ func (r *flagsReader) field(field flagsField) *jsonFault {
 }
 
 // wrong notes a value of a wrong type and passes over it.
-func (r *flagsReader) wrong(what string) *jsonFault {
+func (r *flagsReader) wrong(what string) *wire.Fault {
 	r.wrongTypes = true
-	fault := &jsonFault{text: r.src, offset: r.pos, what: "expected " + what}
-	r.skip()
+	fault := &wire.Fault{Text: r.Src, Offset: r.Pos, What: "expected " + what}
+	r.Skip()
 	return fault
 }
 
-// startsText reports whether the present value is a string.
-func (r *flagsReader) startsText() bool {
-	c := r.peek()
-	return c == '"' || c == '\'' && r.lenient
-}
-
-func (r *flagsReader) textInto(s *string) *jsonFault {
-	if !r.startsText() {
+func (r *flagsReader) textInto(s *string) *wire.Fault {
+	if !r.StartsText() {
 		return r.wrong("a string")
 	}
-	*s, _ = r.text()
+	*s, _ = r.Text()
 	return nil
 }
 
-func (r *flagsReader) boolInto(v *bool) *jsonFault {
-	switch r.peek() {
+func (r *flagsReader) boolInto(v *bool) *wire.Fault {
+	switch r.Peek() {
 	case 't':
-		*v = r.word("true")
+		*v = r.Word("true")
 	case 'f':
-		r.word("false")
+		r.Word("false")
 	default:
 		return r.wrong("true or false")
 	}
 	return nil
 }
 
-func (r *flagsReader) distinctID() *jsonFault {
+func (r *flagsReader) distinctID() *wire.Fault {
 	b := r.body
 	switch {
-	case r.startsText():
-		b.DistinctID, b.HasDistinctID = r.text()
-	case r.startsNumber(r.peek()):
-		b.DistinctID, b.HasDistinctID = r.numberAsText()
+	case r.StartsText():
+		b.DistinctID, b.HasDistinctID = r.Text()
+	case r.StartsNumber():
+		b.DistinctID, b.HasDistinctID = r.NumberText()
 	default:
 		return r.wrong("a string or a number")
 	}
 	b.DistinctID = cutDistinctID(b.DistinctID)
 	return nil
-}
-
-// numberAsText reads a number as its JSON text.
-func (r *flagsReader) numberAsText() (string, bool) {
-	start := r.pos
-	n, ok := r.number()
-	if ok && n.kind == asInt && !r.lenient { // it is written as it would be
-		return r.src[start:r.pos], true
-	}
-	return numberText(n), ok
 }
 
 // cutDistinctID cuts an id of more than maxDistinctID bytes.
@@ -233,48 +221,48 @@ func cutDistinctID(id string) string {
 	return id
 }
 
-func (r *flagsReader) properties(m *map[string]any) *jsonFault {
-	if r.peek() != '{' {
+func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
+	if r.Peek() != '{' {
 		return r.wrong("an object")
 	}
 	if *m == nil {
 		*m = make(map[string]any, 8)
 	}
-	r.object(*m)
+	r.Map(*m)
 	return nil
 }
 
 // groups reads group keys. What is no usable key counts as absent (§7).
-func (r *flagsReader) groups() *jsonFault {
-	if r.peek() != '{' {
+func (r *flagsReader) groups() *wire.Fault {
+	if r.Peek() != '{' {
 		return r.wrong("an object")
 	}
 	b := r.body
 	if b.Groups == nil {
 		b.Groups = make(map[string]string, 4)
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return nil
 	}
-	for name, more := r.nextKey(true); more; name, more = r.nextKey(false) {
+	for name, more := r.NextKey(true); more; name, more = r.NextKey(false) {
 		key, ok := "", true
 		switch {
-		case r.startsText():
-			key, ok = r.text()
-		case r.null():
-		case r.startsNumber(r.peek()):
-			key, ok = r.numberAsText()
+		case r.StartsText():
+			key, ok = r.Text()
+		case r.Null():
+		case r.StartsNumber():
+			key, ok = r.NumberText()
 		default:
-			ok = r.skip()
+			ok = r.Skip()
 		}
 		if !ok {
-			r.within(name)
+			r.Within(name)
 			return nil
 		}
 		if key != "" {
 			b.Groups[name] = key
 			b.manyGroups = b.manyGroups || len(b.Groups) > keptCapacity
-			if !r.fits(len(b.Groups)) {
+			if !r.Fits(len(b.Groups)) {
 				return nil
 			}
 		} else {
@@ -285,33 +273,33 @@ func (r *flagsReader) groups() *jsonFault {
 }
 
 // groupProperties reads an object of objects.
-func (r *flagsReader) groupProperties() (wrong *jsonFault) {
-	if r.peek() != '{' {
+func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
+	if r.Peek() != '{' {
 		return r.wrong("an object")
 	}
 	b := r.body
 	if b.GroupProperties == nil {
 		b.GroupProperties = make(map[string]map[string]any, 4)
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return nil
 	}
-	for name, more := r.nextKey(true); more; name, more = r.nextKey(false) {
+	for name, more := r.NextKey(true); more; name, more = r.NextKey(false) {
 		var m map[string]any
 		if last := len(b.spare) - 1; last >= 0 {
 			m, b.spare = b.spare[last], b.spare[:last]
 		}
 		fault := r.properties(&m)
-		if r.fault != nil {
-			r.within(name)
+		if r.Fault != nil {
+			r.Within(name)
 			return nil
 		}
 		if fault != nil && wrong == nil {
-			fault.path = append(fault.path, name)
+			fault.Path = append(fault.Path, name)
 			wrong = fault
 		}
 		b.GroupProperties[name] = m
-		if !r.fits(len(b.GroupProperties)) {
+		if !r.Fits(len(b.GroupProperties)) {
 			return nil
 		}
 	}
@@ -319,22 +307,22 @@ func (r *flagsReader) groupProperties() (wrong *jsonFault) {
 }
 
 // textsInto reads a list of strings.
-func (r *flagsReader) textsInto(list *[]string) (wrong *jsonFault) {
-	if r.peek() != '[' {
+func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
+	if r.Peek() != '[' {
 		return r.wrong("a list of strings")
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return nil
 	}
-	for i := 0; r.more(']', i == 0); i++ {
+	for i := 0; r.More(']', i == 0); i++ {
 		var s string
 		fault := r.textInto(&s)
-		if r.fault != nil {
-			r.within(strconv.Itoa(i))
+		if r.Fault != nil {
+			r.Within(strconv.Itoa(i))
 			return nil
 		}
 		if fault != nil && wrong == nil {
-			fault.path = append(fault.path, strconv.Itoa(i))
+			fault.Path = append(fault.Path, strconv.Itoa(i))
 			wrong = fault
 		}
 		*list = append(*list, s)

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // flagsQuery is what the query of /flags says (§9.2). Empty parameters count
@@ -88,8 +90,8 @@ func queryText(s string) string {
 		switch {
 		case s[i] == '+':
 			out = append(out, ' ')
-		case s[i] == '%' && i+2 < len(s) && hexValue(s[i+1]) >= 0 && hexValue(s[i+2]) >= 0:
-			out = append(out, byte(hexValue(s[i+1])<<4|hexValue(s[i+2])))
+		case s[i] == '%' && i+2 < len(s) && wire.HexDigit(s[i+1]) >= 0 && wire.HexDigit(s[i+2]) >= 0:
+			out = append(out, byte(wire.HexDigit(s[i+1])<<4|wire.HexDigit(s[i+2])))
 			i += 2
 		default:
 			out = append(out, s[i])

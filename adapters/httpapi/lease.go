@@ -53,8 +53,8 @@ func (l *lease) whose() netip.Addr {
 	return l.address
 }
 
-// reserve is take, and unreserve give, for who may have no lease.
-func (l *lease) reserve(n int64) error {
+// Reserve is take, and unreserve give, for who may have no lease.
+func (l *lease) Reserve(n int64) error {
 	if l == nil {
 		return nil
 	}

@@ -183,8 +183,8 @@ func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, 
 	switch {
 	case fault == nil:
 		return nil
-	case fault.err != nil:
-		return fault.err
+	case fault.Err != nil:
+		return fault.Err
 	}
 	return ofrepFault(fault, code)
 }

@@ -1,5 +1,7 @@
 package httpapi
 
+import "github.com/bunting-flags/bunting/flags/wire"
+
 // ofrepReader reads the body of an OFREP request, {"context": {…}}. In the context
 // these members have a meaning of their own; every other is a person property:
 //
@@ -13,107 +15,107 @@ package httpapi
 // engine takes the device (§8.4).
 type ofrepReader struct {
 	flagsReader
-	given bool       // there is a context
-	wrong *jsonFault // the first value of a wrong type
+	given bool        // there is a context
+	wrong *wire.Fault // the first value of a wrong type
 }
 
 // parseOFREPBody reads a body of OFREP, strict JSON, into b, which must be new or
 // reset. A fault is answered with 400 and an error code of OpenFeature: PARSE_ERROR
 // for what is no JSON object, INVALID_CONTEXT for a context that is missing or has a
 // member of a wrong type, TARGETING_KEY_MISSING.
-func parseOFREPBody(json []byte, b *flagsBody) (fault *jsonFault, code string) {
+func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) {
 	r := ofrepReader{flagsReader: flagsReader{body: b}}
-	r.src, r.scratch, r.lease = bodyText(json), b.scratch, b.lease
+	r.Src, r.Scratch, r.Lease = bodyText(json), b.scratch, b.lease
 	r.read()
-	b.scratch = r.scratch
+	b.scratch = r.Scratch
 	switch {
-	case r.fault != nil:
-		return r.fault, ofrepParseError
+	case r.Fault != nil:
+		return r.Fault, ofrepParseError
 	case r.wrong != nil:
 		return r.wrong, ofrepInvalidContext
 	case !r.given:
-		return &jsonFault{what: "expected a member context, an object"}, ofrepInvalidContext
+		return &wire.Fault{What: "expected a member context, an object"}, ofrepInvalidContext
 	case b.DistinctID == "":
-		return &jsonFault{}, ofrepNoTargetingKey
+		return &wire.Fault{}, ofrepNoTargetingKey
 	}
 	return nil, ""
 }
 
 func (r *ofrepReader) read() bool {
-	r.space()
-	if r.peek() != '{' {
-		return r.fail("expected an object")
+	r.Space()
+	if r.Peek() != '{' {
+		return r.Fail("expected an object")
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return false
 	}
-	for key, more := r.nextKey(true); more; key, more = r.nextKey(false) {
+	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		ok := false
 		if key == "context" {
 			ok = r.context()
 		} else {
-			ok = r.skip()
+			ok = r.Skip()
 		}
 		if !ok {
-			return r.within(key)
+			return r.Within(key)
 		}
 	}
-	return r.fault == nil && r.end()
+	return r.Fault == nil && r.End()
 }
 
 // context reads a context; of several the last counts.
 func (r *ofrepReader) context() bool {
-	scratch := r.scratch
+	scratch := r.Scratch
 	r.body.reset()
-	r.given, r.wrong, r.scratch = false, nil, scratch
-	if r.null() {
+	r.given, r.wrong, r.Scratch = false, nil, scratch
+	if r.Null() {
 		return true
 	}
 	r.given = true
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.wrong = r.flagsReader.wrong("an object")
-		r.wrong.path = append(r.wrong.path, "context")
-		return r.fault == nil
+		r.wrong.Path = append(r.wrong.Path, "context")
+		return r.Fault == nil
 	}
 	if r.body.PersonProperties == nil {
 		r.body.PersonProperties = make(map[string]any, 8)
 	}
-	if !r.enter() {
+	if !r.Enter() {
 		return false
 	}
-	for key, more := r.nextKey(true); more; key, more = r.nextKey(false) {
+	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
 		if !r.contextMember(key) {
-			return r.within(key)
+			return r.Within(key)
 		}
 	}
-	return r.fault == nil
+	return r.Fault == nil
 }
 
 func (r *ofrepReader) contextMember(key string) bool {
 	field := ofrepField(key)
 	if field == otherField {
-		v, ok := r.value()
+		v, ok := r.Value()
 		if ok {
 			r.body.PersonProperties[key] = v
 		}
-		return ok && r.fits(len(r.body.PersonProperties))
+		return ok && r.Fits(len(r.body.PersonProperties))
 	}
 	r.drop(field)
-	if r.null() {
+	if r.Null() {
 		return true
 	}
-	var wrong *jsonFault
+	var wrong *wire.Fault
 	switch {
-	case field == distinctIDField && !r.startsText():
+	case field == distinctIDField && !r.StartsText():
 		wrong = r.flagsReader.wrong("a string")
 	default:
 		wrong = r.field(field)
 	}
 	if wrong != nil && r.wrong == nil {
-		wrong.path = append(wrong.path, key, "context")
+		wrong.Path = append(wrong.Path, key, "context")
 		r.wrong = wrong
 	}
-	return r.fault == nil
+	return r.Fault == nil
 }
 
 // ofrepField is the table of the members with a meaning of their own.

@@ -45,7 +45,7 @@ func FuzzOFREPBody(f *testing.F) {
 		var b flagsBody
 		fault, code := parseOFREPBody(text, &b)
 		if fault != nil {
-			if fault.offset < 0 || fault.offset > len(text) || !ofrepCodes[code] {
+			if fault.Offset < 0 || fault.Offset > len(text) || !ofrepCodes[code] {
 				t.Fatalf("%s: %+v", code, fault)
 			}
 			if told := ofrepFault(fault, code); told.Status != 400 || told.Detail == "" {

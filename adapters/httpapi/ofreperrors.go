@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // The error codes of OpenFeature that a request as a whole can get; those of a
@@ -32,14 +34,14 @@ var ofrepCodes = map[string]bool{
 }
 
 // ofrepFault is 400 for a fault in the body.
-func ofrepFault(f *jsonFault, code string) *problem {
+func ofrepFault(f *wire.Fault, code string) *problem {
 	switch code {
 	case ofrepNoTargetingKey:
 		return &problemOFREPNoTargeting
 	case ofrepInvalidContext:
-		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + f.place()}
+		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + placeOf(f)}
 	}
-	return &problem{Status: 400, Code: code, Detail: f.bodyError().Detail}
+	return &problem{Status: 400, Code: code, Detail: faultInBody(f).Detail}
 }
 
 // ofrepProblem puts an error into OFREP's form: {key, errorCode, errorDetails}, with

@@ -3,10 +3,12 @@ package wire
 import "unicode/utf8"
 
 // escapes say how a byte is written in a JSON string: 0 as it is, 'u' in
-// hexadecimal, any other after a backslash.
-var escapes = func() (t [utf8.RuneSelf]byte) {
-	for c := range byte(' ') {
-		t[c] = 'u'
+// hexadecimal, any other after a backslash. Bytes beyond ASCII have 'u' too.
+var escapes = func() (t [256]byte) {
+	for c := range t {
+		if c < ' ' || c >= utf8.RuneSelf {
+			t[c] = 'u'
+		}
 	}
 	t['"'], t['\\'] = '"', '\\'
 	t['\b'], t['\t'], t['\n'], t['\f'], t['\r'] = 'b', 't', 'n', 'f', 'r'
@@ -22,7 +24,12 @@ func AppendQuoted(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= utf8.RuneSelf {
+		escape := escapes[c]
+		switch {
+		case escape == 0:
+			i++
+			continue
+		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if i += size; r == utf8.RuneError && size == 1 {
 				dst = append(append(dst, s[start:i-1]...), "\ufffd"...)
@@ -30,15 +37,12 @@ func AppendQuoted(dst []byte, s string) []byte {
 			}
 			continue
 		}
-		i++
-		escape := escapes[c]
-		if escape == 0 {
-			continue
-		}
-		dst = append(append(dst, s[start:i-1]...), '\\', escape)
-		if start = i; escape == 'u' {
+		dst = append(append(dst, s[start:i]...), '\\', escape)
+		if escape == 'u' {
 			dst = append(dst, '0', '0', hex[c>>4], hex[c&15])
 		}
+		i++
+		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
 }

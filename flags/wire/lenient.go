@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The forgiving half of jsonReader, for texts that the strict half refuses.
+// The forgiving half of Reader, for texts that the strict half refuses.
 // PostHog's service reads /flags bodies as JSON5, and so does this (§9.3):
 // comments, single quotes, bare names, a comma after the last member, +1, .5,
 // 5., hexadecimal integers. NaN and the infinities become null. Beyond JSON5,
@@ -16,29 +16,29 @@ import (
 
 // lenientSpace steps over one character of white space or one comment that is
 // no white space in strict JSON. It reports whether there was one.
-func (r *jsonReader) lenientSpace() bool {
-	rest := r.src[r.pos:]
+func (r *Reader) lenientSpace() bool {
+	rest := r.Src[r.Pos:]
 	switch {
 	case strings.HasPrefix(rest, "//"):
 		end := strings.IndexFunc(rest, lineEnd)
 		if end < 0 {
 			end = len(rest)
 		}
-		r.pos += end
+		r.Pos += end
 		return true
 	case strings.HasPrefix(rest, "/*"):
 		end := strings.Index(rest[2:], "*/")
 		if end < 0 {
-			return r.fail("comment without an end")
+			return r.Fail("comment without an end")
 		}
-		r.pos += end + 4
+		r.Pos += end + 4
 		return true
 	}
 	c, n := utf8.DecodeRuneInString(rest)
 	if c != '\v' && c != '\f' && c != '\uFEFF' && c != '\u2028' && c != '\u2029' && !unicode.Is(unicode.Zs, c) {
 		return false
 	}
-	r.pos += n
+	r.Pos += n
 	return true
 }
 
@@ -48,17 +48,17 @@ func lineEnd(c rune) bool {
 }
 
 // lenientKey reads a name in single quotes or a bare one.
-func (r *jsonReader) lenientKey() (string, bool) {
-	if r.peek() == '\'' {
-		return r.text()
+func (r *Reader) lenientKey() (string, bool) {
+	if r.Peek() == '\'' {
+		return r.Text()
 	}
 	var name strings.Builder
 	for {
-		c, n := utf8.DecodeRuneInString(r.src[r.pos:])
+		c, n := utf8.DecodeRuneInString(r.Src[r.Pos:])
 		if c == '\\' {
-			v, ok := hexDigits(r.src, r.pos+2, 4)
-			if !ok || r.src[r.pos+1] != 'u' {
-				return "", r.fail("expected a name")
+			v, ok := hexDigits(r.Src, r.Pos+2, 4)
+			if !ok || r.Src[r.Pos+1] != 'u' {
+				return "", r.Fail("expected a name")
 			}
 			c, n = rune(v), 6
 		}
@@ -66,10 +66,10 @@ func (r *jsonReader) lenientKey() (string, bool) {
 			break
 		}
 		name.WriteRune(c)
-		r.pos += n
+		r.Pos += n
 	}
 	if name.Len() == 0 {
-		return "", r.fail("expected a name")
+		return "", r.Fail("expected a name")
 	}
 	return name.String(), true
 }
@@ -83,36 +83,36 @@ func nameRune(c rune, first bool) bool {
 }
 
 // lenientEscape reads an escape sequence that JSON does not know.
-func (r *jsonReader) lenientEscape(buf []byte) []byte {
-	rest := r.src[r.pos+1:]
+func (r *Reader) lenientEscape(buf []byte) []byte {
+	rest := r.Src[r.Pos+1:]
 	c, n := utf8.DecodeRuneInString(rest)
 	switch {
 	case rest == "":
-		r.fail("string without an end")
+		r.Fail("string without an end")
 	case strings.HasPrefix(rest, "\r\n"):
-		r.pos += 3
+		r.Pos += 3
 	case lineEnd(c): // the string goes on in the next line
-		r.pos += 1 + n
+		r.Pos += 1 + n
 	case c == 'v':
-		r.pos += 2
+		r.Pos += 2
 		buf = append(buf, '\v')
 	case c == '0' && (len(rest) == 1 || rest[1] < '0' || rest[1] > '9'):
-		r.pos += 2
+		r.Pos += 2
 		buf = append(buf, 0)
 	case '0' <= c && c <= '9':
-		r.fail("unknown escape sequence")
+		r.Fail("unknown escape sequence")
 	case c == 'x':
 		v, ok := hexDigits(rest, 1, 2)
 		if !ok {
-			r.fail("expected two hexadecimal digits")
+			r.Fail("expected two hexadecimal digits")
 			break
 		}
-		r.pos += 4
+		r.Pos += 4
 		buf = utf8.AppendRune(buf, rune(v))
 	default: // the character itself, which the caller reads next
-		r.pos++
+		r.Pos++
 		if c == '\'' {
-			r.pos++
+			r.Pos++
 			buf = append(buf, '\'')
 		}
 	}
@@ -120,14 +120,14 @@ func (r *jsonReader) lenientEscape(buf []byte) []byte {
 }
 
 // notFinite steps over NaN, Infinity and their signed forms.
-func (r *jsonReader) notFinite() bool {
-	i := r.pos
-	if i < len(r.src) && (r.src[i] == '+' || r.src[i] == '-') {
+func (r *Reader) notFinite() bool {
+	i := r.Pos
+	if i < len(r.Src) && (r.Src[i] == '+' || r.Src[i] == '-') {
 		i++
 	}
 	for _, word := range []string{"NaN", "Infinity"} {
-		if strings.HasPrefix(r.src[i:], word) {
-			r.pos = i + len(word)
+		if strings.HasPrefix(r.Src[i:], word) {
+			r.Pos = i + len(word)
 			return true
 		}
 	}
@@ -135,11 +135,11 @@ func (r *jsonReader) notFinite() bool {
 }
 
 // lenientNumber reads a number of JSON5.
-func (r *jsonReader) lenientNumber() (jsonNumber, bool) {
+func (r *Reader) lenientNumber() (number, bool) {
 	if r.notFinite() {
-		return jsonNumber{kind: asNull}, true
+		return number{kind: asNull}, true
 	}
-	src, i := r.src, r.pos
+	src, i := r.Src, r.Pos
 	negative := src[i] == '-'
 	if negative || src[i] == '+' {
 		i++
@@ -153,7 +153,7 @@ func (r *jsonReader) lenientNumber() (jsonNumber, bool) {
 	}
 	whole, fraction := i-digits, 0
 	if whole > 1 && src[digits] == '0' {
-		return jsonNumber{}, r.fail("number with a leading zero")
+		return number{}, r.Fail("number with a leading zero")
 	}
 	plain := true
 	if i < len(src) && src[i] == '.' {
@@ -163,51 +163,51 @@ func (r *jsonReader) lenientNumber() (jsonNumber, bool) {
 		}
 	}
 	if whole+fraction == 0 {
-		return jsonNumber{}, r.fail("expected a digit")
+		return number{}, r.Fail("expected a digit")
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
 		plain = false
 		var ok bool
 		if i, ok = r.exponent(i); !ok {
-			return jsonNumber{}, false
+			return number{}, false
 		}
 	}
 	if plain {
 		return r.integer(src[digits:i], 10, negative, i)
 	}
-	return r.float(r.pos, i)
+	return r.float(r.Pos, i)
 }
 
 // hexNumber reads the digits of a hexadecimal integer at src[i:].
-func (r *jsonReader) hexNumber(i int, negative bool) (jsonNumber, bool) {
+func (r *Reader) hexNumber(i int, negative bool) (number, bool) {
 	start := i
-	for i < len(r.src) && hexValue(r.src[i]) >= 0 {
+	for i < len(r.Src) && HexDigit(r.Src[i]) >= 0 {
 		i++
 	}
 	if i == start {
-		return jsonNumber{}, r.fail("expected a hexadecimal digit")
+		return number{}, r.Fail("expected a hexadecimal digit")
 	}
-	return r.integer(r.src[start:i], 16, negative, i)
+	return r.integer(r.Src[start:i], 16, negative, i)
 }
 
 // integer makes a number of checked digits that end at src[end].
-func (r *jsonReader) integer(digits string, base int, negative bool, end int) (jsonNumber, bool) {
+func (r *Reader) integer(digits string, base int, negative bool, end int) (number, bool) {
 	size, err := strconv.ParseUint(digits, base, 64)
 	switch {
 	case err == nil:
-		r.pos = end
+		r.Pos = end
 		return whole(negative, size), true
 	case base == 10:
-		return r.float(r.pos, end)
+		return r.float(r.Pos, end)
 	}
 	// Wider than 64 bits: ParseFloat wants an exponent on hexadecimal digits.
 	f, err := strconv.ParseFloat("0x"+digits+"p0", 64)
 	if err != nil {
-		return jsonNumber{}, r.fail("number out of range")
+		return number{}, r.Fail("number out of range")
 	}
 	if negative {
 		f = math.Copysign(f, -1)
 	}
-	r.pos = end
-	return jsonNumber{kind: asFloat, f: f}, true
+	r.Pos = end
+	return number{kind: asFloat, f: f}, true
 }

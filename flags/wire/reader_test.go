@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"encoding/json"
@@ -11,15 +11,15 @@ import (
 )
 
 // readJSON reads one whole text.
-func readJSON(text string, lenient bool) (any, *jsonFault) {
-	r := jsonReader{src: text, lenient: lenient}
-	r.space()
-	if r.fault == nil {
-		if v, ok := r.value(); ok && r.end() {
+func readJSON(text string, lenient bool) (any, *Fault) {
+	r := Reader{Src: text, Lenient: lenient}
+	r.Space()
+	if r.Fault == nil {
+		if v, ok := r.Value(); ok && r.End() {
 			return v, nil
 		}
 	}
-	return nil, r.fault
+	return nil, r.Fault
 }
 
 // asFloats turns every number of a value into a float64, for comparison with
@@ -81,7 +81,7 @@ func TestFlags_9_3_StrictJSONValues(t *testing.T) {
 	} {
 		got, fault := readJSON(text, false)
 		if fault != nil {
-			t.Errorf("%s: %s at %d", text, fault.what, fault.offset)
+			t.Errorf("%s: %s at %d", text, fault.What, fault.Offset)
 			continue
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -142,8 +142,8 @@ func TestFlags_9_3_StrictJSONFaults(t *testing.T) {
 		_, fault := readJSON(text, false)
 		if fault == nil {
 			t.Errorf("%q is accepted", text)
-		} else if fault.offset != want.offset || fault.where() != want.path {
-			t.Errorf("%q: %s at %d, %q; want %d, %q", text, fault.what, fault.offset, fault.where(), want.offset, want.path)
+		} else if fault.Offset != want.offset || fault.Where() != want.path {
+			t.Errorf("%q: %s at %d, %q; want %d, %q", text, fault.What, fault.Offset, fault.Where(), want.offset, want.path)
 		}
 	}
 }
@@ -157,8 +157,8 @@ func TestFlags_9_3_JSONDepth(t *testing.T) {
 				if _, fault := readJSON(text, lenient); (fault == nil) != ok {
 					t.Errorf("%d levels of %s, lenient %v: %v", depth, b[0], lenient, fault)
 				}
-				r := jsonReader{src: text, lenient: lenient}
-				if got := r.skip(); got != ok {
+				r := Reader{Src: text, Lenient: lenient}
+				if got := r.Skip(); got != ok {
 					t.Errorf("skipping %d levels of %s, lenient %v: %v", depth, b[0], lenient, got)
 				}
 			}
@@ -167,14 +167,14 @@ func TestFlags_9_3_JSONDepth(t *testing.T) {
 }
 
 func TestFlags_9_3_JSONMembersAreBounded(t *testing.T) {
-	text := "[" + strings.Repeat("0,", maxJSONMembers-1) + "0]"
-	r := jsonReader{src: text}
-	if !r.skip() {
-		t.Errorf("%d values: %s", maxJSONMembers, r.fault.what)
+	text := "[" + strings.Repeat("0,", MaxMembers-1) + "0]"
+	r := Reader{Src: text}
+	if !r.Skip() {
+		t.Errorf("%d values: %s", MaxMembers, r.Fault.What)
 	}
-	r = jsonReader{src: "[0," + text[1:]}
-	if r.skip() {
-		t.Errorf("%d values are accepted", maxJSONMembers+1)
+	r = Reader{Src: "[0," + text[1:]}
+	if r.Skip() {
+		t.Errorf("%d values are accepted", MaxMembers+1)
 	}
 }
 
@@ -225,9 +225,8 @@ func TestFlags_4_2_NumberText(t *testing.T) {
 		`1e-7`: "1e-7", `1.25e-7`: "1.25e-7", `5e-324`: "5e-324", `1.7976931348623157e308`: "1.7976931348623157e308",
 		`10000000000000000000`: "10000000000000000000", `100000000000000000000`: "1e20",
 	} {
-		r := jsonReader{src: text}
-		n, ok := r.number()
-		if got := numberText(n); !ok || got != want {
+		r := Reader{Src: text}
+		if got, ok := r.NumberText(); !ok || got != want {
 			t.Errorf("%s: %s; want %s", text, got, want)
 		}
 	}
@@ -236,9 +235,9 @@ func TestFlags_4_2_NumberText(t *testing.T) {
 // checkAgainstStandard holds a strictly read text against encoding/json.
 func checkAgainstStandard(t *testing.T, text string) {
 	got, fault := readJSON(text, false)
-	r := jsonReader{src: text}
-	r.space()
-	if skipped := r.skip() && r.end(); skipped != (fault == nil) {
+	r := Reader{Src: text}
+	r.Space()
+	if skipped := r.Skip() && r.End(); skipped != (fault == nil) {
 		t.Fatalf("%q: skip says %v, value %v", text, skipped, fault)
 	}
 	if fault != nil || !utf8.ValidString(text) {
@@ -253,5 +252,47 @@ func checkAgainstStandard(t *testing.T, text string) {
 	}
 	if again, fault := readJSON(text, true); fault != nil || !cmp.Equal(want, asFloats(again)) {
 		t.Fatalf("%q: lenient differs: %v, %v", text, again, fault)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, text := range []string{`{"flag_keys":["a"],"groups":{"a":1.5e3,"b":[{}]}}`, `{"a":[1,-0,1e5,18446744073709551615]}`, "\"\xe2\x82\\ud83e\\udd94\"", "[1e400]"} {
+		f.Add(text)
+	}
+	for _, v := range json5Vectors {
+		f.Add(v.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		checkAgainstStandard(t, text)
+		if _, fault := readJSON(text, true); fault != nil && (fault.Offset < 0 || fault.Offset > len(text)) {
+			t.Fatalf("fault at %d", fault.Offset)
+		}
+		checkSpans(t, text)
+	})
+}
+
+// checkSpans holds a text that is stepped over against encoding/json, whose verdict
+// differs only by depth and by numbers that no float64 holds.
+func checkSpans(t *testing.T, text string) {
+	r := Reader{Src: text, Spans: true}
+	span, ok := r.Raw()
+	ok = ok && r.End()
+	switch {
+	case ok != (r.Fault == nil):
+		t.Fatalf("%q: %v, %v", text, ok, r.Fault)
+	case ok != json.Valid([]byte(text)) && (ok || r.Fault.What != "nested too deep" && r.Fault.What != "number out of range"):
+		t.Fatalf("%q: encoding/json does not say %v, %v", text, ok, r.Fault)
+	case ok && span != strings.Trim(text, " \t\r\n"):
+		t.Fatalf("%q: %q", text, span)
+	case !ok && (r.Fault.Offset < 0 || r.Fault.Offset > len(text)):
+		t.Fatalf("%q: fault at %d", text, r.Fault.Offset)
+	case ok && span[0] == '"' && utf8.ValidString(span):
+		var want string
+		if err := json.Unmarshal([]byte(span), &want); err != nil || Unquote(span) != want {
+			t.Fatalf("%q is %q, want %q", span, Unquote(span), want)
+		}
+		if Unquote(Quote(want)) != want {
+			t.Fatalf("%q is written %s", want, Quote(want))
+		}
 	}
 }

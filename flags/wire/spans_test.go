@@ -1,12 +1,9 @@
-package capture
+package wire
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // TestCapture_2_6_Syntax: the expected verdicts are those of RFC 8259, and
@@ -61,16 +58,13 @@ func TestCapture_2_6_Syntax(t *testing.T) {
 		{strings.Repeat("[", 129), "nested too deep", 128},
 		{strings.Repeat(`{"a":`, 129), "nested too deep", 128 * 5},
 	} {
-		s := scanner{src: c.text}
-		_, ok := s.value()
-		ok = ok && s.end()
-		if err := s.err(); ok != (c.fault == "") || ok != (err == nil) {
-			t.Errorf("%.40q: %v, %v", c.text, ok, err)
-		} else if err != nil {
-			var e *SyntaxError
-			if !errors.As(err, &e) || e.What != c.fault || e.Offset != c.place || err.Error() != fmt.Sprintf("%s at byte %d", c.fault, c.place) {
-				t.Errorf("%.40q: %v, want %s at byte %d", c.text, err, c.fault, c.place)
-			}
+		r := Reader{Src: c.text, Spans: true}
+		_, ok := r.Raw()
+		ok = ok && r.End()
+		if e := r.Fault; ok != (c.fault == "") || ok != (e == nil) {
+			t.Errorf("%.40q: %v, %v", c.text, ok, e)
+		} else if e != nil && (e.What != c.fault || e.Offset != c.place || e.Error() != fmt.Sprintf("%s at byte %d", c.fault, c.place)) {
+			t.Errorf("%.40q: %v, want %s at byte %d", c.text, e, c.fault, c.place)
 		}
 	}
 }
@@ -93,19 +87,19 @@ func TestCapture_2_6_Strings(t *testing.T) {
 		`"\\ud83d"`:                `\ud83d`,
 		`"a\u0022b\u005cc\u002fd"`: `a"b\c/d`,
 	} {
-		s := scanner{src: in}
-		if _, ok := s.value(); !ok || !s.end() {
-			t.Errorf("%s: %v", in, s.err())
+		r := Reader{Src: in, Spans: true}
+		if _, ok := r.Raw(); !ok || !r.End() {
+			t.Errorf("%s: %v", in, r.Fault)
 			continue
 		}
-		if got := unquote(in); got != want {
+		if got := Unquote(in); got != want {
 			t.Errorf("%s is %q, want %q", in, got, want)
 		}
-		// Half pairs replaced in the text mean what unquote makes of them.
-		if got := unquote(replaceHalfPairs(in)); got != want {
+		// Half pairs replaced in the text mean what Unquote makes of them.
+		if got := Unquote(ReplaceHalfPairs(in)); got != want {
 			t.Errorf("%s is %q after the replacement, want %q", in, got, want)
 		}
-		if back := wire.Quote(want); unquote(back) != want {
+		if back := Quote(want); Unquote(back) != want {
 			t.Errorf("%q is written %s", want, back)
 		}
 	}
@@ -124,7 +118,7 @@ func TestCapture_2_6_HalfPairs(t *testing.T) {
 		`["\u`:                      `["\u`,
 		`["\ud800\ud8`:              `["\ufffd\ud8`,
 	} {
-		if got := replaceHalfPairs(in); got != want {
+		if got := ReplaceHalfPairs(in); got != want {
 			t.Errorf("%s becomes %s, want %s", in, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"encoding/json"
@@ -65,7 +65,7 @@ func TestFlags_9_3_LenientJSON(t *testing.T) {
 			continue
 		}
 		if fault != nil {
-			t.Errorf("%q: %s at %d", c.text, fault.what, fault.offset)
+			t.Errorf("%q: %s at %d", c.text, fault.What, fault.Offset)
 			continue
 		}
 		var want any
@@ -99,7 +99,7 @@ func TestFlags_9_3_LenientValues(t *testing.T) {
 	} {
 		got, fault := readJSON(text, true)
 		if fault != nil {
-			t.Errorf("%s: %s at %d", text, fault.what, fault.offset)
+			t.Errorf("%s: %s at %d", text, fault.What, fault.Offset)
 		} else if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", text, diff)
 		}

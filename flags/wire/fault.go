@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Fault says what is wrong with a JSON text and where.
+type Fault struct {
+	Text   string   // in which it is; empty: nowhere
+	Offset int      // in bytes, from 0
+	What   string   // such as "expected a value"
+	Path   []string // names and indexes, innermost first
+	Err    error    // is answered instead: nothing is wrong with the text
+	Bound  bool     // the text is over a bound, in whatever way it is read
+}
+
+func (f *Fault) Error() string {
+	if f.Err != nil {
+		return f.Err.Error()
+	}
+	return f.What + " at byte " + strconv.Itoa(f.Offset)
+}
+
+// Unwrap is Err.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Where names the member at fault, such as "person_properties.tags.0": at most
+// the outer eight names. It is empty at the top level.
+func (f *Fault) Where() string {
+	var b strings.Builder
+	for i := len(f.Path) - 1; i >= 0; i-- {
+		if len(f.Path)-i > 8 {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(Shorten(f.Path[i], 64))
+		if i > 0 {
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
+}
+
+// Shorten cuts a text for people to so many bytes, between two characters, and says
+// so with an ellipsis.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// words are how a fault is said to those who read values, and to those of Spans.
+type words [2]string
+
+var (
+	tooDeep     = words{"nested deeper than " + strconv.Itoa(MaxDepth) + " levels", "nested too deep"}
+	noName      = words{"expected a name in double quotes", "expected a name in quotes"}
+	noColon     = words{"expected ':'", "expected a colon"}
+	objectGoes  = words{"expected ',' or '}'", "expected a comma or the end of the object"}
+	listGoes    = words{"expected ',' or ']'", "expected a comma or the end of the list"}
+	objectComma = words{"comma before the closing bracket", noName[1]}
+	listComma   = words{"comma before the closing bracket", "expected a value"}
+	noFourHex   = words{"expected four hexadecimal digits", "unknown escape sequence"}
+	moreText    = words{"text after the end of the value", "unexpected text after the value"}
+)
+
+func (r *Reader) say(w words) bool {
+	if r.Spans {
+		return r.Fail(w[1])
+	}
+	return r.Fail(w[0])
+}
+
+// Fail records the first fault, at the present position.
+func (r *Reader) Fail(what string) bool {
+	if r.Fault == nil {
+		r.Fault = &Fault{Text: r.Src, Offset: r.Pos, What: what}
+	}
+	return false
+}
+
+// over records that a bound is passed.
+func (r *Reader) over(what string) bool {
+	r.Fail(what)
+	r.Fault.Bound = true
+	return false
+}
+
+// Within adds the name of the enclosing member to the fault.
+func (r *Reader) Within(name string) bool {
+	if r.Fault != nil {
+		r.Fault.Path = append(r.Fault.Path, name)
+	}
+	return false
+}
