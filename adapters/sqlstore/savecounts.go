@@ -103,23 +103,27 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 			known[k] = true
 			kept++
 		}
-		sum, ok := sums[k]
-		if !ok {
-			sum = capture.FlagCalls{First: c.First, Last: c.Last}
-		}
-		sum.Calls += c.Calls
-		if c.First.Before(sum.First) {
-			sum.First = c.First
-		}
-		if c.Last.After(sum.Last) {
-			sum.Last = c.Last
-		}
-		sums[k] = sum
+		addCalls(sums, k, c)
 	}
 	if err := t.upsertSums(project, sums); err != nil {
 		return err
 	}
 	return t.count(project, counterFlagCalls, kept-before)
+}
+
+func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.FlagCalls) {
+	sum, ok := sums[k]
+	if !ok {
+		sum = capture.FlagCalls{First: c.First, Last: c.Last}
+	}
+	sum.Calls += c.Calls
+	if c.First.Before(sum.First) {
+		sum.First = c.First
+	}
+	if c.Last.After(sum.Last) {
+		sum.Last = c.Last
+	}
+	sums[k] = sum
 }
 
 // knownCalls are those of the asked values, by flag, that have a row.
