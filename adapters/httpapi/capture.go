@@ -68,7 +68,7 @@ func engage(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
 func (s *server) takeIn(w http.ResponseWriter, r *http.Request, l *lease, o capture.DecodeOptions) error {
 	from := s.origin(r)
 	q := parseCaptureQuery(r.URL.RawQuery)
-	text, err := s.readCapture(w, r, &q, l, s.MaxCaptureBody)
+	text, err := s.readCapture(r, &q, l, s.MaxCaptureBody)
 	if err != nil {
 		return err
 	}

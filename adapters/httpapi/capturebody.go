@@ -97,7 +97,7 @@ func drain(w http.ResponseWriter, r *http.Request, wanted bool) {
 // readCapture is the text of a v0 request: its data parameter or its body,
 // rid of all encodings in the order of §2.1 to §2.5. The text is part of the
 // lease.
-func (s *server) readCapture(w http.ResponseWriter, r *http.Request, q *captureQuery, l *lease, limit int64) (string, error) {
+func (s *server) readCapture(r *http.Request, q *captureQuery, l *lease, limit int64) (string, error) {
 	s.lookEarly(l)
 	payload := []byte(nil)
 	form := false

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -55,20 +56,7 @@ func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 		}
 		return flags.Project{}, &problemProject
 	}
-	caller, err := s.Management.Authenticate(r.Context(), bearer(r), "Authorization header")
-	if err != nil {
-		return flags.Project{}, managementProblem(err)
-	}
-	named := "@current"
-	if only := caller.Key.Projects; len(only) == 1 {
-		named = strconv.FormatInt(only[0], 10)
-	}
-	st, err := s.Management.Project(r.Context(), caller, named)
-	if err != nil {
-		return flags.Project{}, managementProblem(err)
-	}
-	p, _, err := s.Decider.Project(r.Context(), st.Project.APIKey)
-	return p, err
+	return s.standing(r.Context(), bearer(r), "", "")
 }
 
 // serveDefinitions answers a caller who may have the definitions of a project.
@@ -157,11 +145,8 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 	if s.Management == nil || key.Secret {
 		return nil
 	}
-	caller, err := s.Management.Authenticate(ctx, text, "Authorization header")
-	if err == nil {
-		_, err = s.Management.ProjectByKey(ctx, caller, p.APIKey)
-	}
-	return managementProblem(err)
+	_, err = s.standing(ctx, text, p.APIKey, "")
+	return err
 }
 
 // refusedKey counts a key that nobody has.
@@ -173,20 +158,27 @@ func (s *server) refusedKey(r *http.Request, err error) error {
 	return err
 }
 
-// standing looks what the user of a personal key may do in a project: in the one
-// of a public key, or in that of the path when it is empty. A key may be
-// unrestricted and its user still be nobody there (management §1.5).
-func (s *server) standing(r *http.Request, apiKey string) (st *management.Standing, err error) {
-	caller, err := s.Management.Authenticate(r.Context(), bearer(r), "Authorization header")
+// standing is the project in which the user of a personal key is: that of a public
+// key, that of a path, or when both are empty the only one that the key opens, or the
+// current one. A key may be unrestricted and its user still be nobody there
+// (management §1.5).
+func (s *server) standing(ctx context.Context, text, token, named string) (p flags.Project, err error) {
+	caller, err := s.Management.Authenticate(ctx, text, "Authorization header")
+	var st *management.Standing
+	switch {
+	case err != nil:
+	case token != "":
+		st, err = s.Management.ProjectByKey(ctx, caller, token)
+	case named == "" && len(caller.Key.Projects) == 1:
+		st, err = s.Management.Project(ctx, caller, strconv.FormatInt(caller.Key.Projects[0], 10))
+	default:
+		st, err = s.Management.Project(ctx, caller, cmp.Or(named, "@current"))
+	}
 	if err != nil {
-		return nil, managementProblem(err)
+		return p, managementProblem(err)
 	}
-	if apiKey != "" {
-		st, err = s.Management.ProjectByKey(r.Context(), caller, apiKey)
-	} else {
-		st, err = s.Management.Project(r.Context(), caller, parameter(r, "project"))
-	}
-	return st, managementProblem(err)
+	p, _, err = s.Decider.Project(ctx, st.Project.APIKey)
+	return p, err
 }
 
 // key looks the caller's key up and checks its scopes.

@@ -13,7 +13,7 @@ var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
 // kept (§7).
 func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *lease) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
-	text, err := s.readCapture(w, r, &q, l, maxRecording)
+	text, err := s.readCapture(r, &q, l, maxRecording)
 	if err != nil {
 		return err
 	}

@@ -52,12 +52,7 @@ func falsy(value []byte) bool {
 func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
 	if s.Management != nil && !key.Secret {
-		st, err := s.standing(r, token)
-		if err != nil {
-			return flags.Project{}, err
-		}
-		p, _, err := s.Decider.Project(r.Context(), st.Project.APIKey)
-		return p, err
+		return s.standing(r.Context(), bearer(r), token, named)
 	}
 	for _, apiKey := range key.Projects {
 		if token != "" && apiKey != token {
