@@ -87,7 +87,7 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if reason == errSlow {
+	if errors.Is(reason, errSlow) {
 		s.degraded.waits.Store(sqlstore.Ping(ctx, s.options.DatabaseURL()) == nil)
 	}
 	s.front.set(s.degraded.handler)

@@ -70,7 +70,9 @@ func unknownOption(fs *flag.FlagSet, name string) error {
 // Texts is the value of a flag that may be repeated.
 type Texts []string
 
-func (t *Texts) String() string     { return strings.Join(*t, ",") }
+func (t *Texts) String() string { return strings.Join(*t, ",") }
+
+// Set takes one more.
 func (t *Texts) Set(s string) error { *t = append(*t, s); return nil }
 
 // SplitList is the value of a flag that is a list, without empty elements.

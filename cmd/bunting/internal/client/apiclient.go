@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,19 +109,16 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 			if into == nil {
 				return nil
 			}
-			if err := json.Unmarshal(answer, into); err != nil {
-				return fmt.Errorf("the server's answer to %s %s cannot be read: %w", method, path, err)
+			if err = json.Unmarshal(answer, into); err != nil {
+				err = fmt.Errorf("the server's answer to %s %s cannot be read: %w", method, path, err)
 			}
-			return nil
+			return err
 		}
 		var told *apiError
 		if ctx.Err() != nil || errors.As(err, &told) && !told.repeatable() {
 			return err
 		}
-		d := wait
-		if after > 0 {
-			d = min(after, maxRetryAfter)
-		}
+		d := cmp.Or(min(after, maxRetryAfter), wait)
 		if told == nil && !(c.enduring && c.answered) {
 			left := maxSilence - c.now().Sub(began)
 			if left <= 0 {

@@ -20,9 +20,9 @@ var (
 	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, Ends: true}
 )
 
-// Keys is the command for personal keys; recover makes one without a server.
-func Keys(recover func(ctx context.Context, p *cli.Program, args []string) error) cli.Command {
-	actions := append(keyActions[:len(keyActions):len(keyActions)], action{name: "recover", offline: recover})
+// Keys is the command for personal keys; recovery makes one without a server.
+func Keys(recovery func(ctx context.Context, p *cli.Program, args []string) error) cli.Command {
+	actions := append(keyActions[:len(keyActions):len(keyActions)], action{name: "recover", offline: recovery})
 	return managed("keys", "make and revoke personal API keys", actions, keysHelp)
 }
 

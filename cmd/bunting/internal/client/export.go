@@ -271,15 +271,7 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 			all = total(&page)
 		}
 		for _, result := range page.Results {
-			v, err := line(result)
-			if err != nil {
-				return fmt.Errorf("the server's answer cannot be read: %w", err)
-			}
-			text, err := wire.Encode(v)
-			if err != nil {
-				return err
-			}
-			if _, err := e.out.Write(append(text, '\n')); err != nil {
+			if err := e.write(line, result); err != nil {
 				return err
 			}
 			e.state.Counts[part]++
@@ -298,6 +290,20 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 			return err
 		}
 	}
+}
+
+// write writes the line of a result.
+func (e *exporter) write(line func(json.RawMessage) (any, error), result json.RawMessage) error {
+	v, err := line(result)
+	if err != nil {
+		return fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	text, err := wire.Encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = e.out.Write(append(text, '\n'))
+	return err
 }
 
 func (e *exporter) path(list string) string {

@@ -159,17 +159,8 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 			size = info.Size()
 		}
 		from.Reader = f
-		var old importState
-		resumed, err := readState(stateOf(name), &old)
-		if err != nil {
+		if err := i.resume(name); err != nil {
 			return err
-		}
-		if resumed {
-			if old.Server != i.server || old.ProjectKey != i.projectKey {
-				return fmt.Errorf("%s belongs to an import into another project; remove it to start over", stateOf(name))
-			}
-			i.state = old
-			i.progress.Say("%s: going on after %s", name, old.summary())
 		}
 	}
 	if i.state.Done {
@@ -185,12 +176,12 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 			return errors.New("interrupted")
 		}
 		rec, err := all.next()
-		if err != nil && err != io.EOF {
-			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.number, err), i.flush(ctx, name, done))
-		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			i.state.Done = true
 			return i.flush(ctx, name, all.offset)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.number, err), i.flush(ctx, name, done))
 		}
 		if all.offset <= i.state.Offset {
 			continue // done by the call before
@@ -201,6 +192,21 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 		done = all.offset
 		i.progress.Show(from.N, size, i.state.summary())
 	}
+}
+
+// resume goes on where an earlier call has stopped.
+func (i *importer) resume(name string) error {
+	var old importState
+	resumed, err := readState(stateOf(name), &old)
+	if err != nil || !resumed {
+		return err
+	}
+	if old.Server != i.server || old.ProjectKey != i.projectKey {
+		return fmt.Errorf("%s belongs to an import into another project; remove it to start over", stateOf(name))
+	}
+	i.state = old
+	i.progress.Say("%s: going on after %s", name, old.summary())
+	return nil
 }
 
 // take adds a record to the batch, and sends what does not fit beside it. before

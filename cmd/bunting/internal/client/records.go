@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 )
 
@@ -46,7 +47,7 @@ func newRecords(r io.Reader) (*records, error) {
 	}
 	for {
 		c, err := b.Peek(1)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rs, nil
 		}
 		if err != nil {
@@ -87,14 +88,11 @@ func (rs *records) next() (record, error) {
 			if tooLong = tooLong || len(rs.buf)+len(piece) > maxRecord; !tooLong {
 				rs.buf = append(rs.buf, piece...)
 			}
-			if err == bufio.ErrBufferFull {
+			if errors.Is(err, bufio.ErrBufferFull) {
 				continue
 			}
-			if err != nil && err != io.EOF {
+			if err != nil && (read == 0 || !errors.Is(err, io.EOF)) {
 				return record{}, err
-			}
-			if err == io.EOF && read == 0 {
-				return record{}, io.EOF
 			}
 			break
 		}
@@ -116,7 +114,7 @@ func (rs *records) element() (record, error) {
 	depth, inString, escaped, tooLong := 0, false, false, false
 	for {
 		c, err := rs.from.ReadByte()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // the list has no end
 		}
 		if err != nil {
@@ -133,22 +131,28 @@ func (rs *records) element() (record, error) {
 		case depth > 0 && (c == '}' || c == ']'):
 			depth--
 		case depth == 0 && (c == ',' || c == ']'):
-			if text := bytes.TrimSpace(rs.buf); len(text) > 0 || tooLong || c == ',' {
-				if c == ']' {
-					rs.end()
-				}
-				rs.number++
-				if tooLong {
-					text = nil
-				}
-				return record{text: text, number: rs.number, tooLong: tooLong}, nil
-			}
-			return record{}, io.EOF
+			return rs.whole(c, tooLong)
 		}
 		if tooLong = tooLong || len(rs.buf) == maxRecord; !tooLong {
 			rs.buf = append(rs.buf, c)
 		}
 	}
+}
+
+// whole is the element that is read, before a comma or the end of the list.
+func (rs *records) whole(before byte, tooLong bool) (record, error) {
+	text := bytes.TrimSpace(rs.buf)
+	if before == ']' {
+		if len(text) == 0 && !tooLong {
+			return record{}, io.EOF
+		}
+		rs.end()
+	}
+	if tooLong {
+		text = nil
+	}
+	rs.number++
+	return record{text: text, number: rs.number, tooLong: tooLong}, nil
 }
 
 // end makes next answer io.EOF: the list is over. What follows it is not looked

@@ -26,6 +26,7 @@ type Output struct {
 	Written chan struct{} // told after each write
 }
 
+// NewOutput is one that nothing is written to yet.
 func NewOutput() *Output { return &Output{Written: make(chan struct{}, 1)} }
 
 func (o *Output) Write(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// recoverKey makes a key for an owner straight in the data of a server. Whoever may
+// RecoverKey makes a key for an owner straight in the data of a server. Whoever may
 // write there may do anything anyway.
 func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("keys")

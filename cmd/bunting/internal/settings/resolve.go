@@ -104,25 +104,35 @@ func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.Fl
 			v = given{values, ofFile(s.member())}
 		}
 		if value := p.Env[s.Env()]; value != "" {
-			v = given{[]string{value}, fromEnv(s.Env())}
-			if s.Kind == list {
-				v.Values = cli.SplitList(value)
-			}
+			v = given{s.split(value), fromEnv(s.Env())}
 		}
 		if fromArgs[i].used {
 			v = given{fromArgs[i].values, fromFlag(s.Name)}
 		}
-		if s.Kind == Boolean {
-			if _, err := strconv.ParseBool(v.Values[0]); err != nil {
-				return nil, cli.Usage(fmt.Sprintf("%s: want true or false, not %q", v.origin.place, v.Values[0]), "see bunting help serve")
-			}
-		}
-		if err := s.set(&r.Config, v.Values); err != nil {
+		if err := s.take(&r.Config, v.Values); err != nil {
 			return nil, cli.Usage(v.origin.place+": "+err.Error(), "see bunting help serve")
 		}
 		r.values[i] = v
 	}
 	return r, nil
+}
+
+// split is the value of a variable.
+func (s *setting) split(value string) []string {
+	if s.Kind == list {
+		return cli.SplitList(value)
+	}
+	return []string{value}
+}
+
+// take checks a value and puts it into the configuration.
+func (s *setting) take(c *Config, v []string) error {
+	if s.Kind == Boolean {
+		if _, err := strconv.ParseBool(v[0]); err != nil {
+			return fmt.Errorf("want true or false, not %q", v[0])
+		}
+	}
+	return s.set(c, v)
 }
 
 // Print writes the effective configuration as JSON, with where each value came

@@ -28,6 +28,7 @@ type Config struct {
 
 type kind uint8
 
+// The kinds of settings.
 const (
 	text kind = iota
 	number
