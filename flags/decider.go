@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags/rustregexp"
+	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
 // DeciderConfig says what a Decider stands on. Only Source is required.

@@ -91,7 +91,7 @@
 //	text*.go                           text form, numbers, lower case      §4.2, §4.3, §4.5
 //	flags/internal/dates               dates                               §4.7
 //	flags/internal/semver              versions                            §4.8
-//	flags/rustregexp                   regular expressions                 §4.5, decision 8
+//	flags/internal/rustregexp          regular expressions                 §4.5, decision 8
 //	parsecohort.go, cohorts.go         cohorts                             §5
 //	order.go                           dependencies                        §6, decision 3
 //	subject.go, slots.go               groups, layers of properties        §7, §8.1 to §8.4, decision 7

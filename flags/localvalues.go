@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/internal/dates"
-	"github.com/bunting-flags/bunting/flags/rustregexp"
+	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
 // How SDKs read operators and the values of filters, beside the server (§11).

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/flags/rustregexp"
+	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
 // matcher compares a property that is there with a prepared value.
