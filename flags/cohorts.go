@@ -95,7 +95,7 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 		return is(in)
 	case stored != nil && slices.Contains(stored.Cohorts, co.id):
 		return yes
-	case e.absent() == factUnknown && (stored == nil || stored.Cohorts == nil || stored.Failure != NoReason):
+	case e.subject.absent() == factUnknown && (stored == nil || stored.Cohorts == nil || stored.Failure != NoReason):
 		return e.unknownFact(co.undecided)
 	}
 	return no

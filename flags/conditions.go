@@ -6,7 +6,11 @@ package flags
 // requirements, the device, the rollout, the variant.
 func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 	var s search
-	s.begin(e, f)
+	s.e, s.f = e, f
+	s.person.id, s.person.known = e.distinct, true // nearly always
+	if f.bits&(bitDevice|bitContinuity) != 0 || e.subject.Stored != nil {
+		s.person = e.personIdentifier(f)
+	}
 	s.reason, s.score = Reason{NoCondition, NoGroupType, noteNone}, reasonText[NoGroupType].score
 	for i := range f.conditions {
 		cond := &f.conditions[i]

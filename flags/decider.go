@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
@@ -313,11 +312,6 @@ func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value 
 	}
 	value, ok = l.defs.remoteConfig(flag)
 	return value, ok, nil
-}
-
-type counters struct {
-	requests, decisions, quotaLimited, compilations, sourceErrors, storeErrors atomic.Uint64
-	confirmed                                                                  atomic.Int64 // nanoseconds since 1970, 0 for never
 }
 
 // Stats are totals since the start.

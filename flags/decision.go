@@ -3,6 +3,7 @@ package flags
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -203,29 +204,28 @@ func (r Reason) AppendDescription(dst []byte) []byte {
 	return dst
 }
 
-// Decisions is a set of answers with the memory that an evaluation works in.
-// The zero value is ready; using one again saves every allocation. It must not
-// be used by two evaluations at once, and what it holds is overwritten by the
-// next.
-type Decisions struct {
-	// List holds one Decision for each flag that is answered, dependencies first.
-	List []Decision
-	// Errors is the errorsWhileComputingFlags of the wire (§3.1).
-	Errors bool
-
-	work evaluation
-}
-
-// Find returns the decision for a key, nil if the flag is not answered.
-func (d *Decisions) Find(key string) *Decision {
-	for i := range d.List {
-		if d.List[i].Key == key {
-			return &d.List[i]
-		}
-	}
-	return nil
-}
-
 // Billable reports whether a flag is counted: those that surveys and product
 // tours create are free (§10.1).
 func (d *Decision) Billable() bool { return billable(d.Key) }
+
+// Kind is the kind of value that a flag is made for. OFREP asks without saying what
+// type it wants, so the flag has to say.
+type Kind uint8
+
+const (
+	// BooleanKind flags are on or off.
+	BooleanKind Kind = iota
+	// VariantKind flags have variants: their value is the key of one, and none while
+	// they are off or matched without a variant.
+	VariantKind
+	// ConfigKind flags are remote configuration (is_remote_configuration, §1.1): their
+	// value is their payload, and none while they are off or have no payload.
+	ConfigKind
+)
+
+// survey flags are not billed and can be asked for apart (§9.2, §10.1).
+const surveyPrefix = "survey-targeting-"
+
+func billable(key string) bool {
+	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
+}

@@ -213,6 +213,9 @@ type CohortNode struct {
 	Unsupported bool
 }
 
+// cohortDepth is how deep a cohort's tree may be (§5.2).
+const cohortDepth = 64
+
 // FlagName names a flag.
 type FlagName struct {
 	ID  int64  `json:"id"`

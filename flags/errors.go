@@ -2,9 +2,6 @@ package flags
 
 import (
 	"errors"
-	"strconv"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ErrUnknownKey says that no project has the given API key.
@@ -20,6 +17,12 @@ var ErrUnavailable = errors.New("flags: source unavailable")
 // (§2.4); a service that forgot it is told so: reads of values (package remote, the
 // OpenFeature provider) give the fallback and this error.
 var ErrNoDistinctID = errors.New("flags: there is no distinct id")
+
+// ErrNoJSONForm says that a property has a value that encoding/json has no form
+// for: a function, a channel, NaN, an infinity, a time beyond the year 9999, what
+// leads back to itself, or what fails to marshal. Flags that it could change are
+// not decided: their [Undecided] is this error and names the property.
+var ErrNoJSONForm = errors.New("flags: the value has no form in JSON")
 
 // DefinitionError is a fault in a definition and its place. A faulty flag
 // fails alone; everything else is still decided (§1.9).
@@ -50,8 +53,4 @@ func (e *DefinitionError) Error() string {
 		s += " (flag " + quote(e.Flag) + ")"
 	}
 	return s + ": " + e.Problem
-}
-
-func quote(s string) string {
-	return strconv.Quote(wire.Shorten(s, 100))
 }

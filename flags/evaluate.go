@@ -5,6 +5,29 @@ import (
 	"time"
 )
 
+// Decisions is a set of answers with the memory that an evaluation works in.
+// The zero value is ready; using one again saves every allocation. It must not
+// be used by two evaluations at once, and what it holds is overwritten by the
+// next.
+type Decisions struct {
+	// List holds one Decision for each flag that is answered, dependencies first.
+	List []Decision
+	// Errors is the errorsWhileComputingFlags of the wire (§3.1).
+	Errors bool
+
+	work evaluation
+}
+
+// Find returns the decision for a key, nil if the flag is not answered.
+func (d *Decisions) Find(key string) *Decision {
+	for i := range d.List {
+		if d.List[i].Key == key {
+			return &d.List[i]
+		}
+	}
+	return nil
+}
+
 // Evaluate decides all flags of the set for a subject at an instant, into out,
 // whatever runtime and contexts they are for: that is for [Set.Select] to choose.
 // It changes neither set nor subject and may run on any number of goroutines,
@@ -71,11 +94,6 @@ func (d *Decisions) decide(i int32) {
 	}
 	d.List = append(d.List, Decision{})
 	e.flag(i, &d.List[len(d.List)-1])
-}
-
-// answered reports whether a flag is in the order of evaluation.
-func (s *Set) answered(i int32) bool {
-	return s.flags[i].is(bitOrdered)
 }
 
 // selected applies the survey, runtime and context filters (§9.2, §9.9). A flag
@@ -242,7 +260,7 @@ func (e *evaluation) fact(i int32) *fact {
 	if value, ok := e.subject.Person[s.key]; ok && value != nil && s.kind == slotPerson {
 		f.value, f.state, f.source = value, factPresent, SourceRequest
 	} else {
-		f.value, f.state, f.source = s.find(e)
+		f.value, f.state, f.source = s.find(e.subject, e.distinct)
 	}
 	switch v := f.value.(type) {
 	case string:
@@ -272,15 +290,6 @@ func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 		return &Undecided{u.Fact, u.Name, bad.problem}
 	}
 	return u
-}
-
-// absent is the state of a property that nobody supplied: missing when all is
-// known, else unknown.
-func (e *evaluation) absent() factState {
-	if e.subject.Partial || e.subject.Stored != nil && e.subject.Stored.Failure != NoReason {
-		return factUnknown
-	}
-	return factMissing
 }
 
 // unknownFact remembers the first fact that a flag's answer may hang on.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // decided says in one line what decided a flag.
@@ -73,18 +71,6 @@ func (b *BucketTrace) String() string {
 		sign = ">"
 	}
 	return fmt.Sprintf("%s of %q is %s %s %s", b.Hash, b.Input, decimal(b.Bucket), sign, decimal(b.Share))
-}
-
-// String is the value as JSON, shortened.
-func (v jsonValue) String() string { return show(v.Value) }
-
-// show is a value as JSON, shortened.
-func show(v any) string {
-	text, ok := appendText(nil, []any{normalize(v)})
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	return wire.Shorten(string(text[1:len(text)-1]), 200)
 }
 
 // Requirement is what is asked for, in words.

@@ -2,7 +2,6 @@ package flags
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,12 +11,6 @@ import (
 )
 
 // This file reads values of Go types that no JSON decoder makes (decision 32).
-
-// ErrNoJSONForm says that a property has a value that encoding/json has no form
-// for: a function, a channel, NaN, an infinity, a time beyond the year 9999, what
-// leads back to itself, or what fails to marshal. Flags that it could change are
-// not decided: their [Undecided] is this error and names the property.
-var ErrNoJSONForm = errors.New("flags: the value has no form in JSON")
 
 // noForm stands for a value that has no form in JSON.
 type noForm struct{ problem string }

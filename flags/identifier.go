@@ -25,15 +25,6 @@ type hashed struct {
 	deviceless bool // device bucketing without a device id
 }
 
-// begin finds out who is hashed for conditions about persons.
-func (b *bucketing) begin(e *evaluation, f *compiledFlag) {
-	b.e, b.f = e, f
-	b.person.id, b.person.known = e.distinct, true // nearly always
-	if f.bits&(bitDevice|bitContinuity) != 0 || e.subject.Stored != nil {
-		b.person = e.personIdentifier(f)
-	}
-}
-
 // resolve finds out who is hashed for a condition; false when it is about a group
 // that the request does not name.
 func (b *bucketing) resolve(cond *compiledCondition) bool {

@@ -9,21 +9,6 @@ import (
 // on it, the server's OFREP and the provider of adapters/ofprovider, so that they
 // answer alike.
 
-// Kind is the kind of value that a flag is made for. OFREP asks without saying what
-// type it wants, so the flag has to say.
-type Kind uint8
-
-const (
-	// BooleanKind flags are on or off.
-	BooleanKind Kind = iota
-	// VariantKind flags have variants: their value is the key of one, and none while
-	// they are off or matched without a variant.
-	VariantKind
-	// ConfigKind flags are remote configuration (is_remote_configuration, §1.1): their
-	// value is their payload, and none while they are off or have no payload.
-	ConfigKind
-)
-
 // OpenFeature's words for a reason.
 const (
 	reasonTargetingMatch = "TARGETING_MATCH"

@@ -2,9 +2,6 @@ package flags
 
 import "strconv"
 
-// cohortDepth is how deep a cohort's tree may be (§5.2).
-const cohortDepth = 64
-
 // parseCohort reads a bare tree or a record (§1.6). A cohort that cannot be
 // read fails the flags that need it.
 func parseCohort(n *node) Cohort {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -335,10 +334,4 @@ func (d *Definitions) remoteConfig(name string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	return f.Payloads["true"], true
-}
-
-func cloneMap(m map[string]any) map[string]any {
-	out := make(map[string]any, len(m)+1)
-	maps.Copy(out, m)
-	return out
 }

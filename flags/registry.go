@@ -360,3 +360,9 @@ func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEn
 	e.last.Store(last)
 	return last, nil
 }
+
+// counters are the totals of a Decider.
+type counters struct {
+	requests, decisions, quotaLimited, compilations, sourceErrors, storeErrors atomic.Uint64
+	confirmed                                                                  atomic.Int64 // nanoseconds since 1970, 0 for never
+}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -224,17 +223,15 @@ type compiledNode struct {
 	unsupported bool
 }
 
-// survey flags are not billed and can be asked for apart (§9.2, §10.1).
-const surveyPrefix = "survey-targeting-"
-
-func billable(key string) bool {
-	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
-}
-
 // share turns a percentage into the fraction that buckets are compared with.
 func share(percentage float64) float64 {
 	if math.IsNaN(percentage) {
 		return 0
 	}
 	return percentage / 100
+}
+
+// answered reports whether a flag is in the order of evaluation.
+func (s *Set) answered(i int32) bool {
+	return s.flags[i].is(bitOrdered)
 }

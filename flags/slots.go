@@ -52,8 +52,7 @@ type slot struct {
 }
 
 // find lays the properties over one another for one slot (§8.1, §7).
-func (s *slot) find(e *evaluation) (value any, state factState, source ValueSource) {
-	sub := e.subject
+func (s *slot) find(sub *Subject, distinct string) (value any, state factState, source ValueSource) {
 	switch s.kind {
 	case slotGroup:
 		return s.findGroup(sub)
@@ -64,25 +63,24 @@ func (s *slot) find(e *evaluation) (value any, state factState, source ValueSour
 		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
 			return st.CreatedAt.UTC().Format(time.RFC3339Nano), factPresent, SourceStored
 		}
-		return nil, e.absent(), SourceNone
+		return nil, sub.absent(), SourceNone
 	}
-	value, state, source = s.findPerson(e, s.key)
+	value, state, source = s.findPerson(sub, distinct, s.key)
 	if state == factMissing && s.initial != "" {
-		if v, st, _ := s.findPerson(e, s.initial); st != factMissing {
+		if v, st, _ := s.findPerson(sub, distinct, s.initial); st != factMissing {
 			return v, st, SourceInitial
 		}
 	}
 	return value, state, source
 }
 
-func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSource) {
-	sub := e.subject
+func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, ValueSource) {
 	value, inRequest := sub.Person[key]
 	if inRequest && (value != nil || !s.located) {
 		return value, factPresent, SourceRequest
 	}
 	if s.distinct {
-		return e.distinct, factPresent, SourceIdentity
+		return distinct, factPresent, SourceIdentity
 	}
 	var stored any
 	inStore := false
@@ -94,7 +92,7 @@ func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSourc
 			if sub.LocatedByPeer && inStore {
 				return stored, factPresent, SourceStored
 			}
-			if !sub.LocatedByPeer || e.absent() == factMissing {
+			if !sub.LocatedByPeer || sub.absent() == factMissing {
 				return located, factPresent, SourceLocated
 			}
 			return nil, factUnknown, SourceNone
@@ -106,7 +104,7 @@ func (s *slot) findPerson(e *evaluation, key string) (any, factState, ValueSourc
 	if inStore {
 		return stored, factPresent, SourceStored
 	}
-	return nil, e.absent(), SourceNone
+	return nil, sub.absent(), SourceNone
 }
 
 func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
@@ -132,4 +130,13 @@ func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
 		return nil, factUnknown, SourceNone
 	}
 	return nil, factMissing, SourceNone
+}
+
+// absent is the state of a property that nobody supplied: missing when all is
+// known, else unknown.
+func (sub *Subject) absent() factState {
+	if sub.Partial || sub.Stored != nil && sub.Stored.Failure != NoReason {
+		return factUnknown
+	}
+	return factMissing
 }

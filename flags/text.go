@@ -166,3 +166,5 @@ func appendGoFloat(dst []byte, f float64) []byte {
 
 // exactInt is where float64 stops to hold every integer.
 const exactInt = 1 << 53
+
+func quote(s string) string { return strconv.Quote(wire.Shorten(s, 100)) }

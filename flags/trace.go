@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -275,4 +276,16 @@ func plainGroups(m map[string]map[string]jsonValue) map[string]Properties {
 		out[k] = plainValues(v)
 	}
 	return out
+}
+
+// String is the value as JSON, shortened.
+func (v jsonValue) String() string { return show(v.Value) }
+
+// show is a value as JSON, shortened.
+func show(v any) string {
+	text, ok := appendText(nil, []any{normalize(v)})
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	return wire.Shorten(string(text[1:len(text)-1]), 200)
 }
