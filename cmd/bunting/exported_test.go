@@ -1,0 +1,119 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+)
+
+// mostExported bounds what users of the packages can see: the functions, types,
+// constants and variables that are exported, and the methods of such types. It
+// falls with what becomes internal.
+const mostExported = 1_600
+
+func TestHouse_Exported(t *testing.T) {
+	rooms := map[string]int{}
+	total := 0
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		switch {
+		case d.IsDir() && file != "." && (name == "internal" || name == "testdata" || name == "bench" || name == "node_modules" || name[0] == '.'):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		source, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+		if err == nil && parsed.Name.Name != "main" {
+			n := exported(parsed)
+			rooms[path.Dir(file)] += n
+			total += n
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rooms["flags"] == 0 {
+		t.Error("nothing was counted in flags: is the test looking at the right folder?")
+	}
+	if total > mostExported {
+		t.Errorf("%d identifiers are exported, want at most %d: make internal what no user needs. By room: %v", total, mostExported, rooms)
+	}
+}
+
+// exported counts what a file shows.
+func exported(file *ast.File) (n int) {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Name.IsExported() && (decl.Recv == nil || ast.IsExported(receiver(decl.Recv.List[0].Type))) {
+				n++
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					n += countExported(spec.Name)
+				case *ast.ValueSpec:
+					n += countExported(spec.Names...)
+				}
+			}
+		}
+	}
+	return n
+}
+
+func countExported(names ...*ast.Ident) (n int) {
+	for _, name := range names {
+		if name.IsExported() {
+			n++
+		}
+	}
+	return n
+}
+
+// receiver is the name of a receiver's type.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}
+
+func TestHouse_ExportedCounts(t *testing.T) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "a.go", `package a
+const A, b = 1, 2
+var C int
+type D[T any] struct{ E, F int }
+type g struct{}
+func (*D[T]) H() {}
+func (g) I() {}
+func J() {}
+func k() {}`, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := exported(parsed); got != 5 {
+		t.Errorf("%d exported, want A, C, D, H and J", got)
+	}
+}
