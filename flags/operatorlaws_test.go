@@ -180,3 +180,28 @@ func TestFlags_4_1_EveryLayerIsComparedAlike(t *testing.T) {
 		}
 	})
 }
+
+// Opposites name each other, and answer a missing property the other way round: only
+// then one stands for the negation of the other. Those of cohorts have no property.
+func TestOperators_OppositesAreMutual(t *testing.T) {
+	named := 0
+	for _, op := range flags.Operators() {
+		if op.Opposite == "" {
+			continue
+		}
+		named++
+		back, ok := op.Opposite.Info()
+		if !ok || back.Opposite != op.Name {
+			t.Errorf("%s has the opposite %s, which has %q", op.Name, op.Opposite, back.Opposite)
+		}
+		if op.Only == "" && back.Missing == op.Missing {
+			t.Errorf("%s and %s answer a missing property alike", op.Name, op.Opposite)
+		}
+		if op.Only == "" && opposites[op.Name] != op.Opposite && opposites[op.Opposite] != op.Name {
+			t.Errorf("no case shows that %s and %s are opposites", op.Name, op.Opposite)
+		}
+	}
+	if named != 16 {
+		t.Errorf("%d operators have an opposite, want 16", named)
+	}
+}
