@@ -14,16 +14,9 @@ const (
 // CodeLimit is the code of what would be more than there may be.
 const CodeLimit = "limit_exceeded"
 
-// DefinitionTotals are how many definitions a project has that are not deleted, and
-// their size in bytes: records, and what this room keeps beside them.
-type DefinitionTotals struct {
-	Flags, Cohorts int
-	Bytes          int64
-}
-
 // grown says which limit a change has gone over. What is over one already, out of a
 // definitions file say, may be changed as long as it does not grow.
-func (t DefinitionTotals) grown(before DefinitionTotals) error {
+func grown(before, t DefinitionTotals) error {
 	switch {
 	case t.Flags > MaxFlags && t.Flags > before.Flags:
 		return Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
@@ -48,5 +41,5 @@ func putDefinition(tx Tx, kind DefinitionKind, project int64, d *Definition) err
 	if err != nil {
 		return err
 	}
-	return after.grown(before)
+	return grown(before, after)
 }

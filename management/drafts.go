@@ -207,7 +207,7 @@ func (d *drafts) flush() error {
 	if err != nil {
 		return err
 	}
-	if err := after.grown(before); err != nil {
+	if err := grown(before, after); err != nil {
 		return err
 	}
 	records := d.records

@@ -219,6 +219,13 @@ type DefinitionQuery struct {
 	Offset, Limit int
 }
 
+// DefinitionTotals are how many definitions a project has that are not deleted, and
+// their size in bytes: records, and what this room keeps beside them.
+type DefinitionTotals struct {
+	Flags, Cohorts int
+	Bytes          int64
+}
+
 // FlagCall is what was kept of the calls that gave one value.
 type FlagCall struct {
 	Value       string

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // defaultActivityPage is how many lines a page of a log of changes has when nobody
@@ -30,7 +31,7 @@ type activityBody struct {
 }
 
 // activityEndpoints are the logs of changes of a project and of its flags and cohorts.
-var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*management.Service]{
+var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	by(http.MethodGet, "/activity_log", "Read who changed what in a project", activityLog).asking(activityQuery...),
 	by(http.MethodGet, "/feature_flags/activity", "List changes of feature flags", activityOf("FeatureFlag")).asking(activityQuery...),
 	by(http.MethodGet, "/feature_flags/{id}/activity", "List changes of a feature flag", flagActivity).asking(activityQuery...),
@@ -39,20 +40,20 @@ var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[
 })
 
 // organizationActivityEndpoints are the log of an organization.
-var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*management.Service]{
+var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*rooms.Rooms]{
 	by(http.MethodGet, "/activity_log", "Read who changed what in an organization", activityLog).asking(activityQuery...),
 })
 
-func managementOf(s *server) *management.Service { return s.Management.Service }
+func managementOf(s *server) *rooms.Rooms { return s.Management }
 
 // activityOf is the log of all things of a kind.
-func activityOf(kind string) func(*management.Service, *call) (activityBody, error) {
-	return func(of *management.Service, c *call) (activityBody, error) {
+func activityOf(kind string) func(*rooms.Rooms, *call) (activityBody, error) {
+	return func(of *rooms.Rooms, c *call) (activityBody, error) {
 		return activityPage(of, c, management.ActivityQuery{Scopes: []string{kind}})
 	}
 }
 
-func flagActivity(of *management.Service, c *call) (activityBody, error) {
+func flagActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 	id := flagID(c.part("id"))
 	if _, err := of.FeatureFlags.Get(c.ctx, c.standing, id); err != nil {
 		return activityBody{}, flagHint(of.FeatureFlags, c, err)
@@ -60,7 +61,7 @@ func flagActivity(of *management.Service, c *call) (activityBody, error) {
 	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10)})
 }
 
-func cohortActivity(of *management.Service, c *call) (activityBody, error) {
+func cohortActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 	if _, err := of.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
 		return activityBody{}, err
 	}
@@ -69,7 +70,7 @@ func cohortActivity(of *management.Service, c *call) (activityBody, error) {
 
 // activityPage is a page of the log of what the call is in: the project or the
 // organization.
-func activityPage(of *management.Service, c *call, q management.ActivityQuery) (out activityBody, err error) {
+func activityPage(of *rooms.Rooms, c *call, q management.ActivityQuery) (out activityBody, err error) {
 	if q.Limit, err = c.counting("limit", defaultActivityPage, maxPage); err != nil {
 		return out, err
 	}
@@ -113,7 +114,7 @@ func (c *call) counting(name string, unless, largest int) (int, error) {
 }
 
 // activityLog is the log of a project or an organization.
-func activityLog(of *management.Service, c *call) (activityBody, error) {
+func activityLog(of *rooms.Rooms, c *call) (activityBody, error) {
 	q := management.ActivityQuery{Scopes: c.listed.Texts("scopes"), Item: c.listed.Text("item_id")}
 	if scope := c.listed.Text("scope"); scope != "" {
 		if q.Scopes != nil && !slices.Contains(q.Scopes, scope) {

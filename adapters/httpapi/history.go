@@ -14,18 +14,19 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // reader is what the endpoints of people, groups and events stand on.
 type reader struct {
 	history    capture.History
 	people     *capture.People // nil: nothing can be changed
-	management *management.Service
+	management *rooms.Rooms
 	now        func() time.Time
 }
 
 func readerOf(s *server) *reader {
-	return &reader{s.History, s.People, s.Management.Service, s.Decider.Now}
+	return &reader{s.History, s.People, s.Management, s.Decider.Now}
 }
 
 // THE TABLE: every endpoint that is served with a History (§1.7).

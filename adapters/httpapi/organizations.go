@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // organizationEndpoints are those of organizations (§5.9) and of what they use
 // (§5.12).
 var organizationEndpoints = slices.Concat(
-	resource(atRoot, "organization", managementOf, []row[*management.Service]{
+	resource(atRoot, "organization", managementOf, []row[*rooms.Rooms]{
 		by(http.MethodGet, "/organizations", "List organizations", listOrganizations),
 		by(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).taking(management.OrganizationFields).created(),
 		by(http.MethodGet, "/organizations/{organization}", "Read an organization", getOrganization),
@@ -22,21 +23,21 @@ var organizationEndpoints = slices.Concat(
 	}),
 )
 
-func listOrganizations(of *management.Service, c *call) (management.List[management.Organization], error) {
+func listOrganizations(of *rooms.Rooms, c *call) (management.List[management.Organization], error) {
 	return of.Organizations.List(c.ctx, c.standing, c.page())
 }
 
-func createOrganization(of *management.Service, c *call) (*management.Organization, error) {
+func createOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
 	return of.Organizations.Create(c.ctx, c.standing, c.body)
 }
 
 // ownOrganization is the caller's standing in the organization of the path, which is
 // not there for those who are no members.
-func ownOrganization(of *management.Service, c *call) (*management.Standing, error) {
+func ownOrganization(of *rooms.Rooms, c *call) (*management.Standing, error) {
 	return of.OwnOrganization(c.ctx, c.standing.Caller, c.part("organization"))
 }
 
-func getOrganization(of *management.Service, c *call) (*management.Organization, error) {
+func getOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
 	st, err := ownOrganization(of, c)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func getOrganization(of *management.Service, c *call) (*management.Organization,
 	return of.Organizations.Get(c.ctx, st)
 }
 
-func updateOrganization(of *management.Service, c *call) (*management.Organization, error) {
+func updateOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
 	st, err := ownOrganization(of, c)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func updateOrganization(of *management.Service, c *call) (*management.Organizati
 	return of.Organizations.Update(c.ctx, st, c.body, c.replaces())
 }
 
-func deleteOrganization(of *management.Service, c *call) (any, error) {
+func deleteOrganization(of *rooms.Rooms, c *call) (any, error) {
 	st, err := ownOrganization(of, c)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // projectEndpoints are those of projects and their keys (§5.8, §1.11), under all
@@ -15,7 +16,7 @@ var projectEndpoints = slices.Concat(
 	projectsAt(atRoot, "/projects"),
 	projectsAt(atRoot, "/environments"),
 	projectsAt(inOrganization, "/projects"),
-	resource(atRoot, "project", managementOf, []row[*management.Service]{
+	resource(atRoot, "project", managementOf, []row[*rooms.Rooms]{
 		by(http.MethodGet, "/projects/{project}/environments", "List the environments of a project: itself", environments),
 	}),
 )
@@ -24,7 +25,7 @@ var projectEndpoints = slices.Concat(
 func projectsAt(in *area, path string) []endpoint {
 	one := path + "/{project}"
 	const configuration = "Change a project; what is more than configuration needs project:write"
-	return resource(in, "project", managementOf, []row[*management.Service]{
+	return resource(in, "project", managementOf, []row[*rooms.Rooms]{
 		by(http.MethodGet, path, "List projects", listProjects),
 		by(http.MethodPost, path, "Make a project", createProject).taking(management.NewProjectFields).created(),
 		by(http.MethodGet, one, "Read a project", own(management.Projects.Get)),
@@ -37,17 +38,17 @@ func projectsAt(in *area, path string) []endpoint {
 	})
 }
 
-func listProjects(of *management.Service, c *call) (management.List[management.ProjectBasic], error) {
+func listProjects(of *rooms.Rooms, c *call) (management.List[management.ProjectBasic], error) {
 	return of.Projects.List(c.ctx, c.standing, c.page())
 }
 
-func createProject(of *management.Service, c *call) (*management.Project, error) {
+func createProject(of *rooms.Rooms, c *call) (*management.Project, error) {
 	return of.Projects.Create(c.ctx, c.standing, c.body)
 }
 
 // own gives a method the project of the path.
-func own(do func(management.Projects, context.Context, *management.Standing) (*management.Project, error)) func(*management.Service, *call) (*management.Project, error) {
-	return func(of *management.Service, c *call) (*management.Project, error) {
+func own(do func(management.Projects, context.Context, *management.Standing) (*management.Project, error)) func(*rooms.Rooms, *call) (*management.Project, error) {
+	return func(of *rooms.Rooms, c *call) (*management.Project, error) {
 		st, err := ownProject(of, c)
 		if err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func own(do func(management.Projects, context.Context, *management.Standing) (*m
 
 // ownProject is the caller's standing in the project of the path, which is not there
 // for those who may not be in it.
-func ownProject(of *management.Service, c *call) (*management.Standing, error) {
+func ownProject(of *rooms.Rooms, c *call) (*management.Standing, error) {
 	st, err := of.VisibleProject(c.ctx, c.standing.Caller, c.part("project"))
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func ownProject(of *management.Service, c *call) (*management.Standing, error) {
 	return st, nil
 }
 
-func environments(of *management.Service, c *call) (out management.List[management.ProjectBasic], err error) {
+func environments(of *rooms.Rooms, c *call) (out management.List[management.ProjectBasic], err error) {
 	p, err := own(management.Projects.Get)(of, c)
 	if err != nil {
 		return out, err
@@ -77,7 +78,7 @@ func environments(of *management.Service, c *call) (out management.List[manageme
 	return management.List[management.ProjectBasic]{Count: 1, Results: cut(pageOf(c.query()), []management.ProjectBasic{p.ProjectBasic})}, nil
 }
 
-func deleteProject(of *management.Service, c *call) (any, error) {
+func deleteProject(of *rooms.Rooms, c *call) (any, error) {
 	st, err := ownProject(of, c)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func deleteProject(of *management.Service, c *call) (any, error) {
 	return nil, of.Projects.Delete(c.ctx, st)
 }
 
-func moveProject(of *management.Service, c *call) (*management.Project, error) {
+func moveProject(of *rooms.Rooms, c *call) (*management.Project, error) {
 	st, err := ownProject(of, c)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func moveProject(of *management.Service, c *call) (*management.Project, error) {
 	return of.Projects.Move(c.ctx, st, c.body)
 }
 
-func updateProject(of *management.Service, c *call) (*management.Project, error) {
+func updateProject(of *rooms.Rooms, c *call) (*management.Project, error) {
 	if !management.ProjectConfigures(c.body) {
 		if err := c.standing.Require("project:write"); err != nil {
 			return nil, err
