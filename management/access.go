@@ -14,14 +14,14 @@ import (
 type Caller struct {
 	User        *User
 	Key         *KeyRecord
-	memberships []Membership
+	Memberships []Membership
 }
 
 // Level is the caller's level in an organization, 0 for no member.
 func (c *Caller) Level(organization string) Level {
-	for i := range c.memberships {
-		if c.memberships[i].Organization == organization {
-			return c.memberships[i].Level
+	for i := range c.Memberships {
+		if c.Memberships[i].Organization == organization {
+			return c.Memberships[i].Level
 		}
 	}
 	return 0
@@ -52,8 +52,11 @@ func MaskKey(key string) string {
 	return strings.ToValidUTF8(key[:4]+"..."+key[len(key)-4:], "?")
 }
 
-// usedEvery is how exactly the time of a key's last use is kept (§1.2).
-const usedEvery = time.Hour
+// Service lets callers in: it knows whose a key is, and where its user may be.
+type Service struct{ Desk Desk }
+
+// UsedEvery is how exactly the time of a key's last use is kept (§1.2).
+const UsedEvery = time.Hour
 
 // Authenticate finds out whose key it is. place is where the key stood, for the
 // error: Authorization header, body or query string.
@@ -67,7 +70,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 		if c.User, err = UserByNumber(tx, c.Key.User); err != nil || c.User == nil {
 			return err
 		}
-		c.memberships, err = membershipsOf(tx, c.User.UUID)
+		c.Memberships, err = MembershipsOf(tx, c.User.UUID)
 		return err
 	})
 	if err != nil {
@@ -76,7 +79,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
 	}
-	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
+	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > UsedEvery {
 		err = s.Desk.Store.Write(ctx, func(tx Tx) error {
 			k, err := tx.Key(hash)
 			if err != nil || k == nil {
@@ -125,20 +128,20 @@ func (c *Caller) Require(scope string) error {
 	return nil
 }
 
-// scopedAll reports whether a key skips the lists of §1.6: one of old, without
+// ScopedAll reports whether a key skips the lists of §1.6: one of old, without
 // scopes.
-func (c *Caller) scopedAll() bool { return c.Key.Scopes == nil }
+func (c *Caller) ScopedAll() bool { return c.Key.Scopes == nil }
 
-// withoutProject refuses keys of single projects where there is no project.
-func (c *Caller) withoutProject() error {
-	if len(c.Key.Projects) > 0 && !c.scopedAll() {
+// WithoutProject refuses keys of single projects where there is no project.
+func (c *Caller) WithoutProject() error {
+	if len(c.Key.Projects) > 0 && !c.ScopedAll() {
 		return Denied("API keys with scoped projects are only supported on project-based endpoints.")
 	}
 	return nil
 }
 
-// current is how paths name what the caller works in now.
-const current = "@current"
+// Current is how paths name what the caller works in now.
+const Current = "@current"
 
 // Project finds the project of a path: its number or @current.
 func (s *Service) Project(ctx context.Context, c *Caller, named string) (*Standing, error) {
@@ -179,10 +182,10 @@ func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*St
 
 // keyOpens looks whether the lists of the key have a project (§1.6).
 func (c *Caller) keyOpens(st *Standing) error {
-	if len(c.Key.Projects) > 0 && !c.scopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
+	if len(c.Key.Projects) > 0 && !c.ScopedAll() && !slices.Contains(c.Key.Projects, st.Project.ID) {
 		return Denied("API key does not have access to the requested project: ID %d.", st.Project.ID)
 	}
-	if !c.opensOrganization(st.Project.Organization) {
+	if !c.OpensOrganization(st.Project.Organization) {
 		return Denied("API key does not have access to the requested organization: ID %s.", st.Project.Organization)
 	}
 	return nil
@@ -197,12 +200,12 @@ func (c *Caller) enter(st *Standing) error {
 	if st.Organization == nil || !c.Reaches(st.Project) {
 		return Denied("You don't have access to the project.")
 	}
-	return keysAllowed(st)
+	return KeysAllowed(st)
 }
 
-// keysAllowed refuses the keys of members where the organization does not want
+// KeysAllowed refuses the keys of members where the organization does not want
 // them (§1.5).
-func keysAllowed(st *Standing) error {
+func KeysAllowed(st *Standing) error {
 	meta, err := MetaOfOrganization(st.Organization)
 	if err != nil || !meta.NoMemberKeys || st.Admin() {
 		return err
@@ -214,7 +217,7 @@ func ErrNoProject() error { return Missing("Project not found.") }
 
 func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, error) {
 	id, err := strconv.ParseInt(named, 10, 64)
-	if named == current {
+	if named == Current {
 		return s.currentProject(tx, c)
 	}
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != named {
@@ -258,7 +261,7 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 			return p, err
 		}
 	}
-	for _, m := range c.memberships {
+	for _, m := range c.Memberships {
 		list, err := tx.Projects(m.Organization)
 		if err != nil {
 			return nil, err
@@ -275,14 +278,14 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 // OrganizationNamed finds the organization of a path: its id or @current. Only
 // members get in, whose level st.Level is.
 func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	if err := c.withoutProject(); err != nil {
+	if err := c.WithoutProject(); err != nil {
 		return nil, err
 	}
 	st := &Standing{Caller: c}
 	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		id := named
-		if named == current {
-			id = c.currentOrganization()
+		if named == Current {
+			id = c.CurrentOrganization()
 		}
 		id, ok := NormalUUID(id)
 		if !ok {
@@ -296,49 +299,49 @@ func (s *Service) OrganizationNamed(ctx context.Context, c *Caller, named string
 	if err != nil {
 		return nil, err
 	}
-	if !c.opensOrganization(st.Organization.ID) {
+	if !c.OpensOrganization(st.Organization.ID) {
 		return nil, Denied("API key does not have access to the requested organization: ID %s.", st.Organization.ID)
 	}
 	if st.Level = c.Level(st.Organization.ID); st.Level == 0 {
-		return nil, Denied(msgNoPermission)
+		return nil, Denied(MsgNoPermission)
 	}
-	return st, keysAllowed(st)
+	return st, KeysAllowed(st)
 }
 
 // OwnOrganization is OrganizationNamed for paths that are an organization's own:
 // one that the caller or the key does not reach is not there (§1.5, §1.6).
 func (s *Service) OwnOrganization(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	if err := c.withoutProject(); err != nil {
+	if err := c.WithoutProject(); err != nil {
 		return nil, err
 	}
 	id, ok := NormalUUID(named)
-	if named == current {
-		if id = c.currentOrganization(); id == "" {
+	if named == Current {
+		if id = c.CurrentOrganization(); id == "" {
 			return nil, Missing("Current organization not found.")
 		}
 	} else if !ok {
 		return nil, ErrNotFound()
 	}
-	if c.Level(id) == 0 || !c.opensOrganization(id) {
+	if c.Level(id) == 0 || !c.OpensOrganization(id) {
 		return nil, ErrNotFound()
 	}
 	return s.OrganizationNamed(ctx, c, id)
 }
 
-// opensOrganization reports whether the list of the key has an organization
+// OpensOrganization reports whether the list of the key has an organization
 // (§1.6).
-func (c *Caller) opensOrganization(id string) bool {
-	return len(c.Key.Organizations) == 0 || c.scopedAll() || slices.Contains(c.Key.Organizations, id)
+func (c *Caller) OpensOrganization(id string) bool {
+	return len(c.Key.Organizations) == 0 || c.ScopedAll() || slices.Contains(c.Key.Organizations, id)
 }
 
-// currentOrganization is the one that the user has chosen, or the first that the
+// CurrentOrganization is the one that the user has chosen, or the first that the
 // key opens.
-func (c *Caller) currentOrganization() string {
+func (c *Caller) CurrentOrganization() string {
 	if c.Level(c.User.Organization) > 0 {
 		return c.User.Organization
 	}
-	for _, m := range c.memberships {
-		if c.opensOrganization(m.Organization) {
+	for _, m := range c.Memberships {
+		if c.OpensOrganization(m.Organization) {
 			return m.Organization
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// kindActivity is a change that somebody made: Parent is the project or the
+// KindActivity is a change that somebody made: Parent is the project or the
 // organization, Other the thing in it, Sort a number that grows.
-const kindActivity = "activity"
+const KindActivity = "activity"
 
 // Activity is one line of the log of changes (§5.11).
 type Activity struct {
@@ -57,13 +57,13 @@ var unlogged = map[string]bool{
 	"created_at": true, "created_by": true, "id": true,
 }
 
-// changes compares two things as they are shown; nil is one that is not there.
-func changes(scope string, before, after any) ([]Change, error) {
-	was, err := members(before)
+// Changes compares two things as they are shown; nil is one that is not there.
+func Changes(scope string, before, after any) ([]Change, error) {
+	was, err := JSONMembers(before)
 	if err != nil {
 		return nil, err
 	}
-	is, err := members(after)
+	is, err := JSONMembers(after)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +75,13 @@ func changes(scope string, before, after any) ([]Change, error) {
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := was[name], is[name]
-		if unlogged[name] || bytes.Equal(a, b) || empty(a) && empty(b) {
+		if unlogged[name] || bytes.Equal(a, b) || EmptyJSON(a) && EmptyJSON(b) {
 			continue
 		}
 		c := Change{Type: scope, Action: "changed", Field: name, Before: a, After: b}
-		if empty(a) {
+		if EmptyJSON(a) {
 			c.Action, c.Before = "created", nil
-		} else if empty(b) {
+		} else if EmptyJSON(b) {
 			c.Action, c.After = "deleted", nil
 		}
 		out = append(out, c)
@@ -89,7 +89,7 @@ func changes(scope string, before, after any) ([]Change, error) {
 	return out, nil
 }
 
-func empty(raw json.RawMessage) bool {
+func EmptyJSON(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
 		return true
@@ -97,7 +97,7 @@ func empty(raw json.RawMessage) bool {
 	return false
 }
 
-func members(v any) (map[string]json.RawMessage, error) {
+func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func members(v any) (map[string]json.RawMessage, error) {
 // the server itself; before is nil for what was made, after for what is gone. A
 // change that changes nothing is not noted.
 func (d *Desk) Note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
-	list, err := changes(scope, before, after)
+	list, err := Changes(scope, before, after)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (d *Desk) Note(tx Tx, by *Caller, parent, scope, item, name string, before,
 
 // NoteAs is note for what has a word of its own.
 func (d *Desk) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
-	n, err := tx.Next(kindActivity)
+	n, err := tx.Next(KindActivity)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d *Desk) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, d
 		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email}
 	}
 	return tx.Put(&Record{
-		Kind: kindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: SortNumber(n), Data: Encode(a),
+		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityOf(parent, scope, item), Sort: SortNumber(n), Data: Encode(a),
 	})
 }
 
@@ -229,7 +229,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 
 // query asks the store for a page of the log; user is nil for everybody.
 func (q *ActivityQuery) query(parent string, user *User) Query {
-	out := Query{Kind: kindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
+	out := Query{Kind: KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
 	scopes := q.Scopes
 	if len(scopes) == 1 && q.Item != "" {
 		out.Other, scopes = activityOf(parent, scopes[0], q.Item), nil

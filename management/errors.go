@@ -81,8 +81,8 @@ func Clash(format string, args ...any) *Error {
 // Messages that stand in several places.
 const (
 	msgNotFound     = "Not found."
-	msgNoPermission = "You do not have permission to perform this action."
-	msgLevel        = "Your organization access level is insufficient."
+	MsgNoPermission = "You do not have permission to perform this action."
+	MsgLevel        = "Your organization access level is insufficient."
 )
 
 // ErrNotFound is an unknown record below a known place.

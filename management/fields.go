@@ -154,19 +154,19 @@ func readObject(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 func readArray(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if kind != "list" {
-		return nil, notAList(f.Name, kind)
+		return nil, NotAList(f.Name, kind)
 	}
 	return slices.Clone(raw), nil
 }
 
-func notAList(field, kind string) error {
+func NotAList(field, kind string) error {
 	return Coded(CodeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
 
-// items takes an array apart.
-func items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error) {
+// Items takes an array apart.
+func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error) {
 	if kind != "list" {
-		return nil, notAList(f.Name, kind)
+		return nil, NotAList(f.Name, kind)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
@@ -180,7 +180,7 @@ func items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error
 
 // listOf reads each item with a field that stands for it.
 func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, error) {
-	list, err := items(f, raw, kind)
+	list, err := Items(f, raw, kind)
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,8 @@ func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return text, nil
 }
 
-// maxEmail is how long an address may be, in characters (§4.5).
-const maxEmail = 254
+// MaxEmail is how long an address may be, in characters (§4.5).
+const MaxEmail = 254
 
 // readEmail keeps the local part and lowers the domain (§4.5).
 func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
@@ -50,19 +50,19 @@ func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
 		return v, err
 	}
 	text := v.(string)
-	if utf8.RuneCountInString(text) > maxEmail {
-		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", maxEmail)
+	if utf8.RuneCountInString(text) > MaxEmail {
+		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", MaxEmail)
 	}
-	out, ok := normalEmail(text)
+	out, ok := NormalEmail(text)
 	if !ok {
 		return nil, Fault(f.Name, "Enter a valid email address.")
 	}
 	return out, nil
 }
 
-// normalEmail is an address with its domain in lower case. Characters that cannot be
+// NormalEmail is an address with its domain in lower case. Characters that cannot be
 // seen, and those of full width, are refused: with them two addresses look the same.
-func normalEmail(text string) (string, bool) {
+func NormalEmail(text string) (string, bool) {
 	if strings.ContainsFunc(text, misleading) {
 		return "", false
 	}
@@ -144,7 +144,7 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 // NotAChoice is a value that is none of the choices, which it names. The first
 // sentence is §2.2's.
 func NotAChoice(field, got string, choices []string) *Error {
-	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", shortText(got), strings.Join(choices, ", "))
+	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
 }
 
 // Integer reads a whole number, also one that stands in a text.
@@ -236,8 +236,8 @@ func ParseTime(text string) (time.Time, bool) {
 // maxShown is how much of a text errors repeat, in bytes.
 const maxShown = 200
 
-// shortText is a text as errors repeat it.
-func shortText(text string) string {
+// ShortText is a text as errors repeat it.
+func ShortText(text string) string {
 	if len(text) <= maxShown {
 		return text
 	}
@@ -245,5 +245,5 @@ func shortText(text string) string {
 }
 
 func NotATimezone(name string) *Error {
-	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", shortText(name))
+	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
 }

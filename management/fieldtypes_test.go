@@ -11,7 +11,7 @@ func TestNormalEmail(t *testing.T) {
 		"ann\u3164@example.com": "", "ann\u115f@example.com": "", "ann\u00a0@example.com": "", "ann\u3000@example.com": "", "ann\ufe0f@example.com": "",
 		"ann\u034f@example.com": "", "ann\x00@example.com": "", "ann@example.com\n": "", "ann": "", "@example.com": "",
 	} {
-		if got, ok := normalEmail(text); got != want || ok != (want != "") {
+		if got, ok := NormalEmail(text); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v; want %q", text, got, ok, want)
 		}
 	}

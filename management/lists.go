@@ -59,12 +59,12 @@ func (s *Stamp) UnmarshalJSON(text []byte) error {
 	return s.Time.UnmarshalJSON(text)
 }
 
-// maxSearch is how long a text that is searched for may be, in characters.
-const maxSearch = 200
+// MaxSearch is how long a text that is searched for may be, in characters.
+const MaxSearch = 200
 
 func CheckSearch(text string) error {
-	if utf8.RuneCountInString(text) > maxSearch {
-		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", maxSearch)
+	if utf8.RuneCountInString(text) > MaxSearch {
+		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", MaxSearch)
 	}
 	return nil
 }
@@ -95,9 +95,9 @@ func PageOf[T any](all []T, p Page) (page []T, count int) {
 	return all[from:min(from+p.Limit, len(all))], len(all)
 }
 
-// everyRecord are all records that a query chooses, at most MaxScan, of which keep
+// EveryRecord are all records that a query chooses, at most MaxScan, of which keep
 // says yes.
-func everyRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
+func EveryRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
 	q.Offset, q.Limit = 0, 0
 	list, err := ListRecords[T](tx, q)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// orgMeta is what this room keeps of an organization: OrganizationRecord.Meta.
+// OrganizationMeta is what this room keeps of an organization: OrganizationRecord.Meta.
 // Switches are named so that false is the default.
-type orgMeta struct {
+type OrganizationMeta struct {
 	Slug              string          `json:"slug,omitempty"`
 	Updated           Stamp           `json:"updated_at,omitzero"`
 	NoMemberKeys      bool            `json:"no_member_keys,omitempty"`
@@ -23,7 +23,7 @@ type orgMeta struct {
 	SuspendedQuotas   json.RawMessage `json:"suspended_quotas,omitempty"`
 }
 
-func MetaOfOrganization(o *OrganizationRecord) (m orgMeta, err error) {
+func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 	if o == nil || len(o.Meta) == 0 {
 		return m, nil
 	}
@@ -43,8 +43,8 @@ const (
 	AdminAccess  ProjectAccess = "admin"
 )
 
-// projectMeta is what this room keeps of a project: ProjectRecord.Meta.
-type projectMeta struct {
+// ProjectMeta is what this room keeps of a project: ProjectRecord.Meta.
+type ProjectMeta struct {
 	UUID    string `json:"uuid,omitempty"`
 	Updated Stamp  `json:"updated_at,omitzero"`
 	// Default is what members may do who have no rule of their own, empty for
@@ -55,7 +55,7 @@ type projectMeta struct {
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
-func metaOfProject(p *ProjectRecord) (m projectMeta, err error) {
+func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 	if len(p.Meta) == 0 {
 		return m, nil
 	}
@@ -74,7 +74,7 @@ func (p *ProjectRecord) Access(user string, level Level) ProjectAccess {
 	case level >= Admin:
 		return AdminAccess
 	}
-	meta, err := metaOfProject(p)
+	meta, err := MetaOfProject(p)
 	if err != nil {
 		return NoAccess
 	}

@@ -9,8 +9,8 @@ import (
 
 // The kinds of records of this file.
 const (
-	kindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
-	kindMember = "member" // Parent is the organization, ID and Other the user's uuid
+	KindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
+	KindMember = "member" // Parent is the organization, ID and Other the user's uuid
 	KindRole   = "role"   // Parent is the organization
 )
 
@@ -24,8 +24,8 @@ const (
 	Owner  Level = 15
 )
 
-// levels are the numbers that a level may be.
-var levels = []int64{int64(Member), int64(Admin), int64(Owner)}
+// Levels are the numbers that a level may be.
+var Levels = []int64{int64(Member), int64(Admin), int64(Owner)}
 
 // User is a person who manages. It is stored as JSON under these names.
 type User struct {
@@ -41,7 +41,7 @@ type User struct {
 	Joined        Stamp   `json:"date_joined"`
 	Inactive      bool    `json:"inactive,omitempty"`
 	// Pending is an address that waits to be confirmed, nil for none.
-	Pending *pendingEmail `json:"pending,omitempty"`
+	Pending *PendingEmail `json:"pending,omitempty"`
 	// Organization and Project are the current ones, "" and 0 for none chosen.
 	Organization string `json:"current_organization,omitempty"`
 	Project      int64  `json:"current_project,omitempty"`
@@ -110,19 +110,19 @@ func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
 
 func SortTime(at time.Time) string { return SortNumber(at.UnixMicro()) }
 
-func emailKey(email string) string { return strings.ToLower(email) }
+func EmailKey(email string) string { return strings.ToLower(email) }
 
-// UserByUUID, UserByNumber and userByEmail return nil for nobody.
+// UserByUUID, UserByNumber and UserByEmail return nil for nobody.
 func UserByUUID(tx Tx, uuid string) (*User, error) {
-	r, err := tx.Get(kindUser, "", uuid)
+	r, err := tx.Get(KindUser, "", uuid)
 	if err != nil {
 		return nil, err
 	}
 	return Decode[User](r)
 }
 
-func userByEmail(tx Tx, email string) (*User, error) {
-	r, err := tx.Find(kindUser, emailKey(email))
+func UserByEmail(tx Tx, email string) (*User, error) {
+	r, err := tx.Find(KindUser, EmailKey(email))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
 	}
-	list, _, err := tx.List(Query{Kind: kindUser, From: SortNumber(id), To: SortNumber(id + 1), Limit: 1})
+	list, _, err := tx.List(Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1), Limit: 1})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -146,27 +146,27 @@ func ViewOfUser(tx Tx, id int64) (*UserView, error) {
 	return u.View(), err
 }
 
-// putUser saves a user; ErrTaken: another one has the e-mail address.
-func putUser(tx Tx, u *User) error {
-	return tx.Put(&Record{Kind: kindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: emailKey(u.Email), Data: Encode(u)})
+// PutUser saves a user; ErrTaken: another one has the e-mail address.
+func PutUser(tx Tx, u *User) error {
+	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})
 }
 
-func putMembership(tx Tx, m *Membership) error {
-	return tx.Put(&Record{Kind: kindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
+func PutMembership(tx Tx, m *Membership) error {
+	return tx.Put(&Record{Kind: KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
 }
 
 // MembershipOf returns nil for somebody who is no member.
 func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
-	r, err := tx.Get(kindMember, organization, user)
+	r, err := tx.Get(KindMember, organization, user)
 	if err != nil {
 		return nil, err
 	}
 	return Decode[Membership](r)
 }
 
-// membershipsOf are the places of a user, oldest first.
-func membershipsOf(tx Tx, user string) ([]Membership, error) {
-	list, _, err := tx.List(Query{Kind: kindMember, Other: user})
+// MembershipsOf are the places of a user, oldest first.
+func MembershipsOf(tx Tx, user string) ([]Membership, error) {
+	list, _, err := tx.List(Query{Kind: KindMember, Other: user})
 	if err != nil {
 		return nil, err
 	}
@@ -181,12 +181,12 @@ func membershipsOf(tx Tx, user string) ([]Membership, error) {
 	return out, nil
 }
 
-// verified reports whether the address is known to be the user's.
-func (u *User) verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
+// Verified reports whether the address is known to be the user's.
+func (u *User) Verified() bool { return u.EmailVerified != nil && *u.EmailVerified }
 
-// pendingEmail is an address that its user says is the user's own, until the secret
+// PendingEmail is an address that its user says is the user's own, until the secret
 // that is mailed there comes back, for InviteLife at most.
-type pendingEmail struct {
+type PendingEmail struct {
 	Email   string   `json:"email"`
 	Since   Stamp    `json:"since"`
 	Secrets []string `json:"secrets,omitempty"` // hashes, one for each attempt to mail

@@ -4,36 +4,39 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // accountEndpoints are those of what a user sees of itself (§1.9) and of personal
 // keys (§1.10).
-var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[management.Account]{
-	read("/users/{user}", "Read the calling user, @me", management.Account.Me),
-	patch("/users/{user}", "Change the calling user, @me", "Change the calling user, @me", management.AccountFields, updateMe),
+var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[organizations.Account]{
+	read("/users/{user}", "Read the calling user, @me", organizations.Account.Me),
+	patch("/users/{user}", "Change the calling user, @me", "Change the calling user, @me", organizations.AccountFields, updateMe),
 	remove("/users/{user}", "Delete the calling user, @me, who is no member of anything", deleteMe),
-	read("/personal_api_keys", "List the calling user's keys", management.Account.Keys).giving([]management.APIKey{}),
-	create("/personal_api_keys", "Make a key, which is shown once", management.APIKeyFields, management.Account.CreateKey),
-	get("/personal_api_keys/{id}", "Read a key; @current is the calling one, others need user:read", management.Account.Key).needs(anyKey),
-	update("/personal_api_keys/{id}", "Change a key", "Replace a key", management.APIKeyFields, management.Account.UpdateKey),
-	remove("/personal_api_keys/{id}", "Revoke a key", management.Account.DeleteKey),
-	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Give a key another value, which is shown once", management.Account.RollKey),
+	read("/personal_api_keys", "List the calling user's keys", organizations.Account.Keys).giving([]organizations.APIKey{}),
+	create("/personal_api_keys", "Make a key, which is shown once", organizations.APIKeyFields, organizations.Account.CreateKey),
+	get("/personal_api_keys/{id}", "Read a key; @current is the calling one, others need user:read", organizations.Account.Key).needs(anyKey),
+	update("/personal_api_keys/{id}", "Change a key", "Replace a key", organizations.APIKeyFields, organizations.Account.UpdateKey),
+	remove("/personal_api_keys/{id}", "Revoke a key", organizations.Account.DeleteKey),
+	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Give a key another value, which is shown once", organizations.Account.RollKey),
 }))
 
-func updateMe(of management.Account, at ctx, st standing, _ string, b body) (*management.Me, error) {
+func updateMe(of organizations.Account, at ctx, st standing, _ string, b body) (*organizations.Me, error) {
 	return of.Update(at, st, b)
 }
 
-func deleteMe(of management.Account, at ctx, st standing, _ string) error { return of.Delete(at, st) }
+func deleteMe(of organizations.Account, at ctx, st standing, _ string) error {
+	return of.Delete(at, st)
+}
 
 // asMe serves only the calling user below /users: nobody sees another one (§1.7).
-func asMe(rows []row[management.Account]) []row[management.Account] {
+func asMe(rows []row[organizations.Account]) []row[organizations.Account] {
 	for i := range rows {
 		do := rows[i].do
 		if rows[i].path != "/users/{user}" {
 			continue
 		}
-		rows[i].do = func(of management.Account, c *call) (any, error) {
+		rows[i].do = func(of organizations.Account, c *call) (any, error) {
 			if c.part("user") != "@me" {
 				return nil, management.Denied("As a non-staff user you're only allowed to access the `@me` user instance.")
 			}

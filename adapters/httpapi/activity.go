@@ -56,13 +56,13 @@ func activityOf(kind string) func(*rooms.Rooms, *call) (activityBody, error) {
 func flagActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 	id := flagID(c.part("id"))
 	if _, err := of.FeatureFlags.Get(c.ctx, c.standing, id); err != nil {
-		return activityBody{}, flagHint(of.FeatureFlags, c, err)
+		return activityBody{}, flagHint(of.FeatureFlags.Flags, c, err)
 	}
 	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10)})
 }
 
 func cohortActivity(of *rooms.Rooms, c *call) (activityBody, error) {
-	if _, err := of.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
+	if _, err := of.FeatureFlags.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
 		return activityBody{}, err
 	}
 	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id")})

@@ -31,7 +31,7 @@ type instanceDesk struct {
 }
 
 func instanceOf(s *server) instanceDesk {
-	return instanceDesk{s.Management.MayCopy, s.Backup, &s.copying, s.Logger}
+	return instanceDesk{s.Management.Organizations.MayCopy, s.Backup, &s.copying, s.Logger}
 }
 
 // THE TABLE: the endpoints that are about the whole server.

@@ -7,37 +7,38 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // cohortDesk is what the endpoints of cohorts stand on.
 type cohortDesk struct {
-	management.Cohorts
+	featureflags.Cohorts
 	history capture.History // nil: nobody is known
 }
 
 // cohortEndpoints are those of §5.2.
-var cohortEndpoints = resource(inProject, "cohort", func(s *server) cohortDesk { return cohortDesk{s.Management.Cohorts, s.History} }, []row[cohortDesk]{
+var cohortEndpoints = resource(inProject, "cohort", func(s *server) cohortDesk { return cohortDesk{s.Management.FeatureFlags.Cohorts, s.History} }, []row[cohortDesk]{
 	by(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
-	by(http.MethodPost, "/cohorts", "Make a cohort", createCohort).taking(management.CohortFields).created(),
+	by(http.MethodPost, "/cohorts", "Make a cohort", createCohort).taking(featureflags.CohortFields).created(),
 	get("/cohorts/{id}", "Read a cohort", cohortDesk.Get),
-	by(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).orPut("Replace a cohort").taking(management.CohortFields),
+	by(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).orPut("Replace a cohort").taking(featureflags.CohortFields),
 	by(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", nothing[cohortDesk]).answering(http.StatusMethodNotAllowed),
 	by(http.MethodGet, "/cohorts/{id}/persons", "List the persons of a cohort", cohortPersons).
 		asking(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"}),
-	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", management.CohortAddFields, cohortDesk.AddPersons),
-	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", management.CohortRemoveFields, cohortDesk.RemovePerson),
+	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortDesk.AddPersons),
+	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortDesk.RemovePerson),
 	by(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).needs("cohort:write"),
 	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortDesk.Calculations),
 })
 
-func listCohorts(of cohortDesk, c *call) (management.List[management.Cohort], error) {
+func listCohorts(of cohortDesk, c *call) (management.List[featureflags.Cohort], error) {
 	v := c.listed
-	return of.List(c.ctx, c.standing, management.CohortQuery{
+	return of.List(c.ctx, c.standing, featureflags.CohortQuery{
 		Page: c.page(), Type: v.Text("type"), Search: v.Text("search"), CreatedBy: v.Int("created_by_id"), HideBehavioral: v.Bool("hide_behavioral_cohorts"),
 	})
 }
 
-func createCohort(of cohortDesk, c *call) (*management.Cohort, error) {
+func createCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func createCohort(of cohortDesk, c *call) (*management.Cohort, error) {
 	return of.Create(c.ctx, c.standing, c.body, list)
 }
 
-func updateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
+func updateCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
 	list, err := c.memberFile()
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func updateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
 	return of.Update(c.ctx, c.standing, c.part("id"), c.body, c.replaces(), list)
 }
 
-func duplicateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
+func duplicateCohort(of cohortDesk, c *call) (*featureflags.Cohort, error) {
 	if c.r.Method == http.MethodHead { // asks, and must not make anything
 		return nil, problemMethod.with("", "").say("Method %q not allowed.", c.r.Method)
 	}
@@ -61,7 +62,7 @@ func duplicateCohort(of cohortDesk, c *call) (*management.Cohort, error) {
 }
 
 // memberFile reads the file of a multipart body, nil when there is none.
-func (c *call) memberFile() (*management.MemberList, error) {
+func (c *call) memberFile() (*featureflags.MemberList, error) {
 	if c.r.MultipartForm == nil || len(c.r.MultipartForm.File["csv"]) == 0 {
 		return nil, nil
 	}
@@ -71,7 +72,7 @@ func (c *call) memberFile() (*management.MemberList, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return management.ReadMembers(file)
+	return featureflags.ReadMembers(file)
 }
 
 // cohortPersons needs the scope of persons as well.

@@ -3,15 +3,15 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // domainEndpoints are those of §4.4.
-var domainEndpoints = resource(inOrganization, "organization", func(s *server) management.Domains { return s.Management.Domains }, []row[management.Domains]{
-	paged("/domains", "List domains", management.Domains.List),
-	create("/domains", "Add a domain", management.DomainFields, management.Domains.Create),
-	get("/domains/{id}", "Read a domain", management.Domains.Get),
-	update("/domains/{id}", "Change a domain", "Replace a domain", management.DomainFields, management.Domains.Update),
-	remove("/domains/{id}", "Remove a domain", management.Domains.Delete),
-	act(http.MethodPost, "/domains/{id}/verify", "Look for the TXT record of a domain", management.Domains.Verify).unlessPreferred(),
+var domainEndpoints = resource(inOrganization, "organization", func(s *server) organizations.Domains { return s.Management.Organizations.Domains }, []row[organizations.Domains]{
+	paged("/domains", "List domains", organizations.Domains.List),
+	create("/domains", "Add a domain", organizations.DomainFields, organizations.Domains.Create),
+	get("/domains/{id}", "Read a domain", organizations.Domains.Get),
+	update("/domains/{id}", "Change a domain", "Replace a domain", organizations.DomainFields, organizations.Domains.Update),
+	remove("/domains/{id}", "Remove a domain", organizations.Domains.Delete),
+	act(http.MethodPost, "/domains/{id}/verify", "Look for the TXT record of a domain", organizations.Domains.Verify).unlessPreferred(),
 })

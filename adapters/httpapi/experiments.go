@@ -4,21 +4,22 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // experimentEndpoints are those of §5.7, and the counts of exposures.
-var experimentEndpoints = resource(inProject, "experiment", func(s *server) management.Experiments { return s.Management.Experiments }, []row[management.Experiments]{
+var experimentEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }, []row[featureflags.Experiments]{
 	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
-	create("/experiments", "Make an experiment and its flag", management.ExperimentFields, management.Experiments.Create),
-	get("/experiments/{id}", "Read an experiment", management.Experiments.Get),
-	update("/experiments/{id}", "Change an experiment", "Replace an experiment", management.ExperimentFields, management.Experiments.Update),
-	remove("/experiments/{id}", "Remove an experiment; its flag stays", management.Experiments.Delete),
-	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", management.Experiments.Exposures),
+	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create),
+	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
+	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update),
+	remove("/experiments/{id}", "Remove an experiment; its flag stays", featureflags.Experiments.Delete),
+	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
 })
 
-func listExperiments(of management.Experiments, c *call) (management.List[management.Experiment], error) {
+func listExperiments(of featureflags.Experiments, c *call) (management.List[featureflags.Experiment], error) {
 	v := c.listed
-	return of.List(c.ctx, c.standing, management.ExperimentQuery{
+	return of.List(c.ctx, c.standing, featureflags.ExperimentQuery{
 		Page: c.page(), Search: v.Text("search"), Status: v.Text("status"), Archived: v.Bool("archived"),
 		Creators: v.Ints("created_by_id"), Flag: v.Int("feature_flag_id"), Order: v.Text("order"),
 	})

@@ -10,37 +10,40 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 const readFlags = "feature_flag:read"
 
 // flagDesk is what the endpoints of flags stand on.
 type flagDesk struct {
-	management.FeatureFlags
+	featureflags.Flags
 	decider *flags.Decider
 	history capture.History // nil: nobody is known
 }
 
-func flagDeskOf(s *server) flagDesk { return flagDesk{s.Management.FeatureFlags, s.Decider, s.History} }
+func flagDeskOf(s *server) flagDesk {
+	return flagDesk{s.Management.FeatureFlags.Flags, s.Decider, s.History}
+}
 
 // featureFlagEndpoints are those of §5.1.
 var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinted([]row[flagDesk]{
 	by(http.MethodGet, "/feature_flags", "List feature flags", listFlags),
-	create("/feature_flags", "Make a feature flag", management.FlagFields, flagDesk.Create),
+	create("/feature_flags", "Make a feature flag", featureflags.FlagFields, flagDesk.Create),
 	get("/feature_flags/{id}", "Read a feature flag, also a deleted one", numbered(flagDesk.Get)),
-	by(http.MethodPatch, "/feature_flags/{id}", "Change, delete or undelete a feature flag", updateFlag).orPut("Replace a feature flag").taking(management.FlagFields),
+	by(http.MethodPatch, "/feature_flags/{id}", "Change, delete or undelete a feature flag", updateFlag).orPut("Replace a feature flag").taking(featureflags.FlagFields),
 	by(http.MethodDelete, "/feature_flags/{id}", "Refused: feature flags are deleted with PATCH and deleted: true", nothing[flagDesk]).answering(http.StatusMethodNotAllowed),
-	by(http.MethodGet, "/feature_flags/{id}/status", "Say whether a feature flag is still of use, and why", flagStatus).giving(management.FlagStatus{}),
+	by(http.MethodGet, "/feature_flags/{id}/status", "Say whether a feature flag is still of use, and why", flagStatus).giving(featureflags.FlagStatus{}),
 	by(http.MethodGet, "/feature_flags/{id}/versions", "List what a feature flag has been", flagVersions),
-	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(management.RestoreFields),
+	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(featureflags.RestoreFields),
 	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", numbered(flagDesk.Dependents)),
 	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", numbered(flagDesk.Dependents)),
 	by(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the caller", myFlags).
 		asking(parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
 	by(http.MethodGet, "/feature_flags/evaluation_reasons", "Say what feature flags are for a person, and why", evaluationReasons).
 		asking(parameterDoc{"distinct_id", "string", "of the person"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
-	by(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).needs(readFlags).taking(management.BlastRadiusFields),
-	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(management.BulkKeysFields).giving(management.BulkKeys{}),
+	by(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).needs(readFlags).taking(featureflags.BlastRadiusFields),
+	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
 }))
 
 // flagID is the id of a path, 0 for what is none.
@@ -69,7 +72,7 @@ func hinted(rows []row[flagDesk]) []row[flagDesk] {
 		}
 		rows[i].do = func(of flagDesk, c *call) (any, error) {
 			result, err := do(of, c)
-			return result, flagHint(of.FeatureFlags, c, err)
+			return result, flagHint(of.Flags, c, err)
 		}
 	}
 	return rows
@@ -77,7 +80,7 @@ func hinted(rows []row[flagDesk]) []row[flagDesk] {
 
 // flagHint says of what is not found that a path names a flag by its id, where it has
 // been named by its key.
-func flagHint(of management.FeatureFlags, c *call, err error) error {
+func flagHint(of featureflags.Flags, c *call, err error) error {
 	var told *management.Error
 	named := c.part("id")
 	_, notNumber := strconv.ParseInt(named, 10, 64)
@@ -94,13 +97,13 @@ func flagHint(of management.FeatureFlags, c *call, err error) error {
 	return management.Missing("Not found. A path names a feature flag by its id: that of %q is %d.", named, id)
 }
 
-func listFlags(of flagDesk, c *call) (management.List[management.Flag], error) {
+func listFlags(of flagDesk, c *call) (management.List[featureflags.Flag], error) {
 	v := c.listed
 	contexts := v.Either("has_evaluation_contexts")
 	if contexts == nil {
 		contexts = v.Either("has_evaluation_tags")
 	}
-	return of.List(c.ctx, c.standing, management.FlagQuery{
+	return of.List(c.ctx, c.standing, featureflags.FlagQuery{
 		Page: c.page(), Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
@@ -108,7 +111,7 @@ func listFlags(of flagDesk, c *call) (management.List[management.Flag], error) {
 	})
 }
 
-func updateFlag(of flagDesk, c *call) (*management.Flag, error) {
+func updateFlag(of flagDesk, c *call) (*featureflags.Flag, error) {
 	return of.Update(c.ctx, c.standing, flagID(c.part("id")), c.body, c.replaces())
 }
 
@@ -120,23 +123,23 @@ func flagStatus(of flagDesk, c *call) (any, error) {
 	return status, err
 }
 
-func flagVersions(of flagDesk, c *call) (management.List[management.FlagVersion], error) {
+func flagVersions(of flagDesk, c *call) (management.List[featureflags.FlagVersion], error) {
 	return of.Versions(c.ctx, c.standing, flagID(c.part("id")), c.page())
 }
 
-func restoreFlag(of flagDesk, c *call) (*management.Flag, error) {
+func restoreFlag(of flagDesk, c *call) (*featureflags.Flag, error) {
 	return of.Restore(c.ctx, c.standing, flagID(c.part("id")), c.body)
 }
 
-func blastRadius(of flagDesk, c *call) (*management.BlastRadius, error) {
+func blastRadius(of flagDesk, c *call) (*featureflags.BlastRadius, error) {
 	return of.BlastRadius(c.ctx, c.standing, c.body)
 }
 
 // bulkKeys has an error of its own form (§2.3).
 func bulkKeys(of flagDesk, c *call) (any, error) {
 	keys, err := of.BulkKeys(c.ctx, c.standing, c.body)
-	if errors.Is(err, management.ErrNoFlagIDs) {
-		return answer{status: http.StatusBadRequest, body: map[string]string{"error": management.ErrNoFlagIDs.Message}}, nil
+	if errors.Is(err, featureflags.ErrNoFlagIDs) {
+		return answer{status: http.StatusBadRequest, body: map[string]string{"error": featureflags.ErrNoFlagIDs.Message}}, nil
 	}
 	return keys, err
 }
@@ -156,7 +159,7 @@ func (of flagDesk) decide(c *call, distinctID string) (*flags.Answer, error) {
 	return out, of.decider.Preview(c.ctx, &request, out)
 }
 
-func myFlags(of flagDesk, c *call) ([]management.MyFlag, error) {
+func myFlags(of flagDesk, c *call) ([]featureflags.MyFlag, error) {
 	listed, err := of.Listed(c.ctx, c.standing)
 	if err != nil {
 		return nil, err
@@ -165,12 +168,12 @@ func myFlags(of flagDesk, c *call) ([]management.MyFlag, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []management.MyFlag{}
+	out := []featureflags.MyFlag{}
 	for _, f := range listed {
 		if !f.Active {
 			continue
 		}
-		mine := management.MyFlag{Flag: f.Minimal, Value: false}
+		mine := featureflags.MyFlag{Flag: f.Minimal, Value: false}
 		if d := decided.Decisions.Find(f.Key); d != nil {
 			mine.Value = d.Value()
 		}

@@ -7,19 +7,20 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // flagExplainEndpoints say why somebody has a flag's value.
 var flagExplainEndpoints = resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{{do: explainFlag, endpoint: endpoint{
 	method: http.MethodPost, path: "/feature_flags/{key}/explain", scope: readFlags, also: "person:read",
 	summary: "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
-	takes:   management.ExplainFields, gives: explained{}, reads: true,
+	takes:   featureflags.ExplainFields, gives: explained{}, reads: true,
 }}})
 
 // explained is what a flag is for somebody, and why.
 type explained struct {
-	Flag   management.ExplainedFlag `json:"flag"`
-	Person *explainedPerson         `json:"person"` // null: nobody has this id
+	Flag   featureflags.ExplainedFlag `json:"flag"`
+	Person *explainedPerson           `json:"person"` // null: nobody has this id
 	// Value is true, false or a variant; null where the flag is not answered.
 	Value   any    `json:"value"`
 	Decided string `json:"decided"` // the line that decided
@@ -67,7 +68,7 @@ func explainFlag(of flagDesk, c *call) (any, error) {
 
 // asked finds the person of a question, and gives the subject the distinct id of
 // a person who is named otherwise.
-func (of flagDesk) asked(c *call, q *management.Question) (*explainedPerson, error) {
+func (of flagDesk) asked(c *call, q *featureflags.Question) (*explainedPerson, error) {
 	if of.history == nil {
 		return nil, nil
 	}

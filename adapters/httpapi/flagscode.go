@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the document does not have"}
@@ -14,13 +14,13 @@ var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the
 // flagsCodeEndpoints are those of flags as code (decision 27).
 var flagsCodeEndpoints = resource(inProject, "feature_flag", flagDeskOf, atLength([]row[flagDesk]{
 	by(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).giving(object{}),
-	by(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).needs(readFlags).taking(management.DocumentFields).asking(pruneParameter),
-	by(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).taking(management.DocumentFields).asking(pruneParameter),
+	by(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).needs(readFlags).taking(featureflags.DocumentFields).asking(pruneParameter),
+	by(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).taking(featureflags.DocumentFields).asking(pruneParameter),
 }))
 
 // flagPlaceEndpoints are those of the same flag in several projects (§5.1.3).
 var flagPlaceEndpoints = resource(inOrganization, "feature_flag", flagDeskOf, []row[flagDesk]{
-	by(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).taking(management.CopyFields).giving(management.Copied{}),
+	by(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).taking(featureflags.CopyFields).giving(featureflags.Copied{}),
 	get("/feature_flags/{key}", "List the projects that have a flag", flagDesk.Places),
 })
 
@@ -30,11 +30,11 @@ func exportFlags(of flagDesk, c *call) (any, error) {
 	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, err
 }
 
-func planFlags(of flagDesk, c *call) (*management.DocumentResult, error) {
+func planFlags(of flagDesk, c *call) (*featureflags.DocumentResult, error) {
 	return c.warned(of.Plan(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
 }
 
-func applyFlags(of flagDesk, c *call) (*management.DocumentResult, error) {
+func applyFlags(of flagDesk, c *call) (*featureflags.DocumentResult, error) {
 	return c.warned(of.Apply(c.ctx, c.standing, c.body, boolParameter(c.query(), "prune")))
 }
 
@@ -66,7 +66,7 @@ func atLength(rows []row[flagDesk]) []row[flagDesk] {
 }
 
 // warned puts the warnings of a document into the header, too.
-func (c *call) warned(result *management.DocumentResult, err error) (*management.DocumentResult, error) {
+func (c *call) warned(result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *call) warnAll(lines []string) {
 
 // copyErrors have bodies of their own (§2.3).
 var copyErrors = map[error]int{
-	management.ErrMissingFields: http.StatusBadRequest,
-	management.ErrNoFlagToCopy:  http.StatusBadRequest,
-	management.ErrMayNotCopy:    http.StatusForbidden,
+	featureflags.ErrMissingFields: http.StatusBadRequest,
+	featureflags.ErrNoFlagToCopy:  http.StatusBadRequest,
+	featureflags.ErrMayNotCopy:    http.StatusForbidden,
 }

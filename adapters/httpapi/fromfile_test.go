@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // definitionsFile has an organization, a project and keys (decisions, Definitions
@@ -28,7 +28,7 @@ func TestManagement_FromFile(t *testing.T) {
 	if err := o.store.ApplyFile(ctx, "demo.json", file, []byte(definitionsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.service.Adopt(ctx, management.Adoption{Email: "owner@example.com"}); err != nil {
+	if err := o.service.Organizations.Adopt(ctx, organizations.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	o.vars["filed"] = "0191f0a2-5b1c-7d3e-8f40-0000000000fe"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // groupType is a group type as it is shown (§5.4). The columns and the time are
@@ -26,14 +27,14 @@ func (rd *reader) listGroupTypes(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels, err := rd.management.GroupTypeLabels(c.ctx, c.project())
+	labels, err := rd.management.Organizations.GroupTypeLabels(c.ctx, c.project())
 	if err != nil {
 		return nil, err
 	}
 	return showGroupTypes(names, labels), nil
 }
 
-func showGroupTypes(names []string, labels map[int]management.GroupTypeLabels) []groupType {
+func showGroupTypes(names []string, labels map[int]organizations.GroupTypeLabels) []groupType {
 	out := []groupType{}
 	for i, name := range names {
 		if name != "" {

@@ -144,7 +144,7 @@ func (rd *reader) updateGroupTypes(c *call) (any, error) {
 		p := problem{Status: 400, Type: "validation_error", Code: "not_a_list", Detail: "Expected a list of items."}
 		return nil, &p
 	}
-	labels, err := rd.management.LabelGroupTypes(c.ctx, c.project(), changes)
+	labels, err := rd.management.Organizations.LabelGroupTypes(c.ctx, c.project(), changes)
 	if err != nil {
 		return nil, err
 	}

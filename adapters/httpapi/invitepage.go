@@ -6,12 +6,13 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // invitePage is what the page of an invitation shows: a form, or what has become
 // of it.
 type invitePage struct {
-	Invite *management.Invitation // the form, nil for none
+	Invite *organizations.Invitation // the form, nil for none
 	Secret string
 	// Account: there is an account of the address, a key of which is asked for.
 	Account bool
@@ -20,12 +21,12 @@ type invitePage struct {
 	Roles    []string
 	Role     string
 	Problem  string
-	Done     *management.Accepted
+	Done     *organizations.Accepted
 	Site     string
 }
 
 func (c *call) showPage(status int, p *invitePage) (any, error) {
-	p.Site, p.Roles = c.site(), management.RolesAtOrganization
+	p.Site, p.Roles = c.site(), organizations.RolesAtOrganization
 	return c.html(status, "invite.html", pages.Policy, p)
 }
 
@@ -48,7 +49,7 @@ func (c *call) showProblem(err error, p *invitePage) (any, error) {
 	if told.Status >= http.StatusInternalServerError {
 		return nil, err
 	}
-	if p.Problem = told.Detail; told.Code == management.CodeAccountExists { // whose detail is an address for programs
+	if p.Problem = told.Detail; told.Code == organizations.CodeAccountExists { // whose detail is an address for programs
 		p.Problem = "A personal API key of the account is needed."
 	}
 	return c.showPage(told.Status, p)
@@ -60,7 +61,7 @@ func (of inviteDesk) form(c *call) (*invitePage, error) {
 	p := &invitePage{Secret: c.secret()}
 	var told *management.Error
 	var err error
-	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == management.CodeAccountExists {
+	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == organizations.CodeAccountExists {
 		p.Account = true
 		_, free := of.Look(c.ctx, nil, id, p.Secret)
 		p.Displace = free == nil

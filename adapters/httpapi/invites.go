@@ -8,41 +8,44 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // inviteDesk is what the endpoints of invitations stand on.
 type inviteDesk struct {
-	management.Invites
+	organizations.Invites
 	caller func(*http.Request, body) (*management.Caller, error)
 }
 
-func invitesOf(s *server) inviteDesk { return inviteDesk{s.Management.Invites, s.managementCaller} }
+func invitesOf(s *server) inviteDesk {
+	return inviteDesk{s.Management.Organizations.Invites, s.managementCaller}
+}
 
 // inviteEndpoints are those of invitations and their acceptance (§4.5).
 var inviteEndpoints = slices.Concat(
 	resource(inOrganization, "organization_member", invitesOf, []row[inviteDesk]{
 		paged("/invites", "List invitations", inviteDesk.List),
-		by(http.MethodPost, "/invites", "Invite somebody", createInvite).taking(management.InviteFields).created(),
+		by(http.MethodPost, "/invites", "Invite somebody", createInvite).taking(organizations.InviteFields).created(),
 		{do: createInvites, endpoint: endpoint{
 			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people, or nobody",
-			takes: management.InviteFields, array: true, gives: []management.Invite{}, bare: true,
+			takes: organizations.InviteFields, array: true, gives: []organizations.Invite{}, bare: true,
 		}},
 		remove("/invites/{id}", "Cancel an invitation", inviteDesk.Delete),
 	}),
 	resource(atRoot, public, invitesOf, []row[inviteDesk]{
 		by(http.MethodGet, "/signup/{invite}", "Read an invitation", lookAtInvite),
-		by(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).taking(management.AcceptFields).asking(secretParameter).created(),
+		by(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).taking(organizations.AcceptFields).asking(secretParameter).created(),
 	}),
 	resource(atTop, public, invitesOf, []row[inviteDesk]{
-		by(http.MethodGet, "/signup/{invite}", "Show the page of an invitation's link", getInvitePage).asking(secretParameter).giving(management.Invitation{}),
+		by(http.MethodGet, "/signup/{invite}", "Show the page of an invitation's link", getInvitePage).asking(secretParameter).giving(organizations.Invitation{}),
 		by(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
-			taking(management.AcceptFields).asking(secretParameter).giving(management.Accepted{}).created(),
+			taking(organizations.AcceptFields).asking(secretParameter).giving(organizations.Accepted{}).created(),
 	}),
 )
 
 var secretParameter = parameterDoc{"secret", "string", "that of the invitation's link"}
 
-func createInvite(of inviteDesk, c *call) (*management.Invite, error) {
+func createInvite(of inviteDesk, c *call) (*organizations.Invite, error) {
 	return of.Create(c.ctx, c.standing, c.site(), c.body)
 }
 
@@ -90,7 +93,7 @@ func (c *call) once() {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-func lookAtInvite(of inviteDesk, c *call) (*management.Invitation, error) {
+func lookAtInvite(of inviteDesk, c *call) (*organizations.Invitation, error) {
 	c.once()
 	guest, err := of.guest(c)
 	if err != nil {
@@ -99,7 +102,7 @@ func lookAtInvite(of inviteDesk, c *call) (*management.Invitation, error) {
 	return of.Look(c.ctx, guest, c.part("invite"), c.secret())
 }
 
-func acceptInvite(of inviteDesk, c *call) (*management.Accepted, error) {
+func acceptInvite(of inviteDesk, c *call) (*organizations.Accepted, error) {
 	c.once()
 	guest, err := of.guest(c)
 	if err != nil {

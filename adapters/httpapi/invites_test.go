@@ -160,7 +160,7 @@ func TestInvitePage_JSON(t *testing.T) {
 // Without a site URL the link has the address of the request (decision 22).
 func TestInvite_LinkOfTheRequest(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	o.service.SiteURL = ""
+	o.service.Organizations.SiteURL = ""
 	link := strings.TrimPrefix(o.invited(t, "new@example.com"), o.URL)
 	if !strings.HasPrefix(link, o.URL+"/signup/") {
 		t.Errorf("link %q, want one of %s", link, o.URL)

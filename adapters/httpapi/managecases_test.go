@@ -138,7 +138,7 @@ var officeRuns = map[string]func(*office) error{
 		return o.store.AddSpent(context.Background(), o.now(), list)
 	},
 	"scheduled": func(o *office) error {
-		_, err := o.service.ScheduledChanges.RunDue(context.Background())
+		_, err := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
 		return err
 	},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // What stands in a file is read-only here, in whatever form it stands there
@@ -86,7 +87,7 @@ func TestManagement_People(t *testing.T) {
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "one", "$group_set": {"size": 3}}},
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "two", "$group_set": {}}}]}`)}})
 	ctx := context.Background()
-	var people management.People = sqlstore.ManagementStore{Store: o.store}
+	var people featureflags.People = sqlstore.ManagementStore{Store: o.store}
 	if n, err := people.CountPersons(ctx, 1); n != 2 || err != nil {
 		t.Error(n, err)
 	}
@@ -111,7 +112,7 @@ func TestManagement_People(t *testing.T) {
 	}
 	for _, stop := range []int{1, 9} {
 		var persons, groups []string
-		err := people.Persons(ctx, 1, func(p *management.Person) bool {
+		err := people.Persons(ctx, 1, func(p *featureflags.Person) bool {
 			persons = append(persons, p.DistinctIDs...)
 			return len(persons) < stop
 		})

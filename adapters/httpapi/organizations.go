@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -13,21 +14,21 @@ import (
 var organizationEndpoints = slices.Concat(
 	resource(atRoot, "organization", managementOf, []row[*rooms.Rooms]{
 		by(http.MethodGet, "/organizations", "List organizations", listOrganizations),
-		by(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).taking(management.OrganizationFields).created(),
+		by(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).taking(organizations.Fields).created(),
 		by(http.MethodGet, "/organizations/{organization}", "Read an organization", getOrganization),
-		by(http.MethodPatch, "/organizations/{organization}", "Change an organization", updateOrganization).orPut("Replace an organization").taking(management.OrganizationFields),
+		by(http.MethodPatch, "/organizations/{organization}", "Change an organization", updateOrganization).orPut("Replace an organization").taking(organizations.Fields),
 		by(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", deleteOrganization).answering(http.StatusNoContent),
 	}),
-	resource(inOrganization, "organization", func(s *server) management.Organizations { return s.Management.Organizations }, []row[management.Organizations]{
-		read("/usage", "Read what an organization has used this month", management.Organizations.Usage),
+	resource(inOrganization, "organization", func(s *server) organizations.Service { return *s.Management.Organizations }, []row[organizations.Service]{
+		read("/usage", "Read what an organization has used this month", organizations.Service.Usage),
 	}),
 )
 
-func listOrganizations(of *rooms.Rooms, c *call) (management.List[management.Organization], error) {
+func listOrganizations(of *rooms.Rooms, c *call) (management.List[organizations.Organization], error) {
 	return of.Organizations.List(c.ctx, c.standing, c.page())
 }
 
-func createOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
+func createOrganization(of *rooms.Rooms, c *call) (*organizations.Organization, error) {
 	return of.Organizations.Create(c.ctx, c.standing, c.body)
 }
 
@@ -37,7 +38,7 @@ func ownOrganization(of *rooms.Rooms, c *call) (*management.Standing, error) {
 	return of.OwnOrganization(c.ctx, c.standing.Caller, c.part("organization"))
 }
 
-func getOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
+func getOrganization(of *rooms.Rooms, c *call) (*organizations.Organization, error) {
 	st, err := ownOrganization(of, c)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func getOrganization(of *rooms.Rooms, c *call) (*management.Organization, error)
 	return of.Organizations.Get(c.ctx, st)
 }
 
-func updateOrganization(of *rooms.Rooms, c *call) (*management.Organization, error) {
+func updateOrganization(of *rooms.Rooms, c *call) (*organizations.Organization, error) {
 	st, err := ownOrganization(of, c)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // person is a stored person as it is shown (§5.3).
@@ -178,7 +179,7 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 // cohortMatcher matches the persons of a cohort that another matcher, if there is
 // one, matches too. What names no cohort has nobody in it.
 func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
-	member, err := rd.management.Cohorts.Membership(c.ctx, c.standing, named)
+	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.ctx, c.standing, named)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.Stored
 		if c.ctx.Err() != nil || also != nil && !also(p) {
 			return false
 		}
-		return member(&management.Person{
+		return member(&featureflags.Person{
 			UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt,
 		})
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -27,33 +28,33 @@ func projectsAt(in *area, path string) []endpoint {
 	const configuration = "Change a project; what is more than configuration needs project:write"
 	return resource(in, "project", managementOf, []row[*rooms.Rooms]{
 		by(http.MethodGet, path, "List projects", listProjects),
-		by(http.MethodPost, path, "Make a project", createProject).taking(management.NewProjectFields).created(),
-		by(http.MethodGet, one, "Read a project", own(management.Projects.Get)),
-		by(http.MethodPatch, one, configuration, updateProject).orPut(configuration).needs("project:read").taking(management.ProjectFields),
+		by(http.MethodPost, path, "Make a project", createProject).taking(organizations.NewProjectFields).created(),
+		by(http.MethodGet, one, "Read a project", own(organizations.Projects.Get)),
+		by(http.MethodPatch, one, configuration, updateProject).orPut(configuration).needs("project:read").taking(organizations.ProjectFields),
 		by(http.MethodDelete, one, "Delete a project", deleteProject).answering(http.StatusNoContent),
-		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(management.Projects.ResetToken)),
-		by(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", own(management.Projects.RotateSecret)),
-		by(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", own(management.Projects.DeleteSecretBackup)),
-		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", moveProject).taking(management.ProjectMoveFields),
+		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(organizations.Projects.ResetToken)),
+		by(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", own(organizations.Projects.RotateSecret)),
+		by(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", own(organizations.Projects.DeleteSecretBackup)),
+		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", moveProject).taking(organizations.ProjectMoveFields),
 	})
 }
 
-func listProjects(of *rooms.Rooms, c *call) (management.List[management.ProjectBasic], error) {
-	return of.Projects.List(c.ctx, c.standing, c.page())
+func listProjects(of *rooms.Rooms, c *call) (management.List[organizations.ProjectBasic], error) {
+	return of.Organizations.Projects.List(c.ctx, c.standing, c.page())
 }
 
-func createProject(of *rooms.Rooms, c *call) (*management.Project, error) {
-	return of.Projects.Create(c.ctx, c.standing, c.body)
+func createProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
+	return of.Organizations.Projects.Create(c.ctx, c.standing, c.body)
 }
 
 // own gives a method the project of the path.
-func own(do func(management.Projects, context.Context, *management.Standing) (*management.Project, error)) func(*rooms.Rooms, *call) (*management.Project, error) {
-	return func(of *rooms.Rooms, c *call) (*management.Project, error) {
+func own(do func(organizations.Projects, context.Context, *management.Standing) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
+	return func(of *rooms.Rooms, c *call) (*organizations.Project, error) {
 		st, err := ownProject(of, c)
 		if err != nil {
 			return nil, err
 		}
-		return do(of.Projects, c.ctx, st)
+		return do(of.Organizations.Projects, c.ctx, st)
 	}
 }
 
@@ -70,12 +71,12 @@ func ownProject(of *rooms.Rooms, c *call) (*management.Standing, error) {
 	return st, nil
 }
 
-func environments(of *rooms.Rooms, c *call) (out management.List[management.ProjectBasic], err error) {
-	p, err := own(management.Projects.Get)(of, c)
+func environments(of *rooms.Rooms, c *call) (out management.List[organizations.ProjectBasic], err error) {
+	p, err := own(organizations.Projects.Get)(of, c)
 	if err != nil {
 		return out, err
 	}
-	return management.List[management.ProjectBasic]{Count: 1, Results: cut(pageOf(c.query()), []management.ProjectBasic{p.ProjectBasic})}, nil
+	return management.List[organizations.ProjectBasic]{Count: 1, Results: cut(pageOf(c.query()), []organizations.ProjectBasic{p.ProjectBasic})}, nil
 }
 
 func deleteProject(of *rooms.Rooms, c *call) (any, error) {
@@ -83,19 +84,19 @@ func deleteProject(of *rooms.Rooms, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, of.Projects.Delete(c.ctx, st)
+	return nil, of.Organizations.Projects.Delete(c.ctx, st)
 }
 
-func moveProject(of *rooms.Rooms, c *call) (*management.Project, error) {
+func moveProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
 	st, err := ownProject(of, c)
 	if err != nil {
 		return nil, err
 	}
-	return of.Projects.Move(c.ctx, st, c.body)
+	return of.Organizations.Projects.Move(c.ctx, st, c.body)
 }
 
-func updateProject(of *rooms.Rooms, c *call) (*management.Project, error) {
-	if !management.ProjectConfigures(c.body) {
+func updateProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
+	if !organizations.ProjectConfigures(c.body) {
 		if err := c.standing.Require("project:write"); err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func updateProject(of *rooms.Rooms, c *call) (*management.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := of.Projects.Update(c.ctx, st, c.body)
+	p, err := of.Organizations.Projects.Update(c.ctx, st, c.body)
 	if err != nil {
 		return nil, err
 	}

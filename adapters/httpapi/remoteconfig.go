@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // getRemoteConfig serves the value of a remote configuration flag (§1.8).
@@ -105,7 +105,7 @@ func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(appendBrowser(out[:len(out)-1], cmp.Or(project.Browser, management.BrowserUnset)), '}'), nil
+	return append(appendBrowser(out[:len(out)-1], cmp.Or(project.Browser, organizations.BrowserUnset)), '}'), nil
 }
 
 func getArrayConfig(s *server, w http.ResponseWriter, r *http.Request) error {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 const (
@@ -50,7 +50,7 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTime)
 	defer cancel()
-	list, err := s.Management.Surveys.Public(ctx, token)
+	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
 	return s.writePublic(w, list, err)
 }
 
@@ -100,8 +100,8 @@ func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTime)
 	defer cancel()
-	list, err := s.Management.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
+	list, err := s.Management.FeatureFlags.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
 	return s.writePublic(w, struct {
-		Features []management.PublicFeature `json:"earlyAccessFeatures"`
+		Features []featureflags.PublicFeature `json:"earlyAccessFeatures"`
 	}{list}, err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // confirmFields are what confirms an address. secret is the word of the page, token
@@ -16,25 +17,25 @@ var confirmFields = management.Fields{
 	{Name: "secret", Type: management.Text, Max: 200, Help: "the same"},
 }
 
-func accountOf(s *server) management.Account { return s.Management.Account }
+func accountOf(s *server) organizations.Account { return s.Management.Organizations.Account }
 
 // confirmEndpoints confirm the pending address of a user.
 var confirmEndpoints = slices.Concat(
-	resource(atRoot, public, accountOf, []row[management.Account]{
+	resource(atRoot, public, accountOf, []row[organizations.Account]{
 		by(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).taking(confirmFields),
 	}),
-	resource(atTop, public, accountOf, []row[management.Account]{
+	resource(atTop, public, accountOf, []row[organizations.Account]{
 		by(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).asking(secretParameter),
 		by(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).taking(confirmFields).asking(secretParameter),
 	}),
 )
 
-func confirmEmail(of management.Account, c *call) (*management.UserView, error) {
+func confirmEmail(of organizations.Account, c *call) (*management.UserView, error) {
 	c.once()
 	return of.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
 }
 
-func getConfirmPage(_ management.Account, c *call) (any, error) {
+func getConfirmPage(_ organizations.Account, c *call) (any, error) {
 	return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()})
 }
 
@@ -50,7 +51,7 @@ func (c *call) confirmPage(status int, view confirmView) (any, error) {
 	return c.html(status, "confirm.html", pages.Policy, view)
 }
 
-func postConfirmPage(of management.Account, c *call) (any, error) {
+func postConfirmPage(of organizations.Account, c *call) (any, error) {
 	u, err := of.Confirm(c.ctx, c.part("user"), c.secret())
 	if err == nil {
 		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // openDefinitions brings the definitions files into the store, or makes a first
@@ -27,7 +27,7 @@ func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		return p.manager.Adopt(ctx, management.Adoption{Email: p.OwnerEmail})
+		return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail})
 	}
 	p.source, err = filesource.Open(filesource.Config{
 		Files: p.Definitions, APIKey: p.APIKey, Logger: p.log,
@@ -69,9 +69,9 @@ func (p *parts) applyFiles(ctx context.Context) error {
 // adopt gives the organizations of the files an owner, whose key is shown when it is
 // made: at the first start.
 func (p *parts) adopt(ctx context.Context) error {
-	return p.manager.Adopt(ctx, management.Adoption{Email: p.OwnerEmail, Key: func() (management.FirstKey, error) {
+	return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail, Key: func() (organizations.FirstKey, error) {
 		key, err := p.firstKey()
-		return management.FirstKey{Text: key.Text, Show: key.Show}, err
+		return organizations.FirstKey{Text: key.Text, Show: key.Show}, err
 	}})
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/dnstxt"
 	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -80,7 +80,7 @@ func (p *parts) deliverMail(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		next, err := p.manager.DeliverMail(ctx)
+		next, err := p.manager.Organizations.DeliverMail(ctx)
 		if ctx.Err() == nil {
 			p.jobs.count(jobMails, err)
 			p.mailFailed(err)
@@ -109,7 +109,7 @@ func (p *parts) mailFailed(err error) {
 	for _, err := range list {
 		switch {
 		case err == nil:
-		case errors.Is(err, management.ErrMailRefused):
+		case errors.Is(err, organizations.ErrMailRefused):
 			p.log.Error("a mail is given up", "error", err)
 		default:
 			p.log.Warn("a mail was not sent yet", "error", err)

@@ -69,7 +69,7 @@ func (p *parts) open(starting, ctx context.Context) (err error) {
 	if err := p.openDefinitions(starting, ctx); err != nil {
 		return err
 	}
-	if err := p.manager.TellBrowsers(starting); err != nil {
+	if err := p.manager.Organizations.TellBrowsers(starting); err != nil {
 		return err
 	}
 	if err := p.openStream(ctx); err != nil {

@@ -46,7 +46,7 @@ const scheduleEvery = time.Second
 func (p *parts) schedule(ctx context.Context) {
 	failing := false
 	every(ctx, scheduleEvery, func() {
-		_, err := p.manager.ScheduledChanges.RunDue(ctx)
+		_, err := p.manager.FeatureFlags.ScheduledChanges.RunDue(ctx)
 		if ctx.Err() != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // Bootstrapped is what a first start has made. PersonalKey is kept hashed only
@@ -48,7 +49,7 @@ func (s *Store) Bootstrap(ctx context.Context, first FirstStart) (*Bootstrapped,
 		OwnerEmail: ownerEmail,
 	}
 	if out.PersonalKey == "" {
-		out.PersonalKey = management.NewPersonalKey()
+		out.PersonalKey = organizations.NewPersonalKey()
 	}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
 		if err := s.lockManagement(ctx, tx); err != nil {

@@ -6,17 +6,17 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-var _ management.People = ManagementStore{}
+var _ featureflags.People = ManagementStore{}
 
 // peopleStep is how many persons or groups a scan for management reads at a time.
 const peopleStep = 500
 
 // Persons implements management.People. The scan is no snapshot: who is changed
 // meanwhile is seen before or after the change.
-func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*management.Person) bool) error {
+func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*featureflags.Person) bool) error {
 	for after := int64(0); ; {
 		page, next, err := s.People(ctx, projectID, capture.PersonQuery{After: after, Limit: peopleStep})
 		if err != nil {
@@ -39,7 +39,7 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 }
 
 // PersonByUUID implements management.People. What is no UUID is nobody's.
-func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*management.Person, error) {
+func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*featureflags.Person, error) {
 	id, ok := wire.ParseUUID(uuid)
 	if !ok {
 		return nil, nil
@@ -52,7 +52,7 @@ func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid
 }
 
 // PersonByDistinctID implements management.People.
-func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*management.Person, error) {
+func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*featureflags.Person, error) {
 	p, err := s.PersonBy(ctx, projectID, distinctID)
 	if err != nil || p == nil {
 		return nil, err
@@ -89,10 +89,10 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 	}
 }
 
-func managedPerson(p *capture.StoredPerson) (*management.Person, error) {
+func managedPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
 	properties, err := parseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}
-	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
+	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
 }

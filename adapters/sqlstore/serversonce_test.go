@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -76,7 +77,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return m.Adopt(context.Background(), management.Adoption{Email: "owner@example.com"})
+		return m.Organizations.Adopt(context.Background(), organizations.Adoption{Email: "owner@example.com"})
 	})
 	prints := 0
 	for _, b := range made {
@@ -151,14 +152,14 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := managers[0].Adopt(t.Context(), management.Adoption{Email: "owner@example.com"}); err != nil {
+	if err := managers[0].Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	const changes = 20
 	due := schedule(t, managers[0], b.PersonalKey, changes)
 	done := make([]int, 8)
 	storetest.AtOnce(t, len(done), func(i int) (err error) {
-		done[i], err = managers[i%2].ScheduledChanges.RunDue(context.Background())
+		done[i], err = managers[i%2].FeatureFlags.ScheduledChanges.RunDue(context.Background())
 		return err
 	})
 	sum := 0
@@ -308,7 +309,7 @@ func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (con
 		t.Fatal(err)
 	}
 	for range changes {
-		_, err := m.ScheduledChanges.Create(t.Context(), standing, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
+		_, err := m.FeatureFlags.ScheduledChanges.Create(t.Context(), standing, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
 			"payload":{"operation":"add_release_condition","value":{"groups":[{"rollout_percentage":2}]}}}`, f.ID)))
 		if err != nil {
 			t.Fatal(err)

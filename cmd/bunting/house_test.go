@@ -29,7 +29,7 @@ type room struct {
 var (
 	core = append([]string{"flags", "capture"}, ofManagement...)
 	// ofManagement are the desk, its rooms, and what opens them together.
-	ofManagement = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/rooms"}
+	ofManagement = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
 	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the text of the wire and of stores: any room may import it.
 	leaf = "flags/wire"
@@ -52,6 +52,8 @@ var table = map[string]room{
 	"management/errortracking":  {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":   {pure: true, ours: []string{"management", "flags"}},
 	"management/dashboards":     {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management/featureflags":   {pure: true, ours: []string{"management", "flags"}},
+	"management/organizations":  {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":          {pure: true, ours: ofManagement},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
@@ -68,9 +70,9 @@ var table = map[string]room{
 	"adapters/internal/shadow":     {},
 	"adapters/filesource":          {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"adapters/internal/smtpmail":   {ours: []string{"management"}, others: []string{"github.com/wneessen/go-mail"}},
-	"adapters/smtptest":            {ours: []string{"management", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
-	"adapters/internal/dnstxt":     {ours: []string{"management"}, others: []string{"github.com/miekg/dns"}},
+	"adapters/internal/smtpmail":   {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
+	"adapters/smtptest":            {ours: []string{"management/organizations", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
+	"adapters/internal/dnstxt":     {ours: []string{"management/organizations"}, others: []string{"github.com/miekg/dns"}},
 	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",

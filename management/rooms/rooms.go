@@ -3,12 +3,15 @@
 package rooms
 
 import (
+	"errors"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // Config says what the rooms stand on. Only Store is required.
@@ -23,17 +26,17 @@ type Config struct {
 	// Mailer: what a request says of the server must not come into mails.
 	SiteURL string
 	// Resolver asks the DNS for domains. Nil: no domain can be verified.
-	Resolver management.Resolver
+	Resolver organizations.Resolver
 	// ChallengeHost is where a domain's TXT record stands, organizations.DefaultChallengeHost when
 	// empty.
 	ChallengeHost string
 	// Mailer hands mails to a mail server. Nil: no mails are sent.
-	Mailer management.Mailer
+	Mailer organizations.Mailer
 	// MailQueued is called when mails may have come into the outbox, for whoever calls
 	// Organizations.DeliverMail. It must not block. May be nil.
 	MailQueued func()
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
-	People management.People
+	People featureflags.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
 	// there are none.
 	Events errortracking.EventLog
@@ -49,29 +52,37 @@ type Config struct {
 	JobDone func(management.JobDone)
 }
 
-// Rooms are the desk and the rooms. A room that is nil has no routes.
+// Rooms are the desk, which lets callers in, and the rooms.
 type Rooms struct {
 	*management.Service
 	BatchExports  *batchexports.Service
 	Dashboards    *dashboards.Service
 	ErrorTracking *errortracking.Service
+	FeatureFlags  *featureflags.Service
+	Organizations *organizations.Service
 }
 
 // Open opens the desk and every room.
 func Open(c Config) (*Rooms, error) {
+	if c.Store == nil {
+		return nil, errors.New("management: Config.Store is required")
+	}
 	desk := management.Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}
-	service, err := management.New(management.Config{
-		Store: c.Store, Now: c.Now, NewID: c.NewID,
-		SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost, Mailer: c.Mailer, MailQueued: c.MailQueued,
-		People: c.People, HasDashboard: dashboards.Exists, JobDone: c.JobDone,
+	home, err := organizations.New(organizations.Config{
+		Desk: desk, SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
+		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Rooms{
-		Service:       service,
+		Service:       &management.Service{Desk: desk},
 		BatchExports:  &batchexports.Service{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone},
 		Dashboards:    dashboards.New(desk),
 		ErrorTracking: &errortracking.Service{Desk: desk, Events: c.Events},
+		FeatureFlags: featureflags.New(featureflags.Config{
+			Desk: desk, People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
+		}),
+		Organizations: home,
 	}, nil
 }

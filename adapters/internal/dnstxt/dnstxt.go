@@ -27,7 +27,7 @@ const (
 	payload = 1232
 )
 
-// Resolver implements management.Resolver.
+// Resolver implements organizations.Resolver.
 type Resolver struct {
 	// server is host and port, empty for those of the system.
 	server string

@@ -3,7 +3,7 @@
 // Every mail goes over a connection of its own: mails are few, and no state is
 // left behind by a server that went away. What the server says of a mail decides
 // whether it is tried again: a recipient or a text that it refuses with a code of
-// 500 and above is refused for good (management.ErrMailRefused); everything else,
+// 500 and above is refused for good (organizations.ErrMailRefused); everything else,
 // a wrong password too, may be mended and is not.
 //
 // Errors never hold the password, nor what is sent for it.
@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/wneessen/go-mail"
 )
 
@@ -93,7 +93,7 @@ func ParseURL(text string) (c Config, err error) {
 	return c, nil
 }
 
-// Mailer implements management.Mailer.
+// Mailer implements organizations.Mailer.
 type Mailer struct {
 	Config
 	host string
@@ -127,14 +127,14 @@ func New(c Config) (*Mailer, error) {
 	return m, nil
 }
 
-// Send implements management.Mailer. It ends at once when ctx does; whether the
+// Send implements organizations.Mailer. It ends at once when ctx does; whether the
 // server has taken the mail is not known then.
-func (m *Mailer) Send(ctx context.Context, mail management.Mail) error {
+func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	message, err := m.message(mail)
 	if err != nil {
-		return fmt.Errorf("%w: %w", management.ErrMailRefused, m.discreet(err))
+		return fmt.Errorf("%w: %w", organizations.ErrMailRefused, m.discreet(err))
 	}
 	client, err := m.client(func(dialing context.Context, _, address string) (net.Conn, error) {
 		conn, err := m.dial(dialing, address)
@@ -156,7 +156,7 @@ func (m *Mailer) Send(ctx context.Context, mail management.Mail) error {
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), m.discreet(err))
 	case refused(err):
-		return fmt.Errorf("%w: %w", management.ErrMailRefused, m.discreet(err))
+		return fmt.Errorf("%w: %w", organizations.ErrMailRefused, m.discreet(err))
 	}
 	return m.discreet(err)
 }
@@ -188,7 +188,7 @@ func (m *Mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 }
 
 // message is a mail as it is sent.
-func (m *Mailer) message(from management.Mail) (*mail.Msg, error) {
+func (m *Mailer) message(from organizations.Mail) (*mail.Msg, error) {
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := message.From(m.From); err != nil {
 		return nil, err

@@ -17,14 +17,14 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
 	"github.com/bunting-flags/bunting/adapters/smtptest"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "p√ss:w@rd/1"
 
-var sample = management.Mail{
+var sample = organizations.Mail{
 	ID: "0191f0a2-5b1c-7d3e-8f40-000000000001", To: "new@example.com", Subject: "Ünal invites you", HTML: "<p>Hé</p>",
 	Text: "Héllo,\n\nhttps://flags.example.com/signup/0191f0a2-5b1c-7d3e-8f40-000000000001?secret=" + strings.Repeat("x", 43) + "\n",
 }
@@ -138,7 +138,7 @@ func TestSend_Refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := smtptest.Start(t, tt.server)
 			err := mailer(t, s, tt.client).Send(t.Context(), sample)
-			if err == nil || errors.Is(err, management.ErrMailRefused) != tt.forGood || !strings.Contains(err.Error(), tt.says) {
+			if err == nil || errors.Is(err, organizations.ErrMailRefused) != tt.forGood || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v: want %q, for good %v", err, tt.says, tt.forGood)
 			}
 			if err != nil && strings.Contains(err.Error(), password) {
@@ -154,7 +154,7 @@ func TestSend_Refused(t *testing.T) {
 func TestSend_NotTrusted(t *testing.T) {
 	s := smtptest.Start(t, smtptest.Options{})
 	m := mailer(t, s, smtpmail.Config{TLS: smtptest.Start(t, smtptest.Options{}).TLS})
-	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, management.ErrMailRefused) || len(s.Mails()) > 0 {
+	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRefused) || len(s.Mails()) > 0 {
 		t.Errorf("a server whose certificate nobody vouches for: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestSend_BadAddress(t *testing.T) {
 	m := mailer(t, smtptest.Start(t, smtptest.Options{}), smtpmail.Config{})
 	bad := sample
 	bad.To = "no address"
-	if err := m.Send(t.Context(), bad); !errors.Is(err, management.ErrMailRefused) {
+	if err := m.Send(t.Context(), bad); !errors.Is(err, organizations.ErrMailRefused) {
 		t.Error(err)
 	}
 }
@@ -179,7 +179,7 @@ func TestSend_Silence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, management.ErrMailRefused) {
+	if err := m.Send(t.Context(), sample); err == nil || errors.Is(err, organizations.ErrMailRefused) {
 		t.Error(err)
 	}
 	m.Timeout = time.Hour

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -44,7 +44,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	shown := false
-	err = service.RecoverKey(ctx, *email, func(owner string, k *management.APIKey) error {
+	err = service.Organizations.RecoverKey(ctx, *email, func(owner string, k *organizations.APIKey) error {
 		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
 		if err := p.Print(text); err != nil {
 			return fmt.Errorf("the key could not be printed, so none was made: %w", err)
@@ -55,7 +55,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil && shown {
 		err = fmt.Errorf("the key above was not made and opens nothing: %w", err)
 	}
-	if errors.Is(err, management.ErrNoOwner) {
+	if errors.Is(err, organizations.ErrNoOwner) {
 		return errors.New("nobody owns anything here yet: the first start of the server makes an owner with a key")
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // mailSettings are rows of the table of settings.
@@ -38,6 +38,6 @@ var mailSettings = []setting{
 			}
 			return server.CheckResolver(v[0])
 		}},
-	{"domain-challenge-host", text, "NAME", []string{management.DefaultChallengeHost}, "what stands before a domain in the name of its TXT record",
+	{"domain-challenge-host", text, "NAME", []string{organizations.DefaultChallengeHost}, "what stands before a domain in the name of its TXT record",
 		func(c *Config, v []string) error { c.ChallengeHost = v[0]; return nil }},
 }

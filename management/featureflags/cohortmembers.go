@@ -1,0 +1,327 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxAdded is how many persons one call may add to a static cohort.
+const maxAdded = 1000
+
+// CohortAddFields and CohortRemoveFields are the bodies of the calls that change a
+// static cohort's list.
+var (
+	CohortAddFields    = management.Fields{{Name: "person_ids", Type: management.Any, Help: "uuids of persons, at most 1000"}}
+	CohortRemoveFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
+)
+
+// Done is the answer of calls that only say that it is done.
+type Done struct {
+	Success bool `json:"success"`
+}
+
+// membersOf turns a list into distinct ids: all of every person that is known.
+// Persons of e-mail addresses are looked for among the newest MaxPersons.
+func (s Cohorts) membersOf(ctx context.Context, st *management.Standing, list *MemberList) (out []string, err error) {
+	switch {
+	case list == nil:
+		return nil, nil
+	case list.Kind == DistinctIDs:
+		return list.Values, nil
+	case s.People == nil:
+		return nil, nil
+	case list.Kind == PersonIDs:
+		for _, uuid := range list.Values {
+			p, err := s.People.PersonByUUID(ctx, st.Project.ID, uuid)
+			if err != nil {
+				return nil, err
+			}
+			if p != nil {
+				out = append(out, p.DistinctIDs...)
+			}
+		}
+		return out, nil
+	}
+	wanted := make(map[string]bool, len(list.Values))
+	for _, email := range list.Values {
+		wanted[email] = true
+	}
+	looked := 0
+	err = s.People.Persons(ctx, st.Project.ID, func(p *Person) bool {
+		looked++
+		if email, ok := p.Properties["email"].(string); ok && wanted[email] {
+			out = append(out, p.DistinctIDs...)
+		}
+		return looked < MaxPersons
+	})
+	return out, err
+}
+
+// addMembers puts distinct ids into a static cohort that is stored and counts it.
+func (s Cohorts) addMembers(tx management.Tx, st *management.Standing, c *storedCohort, ids []string) error {
+	if len(ids) > 0 {
+		if err := tx.AddMembers(st.Project.ID, c.ID, ids); err != nil {
+			return err
+		}
+	}
+	return s.recount(tx, st, c)
+}
+
+// recount counts the persons of a static cohort.
+func (s Cohorts) recount(tx management.Tx, st *management.Standing, c *storedCohort) error {
+	n, err := tx.CountMembers(st.Project.ID, c.ID)
+	if err != nil {
+		return err
+	}
+	if c.Count != nil && *c.Count == n {
+		return nil
+	}
+	c.Count, c.LastCalculation = &n, management.At(s.Desk.Now())
+	return c.put(tx, st)
+}
+
+// loadStatic is loadWritable for what only static cohorts have.
+func (s Cohorts) loadStatic(tx management.Tx, st *management.Standing, id, msg string) (*storedCohort, error) {
+	c, err := s.loadWritable(tx, st, id)
+	if err == nil && !c.Static {
+		err = management.Fault("", "%s", msg)
+	}
+	return c, err
+}
+
+// AddPersons puts persons into a static cohort.
+func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id string, b management.Body) (*Done, error) {
+	v, err := CohortAddFields.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	const msg = "Can only add users to static cohorts"
+	_, err = management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
+	if err != nil {
+		return nil, err
+	}
+	var uuids []json.RawMessage
+	switch {
+	case management.JSONKind(v.Raw("person_ids")) != "list" || json.Unmarshal(v.Raw("person_ids"), &uuids) != nil:
+		return nil, management.Fault("", "person_ids must be a list")
+	case len(uuids) == 0:
+		return nil, management.Fault("", "person_ids cannot be empty")
+	case len(uuids) > maxAdded:
+		return nil, management.Fault("", "List size exceeds limit")
+	}
+	list := MemberList{Kind: PersonIDs}
+	for _, raw := range uuids {
+		if uuid, ok := management.NormalUUID(management.JSONText(raw)); ok {
+			list.Values = append(list.Values, uuid)
+		}
+	}
+	ids, err := s.membersOf(ctx, st, &list)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, management.Fault("", "No valid users to add to cohort")
+	}
+	return s.changeMembers(ctx, st, id, msg, func(tx management.Tx, c *storedCohort) error { return s.addMembers(tx, st, c, ids) })
+}
+
+// changeMembers changes the list of a static cohort and notes it.
+func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(management.Tx, *storedCohort) error) (*Done, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Done, error) {
+		c, err := s.loadStatic(tx, st, id, msg)
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.show(tx, st, c)
+		if err != nil {
+			return nil, err
+		}
+		if err := work(tx, c); err != nil {
+			return nil, err
+		}
+		after, err := s.show(tx, st, c)
+		if err != nil {
+			return nil, err
+		}
+		return &Done{true}, s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
+	})
+}
+
+// RemovePerson takes a person out of a static cohort.
+func (s Cohorts) RemovePerson(ctx context.Context, st *management.Standing, id string, b management.Body) (*Done, error) {
+	v, err := CohortRemoveFields.Change(b)
+	if err != nil {
+		return nil, err
+	}
+	raw := v.Raw("person_id")
+	if !present(raw) {
+		return nil, management.Fault("", "person_id is required")
+	}
+	uuid, ok := management.NormalUUID(management.JSONText(raw))
+	if !ok {
+		return nil, management.Fault("", "person_id must be a valid UUID")
+	}
+	var p *Person
+	if s.People != nil {
+		if p, err = s.People.PersonByUUID(ctx, st.Project.ID, uuid); err != nil {
+			return nil, err
+		}
+	}
+	const msg = "Can only remove users from static cohorts"
+	return s.changeMembers(ctx, st, id, msg, func(tx management.Tx, c *storedCohort) error {
+		if p == nil {
+			return management.Missing("Person with this UUID does not exist in the cohort's team")
+		}
+		among, err := tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs)
+		if err != nil {
+			return err
+		}
+		if len(among) == 0 {
+			return management.Missing("Person is not part of the cohort")
+		}
+		if err := tx.RemoveMembers(st.Project.ID, c.ID, among); err != nil {
+			return err
+		}
+		return s.recount(tx, st, c)
+	})
+}
+
+// CohortPersons is a page of the persons of a cohort.
+type CohortPersons struct {
+	UUIDs []string
+	Next  string // where the next page begins, empty at the end
+}
+
+// Persons returns the persons of a cohort that are known: of a static one in the
+// order of their distinct ids, of a dynamic one newest first. from is Next of the
+// page before, empty for the first.
+func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string, limit int, from string) (*CohortPersons, error) {
+	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	switch {
+	case err != nil:
+		return nil, err
+	case s.People == nil || c.Deleted:
+		return &CohortPersons{}, nil
+	case c.Static:
+		return s.listed(ctx, st, c, limit, from)
+	}
+	skip, err := strconv.Atoi(from)
+	if from != "" && (err != nil || skip < 0) {
+		return nil, management.Fault("cursor", "Invalid cursor: use the one of the next link as it stands.")
+	}
+	out, seen := &CohortPersons{}, 0
+	m, _, err := s.matcher(ctx, st, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.scan(ctx, st, m, func(p *Person) bool {
+		if seen == skip+limit {
+			out.Next = strconv.Itoa(seen)
+			return false
+		}
+		if seen >= skip {
+			out.UUIDs = append(out.UUIDs, p.UUID)
+		}
+		seen++
+		return true
+	})
+	if errors.Is(err, errNotEvaluable) {
+		return nil, management.Fault("", "The cohort cannot be evaluated.")
+	}
+	return out, err
+}
+
+// Membership tells who is in a cohort now; in one that is not there nobody
+// is. What it makes is for one goroutine.
+func (s Cohorts) Membership(ctx context.Context, st *management.Standing, id string) (func(*Person) bool, error) {
+	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	var told *management.Error
+	switch {
+	case errors.As(err, &told) && told.Kind == management.NotFound, err == nil && c.Deleted:
+		return func(*Person) bool { return false }, nil
+	case err != nil:
+		return nil, err
+	}
+	m, _, err := s.matcher(ctx, st, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.match(&Person{}); err != nil { // then it fails for everybody
+		return nil, management.Fault("cohort", "The cohort cannot be evaluated.")
+	}
+	return func(p *Person) bool {
+		in, err := m.match(p)
+		return err == nil && in
+	}, nil
+}
+
+// listed is a page of a static cohort. A person is shown at the first of the
+// distinct ids that are members, so that nobody comes twice.
+func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {
+	out := &CohortPersons{}
+	for {
+		page, err := management.Read(ctx, &s.Desk, func(tx management.Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range page {
+			if len(out.UUIDs) == limit {
+				out.Next = after
+				return out, nil
+			}
+			after = id
+			p, err := s.People.PersonByDistinctID(ctx, st.Project.ID, id)
+			if err != nil {
+				return nil, err
+			}
+			if p == nil {
+				continue
+			}
+			among, err := management.Read(ctx, &s.Desk, func(tx management.Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
+			if err != nil {
+				return nil, err
+			}
+			if len(among) == 0 || among[0] == id {
+				out.UUIDs = append(out.UUIDs, p.UUID)
+			}
+		}
+		if len(page) < limit {
+			return out, nil
+		}
+	}
+}
+
+// DuplicateStatic makes a static cohort of the persons that a dynamic one has now.
+func (s Cohorts) DuplicateStatic(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
+	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Deleted:
+		return nil, management.ErrNotFound()
+	case c.Static:
+		return nil, management.Fault("", "Cannot duplicate a static cohort as a static cohort.")
+	}
+	m, _, err := s.matcher(ctx, st, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	err = s.scan(ctx, st, m, func(p *Person) bool { ids = append(ids, p.DistinctIDs...); return true })
+	if errors.Is(err, errNotEvaluable) {
+		return nil, management.Fault("", "The cohort cannot be evaluated.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSpace(c.title() + " (static copy)")
+	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
+		return out, s.save(tx, st, out, management.Values{"name": name, "is_static": true}, slices.Clone(ids), nil)
+	})
+}

@@ -1,0 +1,391 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Cohorts are cohorts (§5.2): sets of persons, by rule or by list.
+type Cohorts struct{ *core }
+
+// cohortScope is what changes of cohorts are noted under.
+const cohortScope = "Cohort"
+
+// Cohort is a cohort as it is shown.
+type Cohort struct {
+	ID              int64                `json:"id"`
+	Name            *string              `json:"name"`
+	Description     string               `json:"description"`
+	Groups          json.RawMessage      `json:"groups"`
+	Deleted         bool                 `json:"deleted"`
+	Filters         json.RawMessage      `json:"filters"`
+	Query           json.RawMessage      `json:"query"`
+	IsCalculating   bool                 `json:"is_calculating"` // always false: a write counts before it answers
+	CreatedBy       *management.UserView `json:"created_by"`
+	CreatedAt       management.Stamp     `json:"created_at"`
+	LastCalculation management.Stamp     `json:"last_calculation"`
+	Errors          int                  `json:"errors_calculating"` // failed counts since the last good one
+	Count           *int                 `json:"count"`              // persons, null while nobody has counted
+	Static          bool                 `json:"is_static"`
+	Type            *string              `json:"cohort_type"`
+	Experiments     []LinkID             `json:"experiment_set"`
+}
+
+// cohortTypes are what cohorts may be called (spec/flags.md §1.6).
+var cohortTypes = []string{"static", "person_property", "behavioral", "realtime", "analytical"}
+
+// CohortFields are the writable fields of a cohort. The file of a static cohort
+// comes beside them.
+var CohortFields = management.Fields{
+	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: 400},
+	{Name: "description", Type: management.Text, Blank: true, Max: 1000},
+	{Name: "groups", Type: management.Array, Help: "the oldest form of filters"},
+	{Name: "deleted", Type: management.Bool, Help: "true hides the cohort, false brings it back"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "a tree of person, cohort and behavioral filters below properties"},
+	{Name: "query", Type: management.Object, Null: true, Help: "of static cohorts; it is kept and never run"},
+	{Name: "is_static", Type: management.Bool},
+	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Help: "follows from what the cohort consists of"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
+	{Name: "_create_static_person_ids", Type: management.TextList, Help: "uuids of the first members of a new static cohort"},
+}
+
+// cohortRecord is what /flags reads of a cohort.
+type cohortRecord struct {
+	ID          int64           `json:"id"`
+	Team        int64           `json:"team_id"`
+	Name        *string         `json:"name"`
+	Description string          `json:"description"`
+	Deleted     bool            `json:"deleted"`
+	Static      bool            `json:"is_static"`
+	Filters     json.RawMessage `json:"filters"`
+	Groups      json.RawMessage `json:"groups"`
+	Query       json.RawMessage `json:"query"`
+	Type        *string         `json:"cohort_type"`
+}
+
+// cohortMeta is what this room keeps of a cohort.
+type cohortMeta struct {
+	CreatedAt       management.Stamp `json:"created_at,omitzero"`
+	CreatedBy       int64            `json:"created_by,omitempty"`
+	LastCalculation management.Stamp `json:"last_calculation,omitzero"`
+	Errors          int              `json:"errors_calculating,omitempty"`
+	Count           *int             `json:"count,omitempty"`
+}
+
+// storedCohort is a cohort as it is kept.
+type storedCohort struct {
+	cohortRecord
+	cohortMeta
+	origin string
+}
+
+// decodeCohort reads a cohort as it is stored. Records of files may be of any
+// shape: of those what cannot be read is left out.
+func decodeCohort(d *management.Definition) (*storedCohort, error) {
+	c := &storedCohort{origin: d.Origin}
+	if err := json.Unmarshal(d.Record, &c.cohortRecord); err != nil && d.Origin == "" {
+		return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
+	}
+	if len(d.Meta) > 0 {
+		if err := json.Unmarshal(d.Meta, &c.cohortMeta); err != nil {
+			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
+		}
+	}
+	c.Static = c.Static || c.Type != nil && *c.Type == "static"
+	if bare := management.JSONObject(d.Record); bare["values"] != nil {
+		c.Filters = management.Encode(map[string]json.RawMessage{"properties": d.Record})
+	}
+	c.ID, c.Deleted = d.ID, d.Deleted
+	return c, nil
+}
+
+func (c *storedCohort) put(tx management.Tx, st *management.Standing) error {
+	c.Team = st.Project.ID
+	c.Type = c.kind()
+	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
+		ok = c.ID != 0
+		d := &management.Definition{ID: c.ID, Record: management.Encode(c.cohortRecord), Meta: management.Encode(c.cohortMeta), Deleted: c.Deleted}
+		if err := putDefinition(tx, management.CohortDefinition, st.Project.ID, d); err != nil {
+			return err
+		}
+		c.ID = d.ID
+	}
+	return nil
+}
+
+// kind is the cohort's type, which follows from what it consists of.
+func (c *storedCohort) kind() *string {
+	kind := "person_property"
+	switch {
+	case present(c.Query):
+		kind = "analytical"
+	case c.Static:
+		kind = "static"
+	case c.Type != nil && *c.Type == realtime:
+		kind = realtime
+	case partsOf(c.Filters).behavioral || partsOf(c.Groups).behavioral:
+		kind = "behavioral"
+	case !present(c.Filters) && management.EmptyJSON(c.Groups):
+		return nil
+	}
+	return &kind
+}
+
+// present reports whether a JSON value is there and not null or empty.
+func present(raw json.RawMessage) bool { return !management.EmptyJSON(raw) }
+
+func (c *storedCohort) title() string {
+	if c.Name == nil {
+		return ""
+	}
+	return *c.Name
+}
+
+func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
+
+func (s Cohorts) show(tx management.Tx, st *management.Standing, c *storedCohort) (*Cohort, error) {
+	by, err := management.ViewOfUser(tx, c.CreatedBy)
+	if err != nil {
+		return nil, err
+	}
+	experiments, err := experimentsOfCohort(tx, st, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := c.plain()
+	out.CreatedBy, out.Experiments = by, experiments
+	return out, nil
+}
+
+// plain is a cohort as it is shown, without what other records say of it.
+func (c *storedCohort) plain() *Cohort {
+	return &Cohort{
+		ID: c.ID, Name: c.Name, Description: c.Description, Groups: rawOr(c.Groups, "[]"), Deleted: c.Deleted,
+		Filters: rawOr(c.Filters, "null"), Query: rawOr(c.Query, "null"), CreatedAt: c.CreatedAt,
+		LastCalculation: c.LastCalculation, Errors: c.Errors, Count: c.Count, Static: c.Static, Type: c.Type,
+	}
+}
+
+// rawOr is a JSON value, or another one in the place of none.
+func rawOr(raw json.RawMessage, unless string) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage(unless)
+	}
+	return raw
+}
+
+// CohortQuery says which cohorts are listed: zero members are all.
+type CohortQuery struct {
+	management.Page
+	Type           string // static, dynamic; others count as empty
+	CreatedBy      int64
+	Search         string // in the name, in any case
+	HideBehavioral bool
+}
+
+// List returns a page of the cohorts that are not deleted, newest first.
+func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuery) (management.List[Cohort], error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Cohort], err error) {
+		var bad error
+		query := management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
+		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral {
+			search := strings.ToLower(q.Search)
+			query.Match = func(d *management.Definition) bool {
+				c, err := decodeCohort(d)
+				if err != nil {
+					bad = err
+					return false
+				}
+				return (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
+					strings.Contains(strings.ToLower(c.title()), search) && (!q.HideBehavioral || c.Static || !partsOf(d.Record).behavioral)
+			}
+		}
+		page, count, err := tx.Definitions(query)
+		if err == nil {
+			err = bad
+		}
+		out.Count = count
+		for i := 0; i < len(page) && err == nil; i++ {
+			var c *storedCohort
+			if c, err = decodeCohort(&page[i]); err != nil {
+				break
+			}
+			var shown *Cohort
+			if shown, err = s.show(tx, st, c); err == nil {
+				out.Results = append(out.Results, *shown)
+			}
+		}
+		return out, err
+	})
+}
+
+// Get returns a cohort, also one that is deleted.
+func (s Cohorts) Get(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Cohort, error) {
+		c, err := s.load(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.show(tx, st, c)
+	})
+}
+
+func (s Cohorts) load(tx management.Tx, st *management.Standing, named string) (*storedCohort, error) {
+	id, err := strconv.ParseInt(named, 10, 64)
+	if err != nil || id <= 0 {
+		return nil, management.ErrNotFound()
+	}
+	d, err := tx.Definition(management.CohortDefinition, st.Project.ID, id)
+	if err == nil && d == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeCohort(d)
+}
+
+// loadWritable is load for changes: what stands in a file is changed there.
+func (s Cohorts) loadWritable(tx management.Tx, st *management.Standing, named string) (*storedCohort, error) {
+	c, err := s.load(tx, st, named)
+	if err == nil && c.origin != "" {
+		err = management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
+	}
+	return c, err
+}
+
+// Create makes a cohort. list are the first members of a static one, nil for none.
+// Persons are counted before it returns.
+func (s Cohorts) Create(ctx context.Context, st *management.Standing, b management.Body, list *MemberList) (*Cohort, error) {
+	if err := checkBody(&b, flags.CohortPart); err != nil {
+		return nil, err
+	}
+	v, err := CohortFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	if list != nil && !v.Bool("is_static") {
+		return nil, errNotStaticFile()
+	}
+	ids, err := s.membersOf(ctx, st, list)
+	if err != nil {
+		return nil, err
+	}
+	if uuids := v.Texts("_create_static_person_ids"); v.Bool("is_static") && len(uuids) > 0 {
+		more, err := s.membersOf(ctx, st, &MemberList{Kind: PersonIDs, Values: uuids})
+		if err != nil {
+			return nil, err
+		}
+		ids = slices.Concat(ids, more)
+	}
+	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
+		return c, s.save(tx, st, c, v, ids, nil)
+	})
+}
+
+// Update changes a cohort. list are more members of a static one, nil for none.
+func (s Cohorts) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool, list *MemberList) (*Cohort, error) {
+	if err := checkBody(&b, flags.CohortPart); err != nil {
+		return nil, err
+	}
+	v, err := CohortFields.Update(b, put)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.membersOf(ctx, st, list)
+	if err != nil {
+		return nil, err
+	}
+	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+		c, err := s.loadWritable(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.show(tx, st, c)
+		if err != nil {
+			return nil, err
+		}
+		err = s.save(tx, st, c, v, ids, before)
+		if err == nil && list != nil && !c.Static {
+			err = errNotStaticFile()
+		}
+		return c, err
+	})
+}
+
+func errNotStaticFile() error {
+	return management.Fault("csv", "Only static cohorts can be filled from a file.")
+}
+
+// save lays values over a cohort, checks and stores it. before is nil for a new one.
+func (s Cohorts) save(tx management.Tx, st *management.Standing, c *storedCohort, v management.Values, ids []string, before *Cohort) error {
+	was := *c
+	c.assign(v)
+	if err := c.check(&cohortsAround{tx: tx, st: st}, &was, v); err != nil {
+		return err
+	}
+	if err := c.put(tx, st); err != nil {
+		return err
+	}
+	if c.Static {
+		if err := s.addMembers(tx, st, c, ids); err != nil {
+			return err
+		}
+	}
+	after, err := s.show(tx, st, c)
+	if err != nil {
+		return err
+	}
+	var old any
+	if before != nil {
+		old = before
+	}
+	return s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
+}
+
+// assign lays values over a cohort. The oldest form of filters becomes the one of
+// today; filters of today go before it.
+func (c *storedCohort) assign(v management.Values) {
+	management.SetNull(v, "name", &c.Name)
+	management.Set(v, "description", &c.Description)
+	management.Set(v, "deleted", &c.Deleted)
+	management.Set(v, "is_static", &c.Static)
+	for name, to := range map[string]*json.RawMessage{"filters": &c.Filters, "query": &c.Query} {
+		if v.Has(name) {
+			*to = v.Raw(name)
+		}
+	}
+	if v.Has("filters") || v.Has("groups") {
+		c.Type = nil // follows from them
+	}
+	if groups := anyList(wire.Value(v.Raw("groups"))); len(groups) > 0 && !present(v.Raw("filters")) && !c.Static {
+		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
+	}
+	if v.Has("groups") || present(c.Filters) {
+		c.Groups = nil
+	}
+}
+
+// finish stores a cohort, counts its persons outside of the transaction and
+// shows it.
+func (s Cohorts) finish(ctx context.Context, st *management.Standing, work func(management.Tx) (*storedCohort, error)) (*Cohort, error) {
+	c, err := management.Write(ctx, &s.Desk, work)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Static && !c.Deleted {
+		if err := s.calculate(ctx, st, c); err != nil {
+			return nil, err
+		}
+	}
+	return s.Get(ctx, st, c.item())
+}

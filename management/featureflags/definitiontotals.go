@@ -1,0 +1,47 @@
+package featureflags
+
+import "github.com/bunting-flags/bunting/management"
+
+// The most that one project may have. Every server compiles all of a project's
+// definitions after each change, and sends them to every client that asks.
+const (
+	// MaxFlags and MaxCohorts are how many flags and cohorts there may be that are not
+	// deleted.
+	MaxFlags   = 20_000
+	MaxCohorts = 10_000
+	// MaxDefinitionBytes bounds these together, as they are stored.
+	MaxDefinitionBytes = 64 << 20
+)
+
+// CodeLimit is the code of what would be more than there may be.
+const CodeLimit = "limit_exceeded"
+
+// grown says which limit a change has gone over. What is over one already, out of a
+// definitions file say, may be changed as long as it does not grow.
+func grown(before, t management.DefinitionTotals) error {
+	switch {
+	case t.Flags > MaxFlags && t.Flags > before.Flags:
+		return management.Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
+	case t.Cohorts > MaxCohorts && t.Cohorts > before.Cohorts:
+		return management.Coded(CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
+	case t.Bytes > MaxDefinitionBytes && t.Bytes > before.Bytes:
+		return management.Coded(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", MaxDefinitionBytes)
+	}
+	return nil
+}
+
+// putDefinition saves a definition, as far as the project may have it.
+func putDefinition(tx management.Tx, kind management.DefinitionKind, project int64, d *management.Definition) error {
+	before, err := tx.DefinitionTotals(project)
+	if err != nil {
+		return err
+	}
+	if err := tx.PutDefinition(kind, project, d); err != nil {
+		return err
+	}
+	after, err := tx.DefinitionTotals(project)
+	if err != nil {
+		return err
+	}
+	return grown(before, after)
+}

@@ -1,0 +1,101 @@
+package featureflags
+
+import (
+	"cmp"
+	"context"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strings"
+)
+
+// ExperimentQuery narrows a list of experiments down. Zero members do not, but for
+// Archived.
+type ExperimentQuery struct {
+	management.Page
+	Search   string // in the name, at most 200 characters
+	Status   string // draft, running, paused, stopped or complete; others are all
+	Archived bool   // only archived ones; else only the others
+	Creators []int64
+	Flag     int64
+	Order    string // a field of experimentOrders, with - in front for descending; empty: newest first
+}
+
+// experimentOrders are the fields by which experiments can be ordered.
+var experimentOrders = map[string]func(a, b *storedExperiment) int{
+	"created_at": func(a, b *storedExperiment) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
+	"updated_at": func(a, b *storedExperiment) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+	"start_date": func(a, b *storedExperiment) int { return a.Start.Compare(b.Start.Time) },
+	"end_date":   func(a, b *storedExperiment) int { return a.End.Compare(b.End.Time) },
+	"name":       func(a, b *storedExperiment) int { return strings.Compare(a.Name, b.Name) },
+}
+
+// experimentStatuses are the words of a query for how far an experiment is.
+var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
+
+func (q *ExperimentQuery) match(e *storedExperiment) bool {
+	return e.Archived == q.Archived && management.HoldsText(e.Name, q.Search) && management.Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
+}
+
+// status is how far an experiment is: while its flag is off it is paused.
+func (e *storedExperiment) status(tx management.Tx, st *management.Standing) (string, error) {
+	switch {
+	case e.draft():
+		return "draft", nil
+	case !e.End.IsZero():
+		return "stopped", nil
+	}
+	flag, err := minimalOf(tx, st.Project.ID, e.Flag)
+	if shown := management.JSONObject(flag); err == nil && shown != nil && string(shown["active"]) == "false" {
+		return "paused", nil
+	}
+	return "running", err
+}
+
+// List returns a page of experiments.
+func (s Experiments) List(ctx context.Context, st *management.Standing, q ExperimentQuery) (management.List[Experiment], error) {
+	if err := management.CheckSearch(q.Search); err != nil {
+		return management.List[Experiment]{}, err
+	}
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Experiment], err error) {
+		all, err := s.chosen(tx, st, &q)
+		if err != nil {
+			return out, err
+		}
+		page, count := management.PageOf(all, q.Page)
+		out.Count = count
+		for i := range page {
+			shown, err := s.show(tx, st, &page[i])
+			if err != nil {
+				return out, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, nil
+	})
+}
+
+// chosen are the experiments that a query asks for, in its order.
+func (s Experiments) chosen(tx management.Tx, st *management.Standing, q *ExperimentQuery) ([]storedExperiment, error) {
+	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), Descending: true}, q.match)
+	if err != nil {
+		return nil, err
+	}
+	if status := experimentStatuses[q.Status]; status != "" {
+		var failed error
+		all = slices.DeleteFunc(all, func(e storedExperiment) bool {
+			is, err := e.status(tx, st)
+			failed = cmp.Or(failed, err)
+			return is != status
+		})
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	if by := experimentOrders[strings.TrimPrefix(q.Order, "-")]; by != nil {
+		slices.SortStableFunc(all, func(a, b storedExperiment) int { return by(&a, &b) })
+		if strings.HasPrefix(q.Order, "-") {
+			slices.Reverse(all)
+		}
+	}
+	return all, nil
+}

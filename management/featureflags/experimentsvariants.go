@@ -1,0 +1,151 @@
+package featureflags
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strconv"
+)
+
+func doesNotExist(field string, id int64) error {
+	return management.Coded(management.CodeDoesNotExist, field, "Invalid pk \"%d\" - object does not exist.", id)
+}
+
+// maxVariants is how many variants an experiment may have.
+const maxVariants = 10
+
+// experimentVariant is what counts of a variant.
+type experimentVariant struct {
+	Key     string      `json:"key"`
+	Rollout json.Number `json:"rollout_percentage"`
+}
+
+func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
+	if !present(raw) {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, management.Fault("parameters", "The feature_flag_variants have to be a list of objects with key and rollout_percentage.")
+	}
+	return out, nil
+}
+
+func (e *storedExperiment) checkVariants() error {
+	list, err := readVariants(management.JSONObject(e.Parameters)["feature_flag_variants"])
+	switch {
+	case err != nil:
+		return err
+	case len(list) > maxVariants:
+		return management.Fault("parameters", "Feature flag variants must be less than %d", maxVariants+1)
+	case len(list) > 0 && !slices.ContainsFunc(list, func(v experimentVariant) bool { return v.Key == "control" }):
+		return management.Fault("parameters", "Feature flag variants must contain a control variant")
+	}
+	return nil
+}
+
+// filters are the filters of the experiment's flag: was with the variants of the
+// experiment, or new ones.
+func (e *storedExperiment) filters(was json.RawMessage) json.RawMessage {
+	out, parameters := management.JSONObject(was), management.JSONObject(e.Parameters)
+	if out == nil {
+		out = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`), "payloads": json.RawMessage("{}")}
+	}
+	variants := parameters["feature_flag_variants"]
+	switch {
+	case present(variants):
+		out["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": variants})
+	case was == nil:
+		out["multivariate"] = json.RawMessage(`{"variants":[{"key":"control","name":"Control Group","rollout_percentage":50},{"key":"test","name":"Test Variant","rollout_percentage":50}]}`)
+	}
+	if index, ok := parameters["aggregation_group_type_index"]; ok {
+		out["aggregation_group_type_index"] = index
+	}
+	return management.Encode(out)
+}
+
+// withVariants are parameters with the variants that the flag has, where they
+// name any.
+func withVariants(parameters, filters json.RawMessage) json.RawMessage {
+	object := management.JSONObject(parameters)
+	variants := management.JSONObject(management.JSONObject(filters)["multivariate"])["variants"]
+	if !present(object["feature_flag_variants"]) || !present(variants) || bytes.Equal(compactOf(object["feature_flag_variants"]), compactOf(variants)) {
+		return parameters
+	}
+	object["feature_flag_variants"] = variants
+	return management.Encode(object)
+}
+
+// changeVariants takes the experiment's variants to its flag; after the launch
+// they have to be those that it has.
+func (e *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
+	wanted := management.JSONObject(e.Parameters)["feature_flag_variants"]
+	if draft {
+		if changed := e.filters(flag.Filters); string(compactOf(changed)) != string(compactOf(flag.Filters)) {
+			flag.Filters = changed
+		}
+		return nil
+	}
+	if !present(wanted) {
+		return nil
+	}
+	is, err := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
+	if err != nil {
+		return err
+	}
+	list, err := readVariants(wanted)
+	if err == nil && !slices.EqualFunc(list, is, sameVariant) {
+		err = management.Fault("", "Can't update feature_flag_variants on Experiment")
+	}
+	return err
+}
+
+func sameVariant(a, b experimentVariant) bool {
+	x, err1 := strconv.ParseFloat(string(a.Rollout), 64)
+	y, err2 := strconv.ParseFloat(string(b.Rollout), 64)
+	return a.Key == b.Key && (a.Rollout == b.Rollout || err1 == nil && err2 == nil && x == y)
+}
+
+// Exposures are how often the flag of an experiment gave which value.
+type Exposures struct {
+	FlagKey   string           `json:"feature_flag_key"`
+	Start     management.Stamp `json:"start_date"`
+	End       management.Stamp `json:"end_date"`
+	Total     int64            `json:"total"`
+	Exposures []Exposure       `json:"exposures"`
+}
+
+// Exposure is how often a flag gave one value, as $feature_flag_called events told:
+// since the flag exists, also before the start and after the end.
+type Exposure struct {
+	Variant string           `json:"variant"`
+	Calls   int64            `json:"calls"`
+	First   management.Stamp `json:"first_called_at"`
+	Last    management.Stamp `json:"last_called_at"`
+}
+
+// Exposures counts the calls of an experiment's flag.
+func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*Exposures, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Exposures, error) {
+		e, err := s.load(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		shown, err := s.show(tx, st, e)
+		if err != nil {
+			return nil, err
+		}
+		calls, err := tx.FlagCalls(st.Project.ID, shown.FlagKey)
+		if err != nil {
+			return nil, fmt.Errorf("exposures: %w", err)
+		}
+		out := &Exposures{FlagKey: shown.FlagKey, Start: e.Start, End: e.End, Exposures: []Exposure{}}
+		for _, c := range calls {
+			out.Total += c.Calls
+			out.Exposures = append(out.Exposures, Exposure{c.Value, c.Calls, management.At(c.First), management.At(c.Last)})
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,267 @@
+package featureflags
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// maxOperands is how many values one requirement may list.
+const maxOperands = 1000
+
+var (
+	variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
+	holdoutKey = regexp.MustCompile(`^holdout-[0-9]+$`)
+)
+
+// checkFilters looks at what the filters of a flag say by themselves, and brings
+// them into their stored form (§5.1.2, spec/flags.md §1.5).
+func (f *storedFlag) checkFilters() error {
+	if len(f.Filters) > maxFilters {
+		return management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters)
+	}
+	filters := anyObject(wire.Value(f.Filters))
+	if filters == nil {
+		return management.Coded(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters))
+	}
+	if err := checkKnown(flags.FiltersPart, f.Filters, nil); err != nil {
+		return err
+	}
+	groups, ok := filters["groups"].([]any)
+	if !ok {
+		return errNoGroups()
+	}
+	variants, err := checkVariants(filters["multivariate"])
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		group := anyObject(g)
+		if group == nil {
+			return badFilters("Each group of filters must be an object.")
+		}
+		if err := checkGroup(group, filters["aggregation_group_type_index"], variants); err != nil {
+			return err
+		}
+	}
+	if exclusion, ok := anyObject(filters["holdout"])["exclusion_percentage"]; ok && !isPercentage(exclusion) {
+		return badFilters("The exclusion percentage of a holdout must be a number between 0 and 100.")
+	}
+	if err := checkPayloads(filters, variants); err != nil {
+		return err
+	}
+	f.Filters = wire.MustEncode(filters)
+	return nil
+}
+
+func errNoGroups() error {
+	return management.Coded(management.CodeRequired, "filters", "Filters must have a list of groups.")
+}
+
+// isPercentage reports whether a value is a number from 0 to 100.
+func isPercentage(v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
+	}
+	x, err := n.Float64()
+	return err == nil && x >= 0 && x <= 100
+}
+
+// checkVariants returns the keys of a flag's variants.
+func checkVariants(multivariate any) (keys []string, err error) {
+	const invalid = "Invalid variant definitions: "
+	if multivariate == nil {
+		return nil, nil
+	}
+	members, ok := multivariate.(map[string]any)
+	if !ok {
+		return nil, badFilters(invalid + "multivariate must be an object.")
+	}
+	if v := members["variants"]; v != nil && anyList(v) == nil {
+		return nil, badFilters(invalid + "Variants must be a list.")
+	}
+	sum := 0.0
+	for _, v := range anyList(members["variants"]) {
+		key, _ := anyObject(v)["key"].(string)
+		share := anyObject(v)["rollout_percentage"]
+		switch {
+		case !variantKey.MatchString(key):
+			return nil, badFilters(invalid + "Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
+		case len(key) > maxFlagKey:
+			return nil, badFilters(invalid+"Variant keys may have no more than %d characters.", maxFlagKey)
+		case slices.Contains(keys, key):
+			return nil, badFilters(invalid + "Variant keys must be unique.")
+		case !isPercentage(share):
+			return nil, badFilters(invalid + "Variant rollout percentages must be numbers between 0 and 100.")
+		}
+		x, _ := share.(json.Number).Float64()
+		sum += x
+		keys = append(keys, key)
+	}
+	if len(keys) > 0 && math.Abs(sum-100) > 0.01 {
+		return nil, badFilters(invalid + "Variant rollout percentages must sum to 100.")
+	}
+	return keys, nil
+}
+
+func checkGroup(group map[string]any, aggregation any, variants []string) error {
+	if v, own := group["aggregation_group_type_index"]; own {
+		aggregation = v
+	}
+	if rollout := group["rollout_percentage"]; rollout != nil && !isPercentage(rollout) {
+		return badFilters("The rollout percentage of a group must be a number between 0 and 100.")
+	}
+	if v := group["variant"]; v != nil && v != "" {
+		if name, ok := v.(string); !ok || !slices.Contains(variants, name) {
+			return badFilters("Filters are not valid (variant override does not exist)")
+		}
+	}
+	if v := group["properties"]; v != nil && anyList(v) == nil {
+		return badFilters("The properties of a group must be a list.")
+	}
+	for _, v := range anyList(group["properties"]) {
+		p := anyObject(v)
+		if p == nil {
+			return badFilters("Each property of a group must be an object.")
+		}
+		if err := checkType(p, aggregation); err != nil {
+			return err
+		}
+		if err := checkOperator(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkType looks whether a requirement is of a kind that its condition can have.
+func checkType(p map[string]any, aggregation any) error {
+	switch {
+	case aggregation == nil && p["type"] != "person" && p["type"] != "cohort" && p["type"] != "flag":
+		return badFilters("Filters are not valid (can only use person, cohort, and flag properties)")
+	case aggregation != nil && (p["type"] != "group" || p["group_type_index"] != nil && !sameNumber(p["group_type_index"], aggregation)):
+		return badFilters("Filters are not valid (can only use group properties)")
+	}
+	return nil
+}
+
+func sameNumber(a, b any) bool {
+	x, ok := a.(json.Number)
+	y, okToo := b.(json.Number)
+	if !ok || !okToo {
+		return false
+	}
+	n, err := x.Float64()
+	m, errToo := y.Float64()
+	return err == nil && errToo == nil && n == m
+}
+
+// checkOperator looks at a requirement's operator and value, as far as that does
+// not need the engine.
+func checkOperator(p map[string]any) error {
+	operator, _ := p["operator"].(string)
+	op, known := flags.Operator(operator).Info()
+	if known && operator == string(op.Alias) {
+		operator = string(op.Name)
+		p["operator"] = operator
+	}
+	cohort, dependency := p["type"] == "cohort", p["type"] == "flag"
+	switch {
+	case dependency && op.Only != flags.FlagProperty:
+		return badFilters("Flag properties must use the 'flag_evaluates_to' operator")
+	case !dependency && op.Only == flags.FlagProperty:
+		return badFilters("Only flag properties can use the 'flag_evaluates_to' operator")
+	case !cohort && op.Only == flags.CohortProperty:
+		return badFilters("Only cohort properties can use the '%s' operator", operator)
+	case cohort && operator != "" && op.Only != flags.CohortProperty:
+		return badFilters("Cohort properties must use the 'in' or 'not_in' operator")
+	case len(anyList(p["value"])) > maxOperands:
+		return badFilters("Property group expressions of type %s cannot contain more than %d values.", plainText(p["key"]), maxOperands)
+	}
+	if cohort {
+		delete(p, "cohort_name") // it is looked up whenever it is shown
+		if text, ok := p["value"].(string); ok {
+			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+				p["value"] = json.Number(strconv.FormatInt(id, 10))
+			}
+		}
+	}
+	if value := p["value"]; !takes(op.Operand, value) {
+		return badValue(operator, value)
+	}
+	return nil
+}
+
+// takes reports whether a value has the form that an operator wants (§5.1.2,
+// spec/flags.md §1.5).
+func takes(form flags.Operand, value any) bool {
+	_, text := value.(string)
+	_, array := value.([]any)
+	_, members := value.(map[string]any)
+	switch form {
+	case flags.TextOperand:
+		return text
+	case flags.ListOperand:
+		return array
+	case flags.ScalarOperand:
+		return value != nil && !array && !members
+	}
+	return true
+}
+
+// badValue is a value that an operator cannot work with.
+func badValue(operator string, value any) error {
+	if operator == "" {
+		operator = "exact"
+	}
+	if op, _ := flags.Operator(operator).Info(); op.Operand == flags.DateOperand {
+		return management.Coded("invalid_date", "filters", "Invalid date value: %s", plainText(value))
+	}
+	return management.Coded("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))
+}
+
+// plainText is a value as errors show it: texts as they are, others as JSON.
+func plainText(v any) string {
+	text, ok := v.(string)
+	if !ok {
+		text = string(wire.MustEncode(v))
+	}
+	return management.ShortText(text)
+}
+
+// checkPayloads looks at payloads; what is no text becomes its JSON text.
+func checkPayloads(filters map[string]any, variants []string) error {
+	if filters["payloads"] == nil {
+		return nil
+	}
+	payloads, ok := filters["payloads"].(map[string]any)
+	if !ok {
+		return badFilters("Payloads must be passed as a dictionary")
+	}
+	for key, v := range payloads {
+		text, ok := v.(string)
+		switch {
+		case !ok:
+			payloads[key] = string(wire.MustEncode(v))
+		case !json.Valid([]byte(text)):
+			return badFilters("Payload value is not valid JSON")
+		}
+	}
+	for key := range payloads {
+		switch {
+		case holdoutKey.MatchString(key):
+		case len(variants) > 0 && !slices.Contains(variants, key):
+			return badFilters("Payload keys must match a variant key for multivariate flags")
+		case len(variants) == 0 && key != "true":
+			return badFilters("Payload keys must be 'true' for boolean flags")
+		}
+	}
+	return nil
+}

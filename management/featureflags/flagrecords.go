@@ -1,0 +1,367 @@
+package featureflags
+
+import (
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"maps"
+	"strconv"
+)
+
+// flagScope is what changes of flags are noted under.
+const flagScope = "FeatureFlag"
+
+// FlagDraft is what a flag is made of.
+type FlagDraft struct {
+	Key, Name string
+	// Filters of nil are one condition for everybody.
+	Filters json.RawMessage
+	Active  bool
+	Tags    []string
+	// Context is what it is made for: creation_context, empty for feature_flags.
+	Context string
+	// Hidden flags are left out of lists: those that surveys make for themselves.
+	Hidden bool
+}
+
+// FlagLinks are the things that use a flag, and keep it from being deleted.
+type FlagLinks struct {
+	Experiments []FlagLink `json:"experiments,omitempty"`
+	Surveys     []FlagLink `json:"surveys,omitempty"`
+	Features    []FlagLink `json:"features,omitempty"` // early access features
+}
+
+// FlagLink is one thing that uses a flag.
+type FlagLink struct {
+	ID   LinkID `json:"id"`
+	Name string `json:"name"`
+	// Deleted things hold the key of a flag that is deleted, and nothing else.
+	Deleted bool `json:"deleted,omitempty"`
+}
+
+// LinkID is an id of either kind: digits are shown as a number.
+type LinkID string
+
+// MarshalJSON implements json.Marshaler.
+func (id LinkID) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil && strconv.FormatInt(n, 10) == string(id) {
+		return []byte(id), nil
+	}
+	return json.Marshal(string(id))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (id *LinkID) UnmarshalJSON(text []byte) error {
+	var s string
+	if len(text) > 0 && text[0] != '"' {
+		*id = LinkID(text)
+		return nil
+	}
+	err := json.Unmarshal(text, &s)
+	*id = LinkID(s)
+	return err
+}
+
+// liveCount counts the links that are not deleted.
+func liveCount(list []FlagLink) (n int) {
+	for i := range list {
+		if !list[i].Deleted {
+			n++
+		}
+	}
+	return n
+}
+
+// storedFlag is a flag as it is kept. What stands before flagMeta goes into
+// Definition.Record, which is what /flags reads (spec/flags.md §1.1); flagMeta is
+// Definition.Meta.
+type storedFlag struct {
+	ID, Project     int64
+	Key, Name       string
+	Filters         json.RawMessage
+	Active, Deleted bool
+	Version         int64
+	Continuity      *bool  // ensure_experience_continuity
+	Runtime         string // server, client, all; empty is all
+	Contexts        []string
+	ContextsMatch   string // any, all; empty is any
+	Bucketing       string // bucketing_identifier: distinct_id, device_id; empty is distinct_id
+	Hash            string // bucketing_hash: sha1, murmur3; empty is the project's
+	RemoteConfig    bool
+	Encrypted       bool
+	// Extra are the other members of the record, as they came.
+	Extra  map[string]json.RawMessage
+	Origin string // the file that it stands in, empty for none
+	flagMeta
+
+	// was is the flag as it was loaded, nil for a new one. activity is the word for
+	// what is done to it, empty for the usual ones.
+	was      *storedFlag
+	activity string
+}
+
+// flagMeta is what this room keeps of a flag.
+type flagMeta struct {
+	CreatedAt  management.Stamp `json:"created_at,omitzero"`
+	CreatedBy  int64            `json:"created_by,omitempty"`
+	UpdatedAt  management.Stamp `json:"updated_at,omitzero"`
+	ModifiedBy int64            `json:"last_modified_by,omitempty"`
+	Context    string           `json:"creation_context,omitempty"`
+	Hidden     bool             `json:"hidden,omitempty"`
+	Archived   bool             `json:"archived,omitempty"`
+	Tags       []string         `json:"tags,omitempty"`
+	Links      FlagLinks        `json:"links,omitzero"`
+	// Rollback is kept as it was sent.
+	Rollback          json.RawMessage `json:"rollback_conditions,omitempty"`
+	PerformedRollback *bool           `json:"performed_rollback,omitempty"`
+	UsageDashboard    *int64          `json:"usage_dashboard,omitempty"`
+	Dashboards        []int64         `json:"analytics_dashboards,omitempty"`
+	Enriched          bool            `json:"has_enriched_analytics,omitempty"`
+}
+
+// decodeFlag reads a flag as it is stored. Records of files may be of any shape:
+// of those what cannot be read is left out.
+func decodeFlag(project int64, d *management.Definition) (*storedFlag, error) {
+	f := &storedFlag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
+	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
+		return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
+	}
+	if len(d.Meta) > 0 {
+		if err := json.Unmarshal(d.Meta, &f.flagMeta); err != nil {
+			return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
+		}
+	}
+	take := func(name string, to any) bool {
+		raw, ok := f.Extra[name]
+		delete(f.Extra, name)
+		return ok && json.Unmarshal(raw, to) == nil
+	}
+	for _, name := range []string{"id", "team_id", "key", "deleted", "has_experiment"} { // they follow from the rest
+		delete(f.Extra, name)
+	}
+	take("name", &f.Name)
+	take("active", &f.Active)
+	take("version", &f.Version)
+	take("ensure_experience_continuity", &f.Continuity)
+	take("evaluation_runtime", &f.Runtime)
+	if !take("evaluation_contexts", &f.Contexts) || f.Contexts == nil {
+		take("evaluation_tags", &f.Contexts)
+	}
+	take("evaluation_contexts_match_mode", &f.ContextsMatch)
+	take("bucketing_identifier", &f.Bucketing)
+	take("bucketing_hash", &f.Hash)
+	take("is_remote_configuration", &f.RemoteConfig)
+	take("has_encrypted_payloads", &f.Encrypted)
+	var filters map[string]json.RawMessage
+	if raw := f.Extra["filters"]; json.Unmarshal(raw, &filters) == nil && filters != nil {
+		f.Filters = raw
+	} else {
+		f.Filters = json.RawMessage(`{"groups":[]}`)
+	}
+	delete(f.Extra, "filters")
+	return f, nil
+}
+
+// record is what /flags reads of the flag.
+func (f *storedFlag) record() json.RawMessage {
+	out := map[string]any{}
+	for name, raw := range f.Extra {
+		out[name] = raw
+	}
+	maps.Copy(out, map[string]any{
+		"id": f.ID, "team_id": f.Project, "key": f.Key, "name": f.Name, "filters": f.Filters, "active": f.Active, "deleted": f.Deleted,
+		"version": f.Version, "ensure_experience_continuity": f.Continuity != nil && *f.Continuity, "evaluation_runtime": f.runtime(),
+		"has_encrypted_payloads": f.Encrypted, "has_experiment": liveCount(f.Links.Experiments) > 0, "is_remote_configuration": f.RemoteConfig,
+	})
+	if len(f.Contexts) > 0 {
+		out["evaluation_contexts"] = f.Contexts
+	}
+	for name, text := range map[string]string{
+		"evaluation_contexts_match_mode": f.ContextsMatch, "bucketing_identifier": f.Bucketing, "bucketing_hash": f.Hash,
+	} {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	return management.Encode(out)
+}
+
+func (f *storedFlag) runtime() string {
+	if f.Runtime == "" {
+		return "all"
+	}
+	return f.Runtime
+}
+
+func (f *storedFlag) definition() *management.Definition {
+	return &management.Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: management.Encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
+}
+
+// itemID is how the log names the flag.
+func (f *storedFlag) itemID() string { return strconv.FormatInt(f.ID, 10) }
+
+// minimalFlag is a flag inside of another answer (§5.1.3).
+type minimalFlag struct {
+	ID         int64           `json:"id"`
+	Team       int64           `json:"team_id"`
+	Name       string          `json:"name"`
+	Key        string          `json:"key"`
+	Filters    json.RawMessage `json:"filters"`
+	Deleted    bool            `json:"deleted"`
+	Active     bool            `json:"active"`
+	Continuity *bool           `json:"ensure_experience_continuity"`
+	Encrypted  bool            `json:"has_encrypted_payloads"`
+	Version    int64           `json:"version"`
+	Runtime    string          `json:"evaluation_runtime"`
+	Tags       []string        `json:"evaluation_tags"`
+}
+
+// flagMinimal is a flag inside of another answer.
+func flagMinimal(f *storedFlag) json.RawMessage {
+	return management.Encode(minimalFlag{
+		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), management.Texts(f.Contexts),
+	})
+}
+
+// loadFlag finds a flag, also one that is deleted.
+func (s Flags) loadFlag(tx management.Tx, st *management.Standing, id int64) (*storedFlag, error) {
+	if id <= 0 {
+		return nil, management.ErrNotFound()
+	}
+	d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+	if err == nil && d == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := decodeFlag(st.Project.ID, d)
+	if err != nil {
+		return nil, err
+	}
+	f.was, err = decodeFlag(st.Project.ID, d) // of its own: the other one is going to change
+	return f, err
+}
+
+// makeFlag makes a flag. Deleted ones of the same key are gone for good then.
+func (s Flags) makeFlag(tx management.Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
+	f := &storedFlag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
+	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
+	return f, s.addFlag(tx, st, f)
+}
+
+// addFlag stores a flag that is new.
+func (s Flags) addFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+	f.begin(s.core, st)
+	if f.Filters == nil {
+		f.Filters = json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":null}]}`)
+	}
+	if err := s.check(tx, st, f); err != nil {
+		return err
+	}
+	if err := s.purge(tx, st, f.Key); err != nil {
+		return err
+	}
+	d := f.definition()
+	if err := putDefinition(tx, management.FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
+		return err
+	}
+	f.ID = d.ID
+	return s.putFlag(tx, st, f)
+}
+
+// begin makes a flag a new one.
+func (f *storedFlag) begin(s *core, st *management.Standing) {
+	f.Project, f.Version = st.Project.ID, 1
+	f.CreatedAt, f.UpdatedAt = management.At(s.Desk.Now()), management.At(s.Desk.Now())
+	f.CreatedBy, f.ModifiedBy = st.User.ID, st.User.ID
+}
+
+// saveNew stores a flag that is new and has its id.
+func (s Flags) saveNew(tx management.Tx, st *management.Standing, f *storedFlag) error {
+	f.begin(s.core, st)
+	if err := s.check(tx, st, f); err != nil {
+		return err
+	}
+	return s.putFlag(tx, st, f)
+}
+
+// saveFlag stores a flag that was loaded and changed, as its next version.
+func (s Flags) saveFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+	if f.Origin != "" {
+		return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
+	}
+	if err := s.check(tx, st, f); err != nil {
+		return err
+	}
+	f.Version++
+	f.UpdatedAt, f.ModifiedBy = management.At(s.Desk.Now()), st.User.ID
+	return s.putFlag(tx, st, f)
+}
+
+// putFlag stores a flag that was checked, keeps the version and notes the change.
+func (s Flags) putFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+	if err := putDefinition(tx, management.FlagDefinition, st.Project.ID, f.definition()); err != nil {
+		return err
+	}
+	if err := keepVersion(tx, f); err != nil {
+		return err
+	}
+	return s.noteFlag(tx, st, f)
+}
+
+// noteFlag writes into the log what has become of a flag.
+func (s Flags) noteFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+	var before any
+	activity := f.activity
+	switch {
+	case f.was == nil:
+		activity = "created"
+	case activity != "":
+	case f.Deleted && !f.was.Deleted:
+		activity = "deleted"
+	default:
+		activity = "updated"
+	}
+	if f.was != nil {
+		before = f.was.logged()
+	}
+	list, err := management.Changes(flagScope, before, f.logged())
+	if err != nil || len(list) == 0 && activity == "updated" {
+		return err
+	}
+	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), management.ActivityDetail{Name: f.Key, Changes: list})
+}
+
+// logged are the members whose changes are noted.
+func (f *storedFlag) logged() map[string]json.RawMessage {
+	out, _ := management.JSONMembers(f.flagMeta) // both are objects
+	record, _ := management.JSONMembers(f.record())
+	maps.Copy(out, record)
+	delete(out, "has_experiment")
+	return out
+}
+
+// purge takes the deleted flags of a key away for good.
+func (s Flags) purge(tx management.Tx, st *management.Standing, key string) error {
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID, Deleted: true, Match: func(d *management.Definition) bool { return d.Key == key }})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		f, err := decodeFlag(st.Project.ID, &list[i])
+		if err != nil {
+			return err
+		}
+		if len(f.Links.Experiments) > 0 {
+			return management.Fault("", "Feature flag with this key already exists and is used in an experiment. Please delete the experiment before deleting the flag.")
+		}
+		if err := dropVersions(tx, f); err != nil {
+			return err
+		}
+		if err := tx.DropDefinition(management.FlagDefinition, st.Project.ID, f.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

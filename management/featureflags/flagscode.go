@@ -1,0 +1,353 @@
+package featureflags
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Flags as code (decision 27): a document of a project's flags and cohorts, by
+// key and name, without ids, versions or times. What it exports can be applied to
+// an empty project, whose export is the same document then.
+
+// DocumentFields are the members of a document.
+var DocumentFields = management.Fields{
+	{Name: "cohorts", Type: management.ObjectList, Help: "known by their names"},
+	{Name: "flags", Type: management.ObjectList, Required: true, Help: "known by their keys"},
+	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index, which may not be others in the project"},
+	{Name: "timezone", Type: management.Any, Help: "of the project that it comes from; it is not applied"},
+	{Name: "bucketing_hash", Type: management.Any, Help: "likewise"},
+	{Name: "property_matching_version", Type: management.Any, Help: "likewise"},
+}
+
+// documentSettings are settings of a project by which its flags are decided.
+var documentSettings = []string{"timezone", "bucketing_hash", "property_matching_version"}
+
+// notInDocuments are members of records that belong to one project, or follow
+// from the rest.
+var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by"}
+
+// DocumentChange is a flag or a cohort that a document makes, changes or deletes.
+type DocumentChange struct {
+	Kind    string              `json:"kind"`   // flag, cohort
+	Name    string              `json:"name"`   // the flag's key or the cohort's name
+	Action  string              `json:"action"` // create, update, delete
+	Changes []management.Change `json:"changes"`
+	People  *PeopleChanged      `json:"people,omitempty"` // of flags, when it was counted
+}
+
+// PeopleChanged is how many people would see another value. Of is how many are
+// known; Counted of them were looked at, all or, as Sample says, some.
+type PeopleChanged struct {
+	Changed int  `json:"changed"`
+	Counted int  `json:"counted"`
+	Of      int  `json:"of"`
+	Sample  bool `json:"sample"`
+}
+
+// DocumentResult is what applying a document does.
+type DocumentResult struct {
+	Changes   []DocumentChange `json:"changes"`
+	Unchanged int              `json:"unchanged"`
+	// Warnings name what had no effect.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// maxDocumentMembers bounds the members of static cohorts in a document, as definitions for
+// SDKs are bounded: distinct ids, and bytes of them.
+var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
+
+// Export returns the project's document: JSON with sorted members, indented, and
+// what is not in it. Static cohorts list all distinct ids of their members; those
+// that are too large are exported without them, the smallest go first.
+func (s Flags) Export(ctx context.Context, st *management.Standing) (text json.RawMessage, warnings []string, err error) {
+	doc, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*document, error) { return s.document(tx, st) })
+	if err != nil {
+		return nil, nil, err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, wire.MustEncode(doc.whole(st)), "", "  ")
+	out.WriteByte('\n')
+	return out.Bytes(), doc.warnings, err
+}
+
+// whole is the document, with what its flags are decided by.
+func (d *document) whole(st *management.Standing) map[string]any {
+	out := map[string]any{"cohorts": inOrder(d.cohorts), "flags": inOrder(d.flags)}
+	if len(d.groupTypes) > 0 {
+		out["group_type_mapping"] = d.groupTypes
+	}
+	for _, name := range documentSettings {
+		if value := st.Project.Settings[name]; present(value) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// document is what a project has, by name.
+type document struct {
+	cohorts, flags map[string]entry
+	cohortIDs      map[string]int64
+	storedFlags    map[string]*storedFlag
+	storedCohorts  map[string]*storedCohort
+	cohortNames    map[int64]string
+	flagKeys       map[int64]string
+	flagIDs        map[string]int64
+	members        map[int64][]string // of static cohorts, absent: too many
+	groupTypes     map[int]string
+	warnings       []string
+}
+
+type entry = map[string]any
+
+func inOrder(all map[string]entry) []entry {
+	out := []entry{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[name])
+	}
+	return out
+}
+
+// document reads what a project has.
+func (s Flags) document(tx management.Tx, st *management.Standing) (*document, error) {
+	d := &document{
+		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
+		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
+	}
+	if err := d.readCohorts(tx, st); err != nil {
+		return nil, err
+	}
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		f, err := decodeFlag(st.Project.ID, &list[i])
+		if err != nil {
+			return nil, err
+		}
+		d.flagKeys[f.ID], d.flagIDs[f.Key] = f.Key, f.ID
+		if !f.Hidden {
+			d.storedFlags[f.Key] = f
+		}
+	}
+	if d.groupTypes, err = tx.GroupTypes(st.Project.ID); err != nil {
+		return nil, err
+	}
+	for name, c := range d.storedCohorts {
+		d.cohorts[name] = d.cohortObject(name, c)
+	}
+	for key, f := range d.storedFlags {
+		d.flags[key] = d.flagObject(f)
+	}
+	return d, nil
+}
+
+// readCohorts reads the cohorts and gives each a name of its own.
+func (d *document) readCohorts(tx management.Tx, st *management.Standing) error {
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID})
+	if err != nil {
+		return err
+	}
+	var named, unnamed []*storedCohort
+	var static []int64
+	for i := range slices.Backward(list) { // the oldest keeps its name
+		c, err := decodeCohort(&list[i])
+		if err != nil {
+			return err
+		}
+		if c.title() == "" {
+			unnamed = append(unnamed, c)
+		} else {
+			named = append(named, c)
+		}
+		if c.Static {
+			static = append(static, c.ID)
+		}
+	}
+	for _, c := range slices.Concat(named, unnamed) {
+		name := cmp.Or(c.title(), fmt.Sprintf("Cohort %d", c.ID))
+		for d.cohortIDs[name] != 0 {
+			name += fmt.Sprintf(" (%d)", c.ID)
+		}
+		d.cohortIDs[name], d.cohortNames[c.ID], d.storedCohorts[name] = c.ID, name, c
+	}
+	d.members, err = tx.MembersOf(st.Project.ID, static, maxDocumentMembers)
+	for _, id := range static {
+		if d.members[id] == nil {
+			d.warnings = append(d.warnings, fmt.Sprintf("cohort %q: its members are too many for a document and are left out", d.cohortNames[id]))
+		}
+	}
+	return err
+}
+
+// flagObject is a flag as a document has it. What stands in a file and could not be
+// written by the API stays as it is.
+func (d *document) flagObject(f *storedFlag) entry {
+	filters := anyObject(wire.Value(f.Filters))
+	eachReference(filters, d.byName)
+	named := *f
+	named.Filters = wire.MustEncode(filters)
+	if out, err := canonicalFlag(named.object()); err == nil {
+		return out
+	}
+	return named.object()
+}
+
+// object is a flag without what belongs to one project.
+func (f *storedFlag) object() entry {
+	out, _ := wire.Value(f.record()).(entry)
+	for _, name := range notInDocuments {
+		delete(out, name)
+	}
+	out["tags"] = anyTexts(f.Tags)
+	return out
+}
+
+// anyTexts is a list of texts as decoded JSON has it.
+func anyTexts(list []string) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}
+
+// canonicalFlag is a flag of a document with all its members, in the form in which
+// it is kept: so that two that mean the same are the same. It fails on what may not
+// be written, whoever it refers to.
+func canonicalFlag(o entry) (entry, error) {
+	filters := anyObject(o["filters"])
+	if filters == nil {
+		return nil, management.Coded(management.CodeRequired, "filters", "This field is required.")
+	}
+	var tags []string
+	if raw, ok := o["tags"]; ok {
+		if err := json.Unmarshal(wire.MustEncode(raw), &tags); err != nil {
+			return nil, management.Fault("tags", "Expected a list of texts.")
+		}
+	}
+	tags = management.TidyTags(tags)
+	slices.Sort(tags)
+	canonicalConditions(filters)
+	key, _ := o["key"].(string)
+	f, err := decodeFlag(0, &management.Definition{Key: key, Record: wire.MustEncode(o)})
+	if err != nil {
+		return nil, err
+	}
+	delete(f.Extra, "tags")
+	f.Tags = tags
+	if err := f.checkFilters(); err != nil {
+		return nil, err
+	}
+	return f.object(), nil
+}
+
+func (d *document) cohortObject(name string, c *storedCohort) entry {
+	out, _ := wire.Value(management.Encode(c.cohortRecord)).(entry)
+	out["name"] = name
+	canonicalCohort(out)
+	for _, name := range notInDocuments {
+		delete(out, name)
+	}
+	if ids, ok := d.members[c.ID]; ok && c.Static {
+		out["members"] = anyTexts(ids)
+	}
+	eachReference(out["filters"], d.byName)
+	return out
+}
+
+// byName turns the id in a property into a name. One that is not there any more gets
+// a name that nothing has.
+func (d *document) byName(property entry) {
+	id, ok := referenced(property)
+	if !ok {
+		return
+	}
+	names := d.cohortNames
+	if property["type"] == "flag" {
+		names = d.flagKeys
+	}
+	name, ok := names[id]
+	if !ok {
+		name = fmt.Sprintf("%d (deleted)", id)
+	}
+	if property["type"] == "flag" {
+		property["key"] = name
+	} else {
+		property["key"], property["value"] = "name", name
+		delete(property, "cohort_name")
+	}
+}
+
+// referenced is the id of the cohort or flag that a property is about.
+func referenced(property entry) (int64, bool) {
+	value := property["value"]
+	switch property["type"] {
+	case "flag":
+		value = property["key"]
+	case "cohort", "precalculated-cohort", "static-cohort", "dynamic-cohort":
+	default:
+		return 0, false
+	}
+	id, err := strconv.ParseInt(fmt.Sprint(value), 10, 64)
+	return id, err == nil
+}
+
+// eachReference visits all properties in filters of a flag or a cohort.
+func eachReference(v any, visit func(entry)) {
+	switch x := v.(type) {
+	case entry:
+		if _, is := x["type"].(string); is && x["key"] != nil {
+			visit(x)
+		}
+		for _, name := range sortedNames(x) {
+			if name != "value" { // data of a property
+				eachReference(x[name], visit)
+			}
+		}
+	case []any:
+		for i := range x {
+			eachReference(x[i], visit)
+		}
+	}
+}
+
+// resolved is a copy of a flag's or cohort's filters with ids in the place of
+// names.
+func (d *document) resolved(filters any) (any, error) {
+	filters = wire.Value(wire.MustEncode(filters))
+	var missing error
+	eachReference(filters, func(property entry) {
+		to := property["key"]
+		var ids map[string]int64
+		switch {
+		case property["type"] == "cohort" && property["key"] == "name":
+			to, ids = property["value"], d.cohortIDs
+		case property["type"] == "flag":
+			ids = d.flagIDs
+		default:
+			return
+		}
+		id, found := ids[fmt.Sprint(to)]
+		if !found && missing == nil {
+			missing = management.Fault("filters", "There is no %s %q.", property["type"], fmt.Sprint(to))
+		}
+		if property["type"] == "flag" {
+			property["key"] = strconv.FormatInt(id, 10)
+		} else {
+			property["key"], property["value"] = "id", id
+		}
+	})
+	return filters, missing
+}

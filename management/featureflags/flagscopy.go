@@ -1,0 +1,228 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+)
+
+// CopyFields are what copying a flag takes.
+var CopyFields = management.Fields{
+	{Name: "feature_flag_key", Type: management.Text, Required: true, Max: 400},
+	{Name: "from_project", Type: management.Int, Required: true},
+	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "at most 100 projects of the organization"},
+	{Name: "copy_schedule", Type: management.Bool, Help: "also the changes that are to come"},
+}
+
+// maxCopies is how many projects a flag is copied to at once.
+const maxCopies = 100
+
+// Copied is what became of a flag that was copied.
+type Copied struct {
+	Success []Flag       `json:"success"`
+	Failed  []CopyFailed `json:"failed"`
+}
+
+// CopyFailed is a project that could not take the flag.
+type CopyFailed struct {
+	Project int64  `json:"project_id"`
+	Errors  string `json:"errors"`
+}
+
+// ErrMissingFields, ErrNoFlagToCopy and ErrMayNotCopy are told in a form of their
+// own (§5.1.3).
+var (
+	ErrMissingFields = errors.New("Missing required fields")
+	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")          //nolint:staticcheck // the text of the API
+	ErrMayNotCopy    = errors.New("You do not have permission to copy this flag.") //nolint:staticcheck // the text of the API
+)
+
+// Copy copies a flag, and the cohorts that it needs, into other projects of the
+// organization, each in a transaction of its own. A flag of the same key there
+// becomes the same, cohorts are found by their names.
+func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.Body) (*Copied, error) {
+	v, err := CopyFields.Create(b)
+	if err != nil || v.Text("feature_flag_key") == "" || len(v.Ints("target_project_ids")) == 0 {
+		return nil, ErrMissingFields
+	}
+	if len(v.Ints("target_project_ids")) > maxCopies {
+		return nil, management.Coded(management.CodeMaxLength, "target_project_ids", "Ensure this field has no more than %d elements.", maxCopies)
+	}
+	from, err := s.placeOf(ctx, st, v.Int("from_project"))
+	if err != nil {
+		return nil, err
+	}
+	if from == nil {
+		return nil, ErrNoFlagToCopy
+	}
+	var wanted json.RawMessage
+	var schedule []storedChange
+	err = s.Desk.Store.Read(ctx, func(tx management.Tx) (err error) {
+		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Copied{Success: []Flag{}, Failed: []CopyFailed{}}
+	for _, id := range v.Ints("target_project_ids") {
+		f, err := s.copyTo(ctx, st, id, v.Text("feature_flag_key"), wanted, schedule)
+		var told *management.Error
+		switch {
+		case errors.As(err, &told):
+			out.Failed = append(out.Failed, CopyFailed{id, told.Message})
+		case err != nil:
+			return nil, err
+		default:
+			out.Success = append(out.Success, *f)
+		}
+	}
+	return out, nil
+}
+
+// PlaceOf is a project of the organization, nil when there is none that the
+// caller may be in.
+func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (*management.Standing, error) {
+	p, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(id) })
+	if err != nil || p == nil || p.Organization != st.Organization.ID {
+		return nil, err
+	}
+	in := &management.Standing{Caller: st.Caller, Organization: st.Organization, Project: p, Level: st.Level}
+	if in.Access() == management.NoAccess {
+		return nil, ErrMayNotCopy
+	}
+	return in, nil
+}
+
+// oneDocument is the document of one flag, with the cohorts that it needs.
+func (s Flags) oneDocument(tx management.Tx, st *management.Standing, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
+	all, err := s.document(tx, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	if all.flags[key] == nil {
+		return nil, nil, ErrNoFlagToCopy
+	}
+	needed := map[string]bool{}
+	var need func(v any)
+	need = func(v any) {
+		eachReference(v, func(property entry) {
+			name, _ := property["value"].(string)
+			if property["type"] != "cohort" || needed[name] || all.cohorts[name] == nil {
+				return
+			}
+			needed[name] = true
+			need(all.cohorts[name]["filters"])
+		})
+	}
+	need(all.flags[key]["filters"])
+	cohorts := []entry{}
+	for _, c := range inOrder(all.cohorts) {
+		if name, _ := c["name"].(string); needed[name] {
+			cohorts = append(cohorts, without(c, "members")) // who is in it is each project's own
+		}
+	}
+	if withSchedule {
+		id := strconv.FormatInt(all.flagIDs[key], 10)
+		list, err := management.ListRecords[storedChange](tx, management.Query{Kind: kindScheduled, Parent: management.ProjectParent(st.Project.ID), Match: func(r *management.Record) bool {
+			c, err := management.Decode[storedChange](r)
+			return err == nil && c.RecordID == id && c.ExecutedAt.IsZero()
+		}})
+		if err != nil {
+			return nil, nil, err
+		}
+		schedule = list.Results
+	}
+	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
+}
+
+func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
+	in, err := s.placeOf(ctx, st, project)
+	if errors.Is(err, ErrMayNotCopy) || err == nil && in == nil {
+		return nil, management.Fault("", "Project not found.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil {
+		return nil, err
+	}
+	wanted, err := readDocument(management.Body{Members: members})
+	if err != nil {
+		return nil, err
+	}
+	id, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (int64, error) {
+		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
+			return 0, err
+		}
+		d, err := tx.DefinitionByKey(management.FlagDefinition, project, key)
+		if err != nil || d == nil {
+			return 0, err
+		}
+		for i := range schedule {
+			c := schedule[i]
+			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), st.User.ID
+			if c.ID, err = tx.Next(kindScheduled); err != nil {
+				return 0, err
+			}
+			if err := putScheduled(tx, &c); err != nil {
+				return 0, err
+			}
+		}
+		return d.ID, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, in, id)
+}
+
+// FlagPlace is a flag of a key in one project.
+type FlagPlace struct {
+	ID        int64                `json:"flag_id"`
+	Team      int64                `json:"team_id"`
+	CreatedBy *management.UserView `json:"created_by"`
+	Filters   json.RawMessage      `json:"filters"`
+	CreatedAt management.Stamp     `json:"created_at"`
+	Active    bool                 `json:"active"`
+}
+
+// Places are the flags of a key in the projects of the organization that the
+// caller may be in.
+func (s Flags) Places(ctx context.Context, st *management.Standing, key string) ([]FlagPlace, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]FlagPlace, error) {
+		projects, err := tx.Projects(st.Organization.ID)
+		if err != nil {
+			return nil, err
+		}
+		out := []FlagPlace{}
+		for i := range projects {
+			if !st.Reaches(&projects[i]) {
+				continue
+			}
+			d, err := tx.DefinitionByKey(management.FlagDefinition, projects[i].ID, key)
+			if err != nil {
+				return nil, err
+			}
+			if d == nil {
+				continue
+			}
+			f, err := decodeFlag(projects[i].ID, d)
+			if err != nil {
+				return nil, err
+			}
+			by, err := management.ViewOfUser(tx, f.CreatedBy)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, FlagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
+		}
+		if len(out) == 0 {
+			return nil, management.ErrNotFound()
+		}
+		return out, nil
+	})
+}

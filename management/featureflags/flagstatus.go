@@ -1,0 +1,129 @@
+package featureflags
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+	"strings"
+	"time"
+)
+
+// staleAfter is how old a flag is that may be stale, and how long nobody has
+// asked for one that is no longer called.
+const staleAfter = 30 * 24 * time.Hour
+
+// The words for what has become of a flag.
+const (
+	statusActive   = "active"
+	statusStale    = "stale"
+	statusInactive = "inactive"
+	statusDeleted  = "deleted"
+	statusUnknown  = "unknown"
+)
+
+// FlagStatus is what has become of a flag, and why. The first of Reasons decides.
+type FlagStatus struct {
+	Status     string           `json:"status"`
+	Reason     string           `json:"reason"`
+	Reasons    []FlagReason     `json:"reasons"`
+	LastCalled management.Stamp `json:"last_called_at"`
+}
+
+// FlagReason is a reason for programs. Type is one of
+//
+//	deleted, not_found, disabled
+//	partially_rolled_out  its answer is not the same for everybody
+//	recently_created      it is, but the flag is younger than 30 days
+//	always_the_same       Value is the answer that everybody gets
+//	not_called            SDKs used it once, but not for 30 days
+type FlagReason struct {
+	Type  string `json:"type"`
+	Value any    `json:"value,omitempty"`
+}
+
+// upper is the word that stands in a flag's record.
+func (s FlagStatus) upper() string { return strings.ToUpper(s.Status) }
+
+// status says what has become of a flag, without its calls (§5.1.3).
+func (f *storedFlag) status(now time.Time) FlagStatus {
+	say := func(status, text, kind string) FlagStatus {
+		return FlagStatus{Status: status, Reason: text, Reasons: []FlagReason{{Type: kind}}}
+	}
+	const open = "Flag is not fully rolled out and may still be active"
+	if f.Deleted {
+		return say(statusDeleted, "Flag has been deleted", "deleted")
+	}
+	if !f.Active {
+		return say(statusInactive, "Flag is disabled", "disabled")
+	}
+	value, text := f.shape().constant()
+	switch {
+	case text == "":
+		return say(statusActive, open, "partially_rolled_out")
+	case now.Sub(f.CreatedAt.Time) <= staleAfter:
+		out := say(statusActive, open, "recently_created")
+		out.Reasons[0].Value = value
+		return out
+	}
+	return FlagStatus{Status: statusStale, Reason: text, Reasons: []FlagReason{{Type: "always_the_same", Value: value}}}
+}
+
+// constant is the answer that everybody gets, with the reason for people; the text
+// is empty when not everybody gets the same.
+func (s *filterShape) constant() (value any, text string) {
+	const boolean, variant = "This boolean flag will always evaluate to ", `This flag will always use the variant "`
+	if s.Enrollment || given(s.SuperGroups) || given(s.Holdout) || given(s.HoldoutOld) {
+		return nil, "" // these decide before the conditions do
+	}
+	if len(s.Groups) == 0 {
+		return false, boolean + `"false"`
+	}
+	variants := s.variants()
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		switch {
+		case !g.full():
+			continue
+		case len(variants) == 0:
+			return true, boolean + `"true"`
+		case g.Variant != "":
+			return g.Variant, variant + g.Variant + `"`
+		}
+		for _, v := range variants {
+			if v.Rollout == 100 {
+				return v.Key, variant + v.Key + `"`
+			}
+		}
+	}
+	return nil, ""
+}
+
+// given reports whether a member of filters is there and not empty.
+func given(raw []byte) bool { return !management.EmptyJSON(raw) }
+
+// Status says what has become of a flag. One that there is not is unknown, with
+// a 404 of the same form.
+func (s Flags) Status(ctx context.Context, st *management.Standing, id int64) (FlagStatus, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (FlagStatus, error) {
+		d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+		if err != nil {
+			return FlagStatus{}, err
+		}
+		if d == nil {
+			return FlagStatus{Status: statusUnknown, Reason: "Flag could not be found", Reasons: []FlagReason{{Type: "not_found"}}}, nil
+		}
+		f, err := decodeFlag(st.Project.ID, d)
+		if err != nil {
+			return FlagStatus{}, err
+		}
+		out := f.status(s.Desk.Now())
+		called, err := lastCalled(tx, f)
+		out.LastCalled = management.At(called)
+		if !called.IsZero() && s.Desk.Now().Sub(called) > staleAfter {
+			out.Reasons = append(out.Reasons, FlagReason{Type: "not_called"})
+		}
+		return out, err
+	})
+}
+
+// Known reports whether there is such a flag.
+func (s FlagStatus) Known() bool { return s.Status != statusUnknown }

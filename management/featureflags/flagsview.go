@@ -1,0 +1,186 @@
+package featureflags
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Flag is a flag as it is shown (§5.1.1).
+type Flag struct {
+	ID            int64                `json:"id"`
+	Name          string               `json:"name"`
+	Key           string               `json:"key"`
+	Filters       json.RawMessage      `json:"filters"`
+	Deleted       bool                 `json:"deleted"`
+	Active        bool                 `json:"active"`
+	Archived      bool                 `json:"archived"`
+	CreatedBy     *management.UserView `json:"created_by"`
+	CreatedAt     management.Stamp     `json:"created_at"`
+	UpdatedAt     management.Stamp     `json:"updated_at"`
+	Version       int64                `json:"version"`
+	ModifiedBy    *management.UserView `json:"last_modified_by"`
+	Simple        bool                 `json:"is_simple_flag"`
+	Rollout       json.RawMessage      `json:"rollout_percentage"`
+	Continuity    *bool                `json:"ensure_experience_continuity"`
+	Experiments   []LinkID             `json:"experiment_set"`
+	Surveys       []FlagLink           `json:"surveys"`
+	Features      []FlagLink           `json:"features"`
+	Rollback      json.RawMessage      `json:"rollback_conditions"`
+	RolledBack    *bool                `json:"performed_rollback"`
+	CanEdit       bool                 `json:"can_edit"`
+	Access        string               `json:"user_access_level"`
+	Tags          []string             `json:"tags"`
+	EvaluationTag []string             `json:"evaluation_tags"`
+	Contexts      []string             `json:"evaluation_contexts"`
+	ContextsMatch string               `json:"evaluation_contexts_match_mode"`
+	Dashboard     *int64               `json:"usage_dashboard"`
+	Dashboards    []int64              `json:"analytics_dashboards"`
+	Enriched      bool                 `json:"has_enriched_analytics"`
+	RemoteConfig  bool                 `json:"is_remote_configuration"`
+	Encrypted     bool                 `json:"has_encrypted_payloads"`
+	Status        string               `json:"status"`
+	Runtime       string               `json:"evaluation_runtime"`
+	Bucketing     *string              `json:"bucketing_identifier"`
+	Hash          *string              `json:"bucketing_hash"`
+	LastCalled    management.Stamp     `json:"last_called_at"`
+}
+
+// flagLook shows flags; what several have in common is looked up once.
+type flagLook struct {
+	Flags
+	tx      management.Tx
+	st      *management.Standing
+	now     time.Time
+	users   map[int64]*management.UserView
+	cohorts map[string]*string // names by id
+}
+
+func (s Flags) look(tx management.Tx, st *management.Standing) *flagLook {
+	return &flagLook{s, tx, st, s.Desk.Now(), map[int64]*management.UserView{}, map[string]*string{}}
+}
+
+func (l *flagLook) user(id int64) (*management.UserView, error) {
+	if u, ok := l.users[id]; ok || id == 0 {
+		return u, nil
+	}
+	u, err := management.ViewOfUser(l.tx, id)
+	l.users[id] = u
+	return u, err
+}
+
+// flag is a flag as it is shown.
+func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
+	sh := f.shape()
+	out := &Flag{
+		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
+		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
+		Experiments: []LinkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
+		Rollback: f.Rollback, RolledBack: f.PerformedRollback, CanEdit: f.Origin == "", Access: "editor",
+		Tags: management.Texts(f.Tags), EvaluationTag: management.Texts(f.Contexts), Contexts: management.Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
+		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
+		Status: f.status(l.now).upper(), Runtime: f.runtime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
+		Simple: sh.simple(),
+	}
+	if out.Simple {
+		out.Rollout = sh.Groups[0].Rollout
+	}
+	if out.ContextsMatch == "" {
+		out.ContextsMatch = "any"
+	}
+	if out.Continuity == nil {
+		out.Continuity = new(bool)
+	}
+	if out.Dashboards == nil {
+		out.Dashboards = []int64{}
+	}
+	if f.Origin != "" {
+		out.Access = "viewer"
+	}
+	for _, link := range liveLinks(f.Links.Experiments) {
+		out.Experiments = append(out.Experiments, link.ID)
+	}
+	var err error
+	if out.CreatedBy, err = l.user(f.CreatedBy); err != nil {
+		return nil, err
+	}
+	if out.ModifiedBy, err = l.user(f.ModifiedBy); err != nil {
+		return nil, err
+	}
+	if out.Filters, err = l.filters(f); err != nil {
+		return nil, err
+	}
+	called, err := lastCalled(l.tx, f)
+	out.LastCalled = management.At(called)
+	return out, err
+}
+
+// lastCalled is when an SDK last told that it had used a flag, zero for never.
+func lastCalled(tx management.Tx, f *storedFlag) (last time.Time, err error) {
+	calls, err := tx.FlagCalls(f.Project, f.Key)
+	for i := range calls {
+		if calls[i].Last.After(last) {
+			last = calls[i].Last
+		}
+	}
+	return last, err
+}
+
+func liveLinks(list []FlagLink) []FlagLink {
+	out := []FlagLink{}
+	for _, link := range list {
+		if !link.Deleted {
+			out = append(out, link)
+		}
+	}
+	return out
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// filters are a flag's filters with the names of cohorts in them.
+func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
+	if !bytes.Contains(f.Filters, []byte(`"cohort"`)) {
+		return f.Filters, nil
+	}
+	filters, ok := wire.Value(f.Filters).(map[string]any)
+	if !ok {
+		return f.Filters, nil
+	}
+	for _, p := range propertiesOf(filters) {
+		if p["type"] != "cohort" {
+			continue
+		}
+		name, err := l.cohort(p["value"])
+		if err != nil {
+			return nil, err
+		}
+		p["cohort_name"] = name
+	}
+	return wire.MustEncode(filters), nil
+}
+
+// cohort is the name of a cohort, nil for one that there is none of.
+func (l *flagLook) cohort(value any) (*string, error) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return nil, nil
+	}
+	if name, ok := l.cohorts[number.String()]; ok {
+		return name, nil
+	}
+	c, err := cohortOf(l.tx, l.st.Project.ID, number)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	l.cohorts[number.String()] = &c.Name
+	return &c.Name, nil
+}

@@ -1,0 +1,156 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+)
+
+// kindFlagVersion is a flag as it once was: Parent names the flag, ID and Sort the
+// version.
+const kindFlagVersion = "flag_version"
+
+func versionsOf(f *storedFlag) string { return fmt.Sprintf("project:%d/flag:%d", f.Project, f.ID) }
+
+// keptVersion is a version as it is stored.
+type keptVersion struct {
+	Version int64            `json:"version"`
+	At      management.Stamp `json:"created_at"`
+	By      int64            `json:"created_by"`
+	Record  json.RawMessage  `json:"record"`
+	Meta    json.RawMessage  `json:"meta"`
+}
+
+// FlagVersion is a flag as it once was.
+type FlagVersion struct {
+	Version   int64                `json:"version"`
+	CreatedAt management.Stamp     `json:"created_at"`
+	CreatedBy *management.UserView `json:"created_by"`
+	Key       string               `json:"key"`
+	Name      string               `json:"name"`
+	Filters   json.RawMessage      `json:"filters"`
+	Active    bool                 `json:"active"`
+	Deleted   bool                 `json:"deleted"`
+	Tags      []string             `json:"tags"`
+}
+
+// RestoreFields are those of the body that brings a version back.
+var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}}
+
+func keepVersion(tx management.Tx, f *storedFlag) error {
+	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), management.Encode(f.flagMeta)}
+	return tx.Put(&management.Record{
+		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: management.SortNumber(f.Version), Data: management.Encode(v),
+	})
+}
+
+func dropVersions(tx management.Tx, f *storedFlag) error {
+	return tx.DeleteUnder(kindFlagVersion, versionsOf(f))
+}
+
+// flagThen is the flag as a version has it.
+func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
+	var named struct {
+		Key     string `json:"key"`
+		Deleted bool   `json:"deleted"`
+	}
+	if err := json.Unmarshal(v.Record, &named); err != nil {
+		return nil, fmt.Errorf("version %d of the flag %d is not stored as it should be: %w", v.Version, f.ID, err)
+	}
+	return decodeFlag(f.Project, &management.Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
+}
+
+// Versions returns a page of a flag's versions, the newest first.
+func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, p management.Page) (management.List[FlagVersion], error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[FlagVersion], error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return management.List[FlagVersion]{}, err
+		}
+		records, count, err := tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
+		out, look := management.List[FlagVersion]{Count: count}, s.look(tx, st)
+		for i := range records {
+			v, err := management.Decode[keptVersion](&records[i])
+			if err != nil {
+				return out, err
+			}
+			then, err := v.flagThen(f)
+			if err != nil {
+				return out, err
+			}
+			by, err := look.user(v.By)
+			if err != nil {
+				return out, err
+			}
+			out.Results = append(out.Results, FlagVersion{
+				v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, management.Texts(then.Tags),
+			})
+		}
+		return out, err
+	})
+}
+
+// Restore makes an earlier version the next one (decision 27). What uses the flag
+// stays as it is.
+func (s Flags) Restore(ctx context.Context, st *management.Standing, id int64, b management.Body) (*Flag, error) {
+	values, err := RestoreFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Flag, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		number := values.Int("version")
+		record, err := tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(number, 10))
+		if err != nil {
+			return nil, err
+		}
+		if record == nil || number >= f.Version {
+			return nil, management.Coded(management.CodeDoesNotExist, "version", "The feature flag has no earlier version %d.", number)
+		}
+		v, err := management.Decode[keptVersion](record)
+		if err != nil {
+			return nil, err
+		}
+		then, err := v.flagThen(f)
+		if err != nil {
+			return nil, err
+		}
+		next := *then
+		next.Version, next.Origin, next.was, next.activity = f.Version, f.Origin, f.was, "restored"
+		next.Links, next.CreatedAt, next.CreatedBy, next.UsageDashboard = f.Links, f.CreatedAt, f.CreatedBy, f.UsageDashboard
+		next.Hidden, next.Context = f.Hidden, f.Context
+		if err := s.saveFlag(tx, st, &next); err != nil {
+			return nil, err
+		}
+		return s.look(tx, st).flag(&next)
+	})
+}
+
+// Dependent is a flag that depends on another one.
+type Dependent struct {
+	ID     int64  `json:"id"`
+	Key    string `json:"key"`
+	Name   string `json:"name"`
+	Active bool   `json:"active"`
+}
+
+// Dependents are the flags that depend on one directly, oldest first.
+func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64) ([]Dependent, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Dependent, error) {
+		f, err := s.loadFlag(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		out := []Dependent{}
+		list, err := s.dependants(tx, st, f)
+		for _, other := range list {
+			out = append(out, Dependent{other.ID, other.Key, other.Name, other.Active})
+		}
+		return out, err
+	})
+}

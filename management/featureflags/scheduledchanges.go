@@ -1,0 +1,379 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+	"time"
+)
+
+// kindScheduled is a change that is to come: Parent is the project, Other is
+// pendingChanges until it is done, Sort when it is to come.
+const kindScheduled = "scheduled_change"
+
+const pendingChanges = "pending"
+
+// ScheduledChange is a change of a flag at a later time (§5.1.3).
+type ScheduledChange struct {
+	ID             int64                `json:"id"`
+	Team           int64                `json:"team_id"`
+	RecordID       string               `json:"record_id"`
+	ModelName      string               `json:"model_name"`
+	Payload        json.RawMessage      `json:"payload"`
+	ScheduledAt    management.Stamp     `json:"scheduled_at"`
+	ExecutedAt     management.Stamp     `json:"executed_at"`
+	FailureReason  *string              `json:"failure_reason"`
+	Recurring      bool                 `json:"is_recurring"`
+	Interval       *string              `json:"recurrence_interval"`
+	EndDate        management.Stamp     `json:"end_date"`
+	LastExecutedAt management.Stamp     `json:"last_executed_at"`
+	CreatedBy      *management.UserView `json:"created_by"`
+	CreatedAt      management.Stamp     `json:"created_at"`
+	UpdatedAt      management.Stamp     `json:"updated_at"`
+}
+
+// storedChange is a scheduled change as it is kept: who made it by number, and
+// when it was to come first, from which it comes again.
+type storedChange struct {
+	ScheduledChange
+	Creator int64            `json:"creator"`
+	Begin   management.Stamp `json:"begin"`
+}
+
+// recurrences are the steps of changes that come again.
+var recurrences = map[string]struct{ years, months, days int }{
+	"daily": {0, 0, 1}, "weekly": {0, 0, 7}, "monthly": {0, 1, 0}, "yearly": {1, 0, 0},
+}
+
+// ScheduledChangeFields are the writable fields of a scheduled change.
+var ScheduledChangeFields = management.Fields{
+	{Name: "record_id", Type: management.Int, Required: true, Help: "the flag's id"},
+	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
+	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, add_release_condition or update_variants; value"},
+	{Name: "scheduled_at", Type: management.Time, Required: true},
+	{Name: "is_recurring", Type: management.Bool},
+	{Name: "recurrence_interval", Type: management.Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
+	{Name: "end_date", Type: management.Time, Null: true, Help: "after this time it does not come again"},
+}
+
+// ScheduledChanges are changes of flags at a later time (§5.1.3).
+type ScheduledChanges struct{ *core }
+
+// List returns a page of scheduled changes, the next ones first; of one flag when
+// record is not empty, of one kind of thing when model is not nil.
+func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[ScheduledChange], error) {
+		q := management.Query{Kind: kindScheduled, Parent: management.ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
+		if record != "" || model != nil {
+			q.Match = func(r *management.Record) bool {
+				c, err := management.Decode[storedChange](r)
+				return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
+			}
+		}
+		list, err := management.ListRecords[storedChange](tx, q)
+		out := management.List[ScheduledChange]{Count: list.Count}
+		for i := range list.Results {
+			shown, err := list.Results[i].show(tx)
+			if err != nil {
+				return out, err
+			}
+			out.Results = append(out.Results, *shown)
+		}
+		return out, err
+	})
+}
+
+func (c *storedChange) show(tx management.Tx) (_ *ScheduledChange, err error) {
+	out := c.ScheduledChange
+	out.CreatedBy, err = management.ViewOfUser(tx, c.Creator)
+	return &out, err
+}
+
+// Get returns one scheduled change.
+func (s ScheduledChanges) Get(ctx context.Context, st *management.Standing, id string) (*ScheduledChange, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+func scheduledChange(tx management.Tx, project int64, id string) (*storedChange, error) {
+	r, err := tx.Get(kindScheduled, management.ProjectParent(project), id)
+	if err == nil && r == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return management.Decode[storedChange](r)
+}
+
+func putScheduled(tx management.Tx, c *storedChange) error {
+	r := management.Record{
+		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: management.SortTime(c.ScheduledAt.Time), Data: management.Encode(c),
+	}
+	if c.ExecutedAt.IsZero() {
+		r.Other = pendingChanges
+	}
+	return tx.Put(&r)
+}
+
+// Create schedules a change.
+func (s ScheduledChanges) Create(ctx context.Context, st *management.Standing, b management.Body) (*ScheduledChange, error) {
+	v, err := ScheduledChangeFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+		now := management.At(s.Desk.Now())
+		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
+		if c.ID, err = tx.Next(kindScheduled); err != nil {
+			return nil, err
+		}
+		if err := s.set(tx, st, c, v); err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+// set lays values over a change, checks and stores it.
+func (s ScheduledChanges) set(tx management.Tx, st *management.Standing, c *storedChange, v management.Values) error {
+	if v.Has("record_id") {
+		c.RecordID = strconv.FormatInt(v.Int("record_id"), 10)
+	}
+	management.Set(v, "model_name", &c.ModelName)
+	management.Set(v, "payload", &c.Payload)
+	if v.Has("scheduled_at") {
+		c.ScheduledAt = management.At(v.Time("scheduled_at"))
+		c.Begin = c.ScheduledAt
+	}
+	management.Set(v, "is_recurring", &c.Recurring)
+	management.SetNull(v, "recurrence_interval", &c.Interval)
+	if v.Has("end_date") {
+		c.EndDate = management.At(v.Time("end_date"))
+	}
+	c.UpdatedAt = management.At(s.Desk.Now())
+	switch {
+	case c.Recurring && c.Interval == nil:
+		return management.Coded(management.CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
+	case !c.EndDate.IsZero() && !c.EndDate.After(c.ScheduledAt.Time):
+		return management.Fault("end_date", "End date must be after the scheduled start date.")
+	}
+	f, err := s.flag(tx, st, c)
+	if err != nil {
+		return err
+	}
+	if err := c.apply(f); err != nil { // on a copy that is not saved: it is tried now so that a bad one is told now
+		return err
+	}
+	if err := Flags(s).check(tx, st, f); err != nil {
+		return err
+	}
+	return putScheduled(tx, c)
+}
+
+// flag is the flag that a change is about.
+func (s ScheduledChanges) flag(tx management.Tx, st *management.Standing, c *storedChange) (*storedFlag, error) {
+	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
+	f, err := Flags(s).loadFlag(tx, st, id)
+	var told *management.Error
+	if errors.As(err, &told) && told.Kind == management.NotFound || err == nil && f.Deleted {
+		return nil, management.Fault("record_id", "Feature flag not found")
+	}
+	return f, err
+}
+
+// scheduledPayload is what a change does.
+type scheduledPayload struct {
+	Operation string          `json:"operation"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// apply changes a flag as the payload says.
+func (c *storedChange) apply(f *storedFlag) error {
+	var p scheduledPayload
+	if err := json.Unmarshal(c.Payload, &p); err != nil {
+		return management.Fault("payload", "The payload needs an operation and a value.")
+	}
+	do, ok := scheduledOperations[p.Operation]
+	if !ok {
+		return management.Fault("payload", "Unknown operation %q: it can be update_status, add_release_condition or update_variants.", p.Operation)
+	}
+	return do(f, p.Value)
+}
+
+// scheduledOperations are what can be scheduled.
+var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) error{
+	"update_status": func(f *storedFlag, value json.RawMessage) error {
+		if err := json.Unmarshal(value, &f.Active); err != nil || management.JSONKind(value) != "bool" {
+			return management.Fault("payload", "The value of update_status is true or false.")
+		}
+		return nil
+	},
+	"add_release_condition": func(f *storedFlag, value json.RawMessage) error {
+		var more struct {
+			Groups []json.RawMessage `json:"groups"`
+		}
+		filters := map[string]json.RawMessage{}
+		var groups []json.RawMessage
+		if json.Unmarshal(value, &more) != nil || len(more.Groups) == 0 {
+			return management.Fault("payload", "The value of add_release_condition has the conditions as groups.")
+		}
+		if err := json.Unmarshal(f.Filters, &filters); err != nil {
+			return err
+		}
+		if raw := filters["groups"]; raw != nil {
+			if err := json.Unmarshal(raw, &groups); err != nil {
+				return err
+			}
+		}
+		filters["groups"] = management.Encode(append(groups, more.Groups...))
+		f.Filters = management.Encode(filters)
+		return nil
+	},
+	"update_variants": func(f *storedFlag, value json.RawMessage) error {
+		var more struct {
+			Variants json.RawMessage `json:"variants"`
+			Payloads json.RawMessage `json:"payloads"`
+		}
+		filters := map[string]json.RawMessage{}
+		if json.Unmarshal(value, &more) != nil || management.JSONKind(more.Variants) != "list" {
+			return management.Fault("payload", "The value of update_variants has a list of variants.")
+		}
+		if err := json.Unmarshal(f.Filters, &filters); err != nil {
+			return err
+		}
+		filters["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": more.Variants})
+		if more.Payloads != nil {
+			filters["payloads"] = more.Payloads
+		}
+		f.Filters = management.Encode(filters)
+		return nil
+	},
+}
+
+// Update changes what is to come. put: all required fields have to be there.
+func (s ScheduledChanges) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*ScheduledChange, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		if !c.ExecutedAt.IsZero() {
+			return nil, management.Fault("", "Cannot modify a scheduled change that has already executed.")
+		}
+		v, err := ScheduledChangeFields.Update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.set(tx, st, c, v); err != nil {
+			return nil, err
+		}
+		return c.show(tx)
+	})
+}
+
+// Delete takes a scheduled change away.
+func (s ScheduledChanges) Delete(ctx context.Context, st *management.Standing, id string) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		c, err := scheduledChange(tx, st.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		return tx.Delete(kindScheduled, management.ProjectParent(st.Project.ID), strconv.FormatInt(c.ID, 10))
+	})
+}
+
+// dueAtOnce is how many changes one call of RunDue makes.
+const dueAtOnce = 50
+
+// RunDue makes the changes whose time has come, each in a transaction of its own,
+// and returns how many. A change that cannot be made is not tried again: it says
+// why.
+func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
+	for done < dueAtOnce {
+		made, err := management.Write(ctx, &s.Desk, s.runNext)
+		if err != nil || made == nil {
+			return done, err
+		}
+		made.TellTo(s.JobDone)
+		done++
+	}
+	return done, nil
+}
+
+func (s ScheduledChanges) runNext(tx management.Tx) (*management.JobDone, error) {
+	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	c, err := management.Decode[storedChange](&due[0])
+	if err != nil {
+		return nil, err
+	}
+	now, done := management.At(s.Desk.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
+	err = s.make(tx, c)
+	var told *management.Error
+	switch {
+	case errors.As(err, &told):
+		reason := told.Error()
+		c.FailureReason, c.ExecutedAt, done.Failure = &reason, now, reason
+	case err != nil:
+		return nil, err
+	default:
+		c.LastExecutedAt = now
+		c.advance(now)
+	}
+	return done, putScheduled(tx, c)
+}
+
+// advance puts a recurring change off to its next time, or ends it. Times that
+// were missed are left out.
+func (c *storedChange) advance(now management.Stamp) {
+	if !c.Recurring || c.Interval == nil {
+		c.ExecutedAt = now
+		return
+	}
+	step := recurrences[*c.Interval]
+	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
+		next := c.Begin.AddDate(n*step.years, n*step.months, n*step.days)
+		if !c.EndDate.IsZero() && next.After(c.EndDate.Time) {
+			c.ExecutedAt = now
+			return
+		}
+		c.ScheduledAt = management.At(next)
+	}
+}
+
+// make makes a change in the name of who has scheduled it.
+func (s ScheduledChanges) make(tx management.Tx, c *storedChange) error {
+	p, err := tx.Project(c.Team)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return management.Fault("", "The project is deleted.")
+	}
+	u, err := management.UserByNumber(tx, c.Creator)
+	if err != nil {
+		return err
+	}
+	if u == nil {
+		u = &management.User{FirstName: "System"}
+	}
+	st := &management.Standing{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
+	f, err := s.flag(tx, st, c)
+	if err != nil {
+		return err
+	}
+	if err := c.apply(f); err != nil {
+		return err
+	}
+	return Flags(s).saveFlag(tx, st, f)
+}

@@ -1,0 +1,43 @@
+package featureflags
+
+import "github.com/bunting-flags/bunting/management"
+
+// Config says what a Service stands on. Only Desk is required.
+type Config struct {
+	Desk management.Desk
+	// People reads persons and groups, for cohorts and previews. Nil: there are none.
+	People People
+	// SurveysChanged is told that surveys of a project have changed, in the transaction
+	// that has changed them. Nil: nobody is.
+	SurveysChanged func(tx management.Tx, project int64) error
+	// HasDashboard reports whether a project has a dashboard of a number. Nil: none has.
+	HasDashboard func(tx management.Tx, project, id int64) (bool, error)
+	// JobDone is told what became of scheduled changes. It may be called by several
+	// goroutines. Nil: nobody is told.
+	JobDone func(management.JobDone)
+}
+
+// Service is the room: its methods are those of Flags. New makes one.
+type Service struct {
+	Flags
+	Cohorts          Cohorts
+	EarlyAccess      EarlyAccess
+	Experiments      Experiments
+	ScheduledChanges ScheduledChanges
+	Surveys          Surveys
+}
+
+// core is what all resources share.
+type core struct{ Config }
+
+// New makes a Service.
+func New(c Config) *Service {
+	if c.SurveysChanged == nil {
+		c.SurveysChanged = func(management.Tx, int64) error { return nil }
+	}
+	if c.HasDashboard == nil {
+		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
+	}
+	s := &core{c}
+	return &Service{Flags{s}, Cohorts{s}, EarlyAccess{s}, Experiments{s}, ScheduledChanges{s}, Surveys{s}}
+}

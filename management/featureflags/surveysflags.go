@@ -1,0 +1,192 @@
+package featureflags
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+)
+
+// surveyFlagPrefix begins the keys of the flags that surveys make for themselves.
+const surveyFlagPrefix = "survey-targeting-"
+
+// surveyFlagKey is a new key.
+func surveyFlagKey() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return surveyFlagPrefix + hex.EncodeToString(b[:])
+}
+
+// saveFlags makes and changes the flags of a survey: the one that it is linked to,
+// the one that chooses persons, and the one that leaves out who has answered. was
+// is the survey before.
+func (s Surveys) saveFlags(tx management.Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
+	if err := s.link(tx, st, x, was, v); err != nil {
+		return err
+	}
+	if err := s.target(tx, st, x, v); err != nil {
+		return err
+	}
+	if x.TargetingFlag != nil && x.OwnTargeting {
+		if err := s.changeFlag(tx, st, *x.TargetingFlag, x.running(), v.Raw("targeting_flag_filters")); err != nil {
+			return err
+		}
+	}
+	if x.InternalTargeting != 0 {
+		return s.changeFlag(tx, st, x.InternalTargeting, x.running(), nil)
+	}
+	var properties []any
+	for _, name := range []string{"$survey_dismissed/", "$survey_responded/"} {
+		properties = append(properties, map[string]any{"key": name + x.ID, "type": "person", "operator": "is_not_set", "value": "is_not_set"})
+	}
+	group := map[string]any{"variant": "", "rollout_percentage": 100, "properties": properties}
+	id, err := s.makeFlag(tx, st, x, surveyFlagKey()+"-custom", management.Encode(map[string]any{"groups": []any{group}}))
+	x.InternalTargeting = id
+	return err
+}
+
+func (s Surveys) makeFlag(tx management.Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
+	f, err := Flags(s).makeFlag(tx, st, FlagDraft{
+		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return f.ID, nil
+}
+
+// changeFlag switches a flag of the survey on or off, and gives it other filters
+// unless they are nil.
+func (s Surveys) changeFlag(tx management.Tx, st *management.Standing, id int64, active bool, filters json.RawMessage) error {
+	flags := Flags(s)
+	f, err := flagOf(tx, st, flags, id)
+	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactOf(filters)) == string(compactOf(f.Filters))) {
+		return err
+	}
+	if f.Active = active; filters != nil {
+		f.Filters = filters
+	}
+	return flags.saveFlag(tx, st, f)
+}
+
+// link takes the survey to the flag that it is linked to. Flags of files are not
+// told of it: they cannot be changed.
+func (s Surveys) link(tx management.Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
+	flags := Flags(s)
+	if management.SetNull(v, "linked_flag_id", &x.LinkedFlag); x.LinkedFlag != nil && v.Has("linked_flag_id") {
+		if _, err := loadLinked(tx, st, flags, *x.LinkedFlag, "linked_flag_id"); err != nil {
+			return err
+		}
+	}
+	if was.LinkedFlag != nil && numberOr0(x.LinkedFlag) != *was.LinkedFlag {
+		if err := s.unlink(tx, st, was); err != nil {
+			return err
+		}
+	}
+	if x.LinkedFlag == nil {
+		return nil
+	}
+	f, err := flagOf(tx, st, flags, *x.LinkedFlag)
+	if err != nil || f == nil || f.Origin != "" {
+		return err
+	}
+	links := setLink(f.Links.Surveys, FlagLink{ID: LinkID(x.ID), Name: x.Name})
+	if slices.Equal(links, f.Links.Surveys) {
+		return nil
+	}
+	f.Links.Surveys = links
+	return flags.saveLinked(tx, st, f)
+}
+
+// unlink takes the survey out of the flag that it is linked to.
+func (s Surveys) unlink(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+	flags := Flags(s)
+	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlag))
+	if err != nil || f == nil || f.Origin != "" {
+		return err
+	}
+	f.Links.Surveys = dropLink(f.Links.Surveys, x.ID)
+	return flags.saveLinked(tx, st, f)
+}
+
+// target sets the flag that chooses the persons: none, one that is there, or one
+// of the survey's own.
+func (s Surveys) target(tx management.Tx, st *management.Standing, x *storedSurvey, v management.Values) error {
+	filters := v.Raw("targeting_flag_filters")
+	if err := checkTargeting(filters); err != nil {
+		return err
+	}
+	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != numberOr0(x.TargetingFlag)
+	if other && !v.Null("targeting_flag_id") {
+		if _, err := loadLinked(tx, st, Flags(s), v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
+			return err
+		}
+	}
+	if v.Bool("remove_targeting_flag") || other {
+		if err := s.dropTargeting(tx, st, x); err != nil {
+			return err
+		}
+		x.TargetingFlag, x.OwnTargeting = nil, false
+		if !v.Bool("remove_targeting_flag") {
+			management.SetNull(v, "targeting_flag_id", &x.TargetingFlag)
+		}
+	}
+	if filters == nil || v.Bool("remove_targeting_flag") || x.TargetingFlag != nil && x.OwnTargeting {
+		return nil
+	}
+	id, err := s.makeFlag(tx, st, x, surveyFlagKey(), filters)
+	x.TargetingFlag, x.OwnTargeting = &id, true
+	return err
+}
+
+// checkTargeting refuses a choice of persons that chooses everybody.
+func checkTargeting(filters json.RawMessage) error {
+	if filters == nil {
+		return nil
+	}
+	var form struct {
+		Groups []struct {
+			Properties []json.RawMessage `json:"properties"`
+			Rollout    *float64          `json:"rollout_percentage"`
+		} `json:"groups"`
+	}
+	if json.Unmarshal(filters, &form) != nil {
+		return management.Fault("targeting_flag_filters", "The filters need groups with properties and rollout_percentage.")
+	}
+	for _, g := range form.Groups {
+		if len(g.Properties) == 0 && (g.Rollout == nil || *g.Rollout >= 100) {
+			return management.Fault("", "Invalid operation: User targeting rolls out to everyone. Narrow it down, or leave the targeting out.")
+		}
+	}
+	return nil
+}
+
+func (s Surveys) dropTargeting(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+	if x.TargetingFlag == nil || !x.OwnTargeting {
+		return nil
+	}
+	return s.dropFlag(tx, st, *x.TargetingFlag)
+}
+
+// dropFlag deletes a flag of the survey.
+func (s Surveys) dropFlag(tx management.Tx, st *management.Standing, id int64) error {
+	flags := Flags(s)
+	f, err := flagOf(tx, st, flags, id)
+	if err != nil || f == nil {
+		return err
+	}
+	f.Active, f.Deleted = false, true
+	return flags.saveFlag(tx, st, f)
+}
+
+// dropFlags deletes the flags that the survey has made and unlinks the other one.
+func (s Surveys) dropFlags(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+	if err := s.unlink(tx, st, x); err != nil {
+		return err
+	}
+	if err := s.dropTargeting(tx, st, x); err != nil {
+		return err
+	}
+	return s.dropFlag(tx, st, x.InternalTargeting)
+}

@@ -1,0 +1,165 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// questionFields are what is looked at in a question of a survey.
+var questionFields = management.Fields{
+	{Name: "id", Type: management.UUID, Null: true},
+	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"open", "link", "rating", "single_choice", "multiple_choice"}},
+	{Name: "question", Type: management.Text, Required: true},
+	{Name: "description", Type: management.Text, Null: true, Blank: true},
+	{Name: "descriptionContentType", Type: management.Choice, Null: true, Choices: []string{"text", "html"}},
+	{Name: "optional", Type: management.Bool, Null: true},
+	{Name: "buttonText", Type: management.Text, Null: true, Blank: true},
+	{Name: "link", Type: management.Text, Null: true, Blank: true},
+	{Name: "display", Type: management.Choice, Null: true, Choices: []string{"number", "emoji"}},
+	{Name: "scale", Type: management.Int, Null: true},
+	{Name: "lowerBoundLabel", Type: management.Text, Null: true, Blank: true},
+	{Name: "upperBoundLabel", Type: management.Text, Null: true, Blank: true},
+	{Name: "choices", Type: management.TextList, Null: true, Blank: true},
+	{Name: "shuffleOptions", Type: management.Bool, Null: true},
+	{Name: "hasOpenChoice", Type: management.Bool, Null: true},
+	{Name: "branching", Type: management.Object, Null: true},
+}
+
+// branchings are how a survey may go on after a question.
+var branchings = []string{"next_question", "end", "response_based", "specific_question"}
+
+// questions checks the questions of a survey and gives an id to those without.
+func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
+	out := make([]map[string]json.RawMessage, 0, len(list))
+	for i, raw := range list {
+		question := management.JSONObject(raw)
+		place := fmt.Sprintf("questions__%d__", i)
+		fields := slices.Clone(questionFields)
+		for j := range fields {
+			fields[j].Name = place + fields[j].Name
+		}
+		named := make(map[string]json.RawMessage, len(question))
+		for name, value := range question {
+			named[place+name] = value
+		}
+		v, err := fields.Create(management.Body{Members: named})
+		if err != nil {
+			return nil, err
+		}
+		if link := v.Text(place + "link"); link != "" && !isLink(link) {
+			return nil, management.Fault(place+"link", "Link must be a URL that begins with https:// or mailto:.")
+		}
+		if branching := v.Raw(place + "branching"); present(branching) {
+			if kind := management.JSONText(management.JSONObject(branching)["type"]); !slices.Contains(branchings, kind) {
+				return nil, management.NotAChoice(place+"branching__type", kind, branchings)
+			}
+		}
+		if id := v.Text(place + "id"); id != "" {
+			question["id"] = management.Encode(id)
+		} else {
+			question["id"] = management.Encode(s.Desk.NewID())
+		}
+		out = append(out, question)
+	}
+	return management.Encode(out), nil
+}
+
+func isLink(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"))
+}
+
+// conditionFields are what is looked at in the conditions of a survey.
+var conditionFields = management.Fields{
+	{Name: "conditions__url", Type: management.Text, Null: true, Blank: true},
+	{Name: "conditions__urlMatchType", Type: management.Text, Null: true, Blank: true},
+	{Name: "conditions__selector", Type: management.Text, Null: true, Blank: true},
+	{Name: "conditions__seenSurveyWaitPeriodInDays", Type: management.Int, Null: true},
+	{Name: "conditions__deviceTypes", Type: management.TextList, Null: true},
+	{Name: "conditions__deviceTypesMatchType", Type: management.Text, Null: true, Blank: true},
+	{Name: "conditions__linkedFlagVariant", Type: management.Text, Null: true, Blank: true},
+	{Name: "conditions__events", Type: management.Object, Null: true},
+	{Name: "conditions__actions", Type: management.Object, Null: true},
+}
+
+func checkConditions(raw json.RawMessage) error {
+	named := map[string]json.RawMessage{}
+	for name, value := range management.JSONObject(raw) {
+		named["conditions__"+name] = value
+	}
+	v, err := conditionFields.Change(management.Body{Members: named})
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"conditions__events", "conditions__actions"} {
+		if values, ok := management.JSONObject(v.Raw(name))["values"]; ok && management.JSONKind(values) != "list" && management.JSONKind(values) != "NoneType" {
+			return management.NotAList(name+"__values", management.JSONKind(values))
+		}
+	}
+	return nil
+}
+
+// PublicSurvey is a survey as everybody with the project's key may see it.
+type PublicSurvey struct {
+	ID               string           `json:"id"`
+	Name             string           `json:"name"`
+	Type             string           `json:"type"`
+	LinkedKey        *string          `json:"linked_flag_key"`
+	TargetingKey     *string          `json:"targeting_flag_key"`
+	InternalKey      *string          `json:"internal_targeting_flag_key"`
+	Questions        json.RawMessage  `json:"questions"`
+	Conditions       json.RawMessage  `json:"conditions"`
+	Appearance       json.RawMessage  `json:"appearance"`
+	Start            management.Stamp `json:"start_date"`
+	End              management.Stamp `json:"end_date"`
+	Iteration        *int             `json:"current_iteration"`
+	IterationStart   management.Stamp `json:"current_iteration_start_date"`
+	Schedule         *string          `json:"schedule"`
+	PartialResponses *bool            `json:"enable_partial_responses"`
+}
+
+// PublicSurveys is what SDKs ask for.
+type PublicSurveys struct {
+	Surveys []PublicSurvey  `json:"surveys"`
+	Config  json.RawMessage `json:"survey_config"`
+}
+
+// Public returns the surveys of the project of a key, newest first, without those
+// that are archived. A key of nobody has none.
+func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*PublicSurveys, error) {
+		out := &PublicSurveys{Surveys: []PublicSurvey{}, Config: json.RawMessage("null")}
+		p, err := tx.ProjectByKey(apiKey)
+		if err != nil || p == nil || p.Deleted {
+			return out, err
+		}
+		meta, err := management.MetaOfProject(p)
+		if err != nil {
+			return nil, err
+		}
+		out.Config = rawOr(meta.Settings["survey_config"], "null")
+		list, err := management.ListRecords[storedSurvey](tx, management.Query{Kind: kindSurvey, Parent: management.ProjectParent(p.ID), Descending: true})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Results {
+			if list.Results[i].Archived {
+				continue
+			}
+			x, err := s.show(tx, &management.Standing{Project: p}, &list.Results[i])
+			if err != nil {
+				return nil, err
+			}
+			out.Surveys = append(out.Surveys, PublicSurvey{
+				x.ID, x.Name, x.Type, x.FlagKeys[0].Value, x.FlagKeys[1].Value, x.FlagKeys[2].Value, x.Questions, x.Conditions, x.Appearance,
+				x.Start, x.End, x.Iteration, x.IterationStart, x.Schedule, x.PartialResponses,
+			})
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,308 @@
+package organizations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+	"maps"
+	"strconv"
+)
+
+// Account is what a user sees of itself: /api/users/@me (§1.9) and personal keys (§1.10).
+type Account struct{ *core }
+
+// Me is a user as the user sees it (§1.9). There is no sign-in (decision 19): no
+// password, no second factor, no staff.
+type Me struct {
+	Joined              management.Stamp    `json:"date_joined"`
+	UUID                string              `json:"uuid"`
+	DistinctID          string              `json:"distinct_id"`
+	FirstName           string              `json:"first_name"`
+	LastName            string              `json:"last_name"`
+	Email               string              `json:"email"`
+	PendingEmail        *string             `json:"pending_email"`
+	EmailVerified       *bool               `json:"is_email_verified"`
+	Notifications       json.RawMessage     `json:"notification_settings"`
+	AnonymizeData       json.RawMessage     `json:"anonymize_data"`
+	ToolbarMode         json.RawMessage     `json:"toolbar_mode"`
+	HasPassword         bool                `json:"has_password"`
+	ID                  int64               `json:"id"`
+	IsStaff             bool                `json:"is_staff"`
+	IsImpersonated      bool                `json:"is_impersonated"`
+	ImpersonatedUntil   *string             `json:"is_impersonated_until"`
+	SessionExpiresAt    *string             `json:"sensitive_session_expires_at"`
+	Team                *ProjectBasic       `json:"team"`
+	Organization        *Organization       `json:"organization"`
+	Organizations       []OrganizationBasic `json:"organizations"`
+	EventsColumns       json.RawMessage     `json:"events_column_config"`
+	Has2FA              bool                `json:"is_2fa_enabled"`
+	HasSocialAuth       bool                `json:"has_social_auth"`
+	HasSSOEnforcement   bool                `json:"has_sso_enforcement"`
+	SeenIntroductions   json.RawMessage     `json:"has_seen_product_intro_for"`
+	ScenePersonalisings []any               `json:"scene_personalisation"`
+	ThemeMode           json.RawMessage     `json:"theme_mode"`
+	Hedgehog            json.RawMessage     `json:"hedgehog_config"`
+	Role                *string             `json:"role_at_organization"`
+}
+
+// OrganizationBasic is an organization in lists.
+type OrganizationBasic struct {
+	ID              string           `json:"id"`
+	Name            string           `json:"name"`
+	Slug            string           `json:"slug"`
+	LogoMedia       *string          `json:"logo_media_id"`
+	MembershipLevel management.Level `json:"membership_level"`
+	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
+}
+
+// RolesAtOrganization are what a user may be at an organization (§B).
+var RolesAtOrganization = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
+
+// AccountFields are the writable fields of a user.
+var AccountFields = management.Fields{
+	{Name: "first_name", Type: management.Text, Max: 150},
+	{Name: "last_name", Type: management.Text, Blank: true, Max: 150},
+	{Name: "email", Type: management.Email, Max: management.MaxEmail},
+	{Name: "notification_settings", Type: management.Object},
+	{Name: "anonymize_data", Type: management.Bool, Null: true},
+	{Name: "toolbar_mode", Type: management.Choice, Choices: []string{"disabled", "toolbar"}, Null: true},
+	{Name: "events_column_config", Type: management.Object},
+	{Name: "has_seen_product_intro_for", Type: management.Object, Null: true},
+	{Name: "theme_mode", Type: management.Choice, Choices: []string{"light", "dark", "system"}, Null: true},
+	{Name: "hedgehog_config", Type: management.Object, Null: true},
+	{Name: "role_at_organization", Type: management.Choice, Choices: RolesAtOrganization, Null: true},
+	{Name: "set_current_organization", Type: management.Text, Help: "the id of an organization of the user"},
+	{Name: "set_current_team", Type: management.Text, Help: "the id of a project that the user may be in"},
+}
+
+// userSettings are the fields that are kept by name, and what they are when
+// nobody has chosen.
+var userSettings = map[string]string{
+	"notification_settings": "{}", "anonymize_data": "false", "toolbar_mode": `"toolbar"`, "events_column_config": `{"active":"DEFAULT"}`,
+	"has_seen_product_intro_for": "null", "theme_mode": "null", "hedgehog_config": "null",
+}
+
+// maxUserSettings bounds all settings of a user, in bytes.
+const maxUserSettings = 64 << 10
+
+// home is where a user works now: the chosen organization and project, or the
+// first ones that the user reaches. Nil: none.
+func home(tx management.Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
+	if c.User.Project != 0 {
+		p, err := tx.Project(c.User.Project)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p != nil && c.Reaches(p) {
+			o, err := tx.Organization(p.Organization)
+			return o, p, err
+		}
+	}
+	chosen := c.Level(c.User.Organization) > 0
+	for _, m := range c.Memberships {
+		if chosen && m.Organization != c.User.Organization {
+			continue
+		}
+		o, err := tx.Organization(m.Organization)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o == nil {
+			continue
+		}
+		p, err := firstProject(tx, c, o.ID)
+		return o, p, err
+	}
+	return nil, nil, nil
+}
+
+// firstProject is the first project of an organization that the caller may be in,
+// nil for none.
+func firstProject(tx management.Tx, c *management.Caller, organization string) (*management.ProjectRecord, error) {
+	projects, err := tx.Projects(organization)
+	for i := range projects {
+		if c.Reaches(&projects[i]) {
+			return &projects[i], nil
+		}
+	}
+	return nil, err
+}
+
+// Me returns the caller.
+func (s Account) Me(ctx context.Context, st *management.Standing) (*Me, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Me, error) { return s.me(tx, st.Caller) })
+}
+
+func (s *core) me(tx management.Tx, c *management.Caller) (*Me, error) {
+	u := c.User
+	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
+	out := &Me{
+		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
+		PendingEmail: pendingAddress(u, s.Desk.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
+		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []OrganizationBasic{}, EventsColumns: setting("events_column_config"),
+		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
+		Hedgehog: setting("hedgehog_config"), Role: u.Role,
+	}
+	for _, m := range c.Memberships {
+		o, err := tx.Organization(m.Organization)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			continue
+		}
+		meta, err := management.MetaOfOrganization(o)
+		if err != nil {
+			return nil, err
+		}
+		out.Organizations = append(out.Organizations, OrganizationBasic{o.ID, o.Name, organizationSlug(&meta, o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
+	}
+	o, p, err := home(tx, c)
+	if err != nil || o == nil {
+		return out, err
+	}
+	if out.Organization, err = s.organization(tx, &management.Standing{Caller: c, Organization: o, Level: c.Level(o.ID)}); err != nil || p == nil {
+		return out, err
+	}
+	ingested, err := s.ingestedIn(tx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	team, _, err := basicOf(p, ingested)
+	out.Team = &team
+	return out, err
+}
+
+// Update changes the caller. Another e-mail address is pending until it is confirmed
+// with the link that is mailed there (§1.9); where no mails are sent it counts at once,
+// as one that is not verified.
+func (s Account) Update(ctx context.Context, st *management.Standing, b management.Body) (*Me, error) {
+	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*Me, error) {
+		c, err := s.nowOf(tx, st.Caller)
+		if err != nil {
+			return nil, err
+		}
+		v, err := AccountFields.Change(b)
+		if err != nil {
+			return nil, err
+		}
+		u := c.User
+		management.Set(v, "first_name", &u.FirstName)
+		management.Set(v, "last_name", &u.LastName)
+		management.SetNull(v, "role_at_organization", &u.Role)
+		if email := v.Text("email"); email != "" && email != u.Email {
+			if err := s.changeEmail(tx, u, email); err != nil {
+				return nil, err
+			}
+		} else if email != "" {
+			u.Pending = nil
+		}
+		u.Settings = maps.Clone(u.Settings)
+		if u.Settings == nil {
+			u.Settings = map[string]json.RawMessage{}
+		}
+		for name := range userSettings {
+			if v.Has(name) {
+				u.Settings[name] = management.Encode(v[name])
+			}
+		}
+		if len(management.Encode(u.Settings)) > maxUserSettings {
+			return nil, management.Coded(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
+		}
+		if err := choose(tx, c, v); err != nil {
+			return nil, err
+		}
+		if err := management.PutUser(tx, u); errors.Is(err, management.ErrTaken) {
+			return nil, management.Coded(management.CodeUnique, "email", "user with this email address already exists.")
+		} else if err != nil {
+			return nil, err
+		}
+		return s.me(tx, c)
+	})
+	return out, s.queued(err)
+}
+
+// nowOf is the caller as a transaction sees it.
+func (s *core) nowOf(tx management.Tx, c *management.Caller) (*management.Caller, error) {
+	u, err := management.UserByUUID(tx, c.User.UUID)
+	if err == nil && u == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	memberships, err := management.MembershipsOf(tx, u.UUID)
+	return &management.Caller{User: u, Key: c.Key, Memberships: memberships}, err
+}
+
+// choose makes what was sent the current organization and project.
+func choose(tx management.Tx, c *management.Caller, v management.Values) error {
+	unknown := func(name string) error {
+		return management.Coded(management.CodeDoesNotExist, name, "Object with id=`%s` does not exist.", v.Text(name))
+	}
+	if v.Has("set_current_organization") {
+		id, _ := management.NormalUUID(v.Text("set_current_organization"))
+		if c.Level(id) == 0 {
+			return unknown("set_current_organization")
+		}
+		p, err := firstProject(tx, c, id)
+		if err != nil {
+			return err
+		}
+		if c.User.Organization, c.User.Project = id, 0; p != nil {
+			c.User.Project = p.ID
+		}
+	}
+	if v.Has("set_current_team") {
+		id, err := strconv.ParseInt(v.Text("set_current_team"), 10, 64)
+		if err != nil {
+			return unknown("set_current_team")
+		}
+		p, err := tx.Project(id)
+		if err != nil {
+			return err
+		}
+		if p == nil || !c.Reaches(p) {
+			return unknown("set_current_team")
+		}
+		c.User.Organization, c.User.Project = p.Organization, p.ID
+	}
+	return nil
+}
+
+// Delete takes the caller away, who is no member of anything any more, with all
+// keys.
+func (s Account) Delete(ctx context.Context, st *management.Standing) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		c, err := s.nowOf(tx, st.Caller)
+		if err != nil {
+			return err
+		}
+		if len(c.Memberships) > 0 {
+			return management.Clash("Cannot delete user with organization memberships.")
+		}
+		keys, err := tx.Keys(c.User.ID)
+		if err != nil {
+			return err
+		}
+		for i := range keys {
+			if keys[i].Origin != "" {
+				return errFromFile("key", keys[i].Origin)
+			}
+			if err := tx.DeleteKey(keys[i].ID); err != nil {
+				return err
+			}
+		}
+		return tx.Delete(management.KindUser, "", c.User.UUID)
+	})
+}
+
+// newUser makes a user without saving it.
+func (s *core) newUser(tx management.Tx, email, firstName string) (*management.User, error) {
+	id, err := tx.Next(management.KindUser)
+	if err != nil {
+		return nil, err
+	}
+	return &management.User{ID: id, UUID: s.Desk.NewID(), DistinctID: management.RandomText(24), Email: email, FirstName: firstName, Joined: management.At(s.Desk.Now())}, nil
+}

@@ -1,0 +1,353 @@
+package organizations
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// scopeObjects are the objects that a key's scopes name, each to read and to
+// write (§1.4).
+var scopeObjects = []string{
+	"action", "access_control", "activity_log", "annotation", "batch_export", "batch_import", "cohort", "dashboard",
+	"dashboard_template", "early_access_feature", "error_tracking", "event_definition", "experiment", "export", "feature_flag",
+	"file_system", "file_system_shortcut", "group", "hog_function", "insight", "link", "notebook", "organization",
+	"organization_member", "person", "persisted_folder", "plugin", "project", "property_definition", "query",
+	"session_recording", "session_recording_playlist", "sharing_configuration", "subscription", "survey", "user",
+	"user_interview_DO_NOT_USE", "webhook", "warehouse_view", "warehouse_table", "logs",
+}
+
+// AllScopes is the scope that holds all others.
+const AllScopes = "*"
+
+// errNoScope refuses a scope that there is not, and names the nearest one.
+func errNoScope(scope string) error {
+	object, action, _ := strings.Cut(scope, ":")
+	known := []string{AllScopes}
+	for _, o := range scopeObjects {
+		known = append(known, o+":read", o+":write")
+	}
+	meant := flags.Nearest(scope, known)
+	near := object
+	if !slices.Contains(scopeObjects, object) {
+		near = flags.Nearest(object, scopeObjects)
+	}
+	if word := strings.TrimSuffix(object, "s"); near == "" && len(word) > 3 { // a part of the name, such as flag
+		if i := slices.IndexFunc(scopeObjects, func(o string) bool { return strings.Contains(o, word) }); i >= 0 {
+			near = scopeObjects[i]
+		}
+	}
+	switch {
+	case meant == "" && near != "" && action != "read" && action != "write":
+		meant = near + ":read or " + near + ":write"
+	case meant == "" && near != "":
+		meant = near + ":" + action
+	case meant == "":
+		return management.Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", management.ShortText(scope), strings.Join(scopeObjects, ", "))
+	}
+	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", management.ShortText(scope), meant)
+}
+
+// isScope reports whether a key can be given a scope.
+func isScope(scope string) bool {
+	object, action, _ := strings.Cut(scope, ":")
+	return scope == AllScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
+}
+
+// maxKeys is how many personal keys a user may have, but for those of files
+// (§1.10).
+const maxKeys = 10
+
+// maxKeyLabel is how long the label of a key may be, in characters (§1.3).
+const maxKeyLabel = 40
+
+// APIKey is a personal key as its user sees it (§1.10).
+type APIKey struct {
+	ID            string           `json:"id"`
+	Label         string           `json:"label"`
+	Value         *string          `json:"value"` // only in the answer to the call that made it
+	Mask          string           `json:"mask_value"`
+	CreatedAt     management.Stamp `json:"created_at"`
+	LastUsedAt    management.Stamp `json:"last_used_at"`
+	User          int64            `json:"user_id"`
+	Scopes        []string         `json:"scopes"`
+	Projects      []int64          `json:"scoped_teams"`
+	Organizations []string         `json:"scoped_organizations"`
+	LastRolledAt  management.Stamp `json:"last_rolled_at"`
+}
+
+// APIKeyFields are the writable fields of a personal key.
+var APIKeyFields = management.Fields{
+	{Name: "label", Type: management.Text, Required: true, Max: maxKeyLabel},
+	{Name: "scopes", Type: management.TextList, Required: true, Max: 100, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
+	{Name: "scoped_teams", Type: management.IntList, Required: true, Help: "the only projects that it opens; none: all of the user's"},
+	{Name: "scoped_organizations", Type: management.TextList, Required: true, Max: 64, Help: "the only organizations that it opens; none: all of the user's"},
+}
+
+func viewKey(k *management.KeyRecord) *APIKey {
+	out := &APIKey{
+		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.At(k.CreatedAt), LastUsedAt: management.At(k.LastUsedAt), User: k.User,
+		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.At(k.LastRolledAt),
+	}
+	if out.Scopes == nil {
+		out.Scopes = []string{AllScopes}
+	}
+	if out.Projects == nil {
+		out.Projects = []int64{}
+	}
+	if out.Organizations == nil {
+		out.Organizations = []string{}
+	}
+	return out
+}
+
+// Keys are the caller's keys, newest first.
+func (s Account) Keys(ctx context.Context, st *management.Standing) ([]*APIKey, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]*APIKey, error) {
+		keys, err := tx.Keys(st.User.ID)
+		out := make([]*APIKey, len(keys))
+		for i := range keys {
+			out[i] = viewKey(&keys[i])
+		}
+		return out, err
+	})
+}
+
+// ownKey finds a key of the caller; @current is the calling one.
+func ownKey(tx management.Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
+	if id == management.Current {
+		id = st.Key.ID
+	}
+	k, err := tx.KeyByID(id)
+	if err == nil && (k == nil || k.Secret || k.User != st.User.ID) {
+		err = management.ErrNotFound()
+	}
+	return k, err
+}
+
+// Key returns one of the caller's keys. The calling key may always read itself,
+// others with user:read.
+func (s Account) Key(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
+	if id != management.Current && id != st.Key.ID {
+		if err := st.Require("user:read"); err != nil {
+			return nil, err
+		}
+	}
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+		k, err := ownKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		return viewKey(k), nil
+	})
+}
+
+// CreateKey makes a key that opens no more than the calling one. The answer alone
+// has it in clear.
+func (s Account) CreateKey(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+		v, err := APIKeyFields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		k := &management.KeyRecord{ID: management.RandomText(24), User: st.User.ID, CreatedAt: s.Desk.Now()}
+		if err := changeKey(tx, k, st, v); err != nil {
+			return nil, err
+		}
+		keys, err := tx.Keys(st.User.ID)
+		if err != nil {
+			return nil, err
+		}
+		own := slices.DeleteFunc(keys, func(k management.KeyRecord) bool { return k.Origin != "" })
+		if len(own) >= maxKeys {
+			return nil, management.Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
+		}
+		out, err := s.saveNew(tx, k)
+		if err != nil {
+			return nil, err
+		}
+		return out, s.noteKey(tx, st, k, nil, viewKey(k))
+	})
+}
+
+// NewPersonalKey makes the text of a personal key (§1.1).
+func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
+
+// saveNew gives a key a new value and saves it.
+func (s *core) saveNew(tx management.Tx, k *management.KeyRecord) (*APIKey, error) {
+	value := NewPersonalKey()
+	k.Hash, k.Mask = management.HashKey(value), management.MaskKey(value)
+	out := viewKey(k)
+	out.Value = &value
+	return out, tx.PutKey(k)
+}
+
+// noteKey writes a change of a key into the log of the caller's organization.
+func (s Account) noteKey(tx management.Tx, st *management.Standing, k *management.KeyRecord, before, after *APIKey) error {
+	organization := st.CurrentOrganization()
+	if organization == "" {
+		return nil
+	}
+	// A nil of a type is not the nil that note looks for.
+	var was, is any
+	if before != nil {
+		was = before
+	}
+	if after != nil {
+		is = after
+	}
+	return s.Desk.Note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
+}
+
+// changeKey puts what was sent into a key.
+func changeKey(tx management.Tx, k *management.KeyRecord, st *management.Standing, v management.Values) error {
+	management.Set(v, "label", &k.Label)
+	if v.Has("scopes") {
+		k.Scopes = v.Texts("scopes")
+		if len(k.Scopes) == 0 {
+			return management.Coded("empty", "scopes", "This list may not be empty.")
+		}
+		for _, scope := range k.Scopes {
+			if !isScope(scope) {
+				return errNoScope(scope)
+			}
+		}
+	}
+	if v.Has("scoped_teams") {
+		k.Projects = v.Ints("scoped_teams")
+		for _, id := range k.Projects {
+			p, err := tx.Project(id)
+			if err != nil {
+				return err
+			}
+			if p == nil || !st.Reaches(p) {
+				return management.Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
+			}
+		}
+	}
+	if v.Has("scoped_organizations") {
+		k.Organizations = nil
+		for _, text := range v.Texts("scoped_organizations") {
+			id, ok := management.NormalUUID(text)
+			if !ok {
+				return management.Fault("scoped_organizations", "Invalid organization UUID")
+			}
+			if st.Caller.Level(id) == 0 {
+				return management.Fault("scoped_organizations", "You must be a member of all organizations that you are scoping the key to.")
+			}
+			k.Organizations = append(k.Organizations, id)
+		}
+	}
+	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
+		return holds(st.Caller, k)
+	}
+	return nil
+}
+
+// holds refuses a key that opens more than the calling one (decision 19).
+func holds(c *management.Caller, k *management.KeyRecord) error {
+	if c.ScopedAll() {
+		return nil
+	}
+	if k.Scopes == nil { // one of old: its lists do not count either
+		k = &management.KeyRecord{Scopes: []string{AllScopes}}
+	}
+	for _, scope := range k.Scopes {
+		if err := c.Require(scope); err != nil {
+			return err
+		}
+	}
+	if len(c.Key.Projects) > 0 {
+		if len(k.Projects) == 0 {
+			return management.Denied("API keys with scoped projects can only make keys that are scoped to the same projects.")
+		}
+		for _, id := range k.Projects {
+			if !slices.Contains(c.Key.Projects, id) {
+				return management.Denied("API key does not have access to the requested project: ID %d.", id)
+			}
+		}
+	}
+	if len(c.Key.Organizations) > 0 {
+		if len(k.Organizations) == 0 {
+			return management.Denied("API keys with scoped organizations can only make keys that are scoped to the same organizations.")
+		}
+		for _, id := range k.Organizations {
+			if !c.OpensOrganization(id) {
+				return management.Denied("API key does not have access to the requested organization: ID %s.", id)
+			}
+		}
+	}
+	return nil
+}
+
+// writableKey is ownKey for changes. A key may be changed, rolled and taken away
+// with itself, or with one that opens all that it opens: a limited key that leaks
+// cannot lock its owner out. Keys of a definitions file are changed there.
+func writableKey(tx management.Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
+	k, err := ownKey(tx, st, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.Origin != "":
+		return nil, errFromFile("key", k.Origin)
+	case k.ID != st.Key.ID:
+		err = holds(st.Caller, k)
+	}
+	return k, err
+}
+
+// UpdateKey changes a key. put: all required fields have to be there.
+func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		v, err := APIKeyFields.Update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		before := viewKey(k)
+		if err := changeKey(tx, k, st, v); err != nil {
+			return nil, err
+		}
+		if err := tx.PutKey(k); err != nil {
+			return nil, err
+		}
+		return viewKey(k), s.noteKey(tx, st, k, before, viewKey(k))
+	})
+}
+
+// RollKey gives a key another value: the old one opens nothing from then on.
+func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return nil, err
+		}
+		before := viewKey(k)
+		k.LastRolledAt = s.Desk.Now()
+		out, err := s.saveNew(tx, k)
+		if err != nil {
+			return nil, err
+		}
+		return out, s.noteKey(tx, st, k, before, viewKey(k))
+	})
+}
+
+// DeleteKey takes a key away.
+func (s Account) DeleteKey(ctx context.Context, st *management.Standing, id string) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		k, err := writableKey(tx, st, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteKey(k.ID); err != nil {
+			return err
+		}
+		return s.noteKey(tx, st, k, viewKey(k), nil)
+	})
+}

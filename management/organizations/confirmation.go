@@ -1,0 +1,129 @@
+package organizations
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"github.com/bunting-flags/bunting/management"
+	"time"
+)
+
+// maxConfirmations is how many secrets of a pending address count: the newest.
+const maxConfirmations = 8
+
+// pendingAddress is the address that waits, nil for none.
+func pendingAddress(u *management.User, now time.Time) *string {
+	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
+		return nil
+	}
+	return &u.Pending.Email
+}
+
+// changeEmail gives a user another address, or makes it wait for its confirmation.
+func (s *core) changeEmail(tx management.Tx, u *management.User, email string) error {
+	if s.Mailer == nil {
+		verified := false
+		u.Email, u.EmailVerified, u.Pending = email, &verified, nil
+		return nil
+	}
+	if other, err := management.UserByEmail(tx, email); err != nil {
+		return err
+	} else if other != nil && other.UUID != u.UUID && other.Verified() {
+		return errEmailTaken()
+	}
+	if err := s.spendMail(tx, userMails(u.UUID)); err != nil {
+		return err
+	}
+	now := s.Desk.Now()
+	u.Pending = &management.PendingEmail{Email: email, Since: management.At(now)}
+	m := &waitingMail{ID: s.Desk.NewID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: management.At(now)}
+	return m.put(tx, now)
+}
+
+func errEmailTaken() error {
+	return management.Coded(management.CodeUnique, "email", "user with this email address already exists.")
+}
+
+// confirmLink is where a pending address is confirmed.
+func confirmLink(site, user, secret string) string {
+	return site + "/verify_email/" + user + "?secret=" + secret
+}
+
+func (s Service) composeConfirmation(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+	u, err := management.UserByUUID(tx, m.Confirms)
+	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
+		return false, err
+	}
+	secret := management.RandomText(32)
+	u.Pending.Secrets = append(u.Pending.Secrets, management.HashKey(secret))
+	u.Pending.Secrets = u.Pending.Secrets[max(0, len(u.Pending.Secrets)-maxConfirmations):]
+	if err := management.PutUser(tx, u); err != nil {
+		return false, err
+	}
+	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	*to = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
+	to.write([]string{"Hello " + calledName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
+		"Confirm the address", confirmLink(s.SiteURL, u.UUID, secret), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	return true, nil
+}
+
+// Confirm makes a pending address the user's own: secret was mailed there. Another
+// account that has the address without ever having proven it loses it.
+func (s Account) Confirm(ctx context.Context, user, secret string) (*management.UserView, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*management.UserView, error) {
+		id, _ := management.NormalUUID(user)
+		u, err := management.UserByUUID(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil || pendingAddress(u, s.Desk.Now()) == nil || !opensPending(u.Pending, secret) {
+			return nil, management.Coded("invalid_token", "token", "This link is not valid, or not any more.")
+		}
+		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
+			return nil, err
+		}
+		verified := true
+		u.Email, u.EmailVerified, u.Pending = u.Pending.Email, &verified, nil
+		if err := management.PutUser(tx, u); errors.Is(err, management.ErrTaken) {
+			return nil, errEmailTaken()
+		} else if err != nil {
+			return nil, err
+		}
+		return u.View(), nil
+	})
+}
+
+func opensPending(p *management.PendingEmail, secret string) (ok bool) {
+	hash := []byte(management.HashKey(secret))
+	for _, known := range p.Secrets {
+		ok = subtle.ConstantTimeCompare([]byte(known), hash) == 1 || ok
+	}
+	return ok
+}
+
+// displacedDomain is that of addresses of accounts which have lost their own. RFC 2606
+// keeps it from ever being anybody's.
+const displacedDomain = "@displaced.invalid"
+
+// displace takes an address away from an account that has never proven it, but not
+// from user: somebody has proven it now. The account keeps everything else. One that
+// is verified keeps the address.
+func (s *core) displace(tx management.Tx, email, user string) error {
+	u, err := management.UserByEmail(tx, email)
+	if err != nil || u == nil || u.UUID == user || u.Verified() {
+		return err
+	}
+	memberships, err := management.MembershipsOf(tx, u.UUID)
+	if err != nil {
+		return err
+	}
+	was, unverified := *u, false
+	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
+	for i := range memberships {
+		m := &memberships[i]
+		if err := s.Desk.Note(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &was), viewMember(m, u)); err != nil {
+			return err
+		}
+	}
+	return management.PutUser(tx, u)
+}

@@ -1,0 +1,105 @@
+package organizations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"strconv"
+)
+
+// kindGroupType is what people call a group type: Parent is the project, ID the
+// index.
+const kindGroupType = "group_type"
+
+// maxGroupTypeLabel is how long a label may be, in characters.
+const maxGroupTypeLabel = 400
+
+// GroupTypeLabels are what people call a group type, nil for nothing.
+type GroupTypeLabels struct {
+	Singular *string `json:"name_singular"`
+	Plural   *string `json:"name_plural"`
+}
+
+var groupTypeFields = management.Fields{
+	{Name: "group_type_index", Type: management.Int, Required: true},
+	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
+	{Name: "name_plural", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
+}
+
+// GroupTypeLabels returns the labels of a project's group types by index (§5.4).
+func (s Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]GroupTypeLabels, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
+}
+
+func groupTypeLabels(tx management.Tx, project int64) (map[int]GroupTypeLabels, error) {
+	list, _, err := tx.List(management.Query{Kind: kindGroupType, Parent: management.ProjectParent(project)})
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]GroupTypeLabels{}
+	for i := range list {
+		l, err := management.Decode[GroupTypeLabels](&list[i])
+		if err != nil {
+			return nil, err
+		}
+		index, err := strconv.Atoi(list[i].ID)
+		if err != nil {
+			return nil, fmt.Errorf("the group type %s is not stored as it should be: %w", list[i].ID, err)
+		}
+		out[index] = *l
+	}
+	return out, nil
+}
+
+// LabelGroupTypes changes labels. changes are objects with a group_type_index;
+// labels that they do not name stay.
+func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []json.RawMessage) (map[int]GroupTypeLabels, error) {
+	if len(changes) > management.MaxItems {
+		return nil, management.Coded(management.CodeMaxLength, "", "Ensure this field has no more than %d elements.", management.MaxItems)
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (map[int]GroupTypeLabels, error) {
+		types, err := tx.GroupTypes(project)
+		if err != nil {
+			return nil, err
+		}
+		labels, err := groupTypeLabels(tx, project)
+		if err != nil {
+			return nil, err
+		}
+		for i, raw := range changes {
+			index, changed, err := labelGroupType(types, labels, raw)
+			if err != nil {
+				return nil, inItem(err, i)
+			}
+			labels[index] = changed
+			record := management.Record{Kind: kindGroupType, Parent: management.ProjectParent(project), ID: strconv.Itoa(index), Data: management.Encode(changed)}
+			if err := tx.Put(&record); err != nil {
+				return nil, err
+			}
+		}
+		return labels, nil
+	})
+}
+
+func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw json.RawMessage) (int, GroupTypeLabels, error) {
+	if kind := management.JSONKind(raw); kind != "dict" {
+		return 0, GroupTypeLabels{}, management.Fault("", "Invalid data. Expected a dictionary, but got %s.", kind)
+	}
+	var b management.Body
+	if err := json.Unmarshal(raw, &b.Members); err != nil {
+		return 0, GroupTypeLabels{}, management.Fault("", "Invalid data. Expected a dictionary.")
+	}
+	v, err := groupTypeFields.Create(b)
+	if err != nil {
+		return 0, GroupTypeLabels{}, err
+	}
+	index := int(v.Int("group_type_index"))
+	if _, there := types[index]; !there {
+		return 0, GroupTypeLabels{}, management.Coded(management.CodeDoesNotExist, "group_type_index", "Invalid pk \"%d\" - object does not exist.", index)
+	}
+	l := labels[index]
+	management.SetNull(v, "name_singular", &l.Singular)
+	management.SetNull(v, "name_plural", &l.Plural)
+	return index, l, nil
+}

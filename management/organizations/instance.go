@@ -1,0 +1,30 @@
+package organizations
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// MayCopy looks whether the caller may have all that the server stores: an owner of
+// every organization, with a key of the scope * that is limited to no project and no
+// organization.
+func (s Service) MayCopy(ctx context.Context, c *management.Caller) error {
+	if err := c.Require(management.Internal); err != nil {
+		return err
+	}
+	if len(c.Key.Projects)+len(c.Key.Organizations) > 0 {
+		return management.Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
+	}
+	return s.Desk.Store.Read(ctx, func(tx management.Tx) error {
+		all, err := tx.Organizations()
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if c.Level(all[i].ID) < management.Owner {
+				return management.Denied("A backup holds every organization: only an owner of all of them may have it. On the server's machine use bunting backup.")
+			}
+		}
+		return nil
+	})
+}

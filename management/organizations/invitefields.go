@@ -1,0 +1,153 @@
+package organizations
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// InviteFields are the writable fields of an invitation (§4.5).
+var InviteFields = management.Fields{
+	{Name: "target_email", Type: management.Email, Required: true, Help: "who is invited"},
+	{Name: "first_name", Type: management.Text, Blank: true, Max: 30},
+	{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member (default), 8 administrator, 15 owner; at most the caller's own"},
+	{Name: "message", Type: management.Text, Null: true, Blank: true, Max: 10_000, Help: "stands in the e-mail"},
+	{Name: "private_project_access", Type: management.Any, Help: `access to projects, such as [{"id": 1, "level": "member"}]; levels are none, member, admin`},
+	{Name: "send_email", Type: management.Bool, Help: "true by default"},
+	{Name: "combine_pending_invites", Type: management.Bool, Help: "take the highest level and access of the pending invitations of the address; false by default"},
+}
+
+// AcceptFields are what somebody without an account says to accept an invitation.
+// A caller with a key needs none but the secret.
+var AcceptFields = management.Fields{
+	{Name: "first_name", Type: management.Text, Required: true, Max: 128, Help: "of the new account"},
+	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: RolesAtOrganization},
+	{Name: "secret", Type: management.Text, Null: true, Blank: true, Max: 200, Help: "that of the link; it may stand in the query instead"},
+}
+
+// MaxGrants bounds the projects of one invitation.
+const MaxGrants = 1000
+
+// ProjectGrant is the access to one project that an invitation brings.
+type ProjectGrant struct {
+	ID    int64                    `json:"id"`
+	Level management.ProjectAccess `json:"level"`
+}
+
+// grantLevels are the levels of a grant as they may be written: names, and the
+// numbers of old.
+var grantLevels = map[string]management.ProjectAccess{
+	`"none"`: management.NoAccess, `"member"`: management.MemberAccess, `"admin"`: management.AdminAccess, "1": management.MemberAccess, "8": management.AdminAccess,
+}
+
+// accessRanks order the levels of access.
+var accessRanks = map[management.ProjectAccess]int{management.NoAccess: 0, management.MemberAccess: 1, management.AdminAccess: 2}
+
+const fieldAccess = "private_project_access"
+
+// readGrants reads private_project_access. Absent is an empty list, an empty one
+// and null are nil.
+func readGrants(v management.Values) ([]ProjectGrant, error) {
+	if !v.Has(fieldAccess) {
+		return []ProjectGrant{}, nil
+	}
+	raw := v.Raw(fieldAccess)
+	if raw == nil {
+		return nil, nil
+	}
+	var list []json.RawMessage
+	if management.JSONKind(raw) != "list" || json.Unmarshal(raw, &list) != nil {
+		return nil, management.Fault(fieldAccess, "The field must be a list of dictionaries.")
+	}
+	if len(list) > MaxGrants {
+		return nil, management.Coded(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", MaxGrants)
+	}
+	var out []ProjectGrant
+	for _, item := range list {
+		g, err := readGrant(item)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+func readGrant(raw json.RawMessage) (g ProjectGrant, err error) {
+	var entry map[string]json.RawMessage
+	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &entry) != nil {
+		return g, management.Fault(fieldAccess, "Each item in the list must be a dictionary.")
+	}
+	id, hasID := entry["id"]
+	level, hasLevel := entry["level"]
+	if !hasID || !hasLevel {
+		return g, management.Fault(fieldAccess, `Each dictionary must contain "id" and "level" keys.`)
+	}
+	id, level = bytes.TrimSpace(id), bytes.TrimSpace(level)
+	if g.ID, err = strconv.ParseInt(string(id), 10, 64); err != nil {
+		if management.JSONKind(id) == "int" { // larger than any id
+			return g, errNoSuchGrant()
+		}
+		return g, management.Fault(fieldAccess, `The "id" field must be an integer.`)
+	}
+	var known bool
+	if g.Level, known = grantLevels[string(level)]; !known {
+		return g, management.Fault(fieldAccess, `The "level" field must be a valid access level.`)
+	}
+	return g, nil
+}
+
+func errNoSuchGrant() error {
+	return management.Fault(fieldAccess, "Project does not exist on this organization, or it is private and you do not have access to it.")
+}
+
+// checkGrants looks whether the caller may give such access.
+func checkGrants(tx management.Tx, st *management.Standing, grants []ProjectGrant) error {
+	for _, g := range grants {
+		p, err := tx.Project(g.ID)
+		if err != nil {
+			return err
+		}
+		if p == nil || p.Organization != st.Organization.ID {
+			return errNoSuchGrant()
+		}
+		meta, err := management.MetaOfProject(p)
+		if err != nil {
+			return err
+		}
+		own := p.Access(st.User.UUID, st.Level)
+		if meta.Default == management.NoAccess && own != management.AdminAccess {
+			return errNoSuchGrant()
+		}
+		if accessRanks[g.Level] > accessRanks[own] {
+			return management.Fault(fieldAccess, "You cannot invite to a private project with a higher level than your own.")
+		}
+	}
+	return nil
+}
+
+// joinGrants takes the highest access of both lists for each project.
+func joinGrants(a, b []ProjectGrant) []ProjectGrant {
+	if len(a)+len(b) == 0 {
+		return a
+	}
+	best := map[int64]management.ProjectAccess{}
+	for _, g := range slices.Concat(a, b) {
+		if has, ok := best[g.ID]; !ok || accessRanks[g.Level] > accessRanks[has] {
+			best[g.ID] = g.Level
+		}
+	}
+	out := make([]ProjectGrant, 0, len(best))
+	for id, level := range best {
+		out = append(out, ProjectGrant{id, level})
+	}
+	slices.SortFunc(out, func(a, b ProjectGrant) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// oneLine is a text in one line, for subjects and names.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

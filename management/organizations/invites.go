@@ -1,0 +1,389 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"time"
+)
+
+// kindInvite is an invitation: Parent is the organization, Other that and the
+// address, Sort a number that grows, Unique the id.
+const kindInvite = "invite"
+
+// InviteLife is how long an invitation can be accepted.
+const InviteLife = 3 * 24 * time.Hour
+
+// MaxBulkInvites is how many invitations one request may make.
+const MaxBulkInvites = 20
+
+// Invite is an invitation into an organization (§2.8 of the interface).
+type Invite struct {
+	ID        string               `json:"id"`
+	Email     string               `json:"target_email"`
+	FirstName string               `json:"first_name"`
+	Emailed   bool                 `json:"emailing_attempt_made"`
+	Level     management.Level     `json:"level"`
+	Expired   bool                 `json:"is_expired"`
+	CreatedBy *management.UserView `json:"created_by"`
+	Created   management.Stamp     `json:"created_at"`
+	Updated   management.Stamp     `json:"updated_at"`
+	Message   *string              `json:"message"`
+	Access    []ProjectGrant       `json:"private_project_access"`
+	// AcceptURL is there once, in the answer to the creation, and only where no mail
+	// goes out (decision 22).
+	AcceptURL string `json:"accept_url,omitempty"`
+}
+
+// storedInvite is an invitation as it is stored.
+type storedInvite struct {
+	ID           string           `json:"id"`
+	Organization string           `json:"organization"`
+	Email        string           `json:"target_email"`
+	FirstName    string           `json:"first_name"`
+	Emailed      bool             `json:"emailing_attempt_made"`
+	Level        management.Level `json:"level"`
+	By           int64            `json:"created_by"` // the user's number
+	Created      management.Stamp `json:"created_at"`
+	Message      *string          `json:"message"`
+	Access       []ProjectGrant   `json:"private_project_access"`
+	// Secrets are what opens the invitation, newest last.
+	Secrets []inviteSecret `json:"secrets,omitempty"`
+	Number  int64          `json:"number"`
+}
+
+// inviteSecret is the secret of one link. Each attempt to send a mail makes one,
+// so that none has to be kept in clear until the mail server takes it; any of
+// them opens the invitation, and all are gone with it.
+type inviteSecret struct {
+	Hash string `json:"hash"`
+	// Mailed: only who reads the mail of the invited address knows it.
+	Mailed bool `json:"mailed,omitempty"`
+}
+
+// maxSecrets bounds the secrets of an invitation: the oldest is dropped.
+const maxSecrets = 32
+
+// Invites are invitations and their acceptance (§4.5, decision 22).
+type Invites struct{ *core }
+
+func (i *storedInvite) put(tx management.Tx) error {
+	return tx.Put(&management.Record{
+		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID, Data: management.Encode(i),
+	})
+}
+
+func invitesOf(organization, email string) string {
+	return organization + "/" + management.EmailKey(email)
+}
+
+// expired reports whether the invitation is too old at a time.
+func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
+
+func (i *storedInvite) view(tx management.Tx, now time.Time) (*Invite, error) {
+	by, err := management.ViewOfUser(tx, i.By)
+	if err != nil {
+		return nil, err
+	}
+	level, err := inviterLevel(tx, i)
+	return &Invite{
+		ID: i.ID, Email: i.Email, FirstName: i.FirstName, Emailed: i.Emailed, Level: i.Level, Expired: i.expired(now) || level < i.Level,
+		CreatedBy: by, Created: i.Created, Updated: i.Created, Message: i.Message, Access: i.Access,
+	}, err
+}
+
+// inviterLevel is the level that whoever has made an invitation has in the
+// organization now, 0 for nobody there any more. An invitation is void where it would
+// give more than that.
+func inviterLevel(tx management.Tx, i *storedInvite) (management.Level, error) {
+	by, err := management.UserByNumber(tx, i.By)
+	if err != nil || by == nil || by.Inactive {
+		return 0, err
+	}
+	m, err := management.MembershipOf(tx, i.Organization, by.UUID)
+	if err != nil || m == nil {
+		return 0, err
+	}
+	return m.Level, nil
+}
+
+// newSecret adds a secret and returns it.
+func (i *storedInvite) newSecret(mailed bool) string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	secret := base64.RawURLEncoding.EncodeToString(b[:])
+	i.Secrets = append(i.Secrets, inviteSecret{Hash: management.HashKey(secret), Mailed: mailed})
+	i.Secrets = i.Secrets[max(0, len(i.Secrets)-maxSecrets):]
+	return secret
+}
+
+// opened finds the secret of the invitation, nil for a wrong one.
+func (i *storedInvite) opened(secret string) (found *inviteSecret) {
+	hash := []byte(management.HashKey(secret))
+	for k := range i.Secrets {
+		if subtle.ConstantTimeCompare([]byte(i.Secrets[k].Hash), hash) == 1 {
+			found = &i.Secrets[k]
+		}
+	}
+	return found
+}
+
+// inviteLink is where an invitation is accepted.
+func inviteLink(site, id, secret string) string { return site + "/signup/" + id + "?secret=" + secret }
+
+// List returns a page of invitations, newest first, with those that are expired.
+func (s Invites) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Invite], error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Invite], error) {
+		stored, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
+		out := management.List[Invite]{Count: stored.Count}
+		for i := range stored.Results {
+			if err != nil {
+				break
+			}
+			var view *Invite
+			if view, err = stored.Results[i].view(tx, s.Desk.Now()); err == nil {
+				out.Results = append(out.Results, *view)
+			}
+		}
+		return out, err
+	})
+}
+
+// Create invites somebody. site is where the caller has reached the server; it
+// stands in links where Config.SiteURL is empty.
+func (s Invites) Create(ctx context.Context, st *management.Standing, site string, b management.Body) (*Invite, error) {
+	if err := mayInvite(st); err != nil {
+		return nil, err
+	}
+	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
+	return out, s.queued(err)
+}
+
+// CreateBulk makes all invitations of an array, or none. A single object counts
+// as an array of one.
+func (s Invites) CreateBulk(ctx context.Context, st *management.Standing, site string, b management.Body) ([]Invite, error) {
+	if err := mayInvite(st); err != nil {
+		return nil, err
+	}
+	switch {
+	case !b.IsArray && b.Members == nil:
+		return nil, management.Fault("", "This endpoint needs an array of data for bulk invite creation.")
+	case len(b.Array) > MaxBulkInvites:
+		return nil, management.Coded(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
+	}
+	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) ([]Invite, error) {
+		if !b.IsArray {
+			one, err := s.invite(tx, st, site, b)
+			if err != nil {
+				return nil, err
+			}
+			return []Invite{*one}, nil
+		}
+		list := []Invite{}
+		for i, item := range invitesIn(b) {
+			one, err := s.invite(tx, st, site, item)
+			if err != nil {
+				return nil, inItem(err, i)
+			}
+			list = append(list, *one)
+		}
+		return list, nil
+	})
+	return out, s.queued(err)
+}
+
+// errInviteMember refuses to invite who is there already.
+func errInviteMember(code string) error {
+	return management.Coded(cmp.Or(code, management.CodeInvalid), "", "A user with this email address already belongs to the organization.")
+}
+
+// mayInvite refuses members where the organization does not let them invite.
+func mayInvite(st *management.Standing) error {
+	meta, err := management.MetaOfOrganization(st.Organization)
+	if err == nil && meta.NoMemberInvites && !st.Admin() {
+		err = management.Denied(management.MsgNoPermission)
+	}
+	return err
+}
+
+// invite makes one invitation.
+func (s Invites) invite(tx management.Tx, st *management.Standing, site string, b management.Body) (*Invite, error) {
+	v, err := InviteFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	in := &storedInvite{
+		ID: s.Desk.NewID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
+		Level: management.Level(cmp.Or(v.Int("level"), int64(management.Member))), By: st.User.ID, Created: management.At(s.Desk.Now()),
+	}
+	management.SetNull(v, "message", &in.Message)
+	if in.Access, err = readGrants(v); err != nil {
+		return nil, err
+	}
+	if err := s.allowed(tx, st, in); err != nil {
+		return nil, err
+	}
+	switch member, err := invitedMember(tx, in.Organization, in.Email); {
+	case err != nil:
+		return nil, err
+	case member:
+		return nil, errInviteMember("")
+	}
+	if err := s.replace(tx, in, st.Level, v.Bool("combine_pending_invites")); err != nil {
+		return nil, err
+	}
+	if err := s.allowed(tx, st, in); err != nil { // what was combined may be more
+		return nil, err
+	}
+	if in.Number, err = tx.Next(kindInvite); err != nil {
+		return nil, err
+	}
+	wanted := !v.Has("send_email") || v.Bool("send_email")
+	secret := ""
+	if in.Emailed = s.Mailer != nil && wanted; !in.Emailed {
+		secret = in.newSecret(false)
+	}
+	if err := in.put(tx); err != nil {
+		return nil, err
+	}
+	site = cmp.Or(s.SiteURL, site)
+	if in.Emailed {
+		if err := s.spendMail(tx, organizationMails(in.Organization), inviterMails(st.User.UUID)); err != nil {
+			return nil, err
+		}
+		if err := s.queueInvite(tx, in, site); err != nil {
+			return nil, err
+		}
+	}
+	out, err := in.view(tx, s.Desk.Now())
+	if err == nil {
+		err = s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
+	}
+	if secret != "" {
+		out.AcceptURL = inviteLink(site, in.ID, secret)
+	}
+	return out, err
+}
+
+// allowed looks whether the caller may give level and access of an invitation.
+func (s Invites) allowed(tx management.Tx, st *management.Standing, in *storedInvite) error {
+	if in.Level > st.Level {
+		return management.Denied("You cannot invite a user with a higher permission level than your own.")
+	}
+	return checkGrants(tx, st, in.Access)
+}
+
+func invitedMember(tx management.Tx, organization, email string) (bool, error) {
+	u, err := management.UserByEmail(tx, email)
+	if err != nil || u == nil {
+		return false, err
+	}
+	m, err := management.MembershipOf(tx, organization, u.UUID)
+	return m != nil, err
+}
+
+// replace takes the earlier invitations of the address away, but for those of people
+// above level. combine: the new one takes over the highest level and access of those
+// that were pending.
+func (s Invites) replace(tx management.Tx, in *storedInvite, level management.Level, combine bool) error {
+	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
+	if err != nil {
+		return err
+	}
+	for i := range earlier.Results {
+		old := &earlier.Results[i]
+		by, err := inviterLevel(tx, old)
+		if err != nil {
+			return err
+		}
+		if combine && !old.expired(s.Desk.Now()) && by >= old.Level {
+			in.Level = max(in.Level, old.Level)
+			in.Access = joinGrants(in.Access, old.Access)
+		}
+		if by > level && !old.expired(s.Desk.Now()) {
+			continue
+		}
+		if err := dropInvite(tx, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropInvite takes an invitation away, and its mail where that still waits.
+func dropInvite(tx management.Tx, in *storedInvite) error {
+	if err := tx.Delete(kindMail, "", in.ID); err != nil {
+		return err
+	}
+	return tx.Delete(kindInvite, in.Organization, in.ID)
+}
+
+// Delete cancels an invitation.
+func (s Invites) Delete(ctx context.Context, st *management.Standing, id string) error {
+	if !st.Admin() {
+		return management.Denied(management.MsgLevel)
+	}
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		in, err := inviteByID(tx, id)
+		if err != nil {
+			return err
+		}
+		if in == nil || in.Organization != st.Organization.ID {
+			return management.ErrNotFound()
+		}
+		before, err := in.view(tx, s.Desk.Now())
+		if err != nil {
+			return err
+		}
+		if err := dropInvite(tx, in); err != nil {
+			return err
+		}
+		return s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
+	})
+}
+
+// inviteByID returns nil where there is none.
+func inviteByID(tx management.Tx, id string) (*storedInvite, error) {
+	id, ok := management.NormalUUID(id)
+	if !ok {
+		return nil, nil
+	}
+	r, err := tx.Find(kindInvite, id)
+	if err != nil {
+		return nil, err
+	}
+	return management.Decode[storedInvite](r)
+}
+
+// invitesIn are the items of an array as bodies of their own.
+func invitesIn(b management.Body) []management.Body {
+	out := make([]management.Body, len(b.Array))
+	for i, raw := range b.Array {
+		switch kind := management.JSONKind(raw); kind {
+		case "dict":
+			_ = json.Unmarshal(raw, &out[i].Members) // it is part of what was read already
+		case "list":
+			out[i].IsArray = true
+		default:
+			out[i].Other = kind
+		}
+	}
+	return out
+}
+
+// inItem says in which item of an array a field is wrong (§2.1).
+func inItem(err error, i int) error {
+	var told *management.Error
+	if !errors.As(err, &told) || told.Field == "" {
+		return err
+	}
+	placed := *told
+	placed.Field = fmt.Sprintf("__%d__%s", i, told.Field)
+	return &placed
+}

@@ -1,0 +1,287 @@
+package organizations
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Members are members of organizations (§4.6).
+type Members struct{ *core }
+
+// scopeMember is what the log calls a member.
+const scopeMember = "OrganizationMembership"
+
+// OrganizationMember is a member (§2.9 of the interface). There is no sign-in:
+// nobody has a second factor or has been there.
+type OrganizationMember struct {
+	ID         string               `json:"id"`
+	User       *management.UserView `json:"user"`
+	Level      management.Level     `json:"level"`
+	Joined     management.Stamp     `json:"joined_at"`
+	Updated    management.Stamp     `json:"updated_at"`
+	Has2FA     bool                 `json:"is_2fa_enabled"`
+	SocialAuth bool                 `json:"has_social_auth"`
+	LastLogin  management.Stamp     `json:"last_login"`
+}
+
+// MemberFields are the writable fields of a member.
+var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member, 8 administrator, 15 owner"}}
+
+func viewMember(m *management.Membership, u *management.User) *OrganizationMember {
+	return &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+}
+
+// MemberQuery narrows a list of members down. Zero members do not.
+type MemberQuery struct {
+	management.Page
+	Email        string // in any case
+	Search       string // in address, first and last name, at most 200 characters
+	UpdatedAfter time.Time
+	Latest       bool // the last to join first
+}
+
+func (q *MemberQuery) match(m *OrganizationMember) bool {
+	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
+		(management.HoldsText(m.User.Email, q.Search) || management.HoldsText(m.User.FirstName, q.Search) || management.HoldsText(m.User.LastName, q.Search)) &&
+		management.Within(m.Updated, q.UpdatedAfter, time.Time{})
+}
+
+// List returns a page of members, in the order in which they joined.
+func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuery) (management.List[OrganizationMember], error) {
+	if err := management.CheckSearch(q.Search); err != nil {
+		return management.List[OrganizationMember]{}, err
+	}
+	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[OrganizationMember], error) {
+		query := management.Query{Kind: management.KindMember, Parent: st.Organization.ID, Descending: q.Latest}
+		if !narrowed {
+			query.Offset, query.Limit = q.Offset, q.Limit
+		}
+		records, count, err := tx.List(query)
+		if err != nil {
+			return management.List[OrganizationMember]{}, err
+		}
+		out := management.List[OrganizationMember]{Count: count}
+		for i := range records {
+			m, u, err := memberOf(tx, st.Organization.ID, records[i].ID)
+			if err != nil {
+				return management.List[OrganizationMember]{}, err
+			}
+			if view := viewMember(m, u); !narrowed || q.match(view) {
+				out.Results = append(out.Results, *view)
+			}
+		}
+		if narrowed {
+			out.Results, out.Count = management.PageOf(out.Results, q.Page)
+		}
+		return out, nil
+	})
+}
+
+// me is how paths name the caller.
+const me = "@me"
+
+// memberOf finds a member by the uuid of the user.
+func memberOf(tx management.Tx, organization, uuid string) (*management.Membership, *management.User, error) {
+	m, err := management.MembershipOf(tx, organization, uuid)
+	if err == nil && m == nil {
+		err = management.ErrNotFound()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := management.UserByUUID(tx, m.User)
+	if err == nil && u == nil {
+		err = management.ErrNotFound()
+	}
+	return m, u, err
+}
+
+// pair finds the caller's own membership and that of a path.
+func pair(tx management.Tx, st *management.Standing, named string) (own, other *management.Membership, u *management.User, err error) {
+	if own, err = management.MembershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
+		err = management.Denied(management.MsgNoPermission)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if named == me {
+		named = st.User.UUID
+	}
+	id, ok := management.NormalUUID(named)
+	if !ok {
+		return nil, nil, nil, management.ErrNotFound()
+	}
+	other, u, err = memberOf(tx, st.Organization.ID, id)
+	return own, other, u, err
+}
+
+// mayEditMember looks whether a member may change another one at all.
+func mayEditMember(m, other *management.Membership) error {
+	switch {
+	case m.User == other.User:
+		return nil
+	case m.Level < management.Admin:
+		return management.Denied("You can only edit others if you are an admin.")
+	case other.Level > m.Level:
+		return management.Denied("You can only edit others with level lower or equal to you.")
+	}
+	return nil
+}
+
+// Update changes the level of a member, named by the user's uuid or @me.
+func (s Members) Update(ctx context.Context, st *management.Standing, named string, b management.Body) (*OrganizationMember, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*OrganizationMember, error) {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return nil, err
+		}
+		if err := mayEditMember(own, other); err != nil {
+			return nil, err
+		}
+		v, err := MemberFields.Change(b)
+		if err != nil || !v.Has("level") {
+			return viewMember(other, u), err
+		}
+		level := management.Level(v.Int("level"))
+		switch {
+		case own.User == other.User:
+			return nil, management.Denied("You can't change your own access level.")
+		case level == management.Owner && own.Level < management.Owner:
+			return nil, management.Denied("You can only make another member owner if you're this organization's owner.")
+		case level > own.Level:
+			return nil, management.Denied("You can only change access level of others to lower or equal to your current one.")
+		}
+		before := viewMember(other, u)
+		other.Level, other.Updated = level, management.At(s.Desk.Now())
+		if err := management.PutMembership(tx, other); err != nil {
+			return nil, err
+		}
+		after := viewMember(other, u)
+		return after, s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, before, after)
+	})
+}
+
+// Delete ends a membership: the caller's own, or another one's.
+func (s Members) Delete(ctx context.Context, st *management.Standing, named string) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return err
+		}
+		if err := mayEditMember(own, other); err != nil {
+			return err
+		}
+		if other.Level == management.Owner {
+			return management.Fault("", "Cannot leave the organization as its owner!")
+		}
+		if err := s.leave(tx, st.Organization.ID, other.User); err != nil {
+			return err
+		}
+		return s.Desk.Note(tx, st.Caller, st.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
+	})
+}
+
+// leave takes a user out of an organization, with the roles and the rules about
+// projects there. What the user works in becomes another place, or none.
+func (s *core) leave(tx management.Tx, organization, uuid string) error {
+	if err := tx.Delete(management.KindMember, organization, uuid); err != nil {
+		return err
+	}
+	if err := leaveRoles(tx, organization, uuid); err != nil {
+		return err
+	}
+	projects, err := tx.Projects(organization)
+	if err != nil {
+		return err
+	}
+	for i := range projects {
+		meta, err := management.MetaOfProject(&projects[i])
+		if err != nil {
+			return err
+		}
+		if _, ruled := meta.Members[uuid]; !ruled {
+			continue
+		}
+		delete(meta.Members, uuid)
+		projects[i].Meta = management.Encode(meta)
+		if err := tx.PutProject(&projects[i]); err != nil {
+			return err
+		}
+	}
+	u, err := management.UserByUUID(tx, uuid)
+	if err != nil || u == nil {
+		return err
+	}
+	left := slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return p.ID == u.Project })
+	if u.Organization != organization && !left {
+		return nil
+	}
+	memberships, err := management.MembershipsOf(tx, uuid)
+	if err != nil {
+		return err
+	}
+	u.Organization, u.Project = "", 0
+	o, p, err := home(tx, &management.Caller{User: u, Memberships: memberships})
+	if err != nil {
+		return err
+	}
+	if o != nil {
+		u.Organization = o.ID
+	}
+	if p != nil {
+		u.Project = p.ID
+	}
+	return management.PutUser(tx, u)
+}
+
+// MemberKeys are the keys of a member that open the organization (§4.6).
+type MemberKeys struct {
+	HasKeys    bool        `json:"has_keys"`
+	ActiveWeek bool        `json:"has_keys_active_last_week"`
+	Keys       []MemberKey `json:"keys"`
+}
+
+// MemberKey is a key of a member.
+type MemberKey struct {
+	Name       string           `json:"name"`
+	LastUsedAt management.Stamp `json:"last_used_at"`
+}
+
+// Keys lists the keys of a member that open the organization or a project of it.
+// Others' keys are for administrators.
+func (s Members) Keys(ctx context.Context, st *management.Standing, named string) (*MemberKeys, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*MemberKeys, error) {
+		own, other, u, err := pair(tx, st, named)
+		if err != nil {
+			return nil, err
+		}
+		if own.User != other.User && own.Level < management.Admin {
+			return nil, management.Denied(management.MsgLevel)
+		}
+		keys, err := tx.Keys(u.ID)
+		if err != nil {
+			return nil, err
+		}
+		projects, err := tx.Projects(st.Organization.ID)
+		if err != nil {
+			return nil, err
+		}
+		out := &MemberKeys{Keys: []MemberKey{}}
+		for i := range keys {
+			k := &keys[i]
+			c := management.Caller{Key: k}
+			opens := len(k.Projects) == 0 || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
+			if !opens || !c.OpensOrganization(st.Organization.ID) {
+				continue
+			}
+			out.Keys = append(out.Keys, MemberKey{k.Label, management.At(k.LastUsedAt)})
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*management.UsedEvery
+		}
+		out.HasKeys = len(out.Keys) > 0
+		return out, nil
+	})
+}

@@ -1,0 +1,378 @@
+package organizations
+
+import (
+	"context"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strings"
+)
+
+// scopeOrganization is what the log calls an organization.
+const scopeOrganization = "Organization"
+
+// Organization is an organization with all that it has (§5.9).
+type Organization struct {
+	ID              string           `json:"id"`
+	Name            string           `json:"name"`
+	Slug            string           `json:"slug"`
+	LogoMedia       *string          `json:"logo_media_id"`
+	CreatedAt       management.Stamp `json:"created_at"`
+	UpdatedAt       management.Stamp `json:"updated_at"`
+	MembershipLevel management.Level `json:"membership_level"`
+	PluginsAccess   int              `json:"plugins_access_level"` // always 0: there are no plugins
+	Teams           []ProjectBasic   `json:"teams"`
+	Projects        []ProjectBasic   `json:"projects"`
+	Features        []ProductFeature `json:"available_product_features"`
+	MemberJoinEmail bool             `json:"is_member_join_email_enabled"`
+	Metadata        map[string]any   `json:"metadata"`    // always empty
+	CustomerID      *string          `json:"customer_id"` // always null: nothing is billed
+	Enforce2FA      *bool            `json:"enforce_2fa"`
+	MembersInvite   bool             `json:"members_can_invite"`
+	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
+	PublicSharing   bool             `json:"allow_publicly_shared_resources"`
+	MemberCount     int              `json:"member_count"`
+	AIDataApproved  *bool            `json:"is_ai_data_processing_approved"`
+	ExperimentStats string           `json:"default_experiment_stats_method"`
+	DefaultRole     *string          `json:"default_role_id"`
+	// Quotas are the limits a UTC month by resource, null for none (§5.12).
+	Quotas map[string]*int64 `json:"quotas"`
+}
+
+// ProductFeature is something that an organization may use. All are on (§8).
+type ProductFeature struct {
+	Key  string `json:"key"`
+	Name string `json:"name"`
+}
+
+var features = []ProductFeature{
+	{"access_control", "Access control"}, {"advanced_permissions", "Advanced permissions"}, {"tagging", "Tagging"},
+	{"automatic_provisioning", "Automatic provisioning"}, {"sso_enforcement", "SSO enforcement"}, {"saml", "SAML"},
+	{"organization_invite_settings", "Organization invite settings"}, {"organization_security_settings", "Organization security settings"},
+	{"organizations_projects", "Several projects and organizations"}, {"data_pipelines", "Data pipelines"},
+	{"white_labelling", "White labelling"}, {"role_based_access", "Role based access"},
+}
+
+// Fields are the writable fields of an organization.
+var Fields = management.Fields{
+	{Name: "name", Type: management.Text, Required: true, Max: 64},
+	{Name: "logo_media_id", Type: management.UUID, Null: true},
+	{Name: "is_member_join_email_enabled", Type: management.Bool, Help: "whether members are told by e-mail who joins"},
+	{Name: "enforce_2fa", Type: management.Bool, Null: true, Help: "kept, without effect: there is no sign-in"},
+	{Name: "members_can_invite", Type: management.Bool},
+	{Name: "members_can_use_personal_api_keys", Type: management.Bool, Help: "administrators always can"},
+	{Name: "allow_publicly_shared_resources", Type: management.Bool},
+	{Name: "is_ai_data_processing_approved", Type: management.Bool, Null: true},
+	{Name: "default_experiment_stats_method", Type: management.Choice, Choices: []string{"bayesian", "frequentist"}},
+	{Name: "default_role_id", Type: management.UUID, Null: true},
+	{Name: "quotas", Type: management.Object, Help: "limits a UTC month by resource, null for none; those that are not named stay; for owners"},
+}
+
+// organization is an organization as the caller sees it.
+func (s *core) organization(tx management.Tx, st *management.Standing) (*Organization, error) {
+	o := st.Organization
+	meta, err := management.MetaOfOrganization(o)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := s.projectsIn(tx, st.Caller, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, members, err := tx.List(management.Query{Kind: management.KindMember, Parent: o.ID, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	out := &Organization{
+		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: management.At(o.CreatedAt), UpdatedAt: meta.Updated,
+		MembershipLevel: st.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
+		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,
+		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
+		AIDataApproved: meta.AIDataProcessing, ExperimentStats: "bayesian", DefaultRole: meta.DefaultRole, Quotas: allQuotas(o.Quotas),
+	}
+	if out.UpdatedAt.IsZero() {
+		out.UpdatedAt = out.CreatedAt
+	}
+	if meta.ExperimentStats != nil {
+		out.ExperimentStats = *meta.ExperimentStats
+	}
+	return out, nil
+}
+
+// maxSlug is how long a slug may be, in characters.
+const maxSlug = 48
+
+// organizationSlug is the organization's own, or for one that was made without that of its
+// name.
+func organizationSlug(m *management.OrganizationMeta, o *management.OrganizationRecord) string {
+	if m.Slug != "" {
+		return m.Slug
+	}
+	return slugOf(o.Name)
+}
+
+// slugOf is a name in small letters, digits and single dashes.
+func slugOf(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else if text := b.String(); text != "" && !strings.HasSuffix(text, "-") {
+			b.WriteByte('-')
+		}
+		if b.Len() >= maxSlug {
+			break
+		}
+	}
+	if slug := strings.Trim(b.String(), "-"); slug != "" {
+		return slug
+	}
+	return "organization"
+}
+
+// freeSlug is the slug of a name, with something behind it where another
+// organization has it.
+func (s *core) freeSlug(tx management.Tx, name string) (string, error) {
+	all, err := tx.Organizations()
+	if err != nil {
+		return "", err
+	}
+	slug := slugOf(name)
+	for i := range all {
+		meta, err := management.MetaOfOrganization(&all[i])
+		if err != nil {
+			return "", err
+		}
+		if organizationSlug(&meta, &all[i]) == slug {
+			return slug + "-" + strings.ToLower(management.RandomText(4)), nil
+		}
+	}
+	return slug, nil
+}
+
+// List returns a page of the caller's organizations, oldest membership first.
+func (s Service) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Organization], error) {
+	if err := st.WithoutProject(); err != nil {
+		return management.List[Organization]{}, err
+	}
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Organization], error) {
+		all, err := organizationsOf(tx, st.Caller)
+		if err != nil {
+			return management.List[Organization]{}, err
+		}
+		out := management.List[Organization]{Count: len(all)}
+		from := min(p.Offset, len(all))
+		for i := range all[from:min(from+p.Limit, len(all))] {
+			o, err := s.organization(tx, &all[from+i])
+			if err != nil {
+				return management.List[Organization]{}, err
+			}
+			out.Results = append(out.Results, *o)
+		}
+		return out, nil
+	})
+}
+
+// Get returns the organization of the standing.
+func (s Service) Get(ctx context.Context, st *management.Standing) (*Organization, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) { return s.organization(tx, st) })
+}
+
+// Create makes an organization with a first project, and the caller its owner.
+// Both become the caller's current ones.
+func (s Service) Create(ctx context.Context, st *management.Standing, b management.Body) (*Organization, error) {
+	if err := st.WithoutProject(); err != nil {
+		return nil, err
+	}
+	if len(st.Key.Organizations) > 0 && !st.ScopedAll() {
+		return nil, management.Denied(management.MsgNoPermission)
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) {
+		now := s.Desk.Now()
+		o := &management.OrganizationRecord{ID: s.Desk.NewID(), CreatedAt: now}
+		slug, err := s.freeSlug(tx, sentText(b, "name"))
+		if err != nil {
+			return nil, err
+		}
+		meta := management.OrganizationMeta{Slug: slug, Updated: management.At(now)}
+		v, err := Fields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		if err := changeOrganization(tx, o, &meta, v); err != nil {
+			return nil, err
+		}
+		if err := tx.PutOrganization(o); err != nil {
+			return nil, err
+		}
+		m := management.Membership{ID: s.Desk.NewID(), Organization: o.ID, User: st.User.UUID, Level: management.Owner, Joined: management.At(now), Updated: management.At(now)}
+		if err := management.PutMembership(tx, &m); err != nil {
+			return nil, err
+		}
+		p, err := s.newProject(tx, o.ID, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.moveTo(tx, st.Caller, o.ID, p.ID); err != nil {
+			return nil, err
+		}
+		c := *st.Caller
+		c.Memberships = append(slices.Clone(c.Memberships), m)
+		out, err := s.organization(tx, &management.Standing{Caller: &c, Organization: o, Level: management.Owner})
+		if err != nil {
+			return nil, err
+		}
+		return out, s.Desk.Note(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
+	})
+}
+
+// moveTo makes an organization and a project the current ones of the caller.
+func (s *core) moveTo(tx management.Tx, c *management.Caller, organization string, project int64) error {
+	u, err := management.UserByUUID(tx, c.User.UUID)
+	if err != nil || u == nil {
+		return err
+	}
+	u.Organization, u.Project = organization, project
+	return management.PutUser(tx, u)
+}
+
+// sentText is a member of a body that is a text, "" for none.
+func sentText(b management.Body, name string) string {
+	var text string
+	_ = json.Unmarshal(b.Members[name], &text) // what is no text is refused later
+	return text
+}
+
+// changeOrganization puts what was sent into an organization.
+func changeOrganization(tx management.Tx, o *management.OrganizationRecord, meta *management.OrganizationMeta, v management.Values) error {
+	if id := v.Text("default_role_id"); id != "" {
+		r, err := tx.Get(management.KindRole, o.ID, id)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return management.Coded(management.CodeDoesNotExist, "default_role_id", "Invalid pk %q - object does not exist.", id)
+		}
+	}
+	if v.Has("quotas") {
+		quotas, err := readQuotas(v.Raw("quotas"), o.Quotas)
+		if err != nil {
+			return err
+		}
+		o.Quotas = quotas
+	}
+	management.Set(v, "name", &o.Name)
+	management.SetNull(v, "logo_media_id", &meta.LogoMedia)
+	management.SetNull(v, "enforce_2fa", &meta.Enforce2FA)
+	management.SetNull(v, "is_ai_data_processing_approved", &meta.AIDataProcessing)
+	management.SetNull(v, "default_experiment_stats_method", &meta.ExperimentStats)
+	management.SetNull(v, "default_role_id", &meta.DefaultRole)
+	for name, no := range map[string]*bool{
+		"is_member_join_email_enabled": &meta.NoMemberJoinEmail, "members_can_invite": &meta.NoMemberInvites,
+		"members_can_use_personal_api_keys": &meta.NoMemberKeys, "allow_publicly_shared_resources": &meta.NoPublicSharing,
+	} {
+		if yes, ok := management.Value[bool](v, name); ok {
+			*no = !yes
+		}
+	}
+	o.Meta = management.Encode(meta)
+	return nil
+}
+
+// Update changes the organization of the standing. put: all required fields have
+// to be there.
+func (s Service) Update(ctx context.Context, st *management.Standing, b management.Body, put bool) (*Organization, error) {
+	if !st.Admin() {
+		return nil, management.Denied(management.MsgLevel)
+	}
+	if _, there := b.Members["quotas"]; there && st.Level < management.Owner {
+		return nil, management.Denied(management.MsgLevel)
+	}
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) {
+		now, err := s.again(tx, st)
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.organization(tx, now)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := management.MetaOfOrganization(now.Organization)
+		if err != nil {
+			return nil, err
+		}
+		meta.Slug, meta.Updated = organizationSlug(&meta, now.Organization), management.At(s.Desk.Now())
+		v, err := Fields.Update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		o := now.Organization
+		if err := changeOrganization(tx, o, &meta, v); err != nil {
+			return nil, err
+		}
+		if o.Origin != "" && (o.Name != before.Name || !sameQuotas(o.Quotas, before.Quotas)) {
+			return nil, errFromFile("organization", o.Origin)
+		}
+		if err := tx.PutOrganization(o); err != nil {
+			return nil, err
+		}
+		after, err := s.organization(tx, now)
+		if err != nil {
+			return nil, err
+		}
+		return after, s.Desk.Note(tx, st.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
+	})
+}
+
+// again is the standing with the organization as it is in a transaction.
+func (s *core) again(tx management.Tx, st *management.Standing) (*management.Standing, error) {
+	o, err := tx.Organization(st.Organization.ID)
+	if err == nil && o == nil {
+		err = management.ErrNotFound()
+	}
+	now := *st
+	now.Organization = o
+	return &now, err
+}
+
+// Delete takes the organization of the standing away, with its projects, members,
+// roles, domains and invitations.
+func (s Service) Delete(ctx context.Context, st *management.Standing) error {
+	if st.Level < management.Owner {
+		return management.Denied(management.MsgLevel)
+	}
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		now, err := s.again(tx, st)
+		if err != nil {
+			return err
+		}
+		id := now.Organization.ID
+		if now.Organization.Origin != "" {
+			return errFromFile("organization", now.Organization.Origin)
+		}
+		projects, err := tx.Projects(id)
+		if err != nil {
+			return err
+		}
+		for i := range projects {
+			if err := s.dropProject(tx, &projects[i]); err != nil {
+				return err
+			}
+		}
+		members, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: id})
+		if err != nil {
+			return err
+		}
+		for i := range members {
+			if err := s.leave(tx, id, members[i].ID); err != nil {
+				return err
+			}
+		}
+		for _, kind := range []string{management.KindRole, kindDomain, kindInvite} {
+			if err := tx.DeleteUnder(kind, id); err != nil {
+				return err
+			}
+		}
+		return tx.DeleteOrganization(id)
+	})
+}

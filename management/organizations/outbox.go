@@ -1,0 +1,287 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"html"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kindMail is a mail that waits: ID is that of the invitation for its mail, Sort
+// the time when it is due.
+const kindMail = "mail"
+
+// Mail is one e-mail. ID is the same for each attempt to send it, so that a mail
+// that comes twice can be known as such; HTML says the same as Text.
+type Mail struct {
+	ID, To, Subject, Text, HTML string
+}
+
+// Mailer hands mails to a mail server. An error that is ErrMailRefused means that
+// the server will never take this mail; after any other one it is tried again.
+type Mailer interface {
+	Send(ctx context.Context, m Mail) error
+}
+
+// ErrMailRefused is for mails that a mail server refuses for good.
+var ErrMailRefused = errors.New("the mail server refuses the mail for good")
+
+// waitingMail is a mail of the outbox. It says what is to be written, not how:
+// the text is made for each attempt, with the secret that it carries.
+type waitingMail struct {
+	ID string `json:"id"`
+	// Invite is the invitation that is mailed; or else Joined the uuid of a user who
+	// has joined Organization, of which To is told.
+	Invite string `json:"invite,omitempty"`
+	Joined string `json:"joined,omitempty"`
+	// Confirms is the uuid of a user whose pending address is To.
+	Confirms     string           `json:"confirms,omitempty"`
+	Organization string           `json:"organization,omitempty"`
+	To           string           `json:"to,omitempty"`
+	Site         string           `json:"site"`
+	Created      management.Stamp `json:"created_at"`
+	// Attempts are those that have begun.
+	Attempts int `json:"attempts"`
+}
+
+const (
+	// mailBatch is how many mails one call of DeliverMail tries.
+	mailBatch = 100
+	// sendTime bounds one attempt. A claimed mail is left alone for leaseTime: by then
+	// the attempt has ended, or its server has. The clocks of servers may differ by
+	// what lies between the two.
+	sendTime  = time.Minute
+	leaseTime = 2 * time.Minute
+	// The wait after a failed attempt doubles from the first to the last.
+	firstWait = 10 * time.Second
+	lastWait  = 15 * time.Minute
+)
+
+func (m *waitingMail) put(tx management.Tx, due time.Time) error {
+	return tx.Put(&management.Record{Kind: kindMail, ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)})
+}
+
+// wait is how long a mail waits after so many attempts.
+func (m *waitingMail) wait() time.Duration {
+	wait := firstWait
+	for range m.Attempts - 1 {
+		if wait *= 2; wait >= lastWait {
+			return lastWait
+		}
+	}
+	return wait
+}
+
+// queueInvite puts the mail of an invitation into the outbox.
+func (s *core) queueInvite(tx management.Tx, in *storedInvite, site string) error {
+	m := &waitingMail{ID: in.ID, Invite: in.ID, Site: site, Created: in.Created}
+	return m.put(tx, in.Created.Time)
+}
+
+// queued tells whoever sends mail that a commit may have brought some.
+func (s *core) queued(err error) error {
+	if err == nil && s.Mailer != nil && s.MailQueued != nil {
+		s.MailQueued()
+	}
+	return err
+}
+
+// DeliverMail sends the mails of the outbox that are due now. next is when it has
+// to be called again at the latest, zero while no mail waits. The error is about
+// the mails that were not sent, which stay but for those that were refused for
+// good, or about the store.
+//
+// A mail is sent at least once: where the server is killed between the mail
+// server's word and the commit that records it, it is sent again after two
+// minutes, under the same ID. Several servers with one store share the work.
+// Mails of invitations that are expired or gone are never sent.
+func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
+	if s.Mailer == nil {
+		return time.Time{}, nil
+	}
+	var failed []error
+	for range mailBatch {
+		claimed, mail, due, err := s.claimMail(ctx)
+		if err != nil {
+			return s.Desk.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
+		}
+		if claimed == nil {
+			return due, errors.Join(failed...)
+		}
+		attempt, cancel := context.WithTimeout(ctx, sendTime)
+		sent := s.Mailer.Send(attempt, mail)
+		cancel()
+		if sent != nil {
+			failed = append(failed, fmt.Errorf("mail %s, attempt %d: %w", mail.ID, claimed.Attempts, sent))
+		}
+		// What the mail server has said is recorded even when the end has come.
+		if err := s.settleMail(context.WithoutCancel(ctx), claimed, sent); err != nil {
+			failed = append(failed, fmt.Errorf("recording what became of mail %s: %w", mail.ID, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return s.Desk.Now(), errors.Join(failed...)
+}
+
+// claimMail takes the mail that has been due for longest, and drops those before
+// it that are not to be sent any more. Nil: none is due before next.
+func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
+	err = s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		claimed, mail, next = nil, Mail{}, time.Time{}
+		now := s.Desk.Now()
+		list, _, err := tx.List(management.Query{Kind: kindMail, Limit: mailBatch})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].Sort > management.SortTime(now) {
+				micros, err := strconv.ParseInt(list[i].Sort, 10, 64)
+				next = time.UnixMicro(micros).UTC()
+				return err
+			}
+			m, err := management.Decode[waitingMail](&list[i])
+			if err != nil {
+				return err
+			}
+			ok, err := s.compose(tx, m, &mail)
+			if err != nil {
+				return err
+			}
+			if ok {
+				claimed = m
+				m.Attempts++
+				return m.put(tx, now.Add(leaseTime))
+			}
+			if err := tx.Delete(kindMail, "", m.ID); err != nil {
+				return err
+			}
+		}
+		if len(list) == mailBatch {
+			next = now
+		}
+		return nil
+	})
+	return claimed, mail, next, err
+}
+
+// settleMail records what became of an attempt, unless the mail is gone or
+// another attempt has begun.
+func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		r, err := tx.Get(kindMail, "", claimed.ID)
+		if err != nil || r == nil {
+			return err
+		}
+		m, err := management.Decode[waitingMail](r)
+		switch {
+		case err != nil || m.Attempts != claimed.Attempts:
+			return err
+		case sent == nil || errors.Is(sent, ErrMailRefused):
+			return tx.Delete(kindMail, "", m.ID)
+		case errors.Is(sent, context.Canceled): // the server ends: the next one tries at once
+			return m.put(tx, s.Desk.Now())
+		}
+		return m.put(tx, s.Desk.Now().Add(m.wait()))
+	})
+}
+
+// compose writes a mail. False: it is not to be sent any more.
+func (s Service) compose(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+	if s.Desk.Now().Sub(m.Created.Time) > InviteLife {
+		return false, nil
+	}
+	if m.Invite != "" {
+		return s.composeInvite(tx, m, to)
+	}
+	if m.Confirms != "" {
+		return s.composeConfirmation(tx, m, to)
+	}
+	return s.composeJoined(tx, m, to)
+}
+
+func (s Service) composeInvite(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+	in, err := inviteByID(tx, m.Invite)
+	if err != nil || in == nil {
+		return false, err
+	}
+	if level, err := inviterLevel(tx, in); err != nil || level < in.Level {
+		return false, err
+	}
+	org, err := tx.Organization(in.Organization)
+	if err != nil || org == nil {
+		return false, err
+	}
+	by, err := management.UserByNumber(tx, in.By)
+	if err != nil {
+		return false, err
+	}
+	link := inviteLink(cmp.Or(s.SiteURL, m.Site), in.ID, in.newSecret(true))
+	if err := in.put(tx); err != nil {
+		return false, err
+	}
+	inviter := "Somebody"
+	if by != nil {
+		inviter = calledName(by)
+	}
+	hello := "Hello,"
+	if in.FirstName != "" {
+		hello = "Hello " + oneLine(in.FirstName) + ","
+	}
+	parts := []string{hello, inviter + " invites you to the organization " + oneLine(org.Name) + "."}
+	if in.Message != nil && strings.TrimSpace(*in.Message) != "" {
+		parts = append(parts, strings.TrimSpace(*in.Message))
+	}
+	until := in.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	*to = Mail{ID: m.ID, To: in.Email, Subject: inviter + " invites you to " + oneLine(org.Name)}
+	to.write(parts, "Accept the invitation", link, "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	return true, nil
+}
+
+func (s Service) composeJoined(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+	org, err := tx.Organization(m.Organization)
+	if err != nil || org == nil {
+		return false, err
+	}
+	u, err := management.UserByUUID(tx, m.Joined)
+	if err != nil || u == nil {
+		return false, err
+	}
+	*to = Mail{ID: m.ID, To: m.To, Subject: calledName(u) + " has joined " + oneLine(org.Name)}
+	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", cmp.Or(s.SiteURL, m.Site)+"/", "")
+	return true, nil
+}
+
+// calledName is how a user is named in mails.
+func calledName(u *management.User) string {
+	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
+		return name
+	}
+	return u.Email
+}
+
+// write makes both forms of a mail out of paragraphs, one link, and a last one.
+func (m *Mail) write(parts []string, label, link, last string) {
+	var body strings.Builder
+	body.WriteString("<!DOCTYPE html>\n<html><body>\n")
+	paragraph := func(text string) {
+		body.WriteString("<p>" + text + "</p>\n")
+	}
+	for _, text := range parts {
+		paragraph(strings.ReplaceAll(html.EscapeString(text), "\n", "<br>\n"))
+	}
+	paragraph(`<a href="` + html.EscapeString(link) + `">` + html.EscapeString(label) + "</a>")
+	parts = append(parts, label+":\n"+link)
+	if last != "" {
+		parts = append(parts, last)
+		paragraph(html.EscapeString(last))
+	}
+	body.WriteString("</body></html>\n")
+	m.Text, m.HTML = strings.Join(parts, "\n\n")+"\n", body.String()
+}

@@ -1,0 +1,117 @@
+package organizations
+
+import (
+	"context"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// The labels of a project's secret keys.
+const (
+	labelSecret       = "secret_api_token"
+	labelSecretBackup = "secret_api_token_backup"
+)
+
+// secretsOf are the secret keys of a project: the one in use, and the one before
+// it, which stays valid until it is taken away. Nil: none.
+func secretsOf(tx management.Tx, project int64) (secret, backup *management.KeyRecord, err error) {
+	keys, err := tx.SecretKeys(project)
+	for i := range keys {
+		switch {
+		case keys[i].Label == labelSecretBackup:
+			backup = &keys[i]
+		case secret == nil:
+			secret = &keys[i]
+		}
+	}
+	return secret, backup, err
+}
+
+// ResetToken gives the project another public key; the old one opens nothing any
+// more.
+func (s Projects) ResetToken(ctx context.Context, st *management.Standing) (*Project, error) {
+	return s.asAdmin(ctx, st, func(_ management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+		if p.Origin != "" {
+			return errFromFile("project", p.Origin)
+		}
+		p.APIKey = "phc_" + management.RandomText(32)
+		return nil
+	})
+}
+
+// asAdmin is change for administrators of the project.
+func (s Projects) asAdmin(ctx context.Context, st *management.Standing, work func(tx management.Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+	if st.Access() != management.AdminAccess {
+		return nil, errNoProjectAdmin()
+	}
+	return s.change(ctx, st, work)
+}
+
+// RotateSecret gives the project another secret key. The one before becomes the
+// backup, and what was the backup opens nothing any more. The new key is in clear
+// in this answer and nowhere else.
+func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*Project, error) {
+	var value string
+	out, err := s.asAdmin(ctx, st, func(tx management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+		secret, backup, err := secretsOf(tx, p.ID)
+		if err != nil {
+			return err
+		}
+		if secret != nil && secret.Origin != "" {
+			return errFromFile("key", secret.Origin)
+		}
+		if backup != nil {
+			if err := tx.DeleteKey(backup.ID); err != nil {
+				return err
+			}
+		}
+		if secret != nil {
+			secret.Label = labelSecretBackup
+			if err := tx.PutKey(secret); err != nil {
+				return err
+			}
+		}
+		value = "phs_" + management.RandomText(35)
+		return tx.PutKey(&management.KeyRecord{
+			ID: management.RandomText(24), Hash: management.HashKey(value), Mask: management.MaskKey(value), Label: labelSecret, Secret: true,
+			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.Desk.Now(),
+		})
+	})
+	if err == nil {
+		out.SecretToken = &value
+	}
+	return out, err
+}
+
+// DeleteSecretBackup takes the secret key before the last rotation away.
+func (s Projects) DeleteSecretBackup(ctx context.Context, st *management.Standing) (*Project, error) {
+	return s.asAdmin(ctx, st, func(tx management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+		_, backup, err := secretsOf(tx, p.ID)
+		if err != nil || backup == nil {
+			return err
+		}
+		return tx.DeleteKey(backup.ID)
+	})
+}
+
+// ProjectMoveFields are those of a body that moves a project.
+var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "where the project goes"}}
+
+// Move puts the project of the standing into another organization, which pays for
+// it from then on.
+func (s Projects) Move(ctx context.Context, st *management.Standing, b management.Body) (*Project, error) {
+	v, err := ProjectMoveFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	to := v.Text("organization_id")
+	if !st.Admin() || st.Caller.Level(to) < management.Admin || !st.OpensOrganization(to) {
+		return nil, management.Denied("You must be an admin of both the source and target organizations to move a project.")
+	}
+	return s.change(ctx, st, func(_ management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+		if p.Origin != "" {
+			return errFromFile("project", p.Origin)
+		}
+		p.Organization = to
+		return nil
+	})
+}

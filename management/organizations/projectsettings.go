@@ -1,0 +1,189 @@
+package organizations
+
+import (
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"maps"
+	"slices"
+	"time"
+)
+
+// ProjectSettings are what a project keeps for its SDKs and pages (§5.8). Null is
+// not chosen.
+type ProjectSettings struct {
+	AppURLs                  []string        `json:"app_urls"`
+	TestAccountFilters       json.RawMessage `json:"test_account_filters"`
+	TestAccountDefault       *bool           `json:"test_account_filters_default_checked"`
+	PathCleaning             json.RawMessage `json:"path_cleaning_filters"`
+	DataAttributes           []string        `json:"data_attributes"`
+	PersonDisplayNames       []string        `json:"person_display_name_properties"`
+	Correlation              json.RawMessage `json:"correlation_config"`
+	AutocaptureOptOut        *bool           `json:"autocapture_opt_out"`
+	AutocaptureExceptions    *bool           `json:"autocapture_exceptions_opt_in"`
+	AutocaptureIgnoredErrors json.RawMessage `json:"autocapture_exceptions_errors_to_ignore"`
+	WebVitals                *bool           `json:"autocapture_web_vitals_opt_in"`
+	WebVitalsMetrics         json.RawMessage `json:"autocapture_web_vitals_allowed_metrics"`
+	ConsoleLog               *bool           `json:"capture_console_log_opt_in"`
+	Performance              *bool           `json:"capture_performance_opt_in"`
+	DeadClicks               *bool           `json:"capture_dead_clicks"`
+	Recording                *bool           `json:"session_recording_opt_in"`
+	RecordingSampleRate      *string         `json:"session_recording_sample_rate"`
+	RecordingMinimum         *int64          `json:"session_recording_minimum_duration_milliseconds"`
+	RecordingLinkedFlag      json.RawMessage `json:"session_recording_linked_flag"`
+	RecordingNetwork         json.RawMessage `json:"session_recording_network_payload_capture_config"`
+	RecordingMasking         json.RawMessage `json:"session_recording_masking_config"`
+	Replay                   json.RawMessage `json:"session_replay_config"`
+	RecordingDomains         []string        `json:"recording_domains"`
+	SurveyConfig             json.RawMessage `json:"survey_config"`
+	Surveys                  *bool           `json:"surveys_opt_in"`
+	Heatmaps                 *bool           `json:"heatmaps_opt_in"`
+	WeekStart                *int64          `json:"week_start_day"`
+	PrimaryDashboard         *int64          `json:"primary_dashboard"`
+	LiveEventsColumns        []string        `json:"live_events_columns"`
+	InjectWebApps            *bool           `json:"inject_web_apps"`
+	Extra                    json.RawMessage `json:"extra_settings"`
+	Modifiers                json.RawMessage `json:"modifiers"`
+	FlagsPersistence         *bool           `json:"flags_persistence_default"`
+	Cookieless               *int64          `json:"cookieless_server_hash_mode"`
+}
+
+// settingFields are the fields of a project that only configure it: a key that
+// reads projects may change them (§5.8).
+var settingFields = management.Fields{
+	{Name: "anonymize_ips", Type: management.Bool, Help: "addresses are not kept with events"},
+	{Name: "timezone", Type: management.Text, Max: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
+	{Name: "completed_snippet_onboarding", Type: management.Bool},
+	{Name: "has_completed_onboarding_for", Type: management.Object, Null: true},
+	{Name: "app_urls", Type: management.TextList, Null: true, Blank: true, Max: 200},
+	{Name: "test_account_filters", Type: management.Array},
+	{Name: "test_account_filters_default_checked", Type: management.Bool, Null: true},
+	{Name: "path_cleaning_filters", Type: management.Array, Null: true},
+	{Name: "data_attributes", Type: management.TextList, Max: 200},
+	{Name: "person_display_name_properties", Type: management.TextList, Null: true, Max: 400},
+	{Name: "correlation_config", Type: management.Object, Null: true},
+	{Name: "autocapture_opt_out", Type: management.Bool, Null: true},
+	{Name: "autocapture_exceptions_opt_in", Type: management.Bool, Null: true},
+	{Name: "autocapture_exceptions_errors_to_ignore", Type: management.Array, Null: true},
+	{Name: "autocapture_web_vitals_opt_in", Type: management.Bool, Null: true},
+	{Name: "autocapture_web_vitals_allowed_metrics", Type: management.Array, Null: true},
+	{Name: "capture_console_log_opt_in", Type: management.Bool, Null: true},
+	{Name: "capture_performance_opt_in", Type: management.Bool, Null: true},
+	{Name: "capture_dead_clicks", Type: management.Bool, Null: true},
+	{Name: "session_recording_opt_in", Type: management.Bool, Null: true, Help: "kept, and has no effect: recordings are not stored"},
+	{Name: "session_recording_sample_rate", Type: management.Text, Null: true, Max: 8, Help: "a decimal number from 0 to 1, as a text"},
+	{Name: "session_recording_minimum_duration_milliseconds", Type: management.Int, Null: true, Least: 0, Most: 30_000},
+	{Name: "session_recording_linked_flag", Type: management.Any},
+	{Name: "session_recording_network_payload_capture_config", Type: management.Object, Null: true},
+	{Name: "session_recording_masking_config", Type: management.Object, Null: true},
+	{Name: "session_replay_config", Type: management.Object, Null: true},
+	{Name: "recording_domains", Type: management.TextList, Null: true, Max: 200},
+	{Name: "survey_config", Type: management.Object, Null: true},
+	{Name: "surveys_opt_in", Type: management.Bool, Null: true},
+	{Name: "heatmaps_opt_in", Type: management.Bool, Null: true},
+	{Name: "week_start_day", Type: management.IntChoice, Numbers: []int64{0, 1}, Null: true, Help: "0 is Sunday, 1 Monday"},
+	{Name: "primary_dashboard", Type: management.Int, Null: true},
+	{Name: "live_events_columns", Type: management.TextList, Null: true, Max: 400},
+	{Name: "inject_web_apps", Type: management.Bool, Null: true},
+	{Name: "extra_settings", Type: management.Any},
+	{Name: "modifiers", Type: management.Object, Null: true},
+	{Name: "flags_persistence_default", Type: management.Bool, Null: true},
+	{Name: "cookieless_server_hash_mode", Type: management.IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "kept, and has no effect: events without cookies are not stored"},
+}
+
+// ProjectFields are the writable fields of a project.
+var ProjectFields = slices.Concat(management.Fields{
+	{Name: "name", Type: management.Text, Max: 200, Help: "Default project by default"},
+	{Name: "product_description", Type: management.Text, Null: true, Blank: true, Max: 1000},
+	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with a rule of their own, may be in the project"},
+	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "how persons are put into buckets; a change moves persons between variants"},
+	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "the rules by which properties are compared"},
+}, settingFields)
+
+// The settings that /flags reads; a definitions file has them too.
+var engineSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}
+
+// maxSettings bounds all settings of a project, in bytes.
+const maxSettings = 256 << 10
+
+// ProjectConfigures reports whether a body changes nothing of a project but what
+// configures it (§5.8).
+func ProjectConfigures(b management.Body) bool {
+	for i := range ProjectFields {
+		name := ProjectFields[i].Name
+		_, there := b.Members[name]
+		if there && !slices.ContainsFunc(settingFields, func(f management.Field) bool { return f.Name == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// configure puts what was sent into a project.
+func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v management.Values) error {
+	if name := v.Text("timezone"); name != "" {
+		if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+			return management.NotATimezone(name)
+		}
+	}
+	if rate, ok := management.Value[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
+		return management.Fault("session_recording_sample_rate", "A number from 0 to 1 is required.")
+	}
+	p.Settings, meta.Settings = maps.Clone(p.Settings), maps.Clone(meta.Settings)
+	if p.Settings == nil {
+		p.Settings = map[string]json.RawMessage{}
+	}
+	if meta.Settings == nil {
+		meta.Settings = map[string]json.RawMessage{}
+	}
+	for name, value := range v {
+		switch name {
+		case "name", "anonymize_ips", "access_control":
+			continue
+		}
+		into := meta.Settings
+		if engineSettings[name] != "" {
+			into = p.Settings
+		}
+		into[name] = management.Encode(value)
+		if value == nil && engineSettings[name] != "" {
+			delete(into, name)
+		}
+	}
+	management.Set(v, "name", &p.Name)
+	management.Set(v, "anonymize_ips", &p.AnonymizeIPs)
+	if private, ok := management.Value[bool](v, "access_control"); ok {
+		if meta.Default = ""; private {
+			meta.Default = management.NoAccess
+		}
+	}
+	if p.Meta = management.Encode(meta); len(p.Meta) > maxSettings {
+		return management.Coded(management.CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
+	}
+	return nil
+}
+
+// isRate reports whether a text is a number from 0 to 1.
+func isRate(text string) bool {
+	var rate float64
+	return json.Unmarshal([]byte(text), &rate) == nil && rate >= 0 && rate <= 1
+}
+
+// engineSetting is a setting that /flags reads.
+func engineSetting(p *management.ProjectRecord, name string) json.RawMessage {
+	if raw := p.Settings[name]; len(raw) > 0 && string(raw) != "null" {
+		return raw
+	}
+	return json.RawMessage(engineSettings[name])
+}
+
+// settingsOf are those of a project as they are shown.
+func settingsOf(m *management.ProjectMeta) (ProjectSettings, error) {
+	// Each has a text of its own: what is read is written over it.
+	null, no := func() json.RawMessage { return json.RawMessage("null") }, false
+	out := ProjectSettings{
+		AppURLs: []string{}, DataAttributes: []string{"data-attr"}, TestAccountFilters: json.RawMessage("[]"), Correlation: json.RawMessage("{}"),
+		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
+		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
+	}
+	return out, json.Unmarshal(management.Encode(m.Settings), &out)
+}

@@ -1,0 +1,163 @@
+package organizations
+
+import (
+	"context"
+	"encoding/json"
+	"github.com/bunting-flags/bunting/management"
+	"maps"
+	"slices"
+	"time"
+)
+
+// quotaResources are what an organization can be limited in (decision 11,
+// spec/capture.md §13.4).
+var quotaResources = []string{"events", "exceptions", "surveys", "llm_events", "recordings", "feature_flags"}
+
+// maxQuota is the largest limit, one that every JSON reader reads exactly.
+const maxQuota = 1<<53 - 1
+
+// allQuotas names every resource.
+func allQuotas(has map[string]*int64) map[string]*int64 {
+	out := map[string]*int64{}
+	for _, resource := range quotaResources {
+		out[resource] = has[resource]
+	}
+	return out
+}
+
+func sameQuotas(a, b map[string]*int64) bool {
+	return slices.EqualFunc(quotaResources, quotaResources, func(x, y string) bool {
+		p, q := a[x], b[y]
+		return p == q || p != nil && q != nil && *p == *q
+	})
+}
+
+// readQuotas reads limits by resource over those that there are.
+func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, error) {
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &sent); err != nil {
+		return nil, management.Fault("quotas", "Expected a dictionary of items.")
+	}
+	out := maps.Clone(has)
+	if out == nil {
+		out = map[string]*int64{}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(sent)) {
+		if !slices.Contains(quotaResources, resource) {
+			return nil, management.NotAChoice("quotas", resource, quotaResources)
+		}
+		f := management.Field{Name: "quotas__" + resource, Type: management.Int, Null: true, Most: maxQuota}
+		v, err := f.Read(sent[resource])
+		if err != nil {
+			return nil, err
+		}
+		if out[resource] = nil; v != nil {
+			limit := v.(int64)
+			out[resource] = &limit
+		}
+	}
+	return out, nil
+}
+
+// Usage is what an organization has used in the UTC month, and what it may use
+// (§5.12).
+type Usage struct {
+	// Period are the beginning of the month and of the next.
+	Period       [2]management.Stamp `json:"period"`
+	Events       ResourceUsage       `json:"events"`
+	Exceptions   ResourceUsage       `json:"exceptions"`
+	Surveys      ResourceUsage       `json:"surveys"`
+	LLMEvents    ResourceUsage       `json:"llm_events"`
+	Recordings   ResourceUsage       `json:"recordings"`
+	FeatureFlags ResourceUsage       `json:"feature_flags"`
+	// Sources say who has spent events and requests for flags. They are some seconds
+	// late, and count requests for flags also where there is no limit.
+	Sources []UsageSource `json:"sources"`
+}
+
+// ResourceUsage is what was used of a resource. Usage is that of the days of the
+// month before today: today's comes on top of it.
+type ResourceUsage struct {
+	Usage int64  `json:"usage"`
+	Limit *int64 `json:"limit"` // null: none
+	Today int64  `json:"todays_usage"`
+	// LimitedUntil is when the month ends whose limit is reached, null before.
+	LimitedUntil management.Stamp  `json:"quota_limited_until"`
+	Days         []ProjectDayUsage `json:"days"`
+}
+
+// UsageSource is what one SDK has spent with one key on one UTC day.
+type UsageSource struct {
+	Day      string `json:"day"`
+	Project  int64  `json:"project_id"`
+	Resource string `json:"resource"`
+	Key      string `json:"key"` // project, or what may be shown of a personal or secret key
+	SDK      string `json:"sdk"`
+	Count    int64  `json:"count"`
+}
+
+// ProjectDayUsage is what one project used on one UTC day. Project is null for
+// what is counted for the organization only: requests for flags.
+type ProjectDayUsage struct {
+	Day     string `json:"day"`
+	Project *int64 `json:"project_id"`
+	Count   int64  `json:"count"`
+}
+
+// Usage returns what the organization of the standing has used in this UTC month.
+func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Usage, error) {
+		now := s.Desk.Now()
+		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+		end := start.AddDate(0, 1, 0)
+		out := &Usage{Period: [2]management.Stamp{management.At(start), management.At(end)}}
+		for resource, into := range map[string]*ResourceUsage{
+			"events": &out.Events, "exceptions": &out.Exceptions, "surveys": &out.Surveys,
+			"llm_events": &out.LLMEvents, "recordings": &out.Recordings, "feature_flags": &out.FeatureFlags,
+		} {
+			days, err := tx.Usage(st.Organization.ID, resource, start)
+			if err != nil {
+				return nil, err
+			}
+			into.Limit, into.Days = st.Organization.Quotas[resource], make([]ProjectDayUsage, 0, len(days))
+			for i := range days {
+				into.add(&days[i], now)
+			}
+			if into.Limit != nil && into.Usage+into.Today >= *into.Limit {
+				into.LimitedUntil = management.At(end)
+			}
+		}
+		return out, out.addSources(tx, st, start)
+	})
+}
+
+func (u *Usage) addSources(tx management.Tx, st *management.Standing, start time.Time) error {
+	projects, err := tx.Projects(st.Organization.ID)
+	if err != nil {
+		return err
+	}
+	u.Sources = []UsageSource{}
+	for i := range projects {
+		list, err := tx.Spent(projects[i].ID, start)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			u.Sources = append(u.Sources, UsageSource{x.Day.Format(time.DateOnly), x.Project, x.Resource, x.Key, x.SDK, x.N})
+		}
+	}
+	return nil
+}
+
+func (u *ResourceUsage) add(d *management.DayUsage, now time.Time) {
+	day := ProjectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
+	if d.Project != 0 {
+		day.Project = &d.Project
+	}
+	u.Days = append(u.Days, day)
+	if d.Day.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		u.Today += d.N
+	} else {
+		u.Usage += d.N
+	}
+}

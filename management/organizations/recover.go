@@ -1,0 +1,105 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"github.com/bunting-flags/bunting/management"
+	"slices"
+	"strings"
+)
+
+// ErrNoOwner is for recovering where no organization has an owner.
+var ErrNoOwner = errors.New("management: there is no owner")
+
+// maxOwnersNamed is how many owners an error lists.
+const maxOwnersNamed = 20
+
+// RecoverKey makes a key that opens everything for an owner whose keys are lost:
+// the one with this e-mail address, or the first one when it is empty. It is for
+// whoever may write to the store, not for a request; the limit of keys (§1.10) does
+// not hold, and the other keys stay. show gets the owner's address and the key
+// before it is committed: its error leaves everything as it was.
+func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		owner, err := ownerNamed(tx, email)
+		if err != nil {
+			return err
+		}
+		label := []rune("Recovered key of " + owner.Email)
+		k := &management.KeyRecord{
+			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
+			Label: string(label[:min(len(label), maxKeyLabel)]),
+		}
+		out, err := s.saveNew(tx, k)
+		if err != nil {
+			return err
+		}
+		memberships, err := management.MembershipsOf(tx, owner.UUID)
+		if err != nil {
+			return err
+		}
+		for _, m := range memberships {
+			if err := s.Desk.Note(tx, nil, m.Organization, "PersonalAPIKey", k.ID, k.Label, nil, viewKey(k)); err != nil {
+				return err
+			}
+		}
+		return show(owner.Email, out)
+	})
+}
+
+// ownerNamed is an owner of some organization who is not switched off.
+func ownerNamed(tx management.Tx, email string) (*management.User, error) {
+	organizations, err := tx.Organizations()
+	if err != nil {
+		return nil, err
+	}
+	owners := map[string]*management.User{}
+	for i := range organizations {
+		list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organizations[i].ID})
+		if err != nil {
+			return nil, err
+		}
+		for j := range list {
+			m, err := management.Decode[management.Membership](&list[j])
+			if err != nil {
+				return nil, err
+			}
+			if m.Level != management.Owner || owners[m.User] != nil {
+				continue
+			}
+			u, err := management.UserByUUID(tx, m.User)
+			if err != nil {
+				return nil, err
+			}
+			if u != nil && !u.Inactive {
+				owners[m.User] = u
+			}
+		}
+	}
+	if len(owners) == 0 {
+		return nil, ErrNoOwner
+	}
+	sorted := make([]*management.User, 0, len(owners))
+	for _, u := range owners {
+		sorted = append(sorted, u)
+	}
+	slices.SortFunc(sorted, func(a, b *management.User) int { return cmp.Compare(a.ID, b.ID) })
+	if email == "" {
+		return sorted[0], nil
+	}
+	var names []string
+	for _, u := range sorted {
+		if management.EmailKey(u.Email) == management.EmailKey(email) {
+			return u, nil
+		}
+		names = append(names, u.Email)
+	}
+	more := ""
+	if len(names) > maxOwnersNamed {
+		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersNamed)
+		names = names[:maxOwnersNamed]
+	}
+	return nil, fmt.Errorf("no owner has the e-mail address %q, only %s%s", email, strings.Join(names, ", "), more)
+}
