@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// picture reads the floors of ARCHITECTURE.md's picture, the highest first: what
+// stands behind the bar of a line are the rooms of a floor by the ends of their paths.
+// A floor may go on in lines without a name.
+func picture(t *testing.T) (floors [][]string) {
+	t.Helper()
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```text\n")
+	text, _, _ = strings.Cut(text, "```")
+	line := regexp.MustCompile(`^ *(\S.*?)? *│ *(.*)$`)
+	for l := range strings.Lines(text) {
+		parts := line.FindStringSubmatch(strings.TrimRight(l, "\n"))
+		switch {
+		case parts == nil:
+			t.Errorf("the picture has a line without a bar: %q", l)
+		case parts[1] != "":
+			floors = append(floors, strings.Fields(parts[2]))
+		default:
+			floors[len(floors)-1] = append(floors[len(floors)-1], strings.Fields(parts[2])...)
+		}
+	}
+	return floors
+}
+
+// roomCalled is the room of the table with this path, or this end of it.
+func roomCalled(t *testing.T, short string) string {
+	t.Helper()
+	if _, there := table[short]; there {
+		return short
+	}
+	var found []string
+	for name := range table {
+		if strings.HasSuffix(name, "/"+short) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("the picture's %s is one of %v", short, found)
+	}
+	return found[0]
+}
+
+// The picture shows every room of the table once, and every arrow of the table leads
+// to a lower floor. TestHouse_ImportTable holds the table against the code.
+func TestHouse_Picture(t *testing.T) {
+	floors := picture(t)
+	floorOf := map[string]int{}
+	for i, floor := range floors {
+		for _, short := range floor {
+			name := roomCalled(t, short)
+			if _, there := floorOf[name]; there {
+				t.Errorf("the picture shows %s twice", name)
+			}
+			floorOf[name] = i
+		}
+	}
+	for name, row := range table {
+		from, there := floorOf[name]
+		if !there {
+			t.Errorf("the picture does not show %s", name)
+			continue
+		}
+		for _, to := range slices.Concat(row.ours, []string{leaf}) {
+			if below, there := floorOf[to]; there && below <= from && to != name {
+				t.Errorf("the arrow from %s to %s does not lead down", name, to)
+			}
+		}
+	}
+}
