@@ -14,6 +14,7 @@ import (
 
 	"github.com/swaggest/jsonschema-go"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -189,7 +190,10 @@ func (d *openAPI) schema(v any) (object, error) {
 	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(orNothing),
 		func(rc *jsonschema.ReflectContext) { rc.EnvelopNullability = true }, jsonschema.DefinitionsPrefix(schemaPrefix),
 		jsonschema.CollectDefinitions(func(name string, s jsonschema.Schema) { d.schemas[name] = s }),
-		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptDefName(func(_ reflect.Type, name string) string {
+		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptDefName(func(of reflect.Type, name string) string {
+			if of == uuidType {
+				return "CaptureUUID" // as descriptions have always named it
+			}
 			return typePackage.ReplaceAllString(name, "")
 		}))
 	if err != nil {
@@ -209,6 +213,7 @@ func (d *openAPI) schema(v any) (object, error) {
 var (
 	stampType = reflect.TypeFor[management.Stamp]()
 	rawType   = reflect.TypeFor[json.RawMessage]()
+	uuidType  = reflect.TypeFor[capture.UUID]()
 )
 
 // orNothing mends what may be null or of a type with a name: the reflector leaves
