@@ -213,6 +213,7 @@ func KeysAllowed(st *Standing) error {
 	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", st.Organization.Name)
 }
 
+// ErrNoProject is the answer where there is no such project, or none that may be seen.
 func ErrNoProject() error { return Missing("Project not found.") }
 
 func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, error) {

@@ -89,6 +89,7 @@ func Changes(scope string, before, after any) ([]Change, error) {
 	return out, nil
 }
 
+// EmptyJSON reports whether a JSON text says nothing: null, "", [], {} or no text.
 func EmptyJSON(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
@@ -97,6 +98,7 @@ func EmptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
+// JSONMembers are the members of a value as JSON, nil for nil.
 func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	if v == nil {
 		return nil, nil

@@ -24,6 +24,7 @@ func (d *Desk) Now() time.Time {
 	return At(d.Clock()).Time
 }
 
+// NewID makes an id.
 func (d *Desk) NewID() string {
 	if d.IDs == nil {
 		return wire.RandomUUID()
@@ -31,12 +32,13 @@ func (d *Desk) NewID() string {
 	return d.IDs()
 }
 
-// Read and write run work in a transaction and return what it returns.
+// Read runs work on one state of the store and returns what it returns.
 func Read[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
 	err = d.Store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
 	return out, err
 }
 
+// Write runs work in a transaction that changes something, and returns what it returns.
 func Write[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
 	err = d.Store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
 	return out, err

@@ -159,6 +159,7 @@ func readArray(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return slices.Clone(raw), nil
 }
 
+// NotAList is the fault of a field that is no array but of another kind.
 func NotAList(field, kind string) error {
 	return Coded(CodeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
@@ -196,6 +197,7 @@ func listOf[T any](f *Field, raw json.RawMessage, kind string, one Field) (any, 
 	return out, nil
 }
 
+// ReadTextList reads the value of a field of type TextList, as []string.
 func ReadTextList(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return listOf[string](f, raw, kind, Field{Type: Text, Blank: f.Blank, Max: f.Max})
 }

@@ -198,6 +198,7 @@ var booleans = map[string]bool{
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
 }
 
+// ReadBool reads the value of a field of type Bool.
 func ReadBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 	text := string(raw)
 	if kind == "str" {
@@ -211,6 +212,7 @@ func ReadBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
 
+// BadTime is the message of a text that is no time.
 const BadTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
 
 func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
@@ -224,6 +226,7 @@ func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return nil, Fault(f.Name, BadTime)
 }
 
+// ParseTime reads a time of ISO 8601, in UTC where it names no zone; false: it is none.
 func ParseTime(text string) (time.Time, bool) {
 	for _, form := range timeForms {
 		if at, err := time.Parse(form, text); err == nil && at.Year() > 0 {
@@ -244,6 +247,7 @@ func ShortText(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
+// NotATimezone is the fault of a timezone that nobody knows.
 func NotATimezone(name string) *Error {
 	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
 }

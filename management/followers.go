@@ -20,6 +20,7 @@ func PlaceOf(tx Tx, follower string) (int64, error) {
 	return p.After, nil
 }
 
+// PutPlace saves how far a follower has come.
 func PutPlace(tx Tx, follower string, after int64) error {
 	return tx.Put(&Record{Kind: kindPlace, ID: follower, Data: Encode(followerPlace{after})})
 }

@@ -62,6 +62,7 @@ func (s *Stamp) UnmarshalJSON(text []byte) error {
 // MaxSearch is how long a text that is searched for may be, in characters.
 const MaxSearch = 200
 
+// CheckSearch refuses a text to search for that is too long.
 func CheckSearch(text string) error {
 	if utf8.RuneCountInString(text) > MaxSearch {
 		return Coded(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", MaxSearch)

@@ -23,6 +23,7 @@ type OrganizationMeta struct {
 	SuspendedQuotas   json.RawMessage `json:"suspended_quotas,omitempty"`
 }
 
+// MetaOfOrganization reads an organization's Meta; that of nil is the zero one.
 func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 	if o == nil || len(o.Meta) == 0 {
 		return m, nil
@@ -55,6 +56,7 @@ type ProjectMeta struct {
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
+// MetaOfProject reads a project's Meta.
 func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 	if len(p.Meta) == 0 {
 		return m, nil

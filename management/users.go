@@ -62,6 +62,7 @@ type UserView struct {
 	Role          *string         `json:"role_at_organization"`
 }
 
+// View is the user inside of another answer, nil for nobody.
 func (u *User) View() *UserView {
 	if u == nil {
 		return nil
@@ -108,8 +109,10 @@ func Encode(v any) json.RawMessage {
 // order of the texts is theirs.
 func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
 
+// SortTime is a time as Record.Sort has it: the order of the texts is theirs.
 func SortTime(at time.Time) string { return SortNumber(at.UnixMicro()) }
 
+// EmailKey is an e-mail address as two of the same are compared.
 func EmailKey(email string) string { return strings.ToLower(email) }
 
 // UserByUUID, UserByNumber and UserByEmail return nil for nobody.
@@ -121,6 +124,7 @@ func UserByUUID(tx Tx, uuid string) (*User, error) {
 	return Decode[User](r)
 }
 
+// UserByEmail returns nil for nobody.
 func UserByEmail(tx Tx, email string) (*User, error) {
 	r, err := tx.Find(KindUser, EmailKey(email))
 	if err != nil {
@@ -129,6 +133,7 @@ func UserByEmail(tx Tx, email string) (*User, error) {
 	return Decode[User](r)
 }
 
+// UserByNumber returns nil for nobody.
 func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
@@ -151,6 +156,7 @@ func PutUser(tx Tx, u *User) error {
 	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})
 }
 
+// PutMembership saves a membership.
 func PutMembership(tx Tx, m *Membership) error {
 	return tx.Put(&Record{Kind: KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
 }
