@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The engine runs exports. What is to be done stands in the store (exporttask.go),
+// The engine runs exports. What is to be done stands in the store (task.go),
 // and is written before it is begun: whoever finds a run that was begun and whose
 // lease has run out does it again, with the same id and the same span.
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -149,34 +150,13 @@ func (s Flags) applyDocument(tx management.Tx, st *management.Standing, wanted *
 
 // at says in an error which flag or cohort it is about.
 func at(kind, name string, err error) error {
-	if told, ok := err.(*management.Error); ok {
+	if told, ok := errors.AsType[*management.Error](err); ok {
 		again := *told
 		again.Message = fmt.Sprintf("%s %q: %s", kind, name, told.Message)
 		return &again
 	}
 	return err
 }
-
-// compareProjects looks whether flags are decided alike where the document comes
-// from: a group type of the same number has to have the same name. Other settings
-// are the project's own.
-func (a *application) compareProjects() error {
-	for index, name := range a.wanted.groupTypes {
-		if own, ok := a.has.groupTypes[index]; ok && own != name {
-			return management.Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)
-		}
-	}
-	for _, name := range documentSettings {
-		value := a.wanted.settings[name]
-		if present(value) && !sameJSON(value, rawOr(a.st.Project.Settings[name], defaultSettings[name])) {
-			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(wire.Value(value))))
-		}
-	}
-	return nil
-}
-
-// defaultSettings are what settings are that a project does not have.
-var defaultSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}
 
 // numberNew gives ids to what is not there yet, so that whatever refers to it finds
 // it.

@@ -351,3 +351,24 @@ func (d *document) resolved(filters any) (any, error) {
 	})
 	return filters, missing
 }
+
+// compareProjects looks whether flags are decided alike where the document comes
+// from: a group type of the same number has to have the same name. Other settings
+// are the project's own.
+func (a *application) compareProjects() error {
+	for index, name := range a.wanted.groupTypes {
+		if own, ok := a.has.groupTypes[index]; ok && own != name {
+			return management.Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)
+		}
+	}
+	for _, name := range documentSettings {
+		value := a.wanted.settings[name]
+		if present(value) && !sameJSON(value, rawOr(a.st.Project.Settings[name], defaultSettings[name])) {
+			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(wire.Value(value))))
+		}
+	}
+	return nil
+}
+
+// defaultSettings are what settings are that a project does not have.
+var defaultSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}
