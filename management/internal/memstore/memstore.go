@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -22,25 +22,6 @@ type Store struct {
 	current atomic.Pointer[state] // never changed once it is here
 	outside Outside
 }
-
-// Outside is what a Tx reads that other rooms write. It must not change.
-type Outside struct {
-	GroupTypes map[int64]map[int]string // by project
-	// Persons are the distinct ids of each person, by project.
-	Persons   map[int64][][]string
-	FlagCalls map[Flag][]management.FlagCall
-	Spent     []management.Spent
-	Usage     map[Resource][]management.DayUsage
-}
-
-// Flag names a flag of a project.
-type Flag struct {
-	Project int64
-	Key     string
-}
-
-// Resource names what an organization uses.
-type Resource struct{ Organization, Resource string }
 
 // New makes an empty store.
 func New(o Outside) *Store {
@@ -121,11 +102,42 @@ type tx struct {
 
 var errReadOnly = errors.New("memstore: writing in a transaction that reads")
 
-func (t *tx) mayWrite() error {
+// write does what writes.
+func (t *tx) write(what func()) error {
 	if !t.writes {
 		return errReadOnly
 	}
+	what()
 	return nil
+}
+
+// found is a copy of what a map has under a name, nil for nothing.
+func found[K comparable, V any](in map[K]V, name K, copied func(V) V) (*V, error) {
+	v, there := in[name]
+	if !there {
+		return nil, nil
+	}
+	v = copied(v)
+	return &v, nil
+}
+
+// those are copies of what is wanted of a map, in order.
+func those[K comparable, V any](in map[K]V, wanted func(K, V) bool, copied func(V) V, order func(a, b V) int) (out []V) {
+	for name, v := range in {
+		if wanted(name, v) {
+			out = append(out, copied(v))
+		}
+	}
+	slices.SortFunc(out, order)
+	return out
+}
+
+// firstOf is the first of a list, nil for none.
+func firstOf[V any](list []V) (*V, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return &list[0], nil
 }
 
 // Next implements management.Tx.
@@ -133,12 +145,11 @@ func (t *tx) Next(name string) (int64, error) { return t.NextMany(name, 1) }
 
 // NextMany implements management.Tx.
 func (t *tx) NextMany(name string, n int64) (first int64, err error) {
-	if err := t.mayWrite(); err != nil {
-		return 0, err
-	}
-	name = clean(name)
-	t.numbers[name] += n
-	return t.numbers[name] - n + 1, nil
+	err = t.write(func() {
+		first = t.numbers[clean(name)] + 1
+		t.numbers[clean(name)] += n
+	})
+	return first, err
 }
 
 // clean is a text as it is kept: see management.Tx.
@@ -154,18 +165,20 @@ func object(raw json.RawMessage) json.RawMessage {
 	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 }
 
-// page is a stretch of a list.
-func page[T any](list []T, offset, limit int) []T {
+// page is a stretch of a list whose elements match, and how many there are.
+func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int, error) {
+	if match != nil {
+		list = slices.DeleteFunc(stretch(list, 0, 0), func(v V) bool { return !match(&v) })
+	}
+	return stretch(list, offset, limit), len(list), nil
+}
+
+func stretch[V any](list []V, offset, limit int) []V {
 	if limit <= 0 || limit > management.MaxScan {
 		limit = management.MaxScan
 	}
 	list = list[min(max(offset, 0), len(list)):]
 	return list[:min(limit, len(list))]
-}
-
-// sinceDay reports whether a UTC day is that of a time or a later one.
-func sinceDay(day, since time.Time) bool {
-	return !day.Before(since.UTC().Truncate(24 * time.Hour))
 }
 
 var (

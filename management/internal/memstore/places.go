@@ -25,48 +25,34 @@ func copyOrganization(o management.OrganizationRecord) management.OrganizationRe
 
 // Organization implements management.Tx.
 func (t *tx) Organization(id string) (*management.OrganizationRecord, error) {
-	o, there := t.organizations[clean(id)]
-	if !there {
-		return nil, nil
-	}
-	o = copyOrganization(o)
-	return &o, nil
+	return found(t.organizations, clean(id), copyOrganization)
 }
 
 // Organizations implements management.Tx.
-func (t *tx) Organizations() (out []management.OrganizationRecord, err error) {
-	for _, id := range slices.Sorted(maps.Keys(t.organizations)) {
-		out = append(out, copyOrganization(t.organizations[id]))
-	}
-	return out, nil
+func (t *tx) Organizations() ([]management.OrganizationRecord, error) {
+	return those(t.organizations, func(string, management.OrganizationRecord) bool { return true }, copyOrganization,
+		func(a, b management.OrganizationRecord) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
 // PutOrganization implements management.Tx.
 func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
 	kept := copyOrganization(*o)
-	t.organizations[kept.ID] = kept
-	for id, p := range t.projects {
-		t.changed[id] = t.changed[id] || p.Organization == kept.ID // its quotas are their limits
-	}
-	return nil
+	return t.write(func() {
+		t.organizations[kept.ID] = kept
+		for id, p := range t.projects {
+			if p.Organization == kept.ID { // its quotas are their limits
+				t.changed[id] = true
+			}
+		}
+	})
 }
 
 // DeleteOrganization implements management.Tx.
 func (t *tx) DeleteOrganization(id string) error {
-	left, err := t.Projects(id)
-	if err == nil {
-		err = t.mayWrite()
+	if left, _ := t.Projects(id); len(left) > 0 {
+		return fmt.Errorf("memstore: the organization %s has %d projects", id, len(left))
 	}
-	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("memstore: the organization %s has %d projects", id, len(left))
-	}
-	if err == nil {
-		delete(t.organizations, clean(id))
-	}
-	return err
+	return t.write(func() { delete(t.organizations, clean(id)) })
 }
 
 func copyProject(p management.ProjectRecord) management.ProjectRecord {
@@ -78,42 +64,31 @@ func copyProject(p management.ProjectRecord) management.ProjectRecord {
 	return p
 }
 
+// projectsThat are the projects of which a test is true, by id.
+func (t *tx) projectsThat(test func(*management.ProjectRecord) bool) []management.ProjectRecord {
+	return those(t.projects, func(_ int64, p management.ProjectRecord) bool { return !p.Deleted && test(&p) }, copyProject,
+		func(a, b management.ProjectRecord) int { return cmp.Compare(a.ID, b.ID) })
+}
+
 // Project implements management.Tx.
 func (t *tx) Project(id int64) (*management.ProjectRecord, error) {
-	p, there := t.projects[id]
-	if !there || p.Deleted {
-		return nil, nil
-	}
-	p = copyProject(p)
-	return &p, nil
+	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.ID == id }))
 }
 
 // ProjectByKey implements management.Tx.
 func (t *tx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
-	for id, p := range t.projects {
-		if p.APIKey == clean(apiKey) {
-			return t.Project(id)
-		}
-	}
-	return nil, nil
+	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.APIKey == clean(apiKey) }))
 }
 
 // Projects implements management.Tx.
-func (t *tx) Projects(organizationID string) (out []management.ProjectRecord, err error) {
-	organizationID = clean(organizationID)
-	for _, id := range slices.Sorted(maps.Keys(t.projects)) {
-		if p := t.projects[id]; !p.Deleted && (organizationID == "" || p.Organization == organizationID) {
-			out = append(out, copyProject(p))
-		}
-	}
-	return out, nil
+func (t *tx) Projects(organizationID string) ([]management.ProjectRecord, error) {
+	return t.projectsThat(func(p *management.ProjectRecord) bool {
+		return organizationID == "" || p.Organization == clean(organizationID)
+	}), nil
 }
 
 // PutProject implements management.Tx.
 func (t *tx) PutProject(p *management.ProjectRecord) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
 	var highest int64
 	for id, other := range t.projects {
 		highest = max(highest, id)
@@ -121,12 +96,13 @@ func (t *tx) PutProject(p *management.ProjectRecord) error {
 			return management.ErrTaken
 		}
 	}
-	if p.ID == 0 {
-		p.ID = highest + 1
-	}
-	t.projects[p.ID] = copyProject(*p)
-	t.changed[p.ID] = true
-	return nil
+	return t.write(func() {
+		if p.ID == 0 {
+			p.ID = highest + 1
+		}
+		t.projects[p.ID] = copyProject(*p)
+		t.changed[p.ID] = true
+	})
 }
 
 func copyKey(k management.KeyRecord) management.KeyRecord {
@@ -136,35 +112,18 @@ func copyKey(k management.KeyRecord) management.KeyRecord {
 }
 
 // keysThat are the keys of which a test is true, newest first.
-func (t *tx) keysThat(test func(*management.KeyRecord) bool) (out []management.KeyRecord) {
-	for _, k := range t.keys {
-		if test(&k) {
-			out = append(out, copyKey(k))
-		}
-	}
-	slices.SortFunc(out, func(a, b management.KeyRecord) int {
+func (t *tx) keysThat(test func(*management.KeyRecord) bool) []management.KeyRecord {
+	return those(t.keys, func(_ string, k management.KeyRecord) bool { return test(&k) }, copyKey, func(a, b management.KeyRecord) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))
 	})
-	return out
 }
 
 // Key implements management.Tx.
-func (t *tx) Key(hash string) (*management.KeyRecord, error) {
-	k, there := t.keys[hash]
-	if !there {
-		return nil, nil
-	}
-	k = copyKey(k)
-	return &k, nil
-}
+func (t *tx) Key(hash string) (*management.KeyRecord, error) { return found(t.keys, hash, copyKey) }
 
 // KeyByID implements management.Tx.
 func (t *tx) KeyByID(id string) (*management.KeyRecord, error) {
-	list := t.keysThat(func(k *management.KeyRecord) bool { return id != "" && k.ID == clean(id) })
-	if len(list) == 0 {
-		return nil, nil
-	}
-	return &list[0], nil
+	return firstOf(t.keysThat(func(k *management.KeyRecord) bool { return id != "" && k.ID == clean(id) }))
 }
 
 // Keys implements management.Tx.
@@ -188,9 +147,7 @@ func (t *tx) PutKey(k *management.KeyRecord) error {
 
 // DeleteKey implements management.Tx.
 func (t *tx) DeleteKey(id string) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
-	maps.DeleteFunc(t.keys, func(_ string, k management.KeyRecord) bool { return id != "" && k.ID == clean(id) })
-	return nil
+	return t.write(func() {
+		maps.DeleteFunc(t.keys, func(_ string, k management.KeyRecord) bool { return id != "" && k.ID == clean(id) })
+	})
 }

@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
@@ -17,73 +18,46 @@ func copied(r management.Record) management.Record {
 
 // Get implements management.Tx.
 func (t *tx) Get(kind, parent, id string) (*management.Record, error) {
-	r, there := t.records[recordName{kind, clean(parent), clean(id)}]
-	if !there {
-		return nil, nil
-	}
-	r = copied(r)
-	return &r, nil
+	return found(t.records, recordName{kind, clean(parent), clean(id)}, copied)
+}
+
+func inOrder(a, b management.Record) int {
+	return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
 }
 
 // Find implements management.Tx.
 func (t *tx) Find(kind, unique string) (*management.Record, error) {
-	unique = clean(unique)
-	for name, r := range t.records {
-		if unique != "" && name.kind == kind && r.Unique == unique {
-			r = copied(r)
-			return &r, nil
-		}
-	}
-	return nil, nil
+	return firstOf(those(t.records, func(_ recordName, r management.Record) bool {
+		return unique != "" && r.Kind == kind && r.Unique == clean(unique)
+	}, copied, inOrder))
 }
 
 // List implements management.Tx.
 func (t *tx) List(q management.Query) ([]management.Record, int, error) {
-	parent, other := clean(q.Parent), clean(q.Other)
-	var list []management.Record
-	for _, r := range t.records {
-		here := r.Parent == parent
-		if other != "" {
-			here = r.Other == other
-		}
-		if here && r.Kind == q.Kind && r.Hidden == q.Hidden && r.Sort >= clean(q.From) && (q.To == "" || r.Sort < clean(q.To)) {
-			list = append(list, copied(r))
-		}
+	list := those(t.records, func(_ recordName, r management.Record) bool {
+		here := q.Other == "" && r.Parent == clean(q.Parent) || q.Other != "" && r.Other == clean(q.Other)
+		return here && r.Kind == q.Kind && r.Hidden == q.Hidden && r.Sort >= clean(q.From) && (q.To == "" || r.Sort < clean(q.To))
+	}, copied, inOrder)
+	if q.Descending {
+		slices.Reverse(list)
 	}
-	slices.SortFunc(list, func(a, b management.Record) int {
-		order := cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
-		if q.Descending {
-			return -order
-		}
-		return order
-	})
-	if q.Match != nil {
-		list = slices.DeleteFunc(page(list, 0, 0), func(r management.Record) bool { return !q.Match(&r) })
-	}
-	return page(list, q.Offset, q.Limit), len(list), nil
+	return page(list, q.Match, q.Offset, q.Limit)
 }
 
 // Put implements management.Tx.
 func (t *tx) Put(r *management.Record) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
 	kept := copied(*r)
-	other, err := t.Find(kept.Kind, kept.Unique)
-	if err != nil {
-		return err
-	}
-	if other != nil && (other.Parent != kept.Parent || other.ID != kept.ID) {
+	name := recordName{kept.Kind, kept.Parent, kept.ID}
+	if other, _ := t.Find(kept.Kind, kept.Unique); other != nil && (recordName{other.Kind, other.Parent, other.ID}) != name {
 		return management.ErrTaken
 	}
-	t.records[recordName{kept.Kind, kept.Parent, kept.ID}] = kept
-	return nil
+	return t.write(func() { t.records[name] = kept })
 }
 
 // AddRecords implements management.Tx.
 func (t *tx) AddRecords(list []*management.Record) error {
 	for _, r := range list {
-		if _, there := t.records[recordName{r.Kind, clean(r.Parent), clean(r.ID)}]; there || r.Unique != "" {
+		if old, _ := t.Get(r.Kind, r.Parent, r.ID); old != nil || r.Unique != "" {
 			return fmt.Errorf("memstore: the record %s %s %s is there already, or has a unique text", r.Kind, r.Parent, r.ID)
 		}
 		if err := t.Put(r); err != nil {
@@ -95,23 +69,14 @@ func (t *tx) AddRecords(list []*management.Record) error {
 
 // Delete implements management.Tx.
 func (t *tx) Delete(kind, parent, id string) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
-	delete(t.records, recordName{kind, clean(parent), clean(id)})
-	return nil
+	return t.write(func() { delete(t.records, recordName{kind, clean(parent), clean(id)}) })
 }
 
 // DeleteUnder implements management.Tx.
 func (t *tx) DeleteUnder(kind, parent string) error {
-	if err := t.mayWrite(); err != nil {
-		return err
-	}
-	parent = clean(parent)
-	for name := range t.records {
-		if name.kind == kind && name.parent == parent {
-			delete(t.records, name)
-		}
-	}
-	return nil
+	return t.write(func() {
+		maps.DeleteFunc(t.records, func(name recordName, _ management.Record) bool {
+			return name.kind == kind && name.parent == clean(parent)
+		})
+	})
 }
