@@ -53,7 +53,7 @@ func MaskKey(key string) string {
 }
 
 // Service lets callers in: it knows whose a key is, and where its user may be.
-type Service struct{ Desk Desk }
+type Service struct{ Desk Desk[Tx] }
 
 // UsedEvery is how exactly the time of a key's last use is kept (§1.2).
 const UsedEvery = time.Hour

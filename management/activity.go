@@ -114,7 +114,7 @@ func JSONMembers(v any) (map[string]json.RawMessage, error) {
 // Note writes a line of the log in the transaction of the change. by is nil for
 // the server itself; before is nil for what was made, after for what is gone. A
 // change that changes nothing is not noted.
-func (d *Desk) Note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
+func (d *Desk[T]) Note(tx Tx, by *Caller, parent, scope, item, name string, before, after any) error {
 	list, err := Changes(scope, before, after)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *Desk) Note(tx Tx, by *Caller, parent, scope, item, name string, before,
 }
 
 // NoteAs is note for what has a word of its own.
-func (d *Desk) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
+func (d *Desk[T]) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string, detail ActivityDetail) error {
 	n, err := tx.Next(KindActivity)
 	if err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Desk is what a room stands on.
-type Desk struct {
-	Store Store
+// Desk is what a room stands on whose transactions are a T.
+type Desk[T Tx] struct {
+	Store Store[T]
 	// Clock is time.Now when nil.
 	Clock func() time.Time
 	// IDs makes ids, random UUIDs when nil.
@@ -17,7 +17,7 @@ type Desk struct {
 }
 
 // Now is the time, in UTC, as exactly as it is stored.
-func (d *Desk) Now() time.Time {
+func (d *Desk[T]) Now() time.Time {
 	if d.Clock == nil {
 		return At(time.Now()).Time
 	}
@@ -25,7 +25,7 @@ func (d *Desk) Now() time.Time {
 }
 
 // NewID makes an id.
-func (d *Desk) NewID() string {
+func (d *Desk[T]) NewID() string {
 	if d.IDs == nil {
 		return wire.RandomUUID()
 	}
@@ -33,13 +33,13 @@ func (d *Desk) NewID() string {
 }
 
 // Read runs work on one state of the store and returns what it returns.
-func Read[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
-	err = d.Store.Read(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+func Read[Out any, T Tx](ctx context.Context, d *Desk[T], work func(T) (Out, error)) (out Out, err error) {
+	err = d.Store.Read(ctx, func(tx T) (err error) { out, err = work(tx); return err })
 	return out, err
 }
 
 // Write runs work in a transaction that changes something, and returns what it returns.
-func Write[T any](ctx context.Context, d *Desk, work func(Tx) (T, error)) (out T, err error) {
-	err = d.Store.Write(ctx, func(tx Tx) (err error) { out, err = work(tx); return err })
+func Write[Out any, T Tx](ctx context.Context, d *Desk[T], work func(T) (Out, error)) (out Out, err error) {
+	err = d.Store.Write(ctx, func(tx T) (err error) { out, err = work(tx); return err })
 	return out, err
 }

@@ -14,8 +14,9 @@
 //
 // Everything is kept as records (store.go). A rule runs inside one transaction of
 // the Store: it reads, decides and writes through a Tx, and an error leaves
-// everything as it was. What other rooms read too - organizations, projects, keys,
-// flags, cohorts - has methods of its own in Tx, because their tables do.
+// everything as it was. What has a table of its own has methods of its own: in the
+// desk's Tx what every room reads, such as projects, and in a room's Tx what it alone
+// asks for, such as flags. Package rooms shows each room its part of one Store.
 //
 // What can be written of a resource is a table of Fields: it reads bodies, words
 // the errors (§2.2) and describes itself to the API's documentation.

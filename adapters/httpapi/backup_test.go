@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // One backup is sent at a time, and one that fails on the way ends the connection,
@@ -24,7 +25,7 @@ func TestBackup_OneAtATime(t *testing.T) {
 		Joined: management.At(officeStart), Updated: management.At(officeStart),
 	}
 	data, _ := json.Marshal(joined)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(t.Context(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "member", Parent: officeOther, ID: joined.User, Other: joined.User, Sort: "1", Data: data})
 	})
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // dyingStore stops writing when its server has died.
 type dyingStore struct {
-	management.Store
+	rooms.Store
 	dead *atomic.Bool
 }
 
 var errDead = errors.New("the server is dead")
 
-func (s dyingStore) Write(ctx context.Context, work func(management.Tx) error) error {
+func (s dyingStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	if s.dead.Load() {
 		return errDead
 	}

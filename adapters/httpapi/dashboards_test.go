@@ -15,13 +15,14 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // restrict makes plain members of organization A mere members of project 1,
 // which its default makes administrators of.
 func (o *office) restrict(t *testing.T) {
 	t.Helper()
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		p, err := tx.Project(1)
 		if err != nil {
 			return err
@@ -181,7 +182,7 @@ func TestShared_Guesses(t *testing.T) {
 func TestShared_OrganizationForbids(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		org, err := tx.Organization(officeOrg)
 		if err != nil {
 			return err

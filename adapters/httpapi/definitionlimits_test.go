@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // definitions puts definitions into project 1, as many and as large as wanted.
-func (o *office) definitions(t *testing.T, kind management.DefinitionKind, n, padding int) {
+func (o *office) definitions(t *testing.T, kind featureflags.DefinitionKind, n, padding int) {
 	t.Helper()
 	name := strings.Repeat("x", padding)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		for i := range n {
-			d := management.Definition{ID: int64(1000 + i), Key: fmt.Sprint("key", i), Meta: []byte(`{}`)}
+			d := featureflags.Definition{ID: int64(1000 + i), Key: fmt.Sprint("key", i), Meta: []byte(`{}`)}
 			d.Record = fmt.Appendf(nil, `{"id":%d,"key":%q,"name":%q,"active":false,"filters":{"groups":[]}}`, d.ID, d.Key, name)
-			if kind == management.CohortDefinition {
+			if kind == featureflags.CohortDefinition {
 				d.Key, d.Record = "", fmt.Appendf(nil, `{"id":%d,"name":%q,"filters":{"properties":{"type":"OR","values":[]}}}`, d.ID, name)
 			}
 			if err := tx.PutDefinition(kind, 1, &d); err != nil {
@@ -50,7 +50,7 @@ func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 func TestDefinitions_AtMost20000Flags(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.do(t, "POST /api/projects/2/feature_flags/", `{"key":"elsewhere"}`, 201)
-	o.definitions(t, management.FlagDefinition, 20_000, 0)
+	o.definitions(t, featureflags.FlagDefinition, 20_000, 0)
 	const limit = "A project has at most 20000 feature flags"
 	o.wantLimit(t, limit,
 		`POST /api/projects/1/feature_flags/ {"key":"one-more"}`,
@@ -69,7 +69,7 @@ func TestDefinitions_AtMost20000Flags(t *testing.T) {
 
 func TestDefinitions_AtMost10000Cohorts(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	o.definitions(t, management.CohortDefinition, 10_000, 0)
+	o.definitions(t, featureflags.CohortDefinition, 10_000, 0)
 	const tree = `"filters":{"properties":{"type":"OR","values":[]}}`
 	o.wantLimit(t, "A project has at most 10000 cohorts",
 		`POST /api/projects/1/cohorts/ {"name":"one more",`+tree+`}`,
@@ -82,7 +82,7 @@ func TestDefinitions_AtMost10000Cohorts(t *testing.T) {
 // 64 MiB of definitions are enough.
 func TestDefinitions_AtMost64MiB(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	o.definitions(t, management.FlagDefinition, 63, 1<<20)
+	o.definitions(t, featureflags.FlagDefinition, 63, 1<<20)
 	payload, _ := json.Marshal(`"` + strings.Repeat("y", 200<<10) + `"`) // JSON in a text
 	var answer []byte
 	made := 0

@@ -61,12 +61,12 @@ func (o *office) issues(t testing.TB) map[string]int {
 // failingStore is a store whose transactions fail when everything is done but the
 // commit, as often as it says.
 type failingStore struct {
-	management.Store
+	rooms.Store
 	failures int
 }
 
-func (s *failingStore) Write(ctx context.Context, work func(management.Tx) error) error {
-	return s.Store.Write(ctx, func(tx management.Tx) error {
+func (s *failingStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
+	return s.Store.Write(ctx, func(tx rooms.Tx) error {
 		if err := work(tx); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func TestManagement_4_2_AFailingRuleIsDisabled(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	const bad = "0191f0a2-5b1c-7d3e-8f40-0000000000c1"
 	put := func(id, sort, data string) {
-		err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+		err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 			return tx.Put(&management.Record{Kind: "assignment_rule", Parent: management.ProjectParent(1), ID: id, Sort: sort, Data: json.RawMessage(data)})
 		})
 		if err != nil {

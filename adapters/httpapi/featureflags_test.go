@@ -11,6 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // officeKeys are the keys of an office for definitions.
@@ -61,8 +63,8 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 // What stands in a file is read-only, and the refusal names the file (decisions).
 func TestFeatureFlags_FromAFile(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
-		return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+		return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
 			ID: 77, Key: "filed", Origin: "flags.json",
 			Record: json.RawMessage(`{"id": 77, "key": "filed", "active": true, "filters": {"groups": [{"properties": [{"key": "by_key", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}}`),
 		})
@@ -96,7 +98,7 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 // (§5.1.3).
 func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutKey(&management.KeyRecord{ID: "secret", Hash: management.HashKey("phs_secret_key_of_project_1"), Secret: true, Projects: []int64{1}})
 	})
 	if err != nil {

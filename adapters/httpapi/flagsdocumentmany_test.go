@@ -10,21 +10,22 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // countingStore counts what is asked of a store one by one.
 type countingStore struct {
-	management.Store
+	rooms.Store
 	calls map[string]int
 }
 
-func (s *countingStore) Write(ctx context.Context, work func(management.Tx) error) error {
-	return s.Store.Write(ctx, func(tx management.Tx) error { return work(&countingTx{tx, s.calls}) })
+func (s *countingStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
+	return s.Store.Write(ctx, func(tx rooms.Tx) error { return work(&countingTx{tx, s.calls}) })
 }
 
 type countingTx struct {
-	management.Tx
+	rooms.Tx
 	calls map[string]int
 }
 
@@ -42,22 +43,22 @@ func (t *countingTx) List(q management.Query) ([]management.Record, int, error) 
 
 func (t *countingTx) Next(name string) (int64, error) { t.calls["Next"]++; return t.Tx.Next(name) }
 
-func (t *countingTx) Definition(kind management.DefinitionKind, project, id int64) (*management.Definition, error) {
+func (t *countingTx) Definition(kind featureflags.DefinitionKind, project, id int64) (*featureflags.Definition, error) {
 	t.calls["Definition"]++
 	return t.Tx.Definition(kind, project, id)
 }
 
-func (t *countingTx) DefinitionByKey(kind management.DefinitionKind, project int64, key string) (*management.Definition, error) {
+func (t *countingTx) DefinitionByKey(kind featureflags.DefinitionKind, project int64, key string) (*featureflags.Definition, error) {
 	t.calls["DefinitionByKey"]++
 	return t.Tx.DefinitionByKey(kind, project, key)
 }
 
-func (t *countingTx) Definitions(q management.DefinitionQuery) ([]management.Definition, int, error) {
+func (t *countingTx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definition, int, error) {
 	t.calls["Definitions"]++
 	return t.Tx.Definitions(q)
 }
 
-func (t *countingTx) PutDefinition(kind management.DefinitionKind, project int64, d *management.Definition) error {
+func (t *countingTx) PutDefinition(kind featureflags.DefinitionKind, project int64, d *featureflags.Definition) error {
 	t.calls["PutDefinition"]++
 	return t.Tx.PutDefinition(kind, project, d)
 }
@@ -79,7 +80,7 @@ func TestFlagsDocument_Many(t *testing.T) {
 			t.Fatal(err)
 		}
 		var place *management.ProjectRecord
-		if err := store.Read(context.Background(), func(tx management.Tx) (err error) { place, err = tx.Project(project); return err }); err != nil {
+		if err := store.Read(context.Background(), func(tx rooms.Tx) (err error) { place, err = tx.Project(project); return err }); err != nil {
 			t.Fatal(err)
 		}
 		st := &management.Standing{Caller: &management.Caller{User: &management.User{ID: 1}}, Project: place}

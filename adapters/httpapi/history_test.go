@@ -224,7 +224,7 @@ var archiveDesk = sync.OnceValues(func() (*rooms.Rooms, error) {
 		return nil, err
 	}
 	store := sqlstore.ManagementStore{Store: s}
-	err = store.Write(context.Background(), func(tx management.Tx) error {
+	err = store.Write(context.Background(), func(tx rooms.Tx) error {
 		user := management.User{ID: 1, UUID: uuidOf(1).String(), Email: "ada@example.com"}
 		data, err := json.Marshal(user)
 		err = errors.Join(err,
@@ -249,11 +249,11 @@ var archiveDesk = sync.OnceValues(func() (*rooms.Rooms, error) {
 // brittleStore fails with brokenKey.
 type brittleStore struct{ sqlstore.ManagementStore }
 
-func (s brittleStore) Read(ctx context.Context, work func(management.Tx) error) error {
-	return s.ManagementStore.Read(ctx, func(tx management.Tx) error { return work(brittleTx{tx}) })
+func (s brittleStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
+	return s.ManagementStore.Read(ctx, func(tx rooms.Tx) error { return work(brittleTx{tx}) })
 }
 
-type brittleTx struct{ management.Tx }
+type brittleTx struct{ rooms.Tx }
 
 func (tx brittleTx) Key(hash string) (*management.KeyRecord, error) {
 	if hash == management.HashKey(brokenKey) {

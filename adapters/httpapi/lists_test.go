@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // §2.1 of spec/clients.md: what nobody knows is ignored and named, what is not done
@@ -102,7 +103,7 @@ func TestLists_ShortIDsOfOldInsights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id := "0191f0a2-5b1c-7d3e-8f40-00000000abcd"
 	old := fmt.Sprintf(`{"id": %q, "name": "Old", "description": "", "query": null, "filters": {}, "deleted": false, "created_at": "2025-01-01T00:00:00Z", "created_by": 1, "updated_at": "2025-01-01T00:00:00Z", "last_modified_by": 1}`, id)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "insight", Parent: management.ProjectParent(1), ID: id, Sort: "1", Data: json.RawMessage(old)})
 	})
 	if err != nil {

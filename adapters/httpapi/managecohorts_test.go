@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // What stands in a file is read-only here, in whatever form it stands there
@@ -18,8 +18,8 @@ import (
 func TestManagement_CohortOfAFile(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error {
-		return tx.PutDefinition(management.CohortDefinition, 1, &management.Definition{
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+		return tx.PutDefinition(featureflags.CohortDefinition, 1, &featureflags.Definition{
 			ID: 12, Record: json.RawMessage(`{"type":"AND","values":[{"type":"person","key":"a","operator":"exact","value":"b"}]}`), Origin: "demo.json",
 		})
 	})

@@ -138,7 +138,7 @@ func (o *office) configure(c *rooms.Config) {
 func (o *office) furnish(t testing.TB) {
 	t.Helper()
 	store := sqlstore.ManagementStore{Store: o.store}
-	err := store.Write(context.Background(), func(tx management.Tx) error {
+	err := store.Write(context.Background(), func(tx rooms.Tx) error {
 		for i, id := range []string{officeOrg, officeOther} {
 			org := management.OrganizationRecord{ID: id, Name: "Organization " + string(rune('A'+i)), CreatedAt: officeStart}
 			if err := tx.PutOrganization(&org); err != nil {
@@ -221,7 +221,7 @@ func (o *office) key(t testing.TB, who string) string {
 	if k.Scopes == nil {
 		k.Scopes = []string{"*"}
 	}
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx management.Tx) error { return tx.PutKey(&k) })
+	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error { return tx.PutKey(&k) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Keys are looked at again: one that was revoked ends its streams, others stay.
@@ -28,14 +29,14 @@ func TestStream_RevokedKey(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
 	store := sqlstore.ManagementStore{Store: o.store}
-	write := func(work func(tx management.Tx) error) {
+	write := func(work func(tx rooms.Tx) error) {
 		t.Helper()
 		if err := store.Write(context.Background(), work); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const secret = "phs_secret_key_of_project_1"
-	write(func(tx management.Tx) error {
+	write(func(tx rooms.Tx) error {
 		return tx.PutKey(&management.KeyRecord{ID: "secret", Hash: management.HashKey(secret), Secret: true, Projects: []int64{1}})
 	})
 	var leaving []*listener
@@ -47,7 +48,7 @@ func TestStream_RevokedKey(t *testing.T) {
 	for _, l := range append(leaving, removed, staying) {
 		l.event(t, "definitions")
 	}
-	write(func(tx management.Tx) error { return tx.DeleteKey("secret") })
+	write(func(tx rooms.Tx) error { return tx.DeleteKey("secret") })
 	for _, l := range leaving {
 		l.closes(t, "unauthorized")
 	}

@@ -12,9 +12,11 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ManagementStore is the Store as management.Store.
+// ManagementStore is the Store as rooms.Store.
 type ManagementStore struct{ *Store }
 
 // manageTime bounds a transaction of management whose caller sets no bound: some
@@ -42,8 +44,8 @@ func (s *Store) lockManagement(ctx context.Context, tx querier) error {
 	return err
 }
 
-// Read implements management.Store.
-func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) error) error {
+// Read implements rooms.Store.
+func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	options := &sql.TxOptions{ReadOnly: true}
@@ -58,8 +60,8 @@ func (s ManagementStore) Read(ctx context.Context, work func(management.Tx) erro
 	return s.managed(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
 }
 
-// Write implements management.Store.
-func (s ManagementStore) Write(ctx context.Context, work func(management.Tx) error) error {
+// Write implements rooms.Store.
+func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	// Those who wait for the lock wait here first, all but one of them without a
@@ -110,7 +112,7 @@ func (s ManagementStore) managed(err error) error {
 	return s.dialect.explain(err)
 }
 
-// manageTx implements management.Tx.
+// manageTx implements rooms.Tx.
 type manageTx struct {
 	store  *Store
 	ctx    context.Context
@@ -119,7 +121,7 @@ type manageTx struct {
 	// changed are the projects whose definitions are others now.
 	changed map[int64]bool
 	// totals are those of projects that were asked for, kept up to date.
-	totals map[int64]*management.DefinitionTotals
+	totals map[int64]*featureflags.DefinitionTotals
 }
 
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
@@ -160,7 +162,7 @@ func (t *manageTx) raiseRevisions() error {
 	return nil
 }
 
-// Next implements management.Tx.
+// Next implements rooms.Tx.
 func (t *manageTx) Next(name string) (n int64, err error) {
 	if !t.writes {
 		return 0, errReadOnly
@@ -199,6 +201,6 @@ func jsonOr(raw []byte, or string) string {
 }
 
 var (
-	_ management.Store = ManagementStore{}
-	_ management.Tx    = (*manageTx)(nil)
+	_ rooms.Store = ManagementStore{}
+	_ rooms.Tx    = (*manageTx)(nil)
 )

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // This file writes many things of management at once.
@@ -40,7 +41,7 @@ func (t *manageTx) bulk(b *bulk, n int, row func(args []any, i int) []any) error
 	})
 }
 
-// NextMany implements management.Tx.
+// NextMany implements rooms.Tx.
 func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
 	if !t.writes {
 		return 0, errReadOnly
@@ -51,8 +52,8 @@ func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
 	return last - n + 1, err
 }
 
-// NumberDefinitions implements management.Tx.
-func (t *manageTx) NumberDefinitions(kind management.DefinitionKind, n int) (first int64, err error) {
+// NumberDefinitions implements rooms.Tx.
+func (t *manageTx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	table := definitionTables[kind].table
 	var highest int64
 	if _, err := t.one(`SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
@@ -70,19 +71,19 @@ func (t *manageTx) NumberDefinitions(kind management.DefinitionKind, n int) (fir
 	return first, nil
 }
 
-// PutDefinitions implements management.Tx.
-func (t *manageTx) PutDefinitions(kind management.DefinitionKind, projectID int64, list []*management.Definition) error {
+// PutDefinitions implements rooms.Tx.
+func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
 	if len(list) == 0 {
 		return nil
 	}
 	b := &putCohorts
-	if kind == management.FlagDefinition {
+	if kind == featureflags.FlagDefinition {
 		b = &putFlags
 	}
 	err := t.bulk(b, len(list), func(args []any, i int) []any {
 		d := list[i]
 		args = append(args, projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted))
-		if kind == management.FlagDefinition {
+		if kind == featureflags.FlagDefinition {
 			args = append(args, cleanText(d.Key))
 		}
 		return args
@@ -103,7 +104,7 @@ type recordPlace struct {
 	hidden int
 }
 
-// AddRecords implements management.Tx.
+// AddRecords implements rooms.Tx.
 func (t *manageTx) AddRecords(list []*management.Record) error {
 	counts := map[recordPlace]int{}
 	err := t.bulk(&insertRecords, len(list), func(args []any, i int) []any {
@@ -128,7 +129,7 @@ func (t *manageTx) AddRecords(list []*management.Record) error {
 	return nil
 }
 
-// MembersOf implements management.Tx.
+// MembersOf implements rooms.Tx.
 func (t *manageTx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	r := newMembersReader(limit)
 	if len(cohorts) == 0 {
@@ -141,7 +142,7 @@ func (t *manageTx) MembersOf(projectID int64, cohorts []int64, limit flags.Membe
 	return r.out, nil
 }
 
-// SamePersons implements management.Tx.
+// SamePersons implements rooms.Tx.
 func (t *manageTx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
 	found := map[string]bool{}
 	ids := make([]string, len(distinctIDs))

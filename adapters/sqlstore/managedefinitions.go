@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // definitionTables are the tables of definitions, and what their keys are.
 var definitionTables = [...]struct{ table, key string }{
-	management.FlagDefinition:   {"flag_records", "key"},
-	management.CohortDefinition: {"cohort_records", "''"},
+	featureflags.FlagDefinition:   {"flag_records", "key"},
+	featureflags.CohortDefinition: {"cohort_records", "''"},
 }
 
-func (t *manageTx) definitions(kind management.DefinitionKind, visit func(management.Definition), where string, args ...any) error {
+func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(featureflags.Definition), where string, args ...any) error {
 	d := definitionTables[kind]
 	err := t.each(func(rows *sql.Rows) error {
-		var x management.Definition
+		var x featureflags.Definition
 		var record, meta string
 		err := rows.Scan(&x.ID, &x.Key, &record, &meta, &x.Origin, &x.Deleted)
 		x.Record, x.Meta = []byte(record), []byte(meta)
@@ -31,24 +33,24 @@ func (t *manageTx) definitions(kind management.DefinitionKind, visit func(manage
 	return nil
 }
 
-// Definition implements management.Tx.
-func (t *manageTx) Definition(kind management.DefinitionKind, projectID, id int64) (found *management.Definition, err error) {
-	err = t.definitions(kind, func(d management.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
+// Definition implements rooms.Tx.
+func (t *manageTx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (found *featureflags.Definition, err error) {
+	err = t.definitions(kind, func(d featureflags.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
 	return found, err
 }
 
-// DefinitionByKey implements management.Tx.
-func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (found *management.Definition, err error) {
+// DefinitionByKey implements rooms.Tx.
+func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (found *featureflags.Definition, err error) {
 	// The index of keys holds the ids. Asked for all columns SQLite would rather go
 	// through the project's every flag.
-	err = t.definitions(kind, func(d management.Definition) { found = &d },
+	err = t.definitions(kind, func(d featureflags.Definition) { found = &d },
 		`project_id = $1 AND id IN (SELECT id FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0)`,
 		projectID, cleanText(key))
 	return found, err
 }
 
-// Definitions implements management.Tx.
-func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
+// Definitions implements rooms.Tx.
+func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, count int, err error) {
 	const shown = `project_id = $1 AND deleted = $2`
 	table, args := definitionTables[q.Kind].table, []any{q.Project, truth(q.Deleted)}
 	// The index of what is shown holds the ids, as that of keys does.
@@ -63,10 +65,10 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 		if limit <= 0 || limit > management.MaxScan {
 			limit = management.MaxScan
 		}
-		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) }, where(limit, max(q.Offset, 0)), args...)
+		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(limit, max(q.Offset, 0)), args...)
 		return page, count, err
 	}
-	err = t.definitions(q.Kind, func(d management.Definition) {
+	err = t.definitions(q.Kind, func(d featureflags.Definition) {
 		if !q.Match(&d) {
 			return
 		}
@@ -78,8 +80,8 @@ func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.
 	return page, count, err
 }
 
-// PutDefinition implements management.Tx.
-func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64, d *management.Definition) error {
+// PutDefinition implements rooms.Tx.
+func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) error {
 	table := definitionTables[kind].table
 	before, err := t.weigh(kind, projectID, d.ID)
 	if err != nil {
@@ -104,7 +106,7 @@ func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64
 	args := []any{projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted)}
 	text := `INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`
-	if kind == management.FlagDefinition {
+	if kind == featureflags.FlagDefinition {
 		args = append(args, cleanText(d.Key))
 		text = `INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key) VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`
@@ -120,8 +122,8 @@ func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64
 	return nil
 }
 
-// DropDefinition implements management.Tx.
-func (t *manageTx) DropDefinition(kind management.DefinitionKind, projectID, id int64) error {
+// DropDefinition implements rooms.Tx.
+func (t *manageTx) DropDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
 	before, err := t.weigh(kind, projectID, id)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func (t *manageTx) DropDefinition(kind management.DefinitionKind, projectID, id 
 	return nil
 }
 
-// AddMembers implements management.Tx.
+// AddMembers implements rooms.Tx.
 func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
 	err := t.bulk(&insertMembers, len(distinctIDs), func(args []any, i int) []any {
 		return append(args, projectID, cleanText(distinctIDs[i]), cohort)
@@ -146,7 +148,7 @@ func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) err
 	return nil
 }
 
-// RemoveMembers implements management.Tx.
+// RemoveMembers implements rooms.Tx.
 func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
 	err := deleteMembers.chunks(&t.store.dialect, len(distinctIDs), func(text string, from, n int) error {
 		args := []any{projectID, cohort}
@@ -163,7 +165,7 @@ func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) 
 	return nil
 }
 
-// Members implements management.Tx.
+// Members implements rooms.Tx.
 func (t *manageTx) Members(projectID, cohort int64, after string, limit int) (out []string, err error) {
 	err = t.each(func(rows *sql.Rows) error {
 		var id string
@@ -181,7 +183,7 @@ func (t *manageTx) Members(projectID, cohort int64, after string, limit int) (ou
 // membersAmong looks for some distinct ids among the members of a cohort.
 var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "ORDER BY distinct_id")
 
-// MembersAmong implements management.Tx.
+// MembersAmong implements rooms.Tx.
 func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) (out []string, err error) {
 	ids := make([]string, len(distinctIDs))
 	for i, id := range distinctIDs {
@@ -206,7 +208,7 @@ func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) (
 	return out, nil
 }
 
-// CountMembers implements management.Tx.
+// CountMembers implements rooms.Tx.
 func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
 	if _, err = t.one(`SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
 		FROM cohort_members m LEFT JOIN distinct_ids d ON d.project_id = m.project_id AND d.distinct_id = m.distinct_id
@@ -216,7 +218,7 @@ func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
 	return n, nil
 }
 
-// GroupTypes implements management.Tx.
+// GroupTypes implements rooms.Tx.
 func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 	out := map[int]string{}
 	err := t.each(func(rows *sql.Rows) error {
@@ -232,10 +234,10 @@ func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 	return out, nil
 }
 
-// FlagCalls implements management.Tx.
-func (t *manageTx) FlagCalls(projectID int64, key string) (out []management.FlagCall, err error) {
+// FlagCalls implements rooms.Tx.
+func (t *manageTx) FlagCalls(projectID int64, key string) (out []featureflags.FlagCall, err error) {
 	err = t.each(func(rows *sql.Rows) error {
-		var c management.FlagCall
+		var c featureflags.FlagCall
 		var first, last int64
 		err := rows.Scan(&c.Value, &c.Calls, &first, &last)
 		c.First, c.Last = fromMicros(first), fromMicros(last)
@@ -248,10 +250,10 @@ func (t *manageTx) FlagCalls(projectID int64, key string) (out []management.Flag
 	return out, nil
 }
 
-// Usage implements management.Tx.
-func (t *manageTx) Usage(organizationID, resource string, since time.Time) (out []management.DayUsage, err error) {
+// Usage implements rooms.Tx.
+func (t *manageTx) Usage(organizationID, resource string, since time.Time) (out []organizations.DayUsage, err error) {
 	err = t.each(func(rows *sql.Rows) error {
-		var u management.DayUsage
+		var u organizations.DayUsage
 		var day int
 		err := rows.Scan(&day, &u.Project, &u.N)
 		u.Day = time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC)

@@ -13,13 +13,14 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // loggedStore is a store with the projects 1 and 2.
 func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 	t.Helper()
 	s := ManagementStore{Store: open(t)}
-	err := s.Write(context.Background(), func(tx management.Tx) error {
+	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		for id := int64(1); id <= 2; id++ {
 			if err := tx.PutProject(&management.ProjectRecord{ID: id, Name: "p", APIKey: fmt.Sprint("phc_", id), CreatedAt: fromMicros(1)}); err != nil {
 				return err

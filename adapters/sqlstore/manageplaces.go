@@ -27,7 +27,7 @@ func (t *manageTx) organizations(where string, args ...any) (out []management.Or
 	return out, nil
 }
 
-// Organization implements management.Tx.
+// Organization implements rooms.Tx.
 func (t *manageTx) Organization(id string) (*management.OrganizationRecord, error) {
 	list, err := t.organizations(`WHERE id = $1`, cleanText(id))
 	return firstOf(list), err
@@ -41,12 +41,12 @@ func firstOf[T any](list []T) *T {
 	return &list[0]
 }
 
-// Organizations implements management.Tx.
+// Organizations implements rooms.Tx.
 func (t *manageTx) Organizations() ([]management.OrganizationRecord, error) {
 	return t.organizations(`ORDER BY id`)
 }
 
-// PutOrganization implements management.Tx.
+// PutOrganization implements rooms.Tx.
 func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 	quotas := "{}"
 	if len(o.Quotas) > 0 {
@@ -79,7 +79,7 @@ func (t *manageTx) quotasChange(id, quotas string) error {
 	return err
 }
 
-// DeleteOrganization implements management.Tx.
+// DeleteOrganization implements rooms.Tx.
 func (t *manageTx) DeleteOrganization(id string) error {
 	left, err := t.Projects(id)
 	if err != nil {
@@ -116,19 +116,19 @@ func (t *manageTx) projects(where string, args ...any) (out []management.Project
 	return out, nil
 }
 
-// Project implements management.Tx.
+// Project implements rooms.Tx.
 func (t *manageTx) Project(id int64) (*management.ProjectRecord, error) {
 	list, err := t.projects(`WHERE id = $1 AND deleted = 0`, id)
 	return firstOf(list), err
 }
 
-// ProjectByKey implements management.Tx.
+// ProjectByKey implements rooms.Tx.
 func (t *manageTx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
 	list, err := t.projects(`WHERE api_key = $1 AND deleted = 0`, cleanText(apiKey))
 	return firstOf(list), err
 }
 
-// Projects implements management.Tx.
+// Projects implements rooms.Tx.
 func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, error) {
 	if organizationID == "" {
 		return t.projects(`WHERE deleted = 0 ORDER BY id`)
@@ -136,7 +136,7 @@ func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, 
 	return t.projects(`WHERE organization_id = $1 AND deleted = 0 ORDER BY id`, cleanText(organizationID))
 }
 
-// PutProject implements management.Tx.
+// PutProject implements rooms.Tx.
 func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 	if other, err := t.projects(`WHERE api_key = $1 AND id <> $2`, cleanText(p.APIKey), p.ID); err != nil || len(other) > 0 {
 		return errors.Join(err, management.ErrTaken)
@@ -187,13 +187,13 @@ func (t *manageTx) keys(where string, args ...any) (out []management.KeyRecord, 
 	return out, nil
 }
 
-// Key implements management.Tx.
+// Key implements rooms.Tx.
 func (t *manageTx) Key(hash string) (*management.KeyRecord, error) {
 	list, err := t.keys(`WHERE hash = $1`, hash)
 	return firstOf(list), err
 }
 
-// KeyByID implements management.Tx.
+// KeyByID implements rooms.Tx.
 func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
 	if id == "" {
 		return nil, nil
@@ -202,17 +202,17 @@ func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
 	return firstOf(list), err
 }
 
-// Keys implements management.Tx.
+// Keys implements rooms.Tx.
 func (t *manageTx) Keys(user int64) ([]management.KeyRecord, error) {
 	return t.keys(`WHERE user_id = $1 AND kind = 'personal' ORDER BY created_at DESC, hash`, user)
 }
 
-// SecretKeys implements management.Tx.
+// SecretKeys implements rooms.Tx.
 func (t *manageTx) SecretKeys(projectID int64) (out []management.KeyRecord, err error) {
 	return t.keys(`WHERE kind = 'secret' AND projects = $1 ORDER BY created_at DESC, hash`, jsonText([]int64{projectID}))
 }
 
-// PutKey implements management.Tx.
+// PutKey implements rooms.Tx.
 func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	if k.ID != "" {
 		if _, err := t.exec(`DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
@@ -244,7 +244,7 @@ func jsonList[T any](list []T) string {
 	return jsonText(list)
 }
 
-// DeleteKey implements management.Tx.
+// DeleteKey implements rooms.Tx.
 func (t *manageTx) DeleteKey(id string) error {
 	if id == "" {
 		return nil

@@ -19,6 +19,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // recorded is a database whose statements are remembered.
@@ -211,18 +213,18 @@ var statement = regexp.MustCompile(`^ ?(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|O
 func askRest(t testing.TB, s ManagementStore) {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	err := s.Write(context.Background(), func(tx management.Tx) error {
+	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		p := management.ProjectRecord{ID: 1, Organization: "o", Name: "p", APIKey: "phc_1", CreatedAt: at}
-		d := management.Definition{Record: []byte("{}"), Origin: "file", ID: 7}
-		taken := management.Definition{Record: []byte("{}")}
+		d := featureflags.Definition{Record: []byte("{}"), Origin: "file", ID: 7}
+		taken := featureflags.Definition{Record: []byte("{}")}
 		for _, do := range []func() error{
 			func() error {
 				return tx.PutOrganization(&management.OrganizationRecord{ID: "o", Name: "o", CreatedAt: at})
 			},
 			func() error { return tx.DeleteOrganization("o") },
 			func() error { return tx.PutProject(&p) },
-			func() error { return tx.PutDefinition(management.CohortDefinition, 1, &d) },
-			func() error { return tx.PutDefinition(management.CohortDefinition, 1, &taken) },
+			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &d) },
+			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &taken) },
 		} {
 			if err := do(); err != nil {
 				return err
@@ -235,7 +237,7 @@ func askRest(t testing.TB, s ManagementStore) {
 	}
 }
 
-func askEach(tx management.Tx) (err error) {
+func askEach(tx rooms.Tx) (err error) {
 	note := func(_ any, e error) {
 		if err == nil {
 			err = e
@@ -248,7 +250,7 @@ func askEach(tx management.Tx) (err error) {
 	note(tx.Organizations())
 	note(tx.Projects(""))
 	note(tx.ProjectByKey("phc_1"))
-	note(tx.DefinitionByKey(management.FlagDefinition, 1, "k"))
+	note(tx.DefinitionByKey(featureflags.FlagDefinition, 1, "k"))
 	note(tx.GroupTypes(1))
 	note(tx.FlagCalls(1, "k"))
 	note(tx.Usage("o", "events", time.Unix(0, 0)))
@@ -264,14 +266,14 @@ func askEach(tx management.Tx) (err error) {
 		_, _, e := tx.List(q)
 		note(nil, e)
 	}
-	for _, q := range []management.DefinitionQuery{
-		{Kind: management.FlagDefinition, Project: 1, Limit: 10}, {Kind: management.CohortDefinition, Project: 1, Limit: 10, Deleted: true},
-		{Kind: management.FlagDefinition, Project: 1, Match: func(*management.Definition) bool { return true }},
+	for _, q := range []featureflags.DefinitionQuery{
+		{Kind: featureflags.FlagDefinition, Project: 1, Limit: 10}, {Kind: featureflags.CohortDefinition, Project: 1, Limit: 10, Deleted: true},
+		{Kind: featureflags.FlagDefinition, Project: 1, Match: func(*featureflags.Definition) bool { return true }},
 	} {
 		_, _, e := tx.Definitions(q)
 		note(nil, e)
 	}
-	note(nil, tx.DropDefinition(management.FlagDefinition, 1, 9))
+	note(nil, tx.DropDefinition(featureflags.FlagDefinition, 1, 9))
 	note(nil, tx.RemoveMembers(1, 7, []string{"a"}))
 	note(nil, tx.DeleteKey("k"))
 	note(nil, tx.DeleteUnder("k", "p"))

@@ -29,12 +29,12 @@ func (t *manageTx) record(where string, args ...any) (found *management.Record, 
 	return found, nil
 }
 
-// Get implements management.Tx.
+// Get implements rooms.Tx.
 func (t *manageTx) Get(kind, parent, id string) (*management.Record, error) {
 	return t.record(`kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id))
 }
 
-// Find implements management.Tx.
+// Find implements rooms.Tx.
 func (t *manageTx) Find(kind, unique string) (*management.Record, error) {
 	if unique == "" {
 		return nil, nil
@@ -48,7 +48,7 @@ const (
 	placeOther
 )
 
-// List implements management.Tx.
+// List implements rooms.Tx.
 func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, truth(q.Hidden)}
 	add := func(condition, value string) {
@@ -123,7 +123,7 @@ func (t *manageTx) search(q management.Query, text string, args []any) (page []m
 	return page, count, nil
 }
 
-// Put implements management.Tx.
+// Put implements rooms.Tx.
 func (t *manageTx) Put(r *management.Record) error {
 	if r.Unique != "" {
 		other, err := t.Find(r.Kind, r.Unique)
@@ -147,7 +147,7 @@ func (t *manageTx) Put(r *management.Record) error {
 	return t.countRecord(r, 1)
 }
 
-// Delete implements management.Tx.
+// Delete implements rooms.Tx.
 func (t *manageTx) Delete(kind, parent, id string) error {
 	if err := t.uncount(kind, parent, id); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (t *manageTx) Delete(kind, parent, id string) error {
 	return nil
 }
 
-// DeleteUnder implements management.Tx.
+// DeleteUnder implements rooms.Tx.
 func (t *manageTx) DeleteUnder(kind, parent string) error {
 	var ids []string
 	err := t.each(func(rows *sql.Rows) error {

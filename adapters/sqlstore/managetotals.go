@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"fmt"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // weight is what definitions add to the totals of their project.
@@ -16,31 +16,31 @@ type weight struct {
 // long texts for it.
 const definitionWeight = `SELECT COUNT(*), COALESCE(SUM(octet_length(record) + octet_length(meta)), 0) FROM %s WHERE project_id = $1 AND deleted = 0`
 
-// DefinitionTotals implements management.Tx. They are summed up when they are first
+// DefinitionTotals implements rooms.Tx. They are summed up when they are first
 // asked for, and kept up to date until the transaction ends.
-func (t *manageTx) DefinitionTotals(projectID int64) (management.DefinitionTotals, error) {
+func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTotals, error) {
 	if known := t.totals[projectID]; known != nil {
 		return *known, nil
 	}
 	var sums [2]weight
 	for kind := range definitionTables {
 		if _, err := t.one(fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
-			return management.DefinitionTotals{}, fmt.Errorf("summing up definitions: %w", err)
+			return featureflags.DefinitionTotals{}, fmt.Errorf("summing up definitions: %w", err)
 		}
 	}
 	if t.totals == nil {
-		t.totals = map[int64]*management.DefinitionTotals{}
+		t.totals = map[int64]*featureflags.DefinitionTotals{}
 	}
-	t.totals[projectID] = &management.DefinitionTotals{}
+	t.totals[projectID] = &featureflags.DefinitionTotals{}
 	for kind, w := range sums {
-		t.reckon(management.DefinitionKind(kind), projectID, w, 1)
+		t.reckon(featureflags.DefinitionKind(kind), projectID, w, 1)
 	}
 	return *t.totals[projectID], nil
 }
 
 // weigh is what a definition adds, nothing where there is none or the totals are not
 // asked for.
-func (t *manageTx) weigh(kind management.DefinitionKind, projectID, id int64) (w weight, err error) {
+func (t *manageTx) weigh(kind featureflags.DefinitionKind, projectID, id int64) (w weight, err error) {
 	if t.totals[projectID] == nil || id == 0 {
 		return w, nil
 	}
@@ -51,13 +51,13 @@ func (t *manageTx) weigh(kind management.DefinitionKind, projectID, id int64) (w
 }
 
 // reckon adds a weight to the totals, or takes it away.
-func (t *manageTx) reckon(kind management.DefinitionKind, projectID int64, w weight, sign int) {
+func (t *manageTx) reckon(kind featureflags.DefinitionKind, projectID int64, w weight, sign int) {
 	totals := t.totals[projectID]
 	if totals == nil {
 		return
 	}
 	totals.Bytes += int64(sign) * w.bytes
-	if kind == management.FlagDefinition {
+	if kind == featureflags.FlagDefinition {
 		totals.Flags += sign * w.n
 	} else {
 		totals.Cohorts += sign * w.n

@@ -14,7 +14,8 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // visible is how soon a change is seen through every other server.
@@ -145,8 +146,8 @@ var sharedChanges = []struct {
 		by.apply(t, sharedFile{Flags: `{"id":1,"key":"always","active":false,"filters":{"groups":[{}]}}`}.String())
 	}, lookDecide, "always cohort", "cohort"},
 	{"a flag by management", true, func(t *testing.T, by *instance) {
-		err := ManagementStore{by.Store}.Write(t.Context(), func(tx management.Tx) error {
-			return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
+		err := ManagementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
+			return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
 				ID: 99, Key: "new", Record: json.RawMessage(`{"id":99,"key":"new","active":true,"filters":{"groups":[{}]}}`),
 			})
 		})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // While another server holds the lock of management, those who wait for it through
@@ -23,7 +23,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	defer all.Wait()
 	defer close(release)
 	all.Go(func() {
-		err := ManagementStore{one.Store}.Write(context.Background(), func(management.Tx) error {
+		err := ManagementStore{one.Store}.Write(context.Background(), func(rooms.Tx) error {
 			close(held)
 			<-release
 			return errors.New("never mind")
@@ -37,7 +37,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	defer cancel() // before it is released
 	for range 3 * (postgresConns + quickConns) {
 		all.Go(func() {
-			if err := (ManagementStore{other.Store}).Write(ctx, func(management.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+			if err := (ManagementStore{other.Store}).Write(ctx, func(rooms.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -78,7 +78,7 @@ func TestServers_OneHangs(t *testing.T) {
 	defer all.Wait()
 	defer close(release)
 	all.Go(func() {
-		err := ManagementStore{hangs}.Write(context.Background(), func(management.Tx) error {
+		err := ManagementStore{hangs}.Write(context.Background(), func(rooms.Tx) error {
 			close(held)
 			<-release
 			return nil
@@ -88,7 +88,7 @@ func TestServers_OneHangs(t *testing.T) {
 		}
 	})
 	<-held
-	if err := (ManagementStore{other}).Write(t.Context(), func(management.Tx) error { return nil }); err != nil {
+	if err := (ManagementStore{other}).Write(t.Context(), func(rooms.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // Spent is what was spent of a resource with a token, by key and SDK.
@@ -46,10 +46,10 @@ func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error 
 	})
 }
 
-// Spent implements management.Tx.
-func (t *manageTx) Spent(projectID int64, since time.Time) (out []management.Spent, err error) {
+// Spent implements rooms.Tx.
+func (t *manageTx) Spent(projectID int64, since time.Time) (out []organizations.Spent, err error) {
 	err = t.each(func(rows *sql.Rows) error {
-		x := management.Spent{Project: projectID}
+		x := organizations.Spent{Project: projectID}
 		var day int
 		err := rows.Scan(&day, &x.Resource, &x.Key, &x.SDK, &x.N)
 		x.Day = time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC)

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // allStores open a new store each time.
@@ -191,7 +192,7 @@ func TestStore_DiskFull(t *testing.T) {
 			t.Errorf("%d events and %d keys after the failure, want 100", events, keys)
 		}
 	}
-	err := ManagementStore{s}.Write(t.Context(), func(tx management.Tx) error {
+	err := ManagementStore{s}.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "large", ID: "1", Data: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)})
 	})
 	if !errors.Is(err, flags.ErrUnavailable) || !strings.Contains(err.Error(), "free some space") {

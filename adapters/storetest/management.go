@@ -12,15 +12,17 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // ManagementStore is what Management asks for.
 type ManagementStore interface {
-	management.Store
+	rooms.Store
 	flags.Source
 }
 
-// Management says what a management.Store promises.
+// Management says what a rooms.Store promises.
 func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 	for name, test := range map[string]func(*testing.T, ManagementStore){
 		"records are kept, replaced, deleted": managementRecords,
@@ -38,23 +40,23 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 	}
 }
 
-func managed(t testing.TB, s management.Store, work func(management.Tx) error) {
+func managed(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
 	if err := s.Write(context.Background(), work); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func looked(t testing.TB, s management.Store, work func(management.Tx) error) {
+func looked(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
 	if err := s.Read(context.Background(), work); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func put(t testing.TB, s management.Store, records ...management.Record) {
+func put(t testing.TB, s rooms.Store, records ...management.Record) {
 	t.Helper()
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		for i := range records {
 			if err := tx.Put(&records[i]); err != nil {
 				return err
@@ -68,7 +70,7 @@ func managementRecords(t *testing.T, s ManagementStore) {
 	first := management.Record{Kind: "thing", Parent: "p", ID: "1", Other: "o", Sort: "b", Unique: "u", Data: []byte(`{"a":1}`)}
 	put(t, s, first)
 	get := func(id string) (found *management.Record) {
-		looked(t, s, func(tx management.Tx) (err error) { found, err = tx.Get("thing", "p", id); return err })
+		looked(t, s, func(tx rooms.Tx) (err error) { found, err = tx.Get("thing", "p", id); return err })
 		return found
 	}
 	if diff := cmp.Diff(&first, get("1")); diff != "" {
@@ -82,13 +84,13 @@ func managementRecords(t *testing.T, s ManagementStore) {
 	if diff := cmp.Diff(&second, get("1")); diff != "" {
 		t.Error(diff)
 	}
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		if r, err := tx.Find("thing", "u"); r != nil || err != nil {
 			t.Errorf("the unique text that was given up: %v, %v", r, err)
 		}
 		return nil
 	})
-	managed(t, s, func(tx management.Tx) error { return tx.Delete("thing", "p", "1") })
+	managed(t, s, func(tx rooms.Tx) error { return tx.Delete("thing", "p", "1") })
 	if get("1") != nil {
 		t.Error("a deleted record is found")
 	}
@@ -124,7 +126,7 @@ func managementLists(t *testing.T, s ManagementStore) {
 		"of a parent without":   {management.Query{Kind: "thing", Parent: "z"}, nil, 0},
 		"of a kind without any": {management.Query{Kind: "nothing", Parent: "p"}, nil, 0},
 	} {
-		looked(t, s, func(tx management.Tx) error {
+		looked(t, s, func(tx rooms.Tx) error {
 			list, count, err := tx.List(c.q)
 			var got []string
 			for _, r := range list {
@@ -136,8 +138,8 @@ func managementLists(t *testing.T, s ManagementStore) {
 			return err
 		})
 	}
-	managed(t, s, func(tx management.Tx) error { return tx.DeleteUnder("thing", "p") })
-	looked(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p") })
+	looked(t, s, func(tx rooms.Tx) error {
 		for _, q := range []management.Query{{Kind: "thing", Parent: "p"}, {Kind: "thing", Other: "o1"}, {Kind: "thing", Parent: "p", Hidden: true}} {
 			if list, count, err := tx.List(q); len(list) != 0 || count != 0 || err != nil {
 				t.Errorf("after all are deleted: %d, %d, %v", len(list), count, err)
@@ -153,7 +155,7 @@ func managementLists(t *testing.T, s ManagementStore) {
 
 func managementUndo(t *testing.T, s ManagementStore) {
 	stop := errors.New("stop")
-	err := s.Write(context.Background(), func(tx management.Tx) error {
+	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		if err := tx.Put(&management.Record{Kind: "thing", ID: "1", Data: []byte(`{}`)}); err != nil {
 			return err
 		}
@@ -162,21 +164,21 @@ func managementUndo(t *testing.T, s ManagementStore) {
 	if !errors.Is(err, stop) {
 		t.Errorf("the error of the work is %v", err)
 	}
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		r, err := tx.Get("thing", "", "1")
 		if _, count, _ := tx.List(management.Query{Kind: "thing"}); r != nil || count != 0 {
 			t.Errorf("what was undone is there: %v, counted %d", r, count)
 		}
 		return err
 	})
-	if err := s.Read(context.Background(), func(tx management.Tx) error { return tx.Put(&management.Record{Kind: "thing", ID: "1"}) }); err == nil {
+	if err := s.Read(context.Background(), func(tx rooms.Tx) error { return tx.Put(&management.Record{Kind: "thing", ID: "1"}) }); err == nil {
 		t.Error("a transaction that reads has written")
 	}
 }
 
 func managementNumbers(t *testing.T, s ManagementStore) {
 	var got []int64
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		for _, name := range []string{"a", "a", "b", "a"} {
 			n, err := tx.Next(name)
 			if err != nil {
@@ -191,7 +193,7 @@ func managementNumbers(t *testing.T, s ManagementStore) {
 	}
 	put(t, s, management.Record{Kind: "thing", ID: "1", Unique: "u", Data: []byte(`{}`)}, management.Record{Kind: "other", ID: "1", Unique: "u", Data: []byte(`{}`)})
 	for id, want := range map[string]error{"1": nil, "2": management.ErrTaken} {
-		err := s.Write(context.Background(), func(tx management.Tx) error {
+		err := s.Write(context.Background(), func(tx rooms.Tx) error {
 			return tx.Put(&management.Record{Kind: "thing", ID: id, Unique: "u", Data: []byte(`{}`)})
 		})
 		if !errors.Is(err, want) {
@@ -206,7 +208,7 @@ func managementWriters(t *testing.T, s ManagementStore) {
 	for range writers {
 		wait.Go(func() {
 			for range each {
-				err := s.Write(context.Background(), func(tx management.Tx) error {
+				err := s.Write(context.Background(), func(tx rooms.Tx) error {
 					n, err := tx.Next("n")
 					if err != nil {
 						return err
@@ -220,7 +222,7 @@ func managementWriters(t *testing.T, s ManagementStore) {
 		})
 	}
 	wait.Wait()
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		list, count, err := tx.List(management.Query{Kind: "thing", Parent: "p"})
 		if len(list) != writers*each || count != writers*each {
 			t.Errorf("%d records, counted %d, want %d", len(list), count, writers*each)
@@ -235,17 +237,17 @@ func managementPlaces(t *testing.T, s ManagementStore) {
 	limit := int64(5)
 	org := management.OrganizationRecord{ID: "org", Name: "One", Quotas: map[string]*int64{"events": &limit}, CreatedAt: managementTime, Meta: []byte(`{"a":1}`)}
 	p := management.ProjectRecord{Organization: "org", Name: "P", APIKey: "phc_p", CreatedAt: managementTime, Meta: []byte(`{}`), Paused: []string{"events"}, Browser: []byte(`{"a":true}`)}
-	managed(t, s, func(tx management.Tx) error { return errors.Join(tx.PutOrganization(&org), tx.PutProject(&p)) })
+	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutOrganization(&org), tx.PutProject(&p)) })
 	if p.ID <= 0 {
 		t.Fatalf("project %d", p.ID)
 	}
-	err := s.Write(context.Background(), func(tx management.Tx) error {
+	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutProject(&management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime})
 	})
 	if !errors.Is(err, management.ErrTaken) {
 		t.Errorf("a second project with the key: %v", err)
 	}
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		gotOrg, err1 := tx.Organization("org")
 		got, err2 := tx.Project(p.ID)
 		byKey, err3 := tx.ProjectByKey("phc_p")
@@ -269,12 +271,12 @@ func managementPlaces(t *testing.T, s ManagementStore) {
 	}
 	before := project(t, s, "phc_p").Revision
 	p.Deleted = true
-	managed(t, s, func(tx management.Tx) error { return tx.PutProject(&p) })
+	managed(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
 	if _, err := s.ProjectByKey(context.Background(), "phc_p"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Errorf("the key of a deleted project: %v", err)
 	}
 	p.Deleted = false
-	managed(t, s, func(tx management.Tx) error { return tx.PutProject(&p) })
+	managed(t, s, func(tx rooms.Tx) error { return tx.PutProject(&p) })
 	if after := project(t, s, "phc_p").Revision; after <= before {
 		t.Errorf("revision %d after %d", after, before)
 	}
@@ -286,10 +288,10 @@ func managementKeys(t *testing.T, s ManagementStore) {
 		CreatedAt: managementTime, LastUsedAt: managementTime,
 	}
 	all := management.KeyRecord{ID: "old", Hash: "h0", User: 7, CreatedAt: managementTime.Add(time.Hour)} // of old: scopes of nil
-	managed(t, s, func(tx management.Tx) error { return errors.Join(tx.PutKey(&key), tx.PutKey(&all)) })
+	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutKey(&key), tx.PutKey(&all)) })
 	key.Hash, key.LastRolledAt = "h2", managementTime
-	managed(t, s, func(tx management.Tx) error { return tx.PutKey(&key) })
-	looked(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error { return tx.PutKey(&key) })
+	looked(t, s, func(tx rooms.Tx) error {
 		gone, err1 := tx.Key("h1")
 		got, err2 := tx.Key("h2")
 		byID, err3 := tx.KeyByID("k")
@@ -308,8 +310,8 @@ func managementKeys(t *testing.T, s ManagementStore) {
 		}
 		return errors.Join(err1, err2, err3, err4)
 	})
-	managed(t, s, func(tx management.Tx) error { return tx.DeleteKey("k") })
-	looked(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteKey("k") })
+	looked(t, s, func(tx rooms.Tx) error {
 		got, err := tx.Key("h2")
 		if got != nil {
 			t.Error("a deleted key opens")
@@ -320,58 +322,58 @@ func managementKeys(t *testing.T, s ManagementStore) {
 
 func managementDefinitions(t *testing.T, s ManagementStore) {
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
 	})
 	revision := project(t, s, "phc_p").Revision
-	flag := management.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
-	managed(t, s, func(tx management.Tx) error {
+	flag := featureflags.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
+	managed(t, s, func(tx rooms.Tx) error {
 		flag.ID = 0
-		if err := tx.PutDefinition(management.FlagDefinition, p.ID, &flag); err != nil {
+		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag); err != nil {
 			return err
 		}
 		flag.Record = fmt.Appendf(nil, `{"id":%d,"key":"a","active":true,"filters":{"groups":[{"rollout_percentage":100}]}}`, flag.ID)
-		return tx.PutDefinition(management.FlagDefinition, p.ID, &flag)
+		return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag)
 	})
 	after := project(t, s, "phc_p")
 	d, err := s.Definitions(context.Background(), after)
 	if err != nil || len(d.Flags) != 1 || d.Flags[0].Key != "a" || after.Revision <= revision {
 		t.Errorf("%d flags, revision %d after %d, %v", len(d.Flags), after.Revision, revision, err)
 	}
-	cohort := management.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
-	managed(t, s, func(tx management.Tx) error {
+	cohort := featureflags.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
+	managed(t, s, func(tx rooms.Tx) error {
 		cohort.ID = 0
-		return tx.PutDefinition(management.CohortDefinition, p.ID, &cohort)
+		return tx.PutDefinition(featureflags.CohortDefinition, p.ID, &cohort)
 	})
-	looked(t, s, func(tx management.Tx) error {
-		byKey, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "a")
+	looked(t, s, func(tx rooms.Tx) error {
+		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
 		if diff := cmp.Diff(&flag, byKey); diff != "" {
 			t.Error(diff)
 		}
-		other, err2 := tx.Definition(management.FlagDefinition, p.ID+1, flag.ID)
-		list, count, err3 := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: p.ID, Limit: 10})
+		other, err2 := tx.Definition(featureflags.FlagDefinition, p.ID+1, flag.ID)
+		list, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID, Limit: 10})
 		if other != nil || len(list) != 1 || count != 1 || list[0].ID != cohort.ID {
 			t.Errorf("%v, %d of %d cohorts", other, len(list), count)
 		}
 		return errors.Join(err1, err2, err3)
 	})
-	want := management.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
+	want := featureflags.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
 	wantTotals(t, s, p.ID, want)
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		before, err1 := tx.DefinitionTotals(p.ID)
-		other := management.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
-		err2 := tx.PutDefinition(management.FlagDefinition, p.ID, &other)
+		other := featureflags.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
+		err2 := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &other)
 		one, err3 := tx.DefinitionTotals(p.ID)
 		if one.Flags != before.Flags+1 || one.Bytes != before.Bytes+int64(len(other.Record)+len(other.Meta)) {
 			t.Errorf("totals %+v after %+v", one, before)
 		}
 		other.Record = []byte(`{}`)
-		err4 := tx.PutDefinition(management.FlagDefinition, p.ID, &other)
+		err4 := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &other)
 		smaller, err5 := tx.DefinitionTotals(p.ID)
 		if smaller.Flags != one.Flags || smaller.Bytes != before.Bytes+4 {
 			t.Errorf("totals %+v of a smaller one", smaller)
 		}
-		err6 := tx.DropDefinition(management.FlagDefinition, p.ID, other.ID)
+		err6 := tx.DropDefinition(featureflags.FlagDefinition, p.ID, other.ID)
 		if after, err := tx.DefinitionTotals(p.ID); after != before || err != nil {
 			t.Errorf("totals %+v, want %+v, %v", after, before, err)
 		}
@@ -379,13 +381,13 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	})
 	wantTotals(t, s, p.ID, want)
 	flag.Deleted = true
-	managed(t, s, func(tx management.Tx) error { return tx.PutDefinition(management.FlagDefinition, p.ID, &flag) })
-	wantTotals(t, s, p.ID, management.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
-	wantTotals(t, s, p.ID+1, management.DefinitionTotals{})
-	looked(t, s, func(tx management.Tx) error {
-		byKey, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "a")
-		still, err2 := tx.Definition(management.FlagDefinition, p.ID, flag.ID)
-		_, count, err3 := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: p.ID})
+	managed(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag) })
+	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
+	wantTotals(t, s, p.ID+1, featureflags.DefinitionTotals{})
+	looked(t, s, func(tx rooms.Tx) error {
+		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
+		still, err2 := tx.Definition(featureflags.FlagDefinition, p.ID, flag.ID)
+		_, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
 		if byKey != nil || still == nil || count != 0 {
 			t.Errorf("a deleted flag: by key %v, by id %v, %d listed", byKey, still, count)
 		}
@@ -396,9 +398,9 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	}
 }
 
-func wantTotals(t *testing.T, s ManagementStore, project int64, want management.DefinitionTotals) {
+func wantTotals(t *testing.T, s ManagementStore, project int64, want featureflags.DefinitionTotals) {
 	t.Helper()
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		got, err := tx.DefinitionTotals(project)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("totals of project %d (-want +got):\n%s", project, diff)
@@ -408,10 +410,10 @@ func wantTotals(t *testing.T, s ManagementStore, project int64, want management.
 }
 
 func managementMembers(t *testing.T, s ManagementStore) {
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.AddMembers(1, 5, []string{"b", "a", "c", "a"}), tx.AddMembers(1, 6, []string{"a"}), tx.RemoveMembers(1, 5, []string{"c", "z"}))
 	})
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		list, err1 := tx.Members(1, 5, "", 10)
 		rest, err2 := tx.Members(1, 5, "a", 10)
 		n, err3 := tx.CountMembers(1, 5)

@@ -9,54 +9,56 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // managementMany: what is written at once is what is written one by one.
 func managementMany(t *testing.T, s ManagementStore) {
 	const many = 450 // more than one statement takes
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
 	})
 	revision := project(t, s, "phc_p").Revision
-	managed(t, s, func(tx management.Tx) error {
-		if err := tx.PutDefinition(management.FlagDefinition, p.ID, &management.Definition{ID: 1000, Key: "of-a-file", Origin: "x.json"}); err != nil {
+	managed(t, s, func(tx rooms.Tx) error {
+		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &featureflags.Definition{ID: 1000, Key: "of-a-file", Origin: "x.json"}); err != nil {
 			return err
 		}
-		first, err := tx.NumberDefinitions(management.FlagDefinition, many)
+		first, err := tx.NumberDefinitions(featureflags.FlagDefinition, many)
 		if err != nil || first <= 1000 {
 			t.Errorf("the first new id is %d: %v", first, err)
 		}
-		var list []*management.Definition
+		var list []*featureflags.Definition
 		for i := range int64(many) {
-			list = append(list, &management.Definition{ID: first + i, Key: fmt.Sprint("f", i), Record: []byte(`{"v":1}`), Meta: []byte(`{}`), Deleted: i == 7})
+			list = append(list, &featureflags.Definition{ID: first + i, Key: fmt.Sprint("f", i), Record: []byte(`{"v":1}`), Meta: []byte(`{}`), Deleted: i == 7})
 		}
-		if err := tx.PutDefinitions(management.FlagDefinition, p.ID, list); err != nil {
+		if err := tx.PutDefinitions(featureflags.FlagDefinition, p.ID, list); err != nil {
 			return err
 		}
 		list[3].Record = []byte(`{"v":2}`)
-		cohort := management.Definition{ID: 5, Record: []byte(`{"c":1}`), Meta: []byte(`{"m":1}`)}
-		return errors.Join(tx.PutDefinitions(management.FlagDefinition, p.ID, list[3:4]), tx.PutDefinitions(management.FlagDefinition, p.ID, nil),
-			tx.PutDefinitions(management.CohortDefinition, p.ID, []*management.Definition{&cohort}))
+		cohort := featureflags.Definition{ID: 5, Record: []byte(`{"c":1}`), Meta: []byte(`{"m":1}`)}
+		return errors.Join(tx.PutDefinitions(featureflags.FlagDefinition, p.ID, list[3:4]), tx.PutDefinitions(featureflags.FlagDefinition, p.ID, nil),
+			tx.PutDefinitions(featureflags.CohortDefinition, p.ID, []*featureflags.Definition{&cohort}))
 	})
-	wantTotals(t, s, p.ID, management.DefinitionTotals{Flags: many, Cohorts: 1, Bytes: int64((many-1)*len(`{"v":1}{}`) + len(`{}{}`) + len(`{"c":1}{"m":1}`))})
+	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Flags: many, Cohorts: 1, Bytes: int64((many-1)*len(`{"v":1}{}`) + len(`{}{}`) + len(`{"c":1}{"m":1}`))})
 	if after := project(t, s, "phc_p").Revision; after <= revision {
 		t.Errorf("revision %d after %d", after, revision)
 	}
-	managed(t, s, func(tx management.Tx) error {
-		list, count, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: p.ID})
+	managed(t, s, func(tx rooms.Tx) error {
+		list, count, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
 		if len(list) != many || count != many { // with the file's, without the deleted one
 			t.Errorf("%d flags, counted %d, want %d", len(list), count, many)
 		}
-		changed, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "f3")
+		changed, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f3")
 		if changed == nil || string(changed.Record) != `{"v":2}` {
 			t.Errorf("%+v", changed)
 		}
-		gone, err2 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "f7")
+		gone, err2 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f7")
 		if gone != nil {
 			t.Errorf("a deleted flag is found: %+v", gone)
 		}
-		c, err3 := tx.Definition(management.CohortDefinition, p.ID, 5)
+		c, err3 := tx.Definition(featureflags.CohortDefinition, p.ID, 5)
 		if c == nil || string(c.Record) != `{"c":1}` || string(c.Meta) != `{"m":1}` {
 			t.Errorf("%+v", c)
 		}
@@ -77,8 +79,8 @@ func managedRecords(t *testing.T, s ManagementStore, many int) {
 	for i := range many {
 		list = append(list, &management.Record{Kind: "thing", Parent: fmt.Sprint("p", i%2), ID: fmt.Sprint(i), Sort: fmt.Sprintf("%05d", i), Other: "o", Data: []byte(`{"a":1}`)})
 	}
-	managed(t, s, func(tx management.Tx) error { return errors.Join(tx.AddRecords(list), tx.AddRecords(nil)) })
-	looked(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.AddRecords(list), tx.AddRecords(nil)) })
+	looked(t, s, func(tx rooms.Tx) error {
 		got, err := tx.Get("thing", "p1", "3")
 		if diff := cmp.Diff(list[3], got); diff != "" {
 			t.Error(diff)
@@ -95,8 +97,8 @@ func managedRecords(t *testing.T, s ManagementStore, many int) {
 		}
 		return err
 	})
-	managed(t, s, func(tx management.Tx) error { return tx.DeleteUnder("thing", "p0") })
-	looked(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error { return tx.DeleteUnder("thing", "p0") })
+	looked(t, s, func(tx rooms.Tx) error {
 		_, count, err := tx.List(management.Query{Kind: "thing", Other: "o"})
 		if count != many/2 {
 			t.Errorf("after half of them are deleted: counted %d", count)
@@ -110,10 +112,10 @@ func managedMembers(t *testing.T, s ManagementStore, project int64) {
 	for i := range 450 {
 		ids = append(ids, fmt.Sprintf("m%03d", i))
 	}
-	managed(t, s, func(tx management.Tx) error {
+	managed(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.AddMembers(project, 5, ids), tx.AddMembers(project, 5, ids[:3]), tx.AddMembers(project, 6, []string{"other"}), tx.RemoveMembers(project, 5, ids[1:449]))
 	})
-	looked(t, s, func(tx management.Tx) error {
+	looked(t, s, func(tx rooms.Tx) error {
 		of, err := tx.MembersOf(project, []int64{5, 6, 7}, flags.MembersLimit{IDs: 100, Bytes: 1000})
 		if diff := cmp.Diff(map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, of); diff != "" {
 			t.Error(diff)

@@ -82,7 +82,7 @@ var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, 
 // Service has the exports of all projects, their runs and backfills (§4.3, decision
 // 23). A standing is in a project, or in an organization with all its projects.
 type Service struct {
-	Desk management.Desk
+	Desk management.Desk[management.Tx]
 	// Rows reads what exports write, Runner writes it. Nil: this server runs none.
 	Rows   Rows
 	Runner Runner

@@ -10,12 +10,12 @@ type Service struct {
 
 // core is what dashboards and insights share.
 type core struct {
-	Desk    management.Desk
+	Desk    management.Desk[management.Tx]
 	guesses *guesses // of passwords of links
 }
 
 // New makes a Service.
-func New(desk management.Desk) *Service {
+func New(desk management.Desk[management.Tx]) *Service {
 	c := &core{Desk: desk, guesses: newGuesses()}
 	return &Service{Dashboards{c}, Insights{c}}
 }

@@ -11,7 +11,7 @@ import (
 
 // Service has the assignment rules (§4.2) and issues (decision 24) of all projects.
 type Service struct {
-	Desk management.Desk
+	Desk management.Desk[management.Tx]
 	// Events is the log out of whose exceptions issues are made. Nil: none are made.
 	Events EventLog
 }

@@ -41,7 +41,7 @@ type matcher struct {
 // which a change meanwhile is found.
 func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64) (m *matcher, record json.RawMessage, err error) {
 	m = &matcher{at: s.Desk.Now(), static: map[int64]map[string]bool{}}
-	err = s.Desk.Store.Read(ctx, func(tx management.Tx) error {
+	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64)
 		}
 		cohorts := map[int64]json.RawMessage{}
 		for id := range graph.reach(id) {
-			d, err := tx.Definition(management.CohortDefinition, st.Project.ID, id)
+			d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64)
 const memberStep = 10_000
 
 // memberSet are the members of a static cohort.
-func memberSet(tx management.Tx, st *management.Standing, id int64, err error) (map[string]bool, error) {
+func memberSet(tx Tx, st *management.Standing, id int64, err error) (map[string]bool, error) {
 	out := map[string]bool{}
 	after := ""
 	for err == nil {
@@ -158,8 +158,8 @@ func (s Cohorts) calculate(ctx context.Context, st *management.Standing, c *stor
 	if failed == nil {
 		failed = s.scan(within, st, m, func(*Person) bool { n++; return true })
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		d, err := tx.Definition(management.CohortDefinition, st.Project.ID, c.ID)
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
+		d, err := tx.Definition(CohortDefinition, st.Project.ID, c.ID)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
 			return err // somebody has changed it, and counts as well
 		}
@@ -214,7 +214,7 @@ func cohortParent(project, cohort int64) string {
 	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
 }
 
-func keepCalculation(tx management.Tx, st *management.Standing, cohort int64, run *CohortCalculation) error {
+func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *CohortCalculation) error {
 	n, err := tx.Next(kindCalculation)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func keepCalculation(tx management.Tx, st *management.Standing, cohort int64, ru
 
 // Calculations are the last counts of a cohort, newest first.
 func (s Cohorts) Calculations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[CohortCalculation], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[CohortCalculation], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[CohortCalculation], error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return management.List[CohortCalculation]{}, err

@@ -149,8 +149,8 @@ func (p *parts) gather(v any) {
 // cohortGraph are the cohorts of a project that are not deleted.
 type cohortGraph map[int64]parts
 
-func graphOfCohorts(tx management.Tx, st *management.Standing) (cohortGraph, error) {
-	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID})
+func graphOfCohorts(tx Tx, st *management.Standing) (cohortGraph, error) {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (g cohortGraph) containing(id int64) map[int64]bool {
 // cohortsAround are the cohorts of a project and the flags that name them, each read
 // once, when it is first asked for.
 type cohortsAround struct {
-	tx    management.Tx
+	tx    Tx
 	st    *management.Standing
 	graph cohortGraph
 	uses  map[int64][]string // keys of active flags by the cohorts that they name
@@ -221,7 +221,7 @@ func (a *cohortsAround) cohorts() (_ cohortGraph, err error) {
 func (a *cohortsAround) flagsUsing(cohorts map[int64]bool) (keys []string, err error) {
 	if a.uses == nil {
 		a.uses = map[int64][]string{}
-		_, _, err = a.tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: a.st.Project.ID, Limit: 1, Match: func(d *management.Definition) bool {
+		_, _, err = a.tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: a.st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 			record := management.JSONObject(d.Record)
 			if string(record["active"]) == "true" {
 				for _, id := range partsOf(record["filters"]).cohorts {

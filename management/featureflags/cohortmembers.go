@@ -63,7 +63,7 @@ func (s Cohorts) membersOf(ctx context.Context, st *management.Standing, list *M
 }
 
 // addMembers puts distinct ids into a static cohort that is stored and counts it.
-func (s Cohorts) addMembers(tx management.Tx, st *management.Standing, c *storedCohort, ids []string) error {
+func (s Cohorts) addMembers(tx Tx, st *management.Standing, c *storedCohort, ids []string) error {
 	if len(ids) > 0 {
 		if err := tx.AddMembers(st.Project.ID, c.ID, ids); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s Cohorts) addMembers(tx management.Tx, st *management.Standing, c *stored
 }
 
 // recount counts the persons of a static cohort.
-func (s Cohorts) recount(tx management.Tx, st *management.Standing, c *storedCohort) error {
+func (s Cohorts) recount(tx Tx, st *management.Standing, c *storedCohort) error {
 	n, err := tx.CountMembers(st.Project.ID, c.ID)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s Cohorts) recount(tx management.Tx, st *management.Standing, c *storedCoh
 }
 
 // loadStatic is loadWritable for what only static cohorts have.
-func (s Cohorts) loadStatic(tx management.Tx, st *management.Standing, id, msg string) (*storedCohort, error) {
+func (s Cohorts) loadStatic(tx Tx, st *management.Standing, id, msg string) (*storedCohort, error) {
 	c, err := s.loadWritable(tx, st, id)
 	if err == nil && !c.Static {
 		err = management.Fault("", "%s", msg)
@@ -101,7 +101,7 @@ func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id str
 		return nil, err
 	}
 	const msg = "Can only add users to static cohorts"
-	_, err = management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
+	_, err = management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +127,12 @@ func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id str
 	if len(ids) == 0 {
 		return nil, management.Fault("", "No valid users to add to cohort")
 	}
-	return s.changeMembers(ctx, st, id, msg, func(tx management.Tx, c *storedCohort) error { return s.addMembers(tx, st, c, ids) })
+	return s.changeMembers(ctx, st, id, msg, func(tx Tx, c *storedCohort) error { return s.addMembers(tx, st, c, ids) })
 }
 
 // changeMembers changes the list of a static cohort and notes it.
-func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(management.Tx, *storedCohort) error) (*Done, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Done, error) {
+func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(Tx, *storedCohort) error) (*Done, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Done, error) {
 		c, err := s.loadStatic(tx, st, id, msg)
 		if err != nil {
 			return nil, err
@@ -173,7 +173,7 @@ func (s Cohorts) RemovePerson(ctx context.Context, st *management.Standing, id s
 		}
 	}
 	const msg = "Can only remove users from static cohorts"
-	return s.changeMembers(ctx, st, id, msg, func(tx management.Tx, c *storedCohort) error {
+	return s.changeMembers(ctx, st, id, msg, func(tx Tx, c *storedCohort) error {
 		if p == nil {
 			return management.Missing("Person with this UUID does not exist in the cohort's team")
 		}
@@ -201,7 +201,7 @@ type CohortPersons struct {
 // order of their distinct ids, of a dynamic one newest first. from is Next of the
 // page before, empty for the first.
 func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string, limit int, from string) (*CohortPersons, error) {
-	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -239,7 +239,7 @@ func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string
 // Membership tells who is in a cohort now; in one that is not there nobody
 // is. What it makes is for one goroutine.
 func (s Cohorts) Membership(ctx context.Context, st *management.Standing, id string) (func(*Person) bool, error) {
-	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	var told *management.Error
 	switch {
 	case errors.As(err, &told) && told.Kind == management.NotFound, err == nil && c.Deleted:
@@ -265,7 +265,7 @@ func (s Cohorts) Membership(ctx context.Context, st *management.Standing, id str
 func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {
 	out := &CohortPersons{}
 	for {
-		page, err := management.Read(ctx, &s.Desk, func(tx management.Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
+		page, err := management.Read(ctx, &s.Desk, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
 		if err != nil {
 			return nil, err
 		}
@@ -282,7 +282,7 @@ func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedC
 			if p == nil {
 				continue
 			}
-			among, err := management.Read(ctx, &s.Desk, func(tx management.Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
+			among, err := management.Read(ctx, &s.Desk, func(tx Tx) ([]string, error) { return tx.MembersAmong(st.Project.ID, c.ID, p.DistinctIDs) })
 			if err != nil {
 				return nil, err
 			}
@@ -298,7 +298,7 @@ func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedC
 
 // DuplicateStatic makes a static cohort of the persons that a dynamic one has now.
 func (s Cohorts) DuplicateStatic(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
-	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedCohort, error) { return s.load(tx, st, id) })
+	c, err := management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -320,7 +320,7 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, st *management.Standing, i
 		return nil, err
 	}
 	name := strings.TrimSpace(c.title() + " (static copy)")
-	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
 		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
 		return out, s.save(tx, st, out, management.Values{"name": name, "is_static": true}, slices.Clone(ids), nil)
 	})

@@ -89,7 +89,7 @@ type storedCohort struct {
 
 // decodeCohort reads a cohort as it is stored. Records of files may be of any
 // shape: of those what cannot be read is left out.
-func decodeCohort(d *management.Definition) (*storedCohort, error) {
+func decodeCohort(d *Definition) (*storedCohort, error) {
 	c := &storedCohort{origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &c.cohortRecord); err != nil && d.Origin == "" {
 		return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
@@ -107,13 +107,13 @@ func decodeCohort(d *management.Definition) (*storedCohort, error) {
 	return c, nil
 }
 
-func (c *storedCohort) put(tx management.Tx, st *management.Standing) error {
+func (c *storedCohort) put(tx Tx, st *management.Standing) error {
 	c.Team = st.Project.ID
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
 		ok = c.ID != 0
-		d := &management.Definition{ID: c.ID, Record: management.Encode(c.cohortRecord), Meta: management.Encode(c.cohortMeta), Deleted: c.Deleted}
-		if err := putDefinition(tx, management.CohortDefinition, st.Project.ID, d); err != nil {
+		d := &Definition{ID: c.ID, Record: management.Encode(c.cohortRecord), Meta: management.Encode(c.cohortMeta), Deleted: c.Deleted}
+		if err := putDefinition(tx, CohortDefinition, st.Project.ID, d); err != nil {
 			return err
 		}
 		c.ID = d.ID
@@ -151,7 +151,7 @@ func (c *storedCohort) title() string {
 
 func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
 
-func (s Cohorts) show(tx management.Tx, st *management.Standing, c *storedCohort) (*Cohort, error) {
+func (s Cohorts) show(tx Tx, st *management.Standing, c *storedCohort) (*Cohort, error) {
 	by, err := management.ViewOfUser(tx, c.CreatedBy)
 	if err != nil {
 		return nil, err
@@ -193,12 +193,12 @@ type CohortQuery struct {
 
 // List returns a page of the cohorts that are not deleted, newest first.
 func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuery) (management.List[Cohort], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Cohort], err error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Cohort], err error) {
 		var bad error
-		query := management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
+		query := DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
 		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral {
 			search := strings.ToLower(q.Search)
-			query.Match = func(d *management.Definition) bool {
+			query.Match = func(d *Definition) bool {
 				c, err := decodeCohort(d)
 				if err != nil {
 					bad = err
@@ -229,7 +229,7 @@ func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuer
 
 // Get returns a cohort, also one that is deleted.
 func (s Cohorts) Get(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Cohort, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Cohort, error) {
 		c, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -238,12 +238,12 @@ func (s Cohorts) Get(ctx context.Context, st *management.Standing, id string) (*
 	})
 }
 
-func (s Cohorts) load(tx management.Tx, st *management.Standing, named string) (*storedCohort, error) {
+func (s Cohorts) load(tx Tx, st *management.Standing, named string) (*storedCohort, error) {
 	id, err := strconv.ParseInt(named, 10, 64)
 	if err != nil || id <= 0 {
 		return nil, management.ErrNotFound()
 	}
-	d, err := tx.Definition(management.CohortDefinition, st.Project.ID, id)
+	d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
 	if err == nil && d == nil {
 		err = management.ErrNotFound()
 	}
@@ -254,7 +254,7 @@ func (s Cohorts) load(tx management.Tx, st *management.Standing, named string) (
 }
 
 // loadWritable is load for changes: what stands in a file is changed there.
-func (s Cohorts) loadWritable(tx management.Tx, st *management.Standing, named string) (*storedCohort, error) {
+func (s Cohorts) loadWritable(tx Tx, st *management.Standing, named string) (*storedCohort, error) {
 	c, err := s.load(tx, st, named)
 	if err == nil && c.origin != "" {
 		err = management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
@@ -286,7 +286,7 @@ func (s Cohorts) Create(ctx context.Context, st *management.Standing, b manageme
 		}
 		ids = slices.Concat(ids, more)
 	}
-	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
 		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
 		return c, s.save(tx, st, c, v, ids, nil)
 	})
@@ -305,7 +305,7 @@ func (s Cohorts) Update(ctx context.Context, st *management.Standing, id string,
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(ctx, st, func(tx management.Tx) (*storedCohort, error) {
+	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
 		c, err := s.loadWritable(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -327,7 +327,7 @@ func errNotStaticFile() error {
 }
 
 // save lays values over a cohort, checks and stores it. before is nil for a new one.
-func (s Cohorts) save(tx management.Tx, st *management.Standing, c *storedCohort, v management.Values, ids []string, before *Cohort) error {
+func (s Cohorts) save(tx Tx, st *management.Standing, c *storedCohort, v management.Values, ids []string, before *Cohort) error {
 	was := *c
 	c.assign(v)
 	if err := c.check(&cohortsAround{tx: tx, st: st}, &was, v); err != nil {
@@ -377,7 +377,7 @@ func (c *storedCohort) assign(v management.Values) {
 
 // finish stores a cohort, counts its persons outside of the transaction and
 // shows it.
-func (s Cohorts) finish(ctx context.Context, st *management.Standing, work func(management.Tx) (*storedCohort, error)) (*Cohort, error) {
+func (s Cohorts) finish(ctx context.Context, st *management.Standing, work func(Tx) (*storedCohort, error)) (*Cohort, error) {
 	c, err := management.Write(ctx, &s.Desk, work)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const CodeLimit = "limit_exceeded"
 
 // grown says which limit a change has gone over. What is over one already, out of a
 // definitions file say, may be changed as long as it does not grow.
-func grown(before, t management.DefinitionTotals) error {
+func grown(before, t DefinitionTotals) error {
 	switch {
 	case t.Flags > MaxFlags && t.Flags > before.Flags:
 		return management.Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
@@ -31,7 +31,7 @@ func grown(before, t management.DefinitionTotals) error {
 }
 
 // putDefinition saves a definition, as far as the project may have it.
-func putDefinition(tx management.Tx, kind management.DefinitionKind, project int64, d *management.Definition) error {
+func putDefinition(tx Tx, kind DefinitionKind, project int64, d *Definition) error {
 	before, err := tx.DefinitionTotals(project)
 	if err != nil {
 		return err

@@ -1,9 +1,10 @@
 package featureflags
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // drafts is a transaction in which the flags and cohorts of one project are read
@@ -11,7 +12,7 @@ import (
 // statements. Versions and lines of the log wait for flush, too, and cannot be read
 // before.
 type drafts struct {
-	management.Tx
+	Tx
 	project int64
 	kinds   [2]draftKind // by DefinitionKind
 	records []*management.Record
@@ -22,21 +23,21 @@ type drafts struct {
 
 // draftKind are the definitions of one kind.
 type draftKind struct {
-	byID    map[int64]*management.Definition // those that are not deleted, and what was changed
-	ids     []int64                          // ascending
+	byID    map[int64]*Definition // those that are not deleted, and what was changed
+	ids     []int64               // ascending
 	keys    map[string]int64
-	gone    []management.Definition // deleted before, of all keys
-	asked   bool                    // gone is read
+	gone    []Definition // deleted before, of all keys
+	asked   bool         // gone is read
 	changed map[int64]bool
 	dropped map[int64]bool
 }
 
-func newDrafts(tx management.Tx, project int64) (*drafts, error) {
+func newDrafts(tx Tx, project int64) (*drafts, error) {
 	d := &drafts{Tx: tx, project: project}
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
-		*k = draftKind{byID: map[int64]*management.Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
-		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.DefinitionKind(kind), Project: project})
+		*k = draftKind{byID: map[int64]*Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
+		list, _, err := tx.Definitions(DefinitionQuery{Kind: DefinitionKind(kind), Project: project})
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +49,7 @@ func newDrafts(tx management.Tx, project int64) (*drafts, error) {
 }
 
 // keep makes a definition what its id and key lead to.
-func (k *draftKind) keep(x *management.Definition) {
+func (k *draftKind) keep(x *Definition) {
 	if old := k.byID[x.ID]; old == nil {
 		k.ids = append(k.ids, x.ID)
 	} else if k.keys[old.Key] == x.ID {
@@ -61,7 +62,7 @@ func (k *draftKind) keep(x *management.Definition) {
 }
 
 // Definition implements Tx.
-func (d *drafts) Definition(kind management.DefinitionKind, projectID, id int64) (*management.Definition, error) {
+func (d *drafts) Definition(kind DefinitionKind, projectID, id int64) (*Definition, error) {
 	if k := &d.kinds[kind]; projectID == d.project && k.byID[id] != nil && !k.dropped[id] {
 		found := *k.byID[id]
 		return &found, nil
@@ -70,7 +71,7 @@ func (d *drafts) Definition(kind management.DefinitionKind, projectID, id int64)
 }
 
 // DefinitionByKey implements Tx.
-func (d *drafts) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (*management.Definition, error) {
+func (d *drafts) DefinitionByKey(kind DefinitionKind, projectID int64, key string) (*Definition, error) {
 	if projectID != d.project {
 		return d.Tx.DefinitionByKey(kind, projectID, key)
 	}
@@ -83,11 +84,11 @@ func (d *drafts) DefinitionByKey(kind management.DefinitionKind, projectID int64
 }
 
 // Definitions implements Tx. Deleted ones are those of before.
-func (d *drafts) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
+func (d *drafts) Definitions(q DefinitionQuery) (page []Definition, count int, err error) {
 	if q.Project != d.project {
 		return d.Tx.Definitions(q)
 	}
-	visit := func(x *management.Definition) {
+	visit := func(x *Definition) {
 		if q.Match != nil && !q.Match(x) {
 			return
 		}
@@ -106,7 +107,7 @@ func (d *drafts) Definitions(q management.DefinitionQuery) (page []management.De
 		return page, count, nil
 	}
 	if !k.asked {
-		if k.gone, _, err = d.Tx.Definitions(management.DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
+		if k.gone, _, err = d.Tx.Definitions(DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
 			return nil, 0, err
 		}
 		k.asked = true
@@ -120,7 +121,7 @@ func (d *drafts) Definitions(q management.DefinitionQuery) (page []management.De
 }
 
 // PutDefinition implements Tx.
-func (d *drafts) PutDefinition(kind management.DefinitionKind, projectID int64, x *management.Definition) error {
+func (d *drafts) PutDefinition(kind DefinitionKind, projectID int64, x *Definition) error {
 	if projectID != d.project {
 		return d.Tx.PutDefinition(kind, projectID, x)
 	}
@@ -137,7 +138,7 @@ func (d *drafts) PutDefinition(kind management.DefinitionKind, projectID int64, 
 }
 
 // DropDefinition implements Tx.
-func (d *drafts) DropDefinition(kind management.DefinitionKind, projectID, id int64) error {
+func (d *drafts) DropDefinition(kind DefinitionKind, projectID, id int64) error {
 	if k := &d.kinds[kind]; projectID == d.project {
 		k.dropped[id] = true
 		delete(k.changed, id)
@@ -195,11 +196,11 @@ func (d *drafts) flush() error {
 	}
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
-		list := make([]*management.Definition, 0, len(k.changed))
+		list := make([]*Definition, 0, len(k.changed))
 		for _, id := range slices.Sorted(maps.Keys(k.changed)) {
 			list = append(list, k.byID[id])
 		}
-		if err := d.PutDefinitions(management.DefinitionKind(kind), d.project, list); err != nil {
+		if err := d.PutDefinitions(DefinitionKind(kind), d.project, list); err != nil {
 			return err
 		}
 		clear(k.changed)

@@ -65,7 +65,7 @@ var (
 
 // List returns a page of features, newest first.
 func (s EarlyAccess) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Feature], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Feature], err error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Feature], err error) {
 		list, err := management.ListRecords[storedFeature](tx, management.Query{
 			Kind: kindFeature, Parent: management.ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
@@ -82,7 +82,7 @@ func (s EarlyAccess) List(ctx context.Context, st *management.Standing, p manage
 
 // Get returns one feature.
 func (s EarlyAccess) Get(ctx context.Context, st *management.Standing, id string) (*Feature, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Feature, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -91,12 +91,12 @@ func (s EarlyAccess) Get(ctx context.Context, st *management.Standing, id string
 	})
 }
 
-func (s EarlyAccess) load(tx management.Tx, st *management.Standing, id string) (*storedFeature, error) {
+func (s EarlyAccess) load(tx Tx, st *management.Standing, id string) (*storedFeature, error) {
 	return loadRecord[storedFeature](tx, kindFeature, management.ProjectParent(st.Project.ID), id)
 }
 
 // loadRecord is the record of a uuid that is not hidden.
-func loadRecord[T any](tx management.Tx, kind, parent, id string) (*T, error) {
+func loadRecord[T any](tx Tx, kind, parent, id string) (*T, error) {
 	id, ok := management.NormalUUID(id)
 	if !ok {
 		return nil, management.ErrNotFound()
@@ -111,19 +111,19 @@ func loadRecord[T any](tx management.Tx, kind, parent, id string) (*T, error) {
 	return management.Decode[T](r)
 }
 
-func (s EarlyAccess) show(tx management.Tx, st *management.Standing, f *storedFeature) (*Feature, error) {
+func (s EarlyAccess) show(tx Tx, st *management.Standing, f *storedFeature) (*Feature, error) {
 	flag, err := minimalOf(tx, st.Project.ID, f.Flag)
 	return &Feature{f.ID, flag, f.Name, f.Description, f.Stage, f.DocumentationURL, f.Created}, err
 }
 
 // minimalOf is a flag inside of another answer, null for 0 and for one that is
 // gone.
-func minimalOf(tx management.Tx, project, id int64) (json.RawMessage, error) {
+func minimalOf(tx Tx, project, id int64) (json.RawMessage, error) {
 	null := json.RawMessage("null")
 	if id == 0 {
 		return null, nil
 	}
-	d, err := tx.Definition(management.FlagDefinition, project, id)
+	d, err := tx.Definition(FlagDefinition, project, id)
 	if err != nil || d == nil || d.Deleted {
 		return null, err
 	}
@@ -140,7 +140,7 @@ func (s EarlyAccess) Create(ctx context.Context, st *management.Standing, b mana
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Feature, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
 		f := &storedFeature{ID: s.Desk.NewID(), Created: management.At(s.Desk.Now())}
 		f.set(v)
 		flag, err := s.flagFor(tx, st, f, v)
@@ -163,7 +163,7 @@ func (f *storedFeature) set(v management.Values) {
 }
 
 // put stores a feature and notes the change; before is nil for a new one.
-func (s EarlyAccess) put(tx management.Tx, st *management.Standing, f *storedFeature, before *Feature) (*Feature, error) {
+func (s EarlyAccess) put(tx Tx, st *management.Standing, f *storedFeature, before *Feature) (*Feature, error) {
 	parent := management.ProjectParent(st.Project.ID)
 	if err := tx.Put(&management.Record{Kind: kindFeature, Parent: parent, ID: f.ID, Sort: management.SortTime(f.Created.Time), Data: management.Encode(f)}); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s EarlyAccess) put(tx management.Tx, st *management.Standing, f *storedFea
 }
 
 // flagFor is the flag that is named, if it can be a feature's, or a new one.
-func (s EarlyAccess) flagFor(tx management.Tx, st *management.Standing, f *storedFeature, v management.Values) (*storedFlag, error) {
+func (s EarlyAccess) flagFor(tx Tx, st *management.Standing, f *storedFeature, v management.Values) (*storedFlag, error) {
 	flags := Flags(s)
 	if v.Has("feature_flag_id") && !v.Null("feature_flag_id") {
 		flag, err := loadLinked(tx, st, flags, v.Int("feature_flag_id"), "")
@@ -205,7 +205,7 @@ func (s EarlyAccess) flagFor(tx management.Tx, st *management.Standing, f *store
 }
 
 // makeLinked makes a flag for another thing and loads it, so that it can be linked.
-func (s Flags) makeLinked(tx management.Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
+func (s Flags) makeLinked(tx Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
 	made, err := s.makeFlag(tx, st, d)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (s Flags) makeLinked(tx management.Tx, st *management.Standing, d FlagDraft
 
 // saveLinked stores a flag that was loaded and whose links are others: as a new
 // version only when the flag itself is another one.
-func (s Flags) saveLinked(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) saveLinked(tx Tx, st *management.Standing, f *storedFlag) error {
 	if f.Origin != "" || !bytes.Equal(f.Filters, f.was.Filters) || f.Active != f.was.Active || f.Deleted != f.was.Deleted {
 		return s.saveFlag(tx, st, f)
 	}
@@ -223,8 +223,8 @@ func (s Flags) saveLinked(tx management.Tx, st *management.Standing, f *storedFl
 }
 
 // loadLinked finds a flag that is not deleted and that another thing names.
-func loadLinked(tx management.Tx, st *management.Standing, flags Flags, id int64, field string) (*storedFlag, error) {
-	d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+func loadLinked(tx Tx, st *management.Standing, flags Flags, id int64, field string) (*storedFlag, error) {
+	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +253,12 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 }
 
 // attach makes a flag its feature's: the link, and early access in a release stage.
-func (s EarlyAccess) attach(tx management.Tx, st *management.Standing, f *storedFeature, flag *storedFlag) error {
+func (s EarlyAccess) attach(tx Tx, st *management.Standing, f *storedFeature, flag *storedFlag) error {
 	return s.saveAttached(tx, st, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, FlagLink{ID: LinkID(f.ID), Name: f.Name}))
 }
 
 // saveAttached stores a flag with other super groups and links, if they are others.
-func (s EarlyAccess) saveAttached(tx management.Tx, st *management.Standing, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
+func (s EarlyAccess) saveAttached(tx Tx, st *management.Standing, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
 	filters := management.JSONObject(flag.Filters)
 	same := bytes.Equal(compactOf(filters["super_groups"]), compactOf(groups))
 	if same && slices.Equal(links, flag.Links.Features) {
@@ -295,7 +295,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *management.Standing, id str
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Feature, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -318,7 +318,7 @@ func (s EarlyAccess) Update(ctx context.Context, st *management.Standing, id str
 
 // Delete takes a feature away for good. Its flag stays, without early access.
 func (s EarlyAccess) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		f, err := s.load(tx, st, id)
 		if err != nil {
 			return err
@@ -361,7 +361,7 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 	if len(stages) == 0 {
 		stages = []string{defaultStage}
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]PublicFeature, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) ([]PublicFeature, error) {
 		list, err := management.ListRecords[storedFeature](tx, management.Query{Kind: kindFeature, Parent: management.ProjectParent(project), Descending: true})
 		if err != nil {
 			return nil, err
@@ -371,7 +371,7 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 			if !slices.Contains(stages, f.Stage) || !slices.Contains(releaseStages, f.Stage) {
 				continue
 			}
-			flag, err := tx.Definition(management.FlagDefinition, project, f.Flag)
+			flag, err := tx.Definition(FlagDefinition, project, f.Flag)
 			if err != nil {
 				return nil, err
 			}

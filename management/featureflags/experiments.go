@@ -93,7 +93,7 @@ var ExperimentFields = management.Fields{
 
 // Get returns one experiment.
 func (s Experiments) Get(ctx context.Context, st *management.Standing, id string) (*Experiment, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Experiment, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -102,11 +102,11 @@ func (s Experiments) Get(ctx context.Context, st *management.Standing, id string
 	})
 }
 
-func (s Experiments) load(tx management.Tx, st *management.Standing, id string) (*storedExperiment, error) {
+func (s Experiments) load(tx Tx, st *management.Standing, id string) (*storedExperiment, error) {
 	return loadRecord[storedExperiment](tx, kindExperiment, management.ProjectParent(st.Project.ID), id)
 }
 
-func (s Experiments) show(tx management.Tx, st *management.Standing, e *storedExperiment) (*Experiment, error) {
+func (s Experiments) show(tx Tx, st *management.Standing, e *storedExperiment) (*Experiment, error) {
 	flag, err := minimalOf(tx, st.Project.ID, e.Flag)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func cohortPlace(project int64, cohort *int64) string {
 }
 
 // experimentsOfCohort are those that count who is in a cohort.
-func experimentsOfCohort(tx management.Tx, st *management.Standing, cohort int64) ([]LinkID, error) {
+func experimentsOfCohort(tx Tx, st *management.Standing, cohort int64) ([]LinkID, error) {
 	list, _, err := tx.List(management.Query{Kind: kindExperiment, Other: cohortPlace(st.Project.ID, &cohort)})
 	out := make([]LinkID, len(list))
 	for i := range list {
@@ -149,7 +149,7 @@ func (s Experiments) Create(ctx context.Context, st *management.Standing, b mana
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Experiment, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
 		e := &storedExperiment{ID: s.Desk.NewID(), CreatedBy: st.User.ID, CreatedAt: management.At(s.Desk.Now()), FlagKey: v.Text("feature_flag_key")}
 		management.SetNull(v, "exposure_cohort", &e.Cohort)
 		management.SetNull(v, "type", &e.Type)
@@ -181,7 +181,7 @@ func ofFlagKey(err error) error {
 
 // put stores an experiment with its flag and notes the change; before is nil for a
 // new one.
-func (s Experiments) put(tx management.Tx, st *management.Standing, e *storedExperiment, flag *storedFlag, before *Experiment) (*Experiment, error) {
+func (s Experiments) put(tx Tx, st *management.Standing, e *storedExperiment, flag *storedFlag, before *Experiment) (*Experiment, error) {
 	if flag != nil {
 		link := FlagLink{ID: LinkID(e.ID), Name: e.Name}
 		if links := setLink(flag.Links.Experiments, link); !slices.Equal(links, flag.Links.Experiments) || flag.Active != flag.was.Active || string(flag.Filters) != string(flag.was.Filters) {
@@ -206,7 +206,7 @@ func (s Experiments) put(tx management.Tx, st *management.Standing, e *storedExp
 	return after, s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), experimentScope, e.ID, e.Name, was, after)
 }
 
-func (s Experiments) keep(tx management.Tx, st *management.Standing, e *storedExperiment, deleted bool) error {
+func (s Experiments) keep(tx Tx, st *management.Standing, e *storedExperiment, deleted bool) error {
 	return tx.Put(&management.Record{
 		Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), ID: e.ID, Other: cohortPlace(st.Project.ID, e.Cohort),
 		Sort: management.SortTime(e.CreatedAt.Time), Hidden: deleted, Data: management.Encode(e),
@@ -214,7 +214,7 @@ func (s Experiments) keep(tx management.Tx, st *management.Standing, e *storedEx
 }
 
 // set lays values over an experiment, but for those that are fixed.
-func (e *storedExperiment) set(tx management.Tx, st *management.Standing, v management.Values) error {
+func (e *storedExperiment) set(tx Tx, st *management.Standing, v management.Values) error {
 	if v.Has("holdout_id") && !v.Null("holdout_id") {
 		return doesNotExist("holdout_id", v.Int("holdout_id"))
 	}
@@ -222,7 +222,7 @@ func (e *storedExperiment) set(tx management.Tx, st *management.Standing, v mana
 		return management.Coded(management.CodeDoesNotExist, "saved_metrics_ids", "Saved metric does not exist")
 	}
 	if v.Has("exposure_cohort") && e.Cohort != nil {
-		d, err := tx.Definition(management.CohortDefinition, st.Project.ID, *e.Cohort)
+		d, err := tx.Definition(CohortDefinition, st.Project.ID, *e.Cohort)
 		if err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (s Experiments) Update(ctx context.Context, st *management.Standing, id str
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Experiment, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Experiment, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -294,8 +294,8 @@ func (s Experiments) Update(ctx context.Context, st *management.Standing, id str
 }
 
 // flagOf is a flag that is not deleted, nil for none.
-func flagOf(tx management.Tx, st *management.Standing, flags Flags, id int64) (*storedFlag, error) {
-	d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+func flagOf(tx Tx, st *management.Standing, flags Flags, id int64) (*storedFlag, error) {
+	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 	if err != nil || d == nil || d.Deleted {
 		return nil, err
 	}
@@ -322,7 +322,7 @@ func checkFixed(e *Experiment, v management.Values) error {
 
 // Delete takes an experiment away. Its flag stays.
 func (s Experiments) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func (q *ExperimentQuery) match(e *storedExperiment) bool {
 }
 
 // status is how far an experiment is: while its flag is off it is paused.
-func (e *storedExperiment) status(tx management.Tx, st *management.Standing) (string, error) {
+func (e *storedExperiment) status(tx Tx, st *management.Standing) (string, error) {
 	switch {
 	case e.draft():
 		return "draft", nil
@@ -56,7 +56,7 @@ func (s Experiments) List(ctx context.Context, st *management.Standing, q Experi
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Experiment]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Experiment], err error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Experiment], err error) {
 		all, err := s.chosen(tx, st, &q)
 		if err != nil {
 			return out, err
@@ -75,7 +75,7 @@ func (s Experiments) List(ctx context.Context, st *management.Standing, q Experi
 }
 
 // chosen are the experiments that a query asks for, in its order.
-func (s Experiments) chosen(tx management.Tx, st *management.Standing, q *ExperimentQuery) ([]storedExperiment, error) {
+func (s Experiments) chosen(tx Tx, st *management.Standing, q *ExperimentQuery) ([]storedExperiment, error) {
 	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), Descending: true}, q.match)
 	if err != nil {
 		return nil, err

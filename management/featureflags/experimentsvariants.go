@@ -128,7 +128,7 @@ type Exposure struct {
 
 // Exposures counts the calls of an experiment's flag.
 func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*Exposures, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Exposures, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Exposures, error) {
 		e, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err

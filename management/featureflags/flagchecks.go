@@ -27,7 +27,7 @@ func badFilters(format string, args ...any) *management.Error {
 
 // check looks whether a flag may be stored as it is now, given what it was: what
 // is wrong is the caller's fault. Filters are brought into their stored form.
-func (s Flags) check(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) check(tx Tx, st *management.Standing, f *storedFlag) error {
 	was := f.was
 	if was == nil {
 		was = &storedFlag{}
@@ -68,14 +68,14 @@ func (s Flags) check(tx management.Tx, st *management.Standing, f *storedFlag) e
 	return s.checkUses(tx, st, f)
 }
 
-func (s Flags) checkKey(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) checkKey(tx Tx, st *management.Standing, f *storedFlag) error {
 	if !flagKey.MatchString(f.Key) {
 		return management.Coded("invalid_key", "key", "Only letters, numbers, hyphens (-) & underscores (_) are allowed.")
 	}
 	if len(f.Key) > maxFlagKey {
 		return management.Coded(management.CodeMaxLength, "key", "Ensure this field has no more than %d characters.", maxFlagKey)
 	}
-	other, err := tx.DefinitionByKey(management.FlagDefinition, st.Project.ID, f.Key)
+	other, err := tx.DefinitionByKey(FlagDefinition, st.Project.ID, f.Key)
 	if err == nil && other != nil && other.ID != f.ID {
 		err = errKeyTaken()
 	}
@@ -123,7 +123,7 @@ func (f *storedFlag) checkLinked() error {
 func deletedSuffix(f *storedFlag) string { return fmt.Sprintf(":deleted:%d", f.ID) }
 
 // checkUses refuses to delete or switch off what others need (§5.1.3).
-func (s Flags) checkUses(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) checkUses(tx Tx, st *management.Standing, f *storedFlag) error {
 	gone, off := f.Deleted && !f.was.Deleted, f.was.Active && !f.Active
 	if !gone && !off {
 		return nil
@@ -171,7 +171,7 @@ const enrollment = "$feature_enrollment/"
 // renamed takes a new key along to what names the flag by its key: the property of
 // early access. Other flags name it by its id, but for those of files, which
 // cannot be changed here.
-func (s Flags) renamed(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) renamed(tx Tx, st *management.Standing, f *storedFlag) error {
 	list, err := s.dependants(tx, st, f.was)
 	if err != nil {
 		return err

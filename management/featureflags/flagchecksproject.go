@@ -21,7 +21,7 @@ const maxReached = 10_000
 // surroundings are the flags and cohorts that one flag depends on, directly or
 // through others, as /flags reads them.
 type surroundings struct {
-	tx      management.Tx
+	tx      Tx
 	project int64
 	self    *storedFlag
 	flags   map[int64]*storedFlag
@@ -36,12 +36,12 @@ type flagCohort struct {
 }
 
 // cohortOf is a cohort that is not deleted, nil for none.
-func cohortOf(tx management.Tx, project int64, number json.Number) (*flagCohort, error) {
+func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	id, ok := management.Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
 	}
-	d, err := tx.Definition(management.CohortDefinition, project, id)
+	d, err := tx.Definition(CohortDefinition, project, id)
 	if err != nil || d == nil || d.Deleted {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (e *surroundings) dependency(p *propertyShape) (*storedFlag, error) {
 		if f := e.flags[id]; f != nil {
 			return f, nil
 		}
-		d, err := e.tx.Definition(management.FlagDefinition, e.project, id)
+		d, err := e.tx.Definition(FlagDefinition, e.project, id)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (e *surroundings) dependency(p *propertyShape) (*storedFlag, error) {
 	if name == e.self.Key {
 		return e.self, nil
 	}
-	d, err := e.tx.DefinitionByKey(management.FlagDefinition, e.project, name)
+	d, err := e.tx.DefinitionByKey(FlagDefinition, e.project, name)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (e *surroundings) checkDependencies() error {
 		if id == e.self.ID && id != 0 {
 			return badFilters("Feature flag '%s' cannot depend on itself", e.self.Key)
 		}
-		d, err := e.tx.Definition(management.FlagDefinition, e.project, id)
+		d, err := e.tx.Definition(FlagDefinition, e.project, id)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func walkJSON(v any, visit func(map[string]any)) {
 }
 
 // surround gathers what a flag depends on, and looks whether it is all there.
-func surround(tx management.Tx, st *management.Standing, f *storedFlag) (*surroundings, error) {
+func surround(tx Tx, st *management.Standing, f *storedFlag) (*surroundings, error) {
 	e := &surroundings{tx, st.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
 	if err := e.checkDependencies(); err != nil {
 		return nil, err
@@ -226,13 +226,13 @@ func surround(tx management.Tx, st *management.Standing, f *storedFlag) (*surrou
 
 // judge lets the engine that answers /flags say whether it can evaluate a flag
 // among those it depends on (decision 4).
-func (s Flags) judge(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) judge(tx Tx, st *management.Standing, f *storedFlag) error {
 	_, err := s.compile(tx, st, f)
 	return err
 }
 
 // compile is a flag, switched on, and what it depends on.
-func (s Flags) compile(tx management.Tx, st *management.Standing, f *storedFlag) (*flags.Set, error) {
+func (s Flags) compile(tx Tx, st *management.Standing, f *storedFlag) (*flags.Set, error) {
 	e, err := surround(tx, st, f)
 	if err != nil {
 		return nil, err
@@ -366,9 +366,9 @@ func (f *storedFlag) names(other *storedFlag) bool {
 }
 
 // dependants are the flags that depend on one directly, by id.
-func (s Flags) dependants(tx management.Tx, st *management.Standing, f *storedFlag) (out []*storedFlag, err error) {
+func (s Flags) dependants(tx Tx, st *management.Standing, f *storedFlag) (out []*storedFlag, err error) {
 	var failed error
-	_, _, err = tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *management.Definition) bool {
+	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 		if d.ID == f.ID || !bytes.Contains(d.Record, []byte(`"flag"`)) {
 			return false
 		}

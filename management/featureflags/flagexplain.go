@@ -52,10 +52,10 @@ func (s Flags) Question(ctx context.Context, st *management.Standing, named stri
 	if err := q.readSubject(v); err != nil {
 		return nil, err
 	}
-	return q, s.Desk.Store.Read(ctx, func(tx management.Tx) error {
+	return q, s.Desk.Store.Read(ctx, func(tx Tx) error {
 		d, err := flagNamed(tx, st, named)
 		if id, bad := strconv.ParseInt(named, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
-			d, err = tx.Definition(management.FlagDefinition, st.Project.ID, id)
+			d, err = tx.Definition(FlagDefinition, st.Project.ID, id)
 		}
 		switch {
 		case err != nil:
@@ -127,7 +127,7 @@ func subjectText(field string, v any) (string, error) {
 
 // IDOf is the id of the flag of a key, 0 for none.
 func (s Flags) IDOf(ctx context.Context, st *management.Standing, key string) (int64, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (int64, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (int64, error) {
 		d, err := flagNamed(tx, st, key)
 		if err != nil || d == nil {
 			return 0, err
@@ -138,9 +138,9 @@ func (s Flags) IDOf(ctx context.Context, st *management.Standing, key string) (i
 
 // flagNamed finds a flag by what stands in a path. What no store can keep is no
 // key.
-func flagNamed(tx management.Tx, st *management.Standing, key string) (*management.Definition, error) {
+func flagNamed(tx Tx, st *management.Standing, key string) (*Definition, error) {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return nil, nil
 	}
-	return tx.DefinitionByKey(management.FlagDefinition, st.Project.ID, key)
+	return tx.DefinitionByKey(FlagDefinition, st.Project.ID, key)
 }

@@ -70,7 +70,7 @@ func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b manag
 		return nil, err
 	}
 	p := &preview{people: s.People, core: s.core}
-	err = s.Desk.Store.Read(ctx, func(tx management.Tx) (err error) {
+	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if p.set, err = s.compile(tx, st, f); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b manag
 }
 
 // readMembers reads the static cohorts that the condition asks for.
-func (p *preview) readMembers(tx management.Tx, project int64) error {
+func (p *preview) readMembers(tx Tx, project int64) error {
 	const page = 10_000
 	p.members = map[int64]map[string]bool{}
 	left := maxMembers
@@ -200,8 +200,8 @@ type Listed struct {
 
 // Listed are the flags that are not deleted, newest first.
 func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]Listed, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out []Listed, err error) {
-		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID})
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out []Listed, err error) {
+		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 		for i := range list {
 			f, err := decodeFlag(st.Project.ID, &list[i])
 			if err != nil {
@@ -257,9 +257,9 @@ func (s Flags) BulkKeys(ctx context.Context, st *management.Standing, b manageme
 	if len(bad) > 0 {
 		out.Warning = "Invalid flag IDs ignored: " + plainText(bad)
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BulkKeys, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*BulkKeys, error) {
 		for _, id := range ids {
-			d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+			d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 			if err != nil {
 				return nil, err
 			}

@@ -121,7 +121,7 @@ type flagMeta struct {
 
 // decodeFlag reads a flag as it is stored. Records of files may be of any shape:
 // of those what cannot be read is left out.
-func decodeFlag(project int64, d *management.Definition) (*storedFlag, error) {
+func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 	f := &storedFlag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
 		return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
@@ -193,8 +193,8 @@ func (f *storedFlag) runtime() string {
 	return f.Runtime
 }
 
-func (f *storedFlag) definition() *management.Definition {
-	return &management.Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: management.Encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
+func (f *storedFlag) definition() *Definition {
+	return &Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: management.Encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
 }
 
 // itemID is how the log names the flag.
@@ -224,11 +224,11 @@ func flagMinimal(f *storedFlag) json.RawMessage {
 }
 
 // loadFlag finds a flag, also one that is deleted.
-func (s Flags) loadFlag(tx management.Tx, st *management.Standing, id int64) (*storedFlag, error) {
+func (s Flags) loadFlag(tx Tx, st *management.Standing, id int64) (*storedFlag, error) {
 	if id <= 0 {
 		return nil, management.ErrNotFound()
 	}
-	d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+	d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 	if err == nil && d == nil {
 		err = management.ErrNotFound()
 	}
@@ -244,14 +244,14 @@ func (s Flags) loadFlag(tx management.Tx, st *management.Standing, id int64) (*s
 }
 
 // makeFlag makes a flag. Deleted ones of the same key are gone for good then.
-func (s Flags) makeFlag(tx management.Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
+func (s Flags) makeFlag(tx Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
 	f := &storedFlag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
 	return f, s.addFlag(tx, st, f)
 }
 
 // addFlag stores a flag that is new.
-func (s Flags) addFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) addFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	f.begin(s.core, st)
 	if f.Filters == nil {
 		f.Filters = json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":null}]}`)
@@ -263,7 +263,7 @@ func (s Flags) addFlag(tx management.Tx, st *management.Standing, f *storedFlag)
 		return err
 	}
 	d := f.definition()
-	if err := putDefinition(tx, management.FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
+	if err := putDefinition(tx, FlagDefinition, st.Project.ID, d); err != nil { // gives it an id, which the record needs
 		return err
 	}
 	f.ID = d.ID
@@ -278,7 +278,7 @@ func (f *storedFlag) begin(s *core, st *management.Standing) {
 }
 
 // saveNew stores a flag that is new and has its id.
-func (s Flags) saveNew(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) saveNew(tx Tx, st *management.Standing, f *storedFlag) error {
 	f.begin(s.core, st)
 	if err := s.check(tx, st, f); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (s Flags) saveNew(tx management.Tx, st *management.Standing, f *storedFlag)
 }
 
 // saveFlag stores a flag that was loaded and changed, as its next version.
-func (s Flags) saveFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) saveFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	if f.Origin != "" {
 		return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
 	}
@@ -300,8 +300,8 @@ func (s Flags) saveFlag(tx management.Tx, st *management.Standing, f *storedFlag
 }
 
 // putFlag stores a flag that was checked, keeps the version and notes the change.
-func (s Flags) putFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
-	if err := putDefinition(tx, management.FlagDefinition, st.Project.ID, f.definition()); err != nil {
+func (s Flags) putFlag(tx Tx, st *management.Standing, f *storedFlag) error {
+	if err := putDefinition(tx, FlagDefinition, st.Project.ID, f.definition()); err != nil {
 		return err
 	}
 	if err := keepVersion(tx, f); err != nil {
@@ -311,7 +311,7 @@ func (s Flags) putFlag(tx management.Tx, st *management.Standing, f *storedFlag)
 }
 
 // noteFlag writes into the log what has become of a flag.
-func (s Flags) noteFlag(tx management.Tx, st *management.Standing, f *storedFlag) error {
+func (s Flags) noteFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	var before any
 	activity := f.activity
 	switch {
@@ -343,8 +343,8 @@ func (f *storedFlag) logged() map[string]json.RawMessage {
 }
 
 // purge takes the deleted flags of a key away for good.
-func (s Flags) purge(tx management.Tx, st *management.Standing, key string) error {
-	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID, Deleted: true, Match: func(d *management.Definition) bool { return d.Key == key }})
+func (s Flags) purge(tx Tx, st *management.Standing, key string) error {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Deleted: true, Match: func(d *Definition) bool { return d.Key == key }})
 	if err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (s Flags) purge(tx management.Tx, st *management.Standing, key string) erro
 		if err := dropVersions(tx, f); err != nil {
 			return err
 		}
-		if err := tx.DropDefinition(management.FlagDefinition, st.Project.ID, f.ID); err != nil {
+		if err := tx.DropDefinition(FlagDefinition, st.Project.ID, f.ID); err != nil {
 			return err
 		}
 	}

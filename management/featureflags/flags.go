@@ -48,7 +48,7 @@ var FlagFields = management.Fields{
 
 // Get returns a flag, also one that is deleted.
 func (s Flags) Get(ctx context.Context, st *management.Standing, id int64) (*Flag, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Flag, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (s Flags) Create(ctx context.Context, st *management.Standing, b management
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Flag, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f := &storedFlag{Active: true}
 		if err := s.apply(tx, st, f, v); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (s Flags) Create(ctx context.Context, st *management.Standing, b management
 
 // Update changes a flag. put: all required fields have to be there.
 func (s Flags) Update(ctx context.Context, st *management.Standing, id int64, b management.Body, put bool) (*Flag, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Flag, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func (s Flags) Update(ctx context.Context, st *management.Standing, id int64, b 
 }
 
 // apply puts what was sent into a flag.
-func (s Flags) apply(tx management.Tx, st *management.Standing, f *storedFlag, v management.Values) error {
+func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management.Values) error {
 	management.Set(v, "key", &f.Key)
 	if v.Has("name") {
 		f.Name = v.Text("name")
@@ -203,7 +203,7 @@ var editing = []string{"version", "original_flag", "creation_context", "_create_
 
 // conflict looks whether somebody else has changed what the caller changes, since
 // the caller has loaded the flag (§5.1.3).
-func (s Flags) conflict(tx management.Tx, st *management.Standing, f *storedFlag, v management.Values, b management.Body) error {
+func (s Flags) conflict(tx Tx, st *management.Standing, f *storedFlag, v management.Values, b management.Body) error {
 	if !v.Has("version") || v.Null("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
 		return nil
 	}

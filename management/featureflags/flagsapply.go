@@ -24,7 +24,7 @@ func (s Flags) Apply(ctx context.Context, st *management.Standing, b management.
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, st, wanted, prune) })
 }
 
 // wantedDocument is a document as it was sent.
@@ -123,7 +123,7 @@ type cohortDraft struct {
 	before *Cohort // nil for a new one
 }
 
-func (s Flags) applyDocument(tx management.Tx, st *management.Standing, wanted *wantedDocument, prune bool) (*DocumentResult, error) {
+func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocument, prune bool) (*DocumentResult, error) {
 	in, err := newDrafts(tx, st.Project.ID)
 	if err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (a *application) numberNew() error {
 		}
 	}
 	for _, list := range []struct {
-		kind  management.DefinitionKind
+		kind  DefinitionKind
 		names []string
 		ids   map[string]int64
-	}{{management.CohortDefinition, newCohorts, a.has.cohortIDs}, {management.FlagDefinition, newFlags, a.has.flagIDs}} {
+	}{{CohortDefinition, newCohorts, a.has.cohortIDs}, {FlagDefinition, newFlags, a.has.flagIDs}} {
 		if len(list.names) == 0 {
 			continue
 		}
@@ -310,7 +310,7 @@ func (a *application) draftFlag(w *named) (*storedFlag, error) {
 	if record["filters"], err = a.has.resolved(w.entry["filters"]); err != nil {
 		return nil, err
 	}
-	next, err := decodeFlag(a.st.Project.ID, &management.Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: management.Encode(f.flagMeta), Origin: f.Origin})
+	next, err := decodeFlag(a.st.Project.ID, &Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: management.Encode(f.flagMeta), Origin: f.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (a *application) draftFlag(w *named) (*storedFlag, error) {
 		text, _ := tag.(string)
 		next.Tags = append(next.Tags, text)
 	}
-	return next, a.tx.PutDefinition(management.FlagDefinition, a.st.Project.ID, next.definition())
+	return next, a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, next.definition())
 }
 
 // draftPruned deletes the flags that a document does not have. Those of files stay.
@@ -337,7 +337,7 @@ func (a *application) draftPruned() error {
 			return err
 		}
 		f.Deleted = true
-		if err := a.tx.PutDefinition(management.FlagDefinition, a.st.Project.ID, f.definition()); err != nil {
+		if err := a.tx.PutDefinition(FlagDefinition, a.st.Project.ID, f.definition()); err != nil {
 			return err
 		}
 		a.flags = append(a.flags, f)

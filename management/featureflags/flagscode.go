@@ -70,7 +70,7 @@ var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 // what is not in it. Static cohorts list all distinct ids of their members; those
 // that are too large are exported without them, the smallest go first.
 func (s Flags) Export(ctx context.Context, st *management.Standing) (text json.RawMessage, warnings []string, err error) {
-	doc, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*document, error) { return s.document(tx, st) })
+	doc, err := management.Read(ctx, &s.Desk, func(tx Tx) (*document, error) { return s.document(tx, st) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,7 +119,7 @@ func inOrder(all map[string]entry) []entry {
 }
 
 // document reads what a project has.
-func (s Flags) document(tx management.Tx, st *management.Standing) (*document, error) {
+func (s Flags) document(tx Tx, st *management.Standing) (*document, error) {
 	d := &document{
 		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
 		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
@@ -127,7 +127,7 @@ func (s Flags) document(tx management.Tx, st *management.Standing) (*document, e
 	if err := d.readCohorts(tx, st); err != nil {
 		return nil, err
 	}
-	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID})
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (s Flags) document(tx management.Tx, st *management.Standing) (*document, e
 }
 
 // readCohorts reads the cohorts and gives each a name of its own.
-func (d *document) readCohorts(tx management.Tx, st *management.Standing) error {
-	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID})
+func (d *document) readCohorts(tx Tx, st *management.Standing) error {
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func canonicalFlag(o entry) (entry, error) {
 	slices.Sort(tags)
 	canonicalConditions(filters)
 	key, _ := o["key"].(string)
-	f, err := decodeFlag(0, &management.Definition{Key: key, Record: wire.MustEncode(o)})
+	f, err := decodeFlag(0, &Definition{Key: key, Record: wire.MustEncode(o)})
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 	}
 	var wanted json.RawMessage
 	var schedule []storedChange
-	err = s.Desk.Store.Read(ctx, func(tx management.Tx) (err error) {
+	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		wanted, schedule, err = s.oneDocument(tx, from, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
 		return err
 	})
@@ -85,7 +85,7 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 // PlaceOf is a project of the organization, nil when there is none that the
 // caller may be in.
 func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (*management.Standing, error) {
-	p, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(id) })
+	p, err := management.Read(ctx, &s.Desk, func(tx Tx) (*management.ProjectRecord, error) { return tx.Project(id) })
 	if err != nil || p == nil || p.Organization != st.Organization.ID {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (
 }
 
 // oneDocument is the document of one flag, with the cohorts that it needs.
-func (s Flags) oneDocument(tx management.Tx, st *management.Standing, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
+func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
 	all, err := s.document(tx, st)
 	if err != nil {
 		return nil, nil, err
@@ -154,11 +154,11 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 	if err != nil {
 		return nil, err
 	}
-	id, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (int64, error) {
+	id, err := management.Write(ctx, &s.Desk, func(tx Tx) (int64, error) {
 		if _, err := s.applyDocument(tx, in, wanted, false); err != nil {
 			return 0, err
 		}
-		d, err := tx.DefinitionByKey(management.FlagDefinition, project, key)
+		d, err := tx.DefinitionByKey(FlagDefinition, project, key)
 		if err != nil || d == nil {
 			return 0, err
 		}
@@ -193,7 +193,7 @@ type FlagPlace struct {
 // Places are the flags of a key in the projects of the organization that the
 // caller may be in.
 func (s Flags) Places(ctx context.Context, st *management.Standing, key string) ([]FlagPlace, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]FlagPlace, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) ([]FlagPlace, error) {
 		projects, err := tx.Projects(st.Organization.ID)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 			if !st.Reaches(&projects[i]) {
 				continue
 			}
-			d, err := tx.DefinitionByKey(management.FlagDefinition, projects[i].ID, key)
+			d, err := tx.DefinitionByKey(FlagDefinition, projects[i].ID, key)
 			if err != nil {
 				return nil, err
 			}

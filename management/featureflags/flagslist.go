@@ -111,10 +111,10 @@ func (s Flags) List(ctx context.Context, st *management.Standing, q FlagQuery) (
 	if err != nil {
 		return management.List[Flag]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Flag], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Flag], error) {
 		var all []*storedFlag
 		var failed error
-		_, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *management.Definition) bool {
+		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 			f, err := decodeFlag(st.Project.ID, d)
 			if err != nil {
 				failed = err

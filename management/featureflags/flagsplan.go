@@ -29,7 +29,7 @@ func (s Flags) Plan(ctx context.Context, st *management.Standing, b management.B
 	}
 	var out *DocumentResult
 	var before, after *decider
-	err = s.Desk.Store.Write(ctx, func(tx management.Tx) (err error) {
+	err = s.Desk.Store.Write(ctx, func(tx Tx) (err error) {
 		if before, err = deciderOf(tx, st); err != nil {
 			return err
 		}
@@ -53,13 +53,13 @@ type decider struct {
 	members map[string][]int64 // static cohorts by distinct id
 }
 
-func deciderOf(tx management.Tx, st *management.Standing) (*decider, error) {
+func deciderOf(tx Tx, st *management.Standing) (*decider, error) {
 	out := &decider{members: map[string][]int64{}}
 	document := map[string]any{}
 	for name, raw := range st.Project.Settings {
 		document[name] = raw
 	}
-	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: st.Project.ID})
+	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func deciderOf(tx management.Tx, st *management.Standing) (*decider, error) {
 	for i := range list {
 		records[i] = list[i].Record
 	}
-	cohorts, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: st.Project.ID})
+	cohorts, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -103,8 +103,8 @@ func given(raw []byte) bool { return !management.EmptyJSON(raw) }
 // Status says what has become of a flag. One that there is not is unknown, with
 // a 404 of the same form.
 func (s Flags) Status(ctx context.Context, st *management.Standing, id int64) (FlagStatus, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (FlagStatus, error) {
-		d, err := tx.Definition(management.FlagDefinition, st.Project.ID, id)
+	return management.Read(ctx, &s.Desk, func(tx Tx) (FlagStatus, error) {
+		d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
 		if err != nil {
 			return FlagStatus{}, err
 		}

@@ -52,14 +52,14 @@ type Flag struct {
 // flagLook shows flags; what several have in common is looked up once.
 type flagLook struct {
 	Flags
-	tx      management.Tx
+	tx      Tx
 	st      *management.Standing
 	now     time.Time
 	users   map[int64]*management.UserView
 	cohorts map[string]*string // names by id
 }
 
-func (s Flags) look(tx management.Tx, st *management.Standing) *flagLook {
+func (s Flags) look(tx Tx, st *management.Standing) *flagLook {
 	return &flagLook{s, tx, st, s.Desk.Now(), map[int64]*management.UserView{}, map[string]*string{}}
 }
 
@@ -119,7 +119,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 }
 
 // lastCalled is when an SDK last told that it had used a flag, zero for never.
-func lastCalled(tx management.Tx, f *storedFlag) (last time.Time, err error) {
+func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
 	calls, err := tx.FlagCalls(f.Project, f.Key)
 	for i := range calls {
 		if calls[i].Last.After(last) {

@@ -39,14 +39,14 @@ type FlagVersion struct {
 // RestoreFields are those of the body that brings a version back.
 var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}}
 
-func keepVersion(tx management.Tx, f *storedFlag) error {
+func keepVersion(tx Tx, f *storedFlag) error {
 	v := keptVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), management.Encode(f.flagMeta)}
 	return tx.Put(&management.Record{
 		Kind: kindFlagVersion, Parent: versionsOf(f), ID: strconv.FormatInt(f.Version, 10), Sort: management.SortNumber(f.Version), Data: management.Encode(v),
 	})
 }
 
-func dropVersions(tx management.Tx, f *storedFlag) error {
+func dropVersions(tx Tx, f *storedFlag) error {
 	return tx.DeleteUnder(kindFlagVersion, versionsOf(f))
 }
 
@@ -59,12 +59,12 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 	if err := json.Unmarshal(v.Record, &named); err != nil {
 		return nil, fmt.Errorf("version %d of the flag %d is not stored as it should be: %w", v.Version, f.ID, err)
 	}
-	return decodeFlag(f.Project, &management.Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
+	return decodeFlag(f.Project, &Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
 }
 
 // Versions returns a page of a flag's versions, the newest first.
 func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, p management.Page) (management.List[FlagVersion], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[FlagVersion], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[FlagVersion], error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return management.List[FlagVersion]{}, err
@@ -99,7 +99,7 @@ func (s Flags) Restore(ctx context.Context, st *management.Standing, id int64, b
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Flag, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ type Dependent struct {
 
 // Dependents are the flags that depend on one directly, oldest first.
 func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64) ([]Dependent, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Dependent, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) ([]Dependent, error) {
 		f, err := s.loadFlag(tx, st, id)
 		if err != nil {
 			return nil, err

@@ -64,7 +64,7 @@ type ScheduledChanges struct{ *core }
 // List returns a page of scheduled changes, the next ones first; of one flag when
 // record is not empty, of one kind of thing when model is not nil.
 func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[ScheduledChange], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[ScheduledChange], error) {
 		q := management.Query{Kind: kindScheduled, Parent: management.ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
 		if record != "" || model != nil {
 			q.Match = func(r *management.Record) bool {
@@ -85,7 +85,7 @@ func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, mod
 	})
 }
 
-func (c *storedChange) show(tx management.Tx) (_ *ScheduledChange, err error) {
+func (c *storedChange) show(tx Tx) (_ *ScheduledChange, err error) {
 	out := c.ScheduledChange
 	out.CreatedBy, err = management.ViewOfUser(tx, c.Creator)
 	return &out, err
@@ -93,7 +93,7 @@ func (c *storedChange) show(tx management.Tx) (_ *ScheduledChange, err error) {
 
 // Get returns one scheduled change.
 func (s ScheduledChanges) Get(ctx context.Context, st *management.Standing, id string) (*ScheduledChange, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (s ScheduledChanges) Get(ctx context.Context, st *management.Standing, id s
 	})
 }
 
-func scheduledChange(tx management.Tx, project int64, id string) (*storedChange, error) {
+func scheduledChange(tx Tx, project int64, id string) (*storedChange, error) {
 	r, err := tx.Get(kindScheduled, management.ProjectParent(project), id)
 	if err == nil && r == nil {
 		err = management.ErrNotFound()
@@ -113,7 +113,7 @@ func scheduledChange(tx management.Tx, project int64, id string) (*storedChange,
 	return management.Decode[storedChange](r)
 }
 
-func putScheduled(tx management.Tx, c *storedChange) error {
+func putScheduled(tx Tx, c *storedChange) error {
 	r := management.Record{
 		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: management.SortTime(c.ScheduledAt.Time), Data: management.Encode(c),
 	}
@@ -129,7 +129,7 @@ func (s ScheduledChanges) Create(ctx context.Context, st *management.Standing, b
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
 		now := management.At(s.Desk.Now())
 		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
 		if c.ID, err = tx.Next(kindScheduled); err != nil {
@@ -143,7 +143,7 @@ func (s ScheduledChanges) Create(ctx context.Context, st *management.Standing, b
 }
 
 // set lays values over a change, checks and stores it.
-func (s ScheduledChanges) set(tx management.Tx, st *management.Standing, c *storedChange, v management.Values) error {
+func (s ScheduledChanges) set(tx Tx, st *management.Standing, c *storedChange, v management.Values) error {
 	if v.Has("record_id") {
 		c.RecordID = strconv.FormatInt(v.Int("record_id"), 10)
 	}
@@ -179,7 +179,7 @@ func (s ScheduledChanges) set(tx management.Tx, st *management.Standing, c *stor
 }
 
 // flag is the flag that a change is about.
-func (s ScheduledChanges) flag(tx management.Tx, st *management.Standing, c *storedChange) (*storedFlag, error) {
+func (s ScheduledChanges) flag(tx Tx, st *management.Standing, c *storedChange) (*storedFlag, error) {
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
 	f, err := Flags(s).loadFlag(tx, st, id)
 	var told *management.Error
@@ -260,7 +260,7 @@ var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) 
 
 // Update changes what is to come. put: all required fields have to be there.
 func (s ScheduledChanges) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*ScheduledChange, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ScheduledChange, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return nil, err
@@ -281,7 +281,7 @@ func (s ScheduledChanges) Update(ctx context.Context, st *management.Standing, i
 
 // Delete takes a scheduled change away.
 func (s ScheduledChanges) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := scheduledChange(tx, st.Project.ID, id)
 		if err != nil {
 			return err
@@ -308,7 +308,7 @@ func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-func (s ScheduledChanges) runNext(tx management.Tx) (*management.JobDone, error) {
+func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Desk.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -352,7 +352,7 @@ func (c *storedChange) advance(now management.Stamp) {
 }
 
 // make makes a change in the name of who has scheduled it.
-func (s ScheduledChanges) make(tx management.Tx, c *storedChange) error {
+func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	p, err := tx.Project(c.Team)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import "github.com/bunting-flags/bunting/management"
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk
+	Desk management.Desk[Tx]
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People People
 	// SurveysChanged is told that surveys of a project have changed, in the transaction

@@ -175,11 +175,11 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 	return starts, current, since
 }
 
-func (s Surveys) load(tx management.Tx, st *management.Standing, id string) (*storedSurvey, error) {
+func (s Surveys) load(tx Tx, st *management.Standing, id string) (*storedSurvey, error) {
 	return loadRecord[storedSurvey](tx, kindSurvey, management.ProjectParent(st.Project.ID), id)
 }
 
-func (s Surveys) show(tx management.Tx, st *management.Standing, x *storedSurvey) (*Survey, error) {
+func (s Surveys) show(tx Tx, st *management.Standing, x *storedSurvey) (*Survey, error) {
 	out := &Survey{
 		ID: x.ID, Name: x.Name, Description: x.Description, Type: x.Type, Schedule: x.Schedule, LinkedFlagID: x.LinkedFlag, TargetingID: x.TargetingFlag,
 		Questions: rawOr(x.Questions, "[]"), Conditions: rawOr(x.Conditions, "null"), Appearance: rawOr(x.Appearance, "null"),
@@ -247,7 +247,7 @@ func (s Surveys) List(ctx context.Context, st *management.Standing, q SurveyQuer
 	if q.Search != "" || q.Archived != nil || q.IDs != nil || q.Type != "" {
 		query.Match = q.match
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[Survey], err error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Survey], err error) {
 		list, err := management.ListRecords[storedSurvey](tx, query)
 		out.Count = list.Count
 		for i := 0; i < len(list.Results) && err == nil; i++ {
@@ -262,7 +262,7 @@ func (s Surveys) List(ctx context.Context, st *management.Standing, q SurveyQuer
 
 // Get returns one survey.
 func (s Surveys) Get(ctx context.Context, st *management.Standing, id string) (*Survey, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Survey, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -277,7 +277,7 @@ func (s Surveys) Create(ctx context.Context, st *management.Standing, b manageme
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Survey, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		once := "once"
 		x := &storedSurvey{ID: s.Desk.NewID(), surveySettings: surveySettings{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID, Schedule: &once}}
 		return s.save(tx, st, x, v, nil)
@@ -290,7 +290,7 @@ func (s Surveys) Update(ctx context.Context, st *management.Standing, id string,
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Survey, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Survey, error) {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -305,7 +305,7 @@ func (s Surveys) Update(ctx context.Context, st *management.Standing, id string,
 
 // save lays values over a survey, checks and stores it with its flags. before is
 // nil for a new one.
-func (s Surveys) save(tx management.Tx, st *management.Standing, x *storedSurvey, v management.Values, before *Survey) (*Survey, error) {
+func (s Surveys) save(tx Tx, st *management.Standing, x *storedSurvey, v management.Values, before *Survey) (*Survey, error) {
 	was := *x
 	x.set(v)
 	if v.Has("questions") {
@@ -349,7 +349,7 @@ func (s Surveys) save(tx management.Tx, st *management.Standing, x *storedSurvey
 
 // Delete takes a survey and the flags that it has made away.
 func (s Surveys) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		x, err := s.load(tx, st, id)
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ func surveyFlagKey() string {
 // saveFlags makes and changes the flags of a survey: the one that it is linked to,
 // the one that chooses persons, and the one that leaves out who has answered. was
 // is the survey before.
-func (s Surveys) saveFlags(tx management.Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
+func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
 	if err := s.link(tx, st, x, was, v); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s Surveys) saveFlags(tx management.Tx, st *management.Standing, x, was *st
 	return err
 }
 
-func (s Surveys) makeFlag(tx management.Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
+func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
 	f, err := Flags(s).makeFlag(tx, st, FlagDraft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
 	})
@@ -58,7 +58,7 @@ func (s Surveys) makeFlag(tx management.Tx, st *management.Standing, x *storedSu
 
 // changeFlag switches a flag of the survey on or off, and gives it other filters
 // unless they are nil.
-func (s Surveys) changeFlag(tx management.Tx, st *management.Standing, id int64, active bool, filters json.RawMessage) error {
+func (s Surveys) changeFlag(tx Tx, st *management.Standing, id int64, active bool, filters json.RawMessage) error {
 	flags := Flags(s)
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactOf(filters)) == string(compactOf(f.Filters))) {
@@ -72,7 +72,7 @@ func (s Surveys) changeFlag(tx management.Tx, st *management.Standing, id int64,
 
 // link takes the survey to the flag that it is linked to. Flags of files are not
 // told of it: they cannot be changed.
-func (s Surveys) link(tx management.Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
+func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
 	flags := Flags(s)
 	if management.SetNull(v, "linked_flag_id", &x.LinkedFlag); x.LinkedFlag != nil && v.Has("linked_flag_id") {
 		if _, err := loadLinked(tx, st, flags, *x.LinkedFlag, "linked_flag_id"); err != nil {
@@ -100,7 +100,7 @@ func (s Surveys) link(tx management.Tx, st *management.Standing, x, was *storedS
 }
 
 // unlink takes the survey out of the flag that it is linked to.
-func (s Surveys) unlink(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+func (s Surveys) unlink(tx Tx, st *management.Standing, x *storedSurvey) error {
 	flags := Flags(s)
 	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlag))
 	if err != nil || f == nil || f.Origin != "" {
@@ -112,7 +112,7 @@ func (s Surveys) unlink(tx management.Tx, st *management.Standing, x *storedSurv
 
 // target sets the flag that chooses the persons: none, one that is there, or one
 // of the survey's own.
-func (s Surveys) target(tx management.Tx, st *management.Standing, x *storedSurvey, v management.Values) error {
+func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v management.Values) error {
 	filters := v.Raw("targeting_flag_filters")
 	if err := checkTargeting(filters); err != nil {
 		return err
@@ -162,7 +162,7 @@ func checkTargeting(filters json.RawMessage) error {
 	return nil
 }
 
-func (s Surveys) dropTargeting(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+func (s Surveys) dropTargeting(tx Tx, st *management.Standing, x *storedSurvey) error {
 	if x.TargetingFlag == nil || !x.OwnTargeting {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (s Surveys) dropTargeting(tx management.Tx, st *management.Standing, x *sto
 }
 
 // dropFlag deletes a flag of the survey.
-func (s Surveys) dropFlag(tx management.Tx, st *management.Standing, id int64) error {
+func (s Surveys) dropFlag(tx Tx, st *management.Standing, id int64) error {
 	flags := Flags(s)
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil {
@@ -181,7 +181,7 @@ func (s Surveys) dropFlag(tx management.Tx, st *management.Standing, id int64) e
 }
 
 // dropFlags deletes the flags that the survey has made and unlinks the other one.
-func (s Surveys) dropFlags(tx management.Tx, st *management.Standing, x *storedSurvey) error {
+func (s Surveys) dropFlags(tx Tx, st *management.Standing, x *storedSurvey) error {
 	if err := s.unlink(tx, st, x); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ type PublicSurveys struct {
 // Public returns the surveys of the project of a key, newest first, without those
 // that are archived. A key of nobody has none.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*PublicSurveys, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*PublicSurveys, error) {
 		out := &PublicSurveys{Surveys: []PublicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {

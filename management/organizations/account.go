@@ -88,7 +88,7 @@ const maxUserSettings = 64 << 10
 
 // home is where a user works now: the chosen organization and project, or the
 // first ones that the user reaches. Nil: none.
-func home(tx management.Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
+func home(tx Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
 	if c.User.Project != 0 {
 		p, err := tx.Project(c.User.Project)
 		if err != nil {
@@ -119,7 +119,7 @@ func home(tx management.Tx, c *management.Caller) (*management.OrganizationRecor
 
 // firstProject is the first project of an organization that the caller may be in,
 // nil for none.
-func firstProject(tx management.Tx, c *management.Caller, organization string) (*management.ProjectRecord, error) {
+func firstProject(tx Tx, c *management.Caller, organization string) (*management.ProjectRecord, error) {
 	projects, err := tx.Projects(organization)
 	for i := range projects {
 		if c.Reaches(&projects[i]) {
@@ -131,10 +131,10 @@ func firstProject(tx management.Tx, c *management.Caller, organization string) (
 
 // Me returns the caller.
 func (s Account) Me(ctx context.Context, st *management.Standing) (*Me, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Me, error) { return s.me(tx, st.Caller) })
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Me, error) { return s.me(tx, st.Caller) })
 }
 
-func (s *core) me(tx management.Tx, c *management.Caller) (*Me, error) {
+func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	u := c.User
 	setting := func(name string) json.RawMessage { return or(u.Settings[name], userSettings[name]) }
 	out := &Me{
@@ -178,7 +178,7 @@ func (s *core) me(tx management.Tx, c *management.Caller) (*Me, error) {
 // with the link that is mailed there (§1.9); where no mails are sent it counts at once,
 // as one that is not verified.
 func (s Account) Update(ctx context.Context, st *management.Standing, b management.Body) (*Me, error) {
-	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*Me, error) {
+	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*Me, error) {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func (s Account) Update(ctx context.Context, st *management.Standing, b manageme
 }
 
 // nowOf is the caller as a transaction sees it.
-func (s *core) nowOf(tx management.Tx, c *management.Caller) (*management.Caller, error) {
+func (s *core) nowOf(tx Tx, c *management.Caller) (*management.Caller, error) {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err == nil && u == nil {
 		err = management.ErrNotFound()
@@ -237,7 +237,7 @@ func (s *core) nowOf(tx management.Tx, c *management.Caller) (*management.Caller
 }
 
 // choose makes what was sent the current organization and project.
-func choose(tx management.Tx, c *management.Caller, v management.Values) error {
+func choose(tx Tx, c *management.Caller, v management.Values) error {
 	unknown := func(name string) error {
 		return management.Coded(management.CodeDoesNotExist, name, "Object with id=`%s` does not exist.", v.Text(name))
 	}
@@ -274,7 +274,7 @@ func choose(tx management.Tx, c *management.Caller, v management.Values) error {
 // Delete takes the caller away, who is no member of anything any more, with all
 // keys.
 func (s Account) Delete(ctx context.Context, st *management.Standing) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		c, err := s.nowOf(tx, st.Caller)
 		if err != nil {
 			return err
@@ -299,7 +299,7 @@ func (s Account) Delete(ctx context.Context, st *management.Standing) error {
 }
 
 // newUser makes a user without saving it.
-func (s *core) newUser(tx management.Tx, email, firstName string) (*management.User, error) {
+func (s *core) newUser(tx Tx, email, firstName string) (*management.User, error) {
 	id, err := tx.Next(management.KindUser)
 	if err != nil {
 		return nil, err

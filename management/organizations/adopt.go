@@ -34,7 +34,7 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	if !ok {
 		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
-	orphans, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (bool, error) {
+	orphans, err := management.Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
 		list, err := ownerless(tx)
 		if err != nil || len(list) > 0 {
 			return true, err
@@ -45,7 +45,7 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	if err != nil || !orphans {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		list, err := ownerless(tx)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 
 // firstKey makes and shows the key of a new owner, who may have had one that opens
 // everything before.
-func (s Service) firstKey(tx management.Tx, owner *management.User, key func() (FirstKey, error)) error {
+func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, error)) error {
 	keys, err := tx.Keys(owner.ID)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s Service) firstKey(tx management.Tx, owner *management.User, key func() (
 }
 
 // ownerless are the organizations without members.
-func ownerless(tx management.Tx) (out []management.OrganizationRecord, err error) {
+func ownerless(tx Tx) (out []management.OrganizationRecord, err error) {
 	all, err := tx.Organizations()
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func ownerless(tx management.Tx) (out []management.OrganizationRecord, err error
 
 // ownerFor makes somebody the owner of an organization, and the user where there
 // is none of that address.
-func (s Service) ownerFor(tx management.Tx, organization, email string) (*management.User, error) {
+func (s Service) ownerFor(tx Tx, organization, email string) (*management.User, error) {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s Service) ownerFor(tx management.Tx, organization, email string) (*manage
 
 // adoptKeys gives keys that are nobody's to the first owner of the organization
 // that they open, or of that of their projects, or of the only one.
-func (s Service) adoptKeys(tx management.Tx) error {
+func (s Service) adoptKeys(tx Tx) error {
 	keys, err := tx.Keys(0)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s Service) adoptKeys(tx management.Tx) error {
 	return nil
 }
 
-func organizationOf(tx management.Tx, k *management.KeyRecord) (string, error) {
+func organizationOf(tx Tx, k *management.KeyRecord) (string, error) {
 	if len(k.Organizations) > 0 {
 		return k.Organizations[0], nil
 	}
@@ -188,7 +188,7 @@ func organizationOf(tx management.Tx, k *management.KeyRecord) (string, error) {
 	return all[0].ID, nil
 }
 
-func firstOwner(tx management.Tx, organization string) (*management.User, error) {
+func firstOwner(tx Tx, organization string) (*management.User, error) {
 	list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organization})
 	if err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func viewKey(k *management.KeyRecord) *APIKey {
 
 // Keys are the caller's keys, newest first.
 func (s Account) Keys(ctx context.Context, st *management.Standing) ([]*APIKey, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]*APIKey, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) ([]*APIKey, error) {
 		keys, err := tx.Keys(st.User.ID)
 		out := make([]*APIKey, len(keys))
 		for i := range keys {
@@ -117,7 +117,7 @@ func (s Account) Keys(ctx context.Context, st *management.Standing) ([]*APIKey, 
 }
 
 // ownKey finds a key of the caller; @current is the calling one.
-func ownKey(tx management.Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
+func ownKey(tx Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
 	if id == management.Current {
 		id = st.Key.ID
 	}
@@ -136,7 +136,7 @@ func (s Account) Key(ctx context.Context, st *management.Standing, id string) (*
 			return nil, err
 		}
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := ownKey(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (s Account) Key(ctx context.Context, st *management.Standing, id string) (*
 // CreateKey makes a key that opens no more than the calling one. The answer alone
 // has it in clear.
 func (s Account) CreateKey(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		v, err := APIKeyFields.Create(b)
 		if err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func (s Account) CreateKey(ctx context.Context, st *management.Standing, b manag
 func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
 
 // saveNew gives a key a new value and saves it.
-func (s *core) saveNew(tx management.Tx, k *management.KeyRecord) (*APIKey, error) {
+func (s *core) saveNew(tx Tx, k *management.KeyRecord) (*APIKey, error) {
 	value := NewPersonalKey()
 	k.Hash, k.Mask = management.HashKey(value), management.MaskKey(value)
 	out := viewKey(k)
@@ -186,7 +186,7 @@ func (s *core) saveNew(tx management.Tx, k *management.KeyRecord) (*APIKey, erro
 }
 
 // noteKey writes a change of a key into the log of the caller's organization.
-func (s Account) noteKey(tx management.Tx, st *management.Standing, k *management.KeyRecord, before, after *APIKey) error {
+func (s Account) noteKey(tx Tx, st *management.Standing, k *management.KeyRecord, before, after *APIKey) error {
 	organization := st.CurrentOrganization()
 	if organization == "" {
 		return nil
@@ -203,7 +203,7 @@ func (s Account) noteKey(tx management.Tx, st *management.Standing, k *managemen
 }
 
 // changeKey puts what was sent into a key.
-func changeKey(tx management.Tx, k *management.KeyRecord, st *management.Standing, v management.Values) error {
+func changeKey(tx Tx, k *management.KeyRecord, st *management.Standing, v management.Values) error {
 	management.Set(v, "label", &k.Label)
 	if v.Has("scopes") {
 		k.Scopes = v.Texts("scopes")
@@ -286,7 +286,7 @@ func holds(c *management.Caller, k *management.KeyRecord) error {
 // writableKey is ownKey for changes. A key may be changed, rolled and taken away
 // with itself, or with one that opens all that it opens: a limited key that leaks
 // cannot lock its owner out. Keys of a definitions file are changed there.
-func writableKey(tx management.Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
+func writableKey(tx Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
 	k, err := ownKey(tx, st, id)
 	switch {
 	case err != nil:
@@ -301,7 +301,7 @@ func writableKey(tx management.Tx, st *management.Standing, id string) (*managem
 
 // UpdateKey changes a key. put: all required fields have to be there.
 func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -323,7 +323,7 @@ func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id stri
 
 // RollKey gives a key another value: the old one opens nothing from then on.
 func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*APIKey, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -340,7 +340,7 @@ func (s Account) RollKey(ctx context.Context, st *management.Standing, id string
 
 // DeleteKey takes a key away.
 func (s Account) DeleteKey(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		k, err := writableKey(tx, st, id)
 		if err != nil {
 			return err

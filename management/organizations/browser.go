@@ -146,11 +146,11 @@ const (
 // older rules, or by none: it is for the start of a server, and writes nothing
 // the next time.
 func (s Service) TellBrowsers(ctx context.Context) error {
-	made, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (int64, error) { return management.PlaceOf(tx, browserFollower) })
+	made, err := management.Read(ctx, &s.Desk, func(tx Tx) (int64, error) { return management.PlaceOf(tx, browserFollower) })
 	if err != nil || made >= browserRules {
 		return err
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		all, err := tx.Projects("")
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Projects that were configured before there was anything to tell browsers are
@@ -15,7 +16,7 @@ func TestTellBrowsers(t *testing.T) {
 	d := openDesk(t, "sqlite::memory:", nil, deskStart)
 	put := func(id int64, meta string, told string) {
 		t.Helper()
-		err := d.store.Write(t.Context(), func(tx management.Tx) error {
+		err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 			return tx.PutProject(&management.ProjectRecord{
 				ID: id, Organization: deskOrg, APIKey: fmt.Sprint("phc_", id), CreatedAt: deskStart, Meta: json.RawMessage(meta), Browser: json.RawMessage(told),
 			})
@@ -27,7 +28,7 @@ func TestTellBrowsers(t *testing.T) {
 	put(1, `{}`, "")
 	put(2, `{"settings":{"autocapture_opt_out":true}}`, "")
 	put(3, `{"default_access":"none"}`, "")
-	err := d.store.Write(t.Context(), func(tx management.Tx) error {
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "survey", Parent: management.ProjectParent(3), ID: "s", Data: []byte(`{"id":"s","start_date":"2026-01-01T12:00:00Z"}`)})
 	})
 	if err != nil {
@@ -36,7 +37,7 @@ func TestTellBrowsers(t *testing.T) {
 	told := func(id int64) string {
 		t.Helper()
 		var out string
-		err := d.store.Read(t.Context(), func(tx management.Tx) error {
+		err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
 			p, err := tx.Project(id)
 			if err == nil && p == nil {
 				err = errors.New("no project")

@@ -20,7 +20,7 @@ func pendingAddress(u *management.User, now time.Time) *string {
 }
 
 // changeEmail gives a user another address, or makes it wait for its confirmation.
-func (s *core) changeEmail(tx management.Tx, u *management.User, email string) error {
+func (s *core) changeEmail(tx Tx, u *management.User, email string) error {
 	if s.Mailer == nil {
 		verified := false
 		u.Email, u.EmailVerified, u.Pending = email, &verified, nil
@@ -49,7 +49,7 @@ func confirmLink(site, user, secret string) string {
 	return site + "/verify_email/" + user + "?secret=" + secret
 }
 
-func (s Service) composeConfirmation(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	u, err := management.UserByUUID(tx, m.Confirms)
 	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
 		return false, err
@@ -70,7 +70,7 @@ func (s Service) composeConfirmation(tx management.Tx, m *waitingMail, to *Mail)
 // Confirm makes a pending address the user's own: secret was mailed there. Another
 // account that has the address without ever having proven it loses it.
 func (s Account) Confirm(ctx context.Context, user, secret string) (*management.UserView, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*management.UserView, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*management.UserView, error) {
 		id, _ := management.NormalUUID(user)
 		u, err := management.UserByUUID(tx, id)
 		if err != nil {
@@ -108,7 +108,7 @@ const displacedDomain = "@displaced.invalid"
 // displace takes an address away from an account that has never proven it, but not
 // from user: somebody has proven it now. The account keeps everything else. One that
 // is verified keeps the address.
-func (s *core) displace(tx management.Tx, email, user string) error {
+func (s *core) displace(tx Tx, email, user string) error {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil || u == nil || u.UUID == user || u.Verified() {
 		return err

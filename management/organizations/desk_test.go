@@ -32,7 +32,7 @@ var deskStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // desk is a service that sends mails, whose clock a test moves.
 type desk struct {
 	*rooms.Rooms
-	store  management.Store
+	store  rooms.Store
 	close  func()
 	clock  atomic.Int64 // microseconds since 1970
 	queued atomic.Int64
@@ -78,7 +78,7 @@ func openDesk(t *testing.T, database string, mailer organizations.Mailer, at tim
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.store.Write(t.Context(), func(tx management.Tx) error {
+	err = d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return errors.Join(
 			tx.PutOrganization(&management.OrganizationRecord{ID: deskOrg, Name: "Orga & <Nization>", CreatedAt: deskStart}),
 			tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey("phx_owner"), Label: "k", User: 1, Scopes: []string{"*"}, CreatedAt: deskStart}),

@@ -63,17 +63,17 @@ type Domains struct{ *core }
 
 // List returns a page of domains by name.
 func (s Domains) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Domain], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Domain], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Domain], error) {
 		return management.ListRecords[Domain](tx, management.Query{Kind: kindDomain, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
 // Get returns one domain.
 func (s Domains) Get(ctx context.Context, st *management.Standing, id string) (*Domain, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Domain, error) { return domain(tx, st, id) })
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Domain, error) { return domain(tx, st, id) })
 }
 
-func domain(tx management.Tx, st *management.Standing, id string) (*Domain, error) {
+func domain(tx Tx, st *management.Standing, id string) (*Domain, error) {
 	id, ok := management.NormalUUID(id)
 	if !ok {
 		return nil, management.ErrNotFound()
@@ -115,7 +115,7 @@ func (s Domains) Create(ctx context.Context, st *management.Standing, b manageme
 	_, _ = rand.Read(challenge[:]) // never fails
 	d := &Domain{ID: s.Desk.NewID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
 	d.setSAML(v)
-	return d, s.Desk.Store.Write(ctx, func(tx management.Tx) error { return s.putDomain(tx, st, d) })
+	return d, s.Desk.Store.Write(ctx, func(tx Tx) error { return s.putDomain(tx, st, d) })
 }
 
 func (d *Domain) setSAML(v management.Values) {
@@ -127,7 +127,7 @@ func (d *Domain) setSAML(v management.Values) {
 }
 
 // putDomain saves a domain. It takes the name over from a claim that has expired.
-func (s Domains) putDomain(tx management.Tx, st *management.Standing, d *Domain) error {
+func (s Domains) putDomain(tx Tx, st *management.Standing, d *Domain) error {
 	stored := storedDomain{*d, management.At(s.Desk.Now())}
 	r, err := tx.Find(kindDomain, d.Domain)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s Domains) Update(ctx context.Context, st *management.Standing, id string,
 	if !st.Admin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Domain, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
 		d, err := domain(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -189,7 +189,7 @@ func (s Domains) Delete(ctx context.Context, st *management.Standing, id string)
 	if !st.Admin() {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		d, err := domain(tx, st, id)
 		if err != nil {
 			return err
@@ -212,7 +212,7 @@ func (s Domains) Verify(ctx context.Context, st *management.Standing, id string)
 	case !s.proven(ctx, d):
 		return d, nil
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Domain, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
 		again, err := domain(tx, st, id)
 		switch {
 		case err != nil:

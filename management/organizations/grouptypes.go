@@ -29,10 +29,10 @@ var groupTypeFields = management.Fields{
 
 // GroupTypeLabels returns the labels of a project's group types by index (§5.4).
 func (s Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]GroupTypeLabels, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
+	return management.Read(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
 }
 
-func groupTypeLabels(tx management.Tx, project int64) (map[int]GroupTypeLabels, error) {
+func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 	list, _, err := tx.List(management.Query{Kind: kindGroupType, Parent: management.ProjectParent(project)})
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 	if len(changes) > management.MaxItems {
 		return nil, management.Coded(management.CodeMaxLength, "", "Ensure this field has no more than %d elements.", management.MaxItems)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (map[int]GroupTypeLabels, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (map[int]GroupTypeLabels, error) {
 		types, err := tx.GroupTypes(project)
 		if err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ func (s Service) MayCopy(ctx context.Context, c *management.Caller) error {
 	if len(c.Key.Projects)+len(c.Key.Organizations) > 0 {
 		return management.Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
 	}
-	return s.Desk.Store.Read(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Read(ctx, func(tx Tx) error {
 		all, err := tx.Organizations()
 		if err != nil {
 			return err

@@ -106,7 +106,7 @@ func errNoSuchGrant() error {
 }
 
 // checkGrants looks whether the caller may give such access.
-func checkGrants(tx management.Tx, st *management.Standing, grants []ProjectGrant) error {
+func checkGrants(tx Tx, st *management.Standing, grants []ProjectGrant) error {
 	for _, g := range grants {
 		p, err := tx.Project(g.ID)
 		if err != nil {

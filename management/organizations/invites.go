@@ -73,7 +73,7 @@ const maxSecrets = 32
 // Invites are invitations and their acceptance (§4.5, decision 22).
 type Invites struct{ *core }
 
-func (i *storedInvite) put(tx management.Tx) error {
+func (i *storedInvite) put(tx Tx) error {
 	return tx.Put(&management.Record{
 		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID, Data: management.Encode(i),
 	})
@@ -86,7 +86,7 @@ func invitesOf(organization, email string) string {
 // expired reports whether the invitation is too old at a time.
 func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
 
-func (i *storedInvite) view(tx management.Tx, now time.Time) (*Invite, error) {
+func (i *storedInvite) view(tx Tx, now time.Time) (*Invite, error) {
 	by, err := management.ViewOfUser(tx, i.By)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (i *storedInvite) view(tx management.Tx, now time.Time) (*Invite, error) {
 // inviterLevel is the level that whoever has made an invitation has in the
 // organization now, 0 for nobody there any more. An invitation is void where it would
 // give more than that.
-func inviterLevel(tx management.Tx, i *storedInvite) (management.Level, error) {
+func inviterLevel(tx Tx, i *storedInvite) (management.Level, error) {
 	by, err := management.UserByNumber(tx, i.By)
 	if err != nil || by == nil || by.Inactive {
 		return 0, err
@@ -139,7 +139,7 @@ func inviteLink(site, id, secret string) string { return site + "/signup/" + id 
 
 // List returns a page of invitations, newest first, with those that are expired.
 func (s Invites) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Invite], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Invite], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Invite], error) {
 		stored, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
 		out := management.List[Invite]{Count: stored.Count}
 		for i := range stored.Results {
@@ -161,7 +161,7 @@ func (s Invites) Create(ctx context.Context, st *management.Standing, site strin
 	if err := mayInvite(st); err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
+	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*Invite, error) { return s.invite(tx, st, site, b) })
 	return out, s.queued(err)
 }
 
@@ -177,7 +177,7 @@ func (s Invites) CreateBulk(ctx context.Context, st *management.Standing, site s
 	case len(b.Array) > MaxBulkInvites:
 		return nil, management.Coded(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) ([]Invite, error) {
+	out, err := management.Write(ctx, &s.Desk, func(tx Tx) ([]Invite, error) {
 		if !b.IsArray {
 			one, err := s.invite(tx, st, site, b)
 			if err != nil {
@@ -213,7 +213,7 @@ func mayInvite(st *management.Standing) error {
 }
 
 // invite makes one invitation.
-func (s Invites) invite(tx management.Tx, st *management.Standing, site string, b management.Body) (*Invite, error) {
+func (s Invites) invite(tx Tx, st *management.Standing, site string, b management.Body) (*Invite, error) {
 	v, err := InviteFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -272,14 +272,14 @@ func (s Invites) invite(tx management.Tx, st *management.Standing, site string, 
 }
 
 // allowed looks whether the caller may give level and access of an invitation.
-func (s Invites) allowed(tx management.Tx, st *management.Standing, in *storedInvite) error {
+func (s Invites) allowed(tx Tx, st *management.Standing, in *storedInvite) error {
 	if in.Level > st.Level {
 		return management.Denied("You cannot invite a user with a higher permission level than your own.")
 	}
 	return checkGrants(tx, st, in.Access)
 }
 
-func invitedMember(tx management.Tx, organization, email string) (bool, error) {
+func invitedMember(tx Tx, organization, email string) (bool, error) {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil || u == nil {
 		return false, err
@@ -291,7 +291,7 @@ func invitedMember(tx management.Tx, organization, email string) (bool, error) {
 // replace takes the earlier invitations of the address away, but for those of people
 // above level. combine: the new one takes over the highest level and access of those
 // that were pending.
-func (s Invites) replace(tx management.Tx, in *storedInvite, level management.Level, combine bool) error {
+func (s Invites) replace(tx Tx, in *storedInvite, level management.Level, combine bool) error {
 	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(in.Organization, in.Email)})
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (s Invites) replace(tx management.Tx, in *storedInvite, level management.Le
 }
 
 // dropInvite takes an invitation away, and its mail where that still waits.
-func dropInvite(tx management.Tx, in *storedInvite) error {
+func dropInvite(tx Tx, in *storedInvite) error {
 	if err := tx.Delete(kindMail, "", in.ID); err != nil {
 		return err
 	}
@@ -329,7 +329,7 @@ func (s Invites) Delete(ctx context.Context, st *management.Standing, id string)
 	if !st.Admin() {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		in, err := inviteByID(tx, id)
 		if err != nil {
 			return err
@@ -349,7 +349,7 @@ func (s Invites) Delete(ctx context.Context, st *management.Standing, id string)
 }
 
 // inviteByID returns nil where there is none.
-func inviteByID(tx management.Tx, id string) (*storedInvite, error) {
+func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	id, ok := management.NormalUUID(id)
 	if !ok {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // An invitation goes out over STARTTLS with a password, its link makes a member
@@ -66,7 +67,7 @@ func TestInvites_MailToMember(t *testing.T) {
 // stored looks for a text in everything that is kept of invitations and mails.
 func stored(t *testing.T, d *desk, text string) (found bool) {
 	t.Helper()
-	err := d.store.Read(t.Context(), func(tx management.Tx) error {
+	err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
 		for _, q := range []management.Query{{Kind: "invite", Parent: deskOrg}, {Kind: "mail"}, {Kind: "user"}, {Kind: "activity", Parent: deskOrg}} {
 			list, _, err := tx.List(q)
 			if err != nil {
@@ -103,7 +104,7 @@ func (d *desk) join(t *testing.T, body string) string {
 // (§4.5, §1.8).
 func TestInvites_PrivateProjects(t *testing.T) {
 	d := openDesk(t, "sqlite::memory:", nil, deskStart)
-	err := d.store.Write(t.Context(), func(tx management.Tx) error {
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return errors.Join(
 			tx.PutProject(&management.ProjectRecord{ID: 7, Organization: deskOrg, Name: "private", APIKey: "phc_7", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "none"}`)}),
 			tx.PutProject(&management.ProjectRecord{ID: 8, Organization: deskOrg, Name: "members", APIKey: "phc_8", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "member"}`)}),

@@ -58,7 +58,7 @@ func errNoInvite() error { return management.Fault("", "The provided invite ID i
 // Look describes an invitation, and says what stands in the way of c, who may be
 // nil for nobody but the one who knows a secret, empty for none.
 func (s Invites) Look(ctx context.Context, c *management.Caller, id, secret string) (*Invitation, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Invitation, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.acceptable(tx, c, id, secret)
 		if err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (s Invites) Look(ctx context.Context, c *management.Caller, id, secret stri
 // Describe is Look for the page of a link, which shows what an account of the
 // invited address can do too: it looks at the invitation alone.
 func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Invitation, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Invitation, error) {
 		in, org, err := s.pending(tx, id)
 		if err != nil {
 			return nil, err
@@ -85,14 +85,14 @@ func (i *storedInvite) describe(org *management.OrganizationRecord) *Invitation 
 
 // Opens reports whether a secret is one of an invitation's.
 func (s Invites) Opens(ctx context.Context, id, secret string) (bool, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (bool, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (bool, error) {
 		in, err := inviteByID(tx, id)
 		return in != nil && in.opened(secret) != nil, err
 	})
 }
 
 // pending finds an invitation that is neither unknown nor expired nor void.
-func (s Invites) pending(tx management.Tx, id string) (*storedInvite, *management.OrganizationRecord, error) {
+func (s Invites) pending(tx Tx, id string) (*storedInvite, *management.OrganizationRecord, error) {
 	in, err := inviteByID(tx, id)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +119,7 @@ func (s Invites) pending(tx management.Tx, id string) (*storedInvite, *managemen
 // acceptable finds an invitation that may be accepted: in the order of §4.5. An account
 // that has the address without having proven it does not stand in the way of whoever
 // knows a secret that was mailed there.
-func (s Invites) acceptable(tx management.Tx, c *management.Caller, id, secret string) (*storedInvite, *management.OrganizationRecord, error) {
+func (s Invites) acceptable(tx Tx, c *management.Caller, id, secret string) (*storedInvite, *management.OrganizationRecord, error) {
 	in, org, err := s.pending(tx, id)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +163,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 			return nil, err
 		}
 	}
-	out, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (_ *Accepted, err error) {
+	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (_ *Accepted, err error) {
 		c := c // the work may run twice
 		if c != nil {
 			if c, err = s.nowOf(tx, c); err != nil {
@@ -213,7 +213,7 @@ func mayAccept(c *management.Caller) error {
 
 // ssoAllows refuses addresses whose domain has single sign-on enforced (decision
 // 19).
-func ssoAllows(tx management.Tx, email string) error {
+func ssoAllows(tx Tx, email string) error {
 	name := strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
 	r, err := tx.Find(kindDomain, name)
 	if err != nil {
@@ -228,7 +228,7 @@ func ssoAllows(tx management.Tx, email string) error {
 
 // signUp makes an account for the invited address and its first key. verified: the
 // secret can be known from a mail to that address only.
-func (s Invites) signUp(tx management.Tx, in *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
+func (s Invites) signUp(tx Tx, in *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
 	v, err := AcceptFields.Create(b)
 	if err != nil {
 		return nil, "", err
@@ -258,7 +258,7 @@ func (s Invites) signUp(tx management.Tx, in *storedInvite, b management.Body, v
 
 // admit makes somebody a member as an invitation says, and takes all invitations
 // of the address to that organization away.
-func (s Invites) admit(tx management.Tx, in *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (untold int, err error) {
+func (s Invites) admit(tx Tx, in *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (untold int, err error) {
 	now := management.At(s.Desk.Now())
 	m := &management.Membership{ID: s.Desk.NewID(), Organization: org.ID, User: u.UUID, Level: in.Level, Joined: now, Updated: now}
 	if err := management.PutMembership(tx, m); err != nil {
@@ -279,7 +279,7 @@ func (s Invites) admit(tx management.Tx, in *storedInvite, org *management.Organ
 }
 
 // grantAccess gives a user access to a project that is still there.
-func grantAccess(tx management.Tx, organization, user string, g ProjectGrant, now management.Stamp) error {
+func grantAccess(tx Tx, organization, user string, g ProjectGrant, now management.Stamp) error {
 	p, err := tx.Project(g.ID)
 	if err != nil || p == nil || p.Organization != organization {
 		return err
@@ -299,7 +299,7 @@ func grantAccess(tx management.Tx, organization, user string, g ProjectGrant, no
 // queueJoined tells the other members that somebody has joined, where the
 // organization wants it (§4.5). untold are those for whom there is no mail left today,
 // which is no reason not to let somebody in.
-func (s Invites) queueJoined(tx management.Tx, org *management.OrganizationRecord, joined *management.User, site string) (untold int, err error) {
+func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *management.User, site string) (untold int, err error) {
 	meta, err := management.MetaOfOrganization(org)
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
 		return 0, err

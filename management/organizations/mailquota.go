@@ -38,7 +38,7 @@ func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uui
 func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, MaxConfirmationsPerDay} }
 
 // spendMail counts a mail on each account, or refuses it where one has had its mails.
-func (s *core) spendMail(tx management.Tx, accounts ...mailAccount) error {
+func (s *core) spendMail(tx Tx, accounts ...mailAccount) error {
 	today := s.Desk.Now().Format(time.DateOnly)
 	for _, a := range accounts {
 		r, err := tx.Get(kindMailCount, "", a.id)

@@ -55,7 +55,7 @@ func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuer
 		return management.List[OrganizationMember]{}, err
 	}
 	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[OrganizationMember], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[OrganizationMember], error) {
 		query := management.Query{Kind: management.KindMember, Parent: st.Organization.ID, Descending: q.Latest}
 		if !narrowed {
 			query.Offset, query.Limit = q.Offset, q.Limit
@@ -85,7 +85,7 @@ func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuer
 const me = "@me"
 
 // memberOf finds a member by the uuid of the user.
-func memberOf(tx management.Tx, organization, uuid string) (*management.Membership, *management.User, error) {
+func memberOf(tx Tx, organization, uuid string) (*management.Membership, *management.User, error) {
 	m, err := management.MembershipOf(tx, organization, uuid)
 	if err == nil && m == nil {
 		err = management.ErrNotFound()
@@ -101,7 +101,7 @@ func memberOf(tx management.Tx, organization, uuid string) (*management.Membersh
 }
 
 // pair finds the caller's own membership and that of a path.
-func pair(tx management.Tx, st *management.Standing, named string) (own, other *management.Membership, u *management.User, err error) {
+func pair(tx Tx, st *management.Standing, named string) (own, other *management.Membership, u *management.User, err error) {
 	if own, err = management.MembershipOf(tx, st.Organization.ID, st.User.UUID); err == nil && own == nil {
 		err = management.Denied(management.MsgNoPermission)
 	}
@@ -134,7 +134,7 @@ func mayEditMember(m, other *management.Membership) error {
 
 // Update changes the level of a member, named by the user's uuid or @me.
 func (s Members) Update(ctx context.Context, st *management.Standing, named string, b management.Body) (*OrganizationMember, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*OrganizationMember, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*OrganizationMember, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func (s Members) Update(ctx context.Context, st *management.Standing, named stri
 
 // Delete ends a membership: the caller's own, or another one's.
 func (s Members) Delete(ctx context.Context, st *management.Standing, named string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (s Members) Delete(ctx context.Context, st *management.Standing, named stri
 
 // leave takes a user out of an organization, with the roles and the rules about
 // projects there. What the user works in becomes another place, or none.
-func (s *core) leave(tx management.Tx, organization, uuid string) error {
+func (s *core) leave(tx Tx, organization, uuid string) error {
 	if err := tx.Delete(management.KindMember, organization, uuid); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ type MemberKey struct {
 // Keys lists the keys of a member that open the organization or a project of it.
 // Others' keys are for administrators.
 func (s Members) Keys(ctx context.Context, st *management.Standing, named string) (*MemberKeys, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*MemberKeys, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*MemberKeys, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ var Fields = management.Fields{
 }
 
 // organization is an organization as the caller sees it.
-func (s *core) organization(tx management.Tx, st *management.Standing) (*Organization, error) {
+func (s *core) organization(tx Tx, st *management.Standing) (*Organization, error) {
 	o := st.Organization
 	meta, err := management.MetaOfOrganization(o)
 	if err != nil {
@@ -132,7 +132,7 @@ func slugOf(name string) string {
 
 // freeSlug is the slug of a name, with something behind it where another
 // organization has it.
-func (s *core) freeSlug(tx management.Tx, name string) (string, error) {
+func (s *core) freeSlug(tx Tx, name string) (string, error) {
 	all, err := tx.Organizations()
 	if err != nil {
 		return "", err
@@ -155,7 +155,7 @@ func (s Service) List(ctx context.Context, st *management.Standing, p management
 	if err := st.WithoutProject(); err != nil {
 		return management.List[Organization]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Organization], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Organization], error) {
 		all, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return management.List[Organization]{}, err
@@ -175,7 +175,7 @@ func (s Service) List(ctx context.Context, st *management.Standing, p management
 
 // Get returns the organization of the standing.
 func (s Service) Get(ctx context.Context, st *management.Standing) (*Organization, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) { return s.organization(tx, st) })
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Organization, error) { return s.organization(tx, st) })
 }
 
 // Create makes an organization with a first project, and the caller its owner.
@@ -187,7 +187,7 @@ func (s Service) Create(ctx context.Context, st *management.Standing, b manageme
 	if len(st.Key.Organizations) > 0 && !st.ScopedAll() {
 		return nil, management.Denied(management.MsgNoPermission)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
 		now := s.Desk.Now()
 		o := &management.OrganizationRecord{ID: s.Desk.NewID(), CreatedAt: now}
 		slug, err := s.freeSlug(tx, sentText(b, "name"))
@@ -227,7 +227,7 @@ func (s Service) Create(ctx context.Context, st *management.Standing, b manageme
 }
 
 // moveTo makes an organization and a project the current ones of the caller.
-func (s *core) moveTo(tx management.Tx, c *management.Caller, organization string, project int64) error {
+func (s *core) moveTo(tx Tx, c *management.Caller, organization string, project int64) error {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err != nil || u == nil {
 		return err
@@ -244,7 +244,7 @@ func sentText(b management.Body, name string) string {
 }
 
 // changeOrganization puts what was sent into an organization.
-func changeOrganization(tx management.Tx, o *management.OrganizationRecord, meta *management.OrganizationMeta, v management.Values) error {
+func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *management.OrganizationMeta, v management.Values) error {
 	if id := v.Text("default_role_id"); id != "" {
 		r, err := tx.Get(management.KindRole, o.ID, id)
 		if err != nil {
@@ -288,7 +288,7 @@ func (s Service) Update(ctx context.Context, st *management.Standing, b manageme
 	if _, there := b.Members["quotas"]; there && st.Level < management.Owner {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Organization, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Organization, error) {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return nil, err
@@ -325,7 +325,7 @@ func (s Service) Update(ctx context.Context, st *management.Standing, b manageme
 }
 
 // again is the standing with the organization as it is in a transaction.
-func (s *core) again(tx management.Tx, st *management.Standing) (*management.Standing, error) {
+func (s *core) again(tx Tx, st *management.Standing) (*management.Standing, error) {
 	o, err := tx.Organization(st.Organization.ID)
 	if err == nil && o == nil {
 		err = management.ErrNotFound()
@@ -341,7 +341,7 @@ func (s Service) Delete(ctx context.Context, st *management.Standing) error {
 	if st.Level < management.Owner {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		now, err := s.again(tx, st)
 		if err != nil {
 			return err

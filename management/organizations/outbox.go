@@ -62,7 +62,7 @@ const (
 	lastWait  = 15 * time.Minute
 )
 
-func (m *waitingMail) put(tx management.Tx, due time.Time) error {
+func (m *waitingMail) put(tx Tx, due time.Time) error {
 	return tx.Put(&management.Record{Kind: kindMail, ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)})
 }
 
@@ -78,7 +78,7 @@ func (m *waitingMail) wait() time.Duration {
 }
 
 // queueInvite puts the mail of an invitation into the outbox.
-func (s *core) queueInvite(tx management.Tx, in *storedInvite, site string) error {
+func (s *core) queueInvite(tx Tx, in *storedInvite, site string) error {
 	m := &waitingMail{ID: in.ID, Invite: in.ID, Site: site, Created: in.Created}
 	return m.put(tx, in.Created.Time)
 }
@@ -133,7 +133,7 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 // claimMail takes the mail that has been due for longest, and drops those before
 // it that are not to be sent any more. Nil: none is due before next.
 func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
-	err = s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	err = s.Desk.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next = nil, Mail{}, time.Time{}
 		now := s.Desk.Now()
 		list, _, err := tx.List(management.Query{Kind: kindMail, Limit: mailBatch})
@@ -174,7 +174,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 // settleMail records what became of an attempt, unless the mail is gone or
 // another attempt has begun.
 func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindMail, "", claimed.ID)
 		if err != nil || r == nil {
 			return err
@@ -193,7 +193,7 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 }
 
 // compose writes a mail. False: it is not to be sent any more.
-func (s Service) compose(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if s.Desk.Now().Sub(m.Created.Time) > InviteLife {
 		return false, nil
 	}
@@ -206,7 +206,7 @@ func (s Service) compose(tx management.Tx, m *waitingMail, to *Mail) (bool, erro
 	return s.composeJoined(tx, m, to)
 }
 
-func (s Service) composeInvite(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	in, err := inviteByID(tx, m.Invite)
 	if err != nil || in == nil {
 		return false, err
@@ -244,7 +244,7 @@ func (s Service) composeInvite(tx management.Tx, m *waitingMail, to *Mail) (bool
 	return true, nil
 }
 
-func (s Service) composeJoined(tx management.Tx, m *waitingMail, to *Mail) (bool, error) {
+func (s Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	org, err := tx.Organization(m.Organization)
 	if err != nil || org == nil {
 		return false, err

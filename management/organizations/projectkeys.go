@@ -13,7 +13,7 @@ const (
 
 // secretsOf are the secret keys of a project: the one in use, and the one before
 // it, which stays valid until it is taken away. Nil: none.
-func secretsOf(tx management.Tx, project int64) (secret, backup *management.KeyRecord, err error) {
+func secretsOf(tx Tx, project int64) (secret, backup *management.KeyRecord, err error) {
 	keys, err := tx.SecretKeys(project)
 	for i := range keys {
 		switch {
@@ -29,7 +29,7 @@ func secretsOf(tx management.Tx, project int64) (secret, backup *management.KeyR
 // ResetToken gives the project another public key; the old one opens nothing any
 // more.
 func (s Projects) ResetToken(ctx context.Context, st *management.Standing) (*Project, error) {
-	return s.asAdmin(ctx, st, func(_ management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	return s.asAdmin(ctx, st, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
@@ -39,7 +39,7 @@ func (s Projects) ResetToken(ctx context.Context, st *management.Standing) (*Pro
 }
 
 // asAdmin is change for administrators of the project.
-func (s Projects) asAdmin(ctx context.Context, st *management.Standing, work func(tx management.Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+func (s Projects) asAdmin(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
 	if st.Access() != management.AdminAccess {
 		return nil, errNoProjectAdmin()
 	}
@@ -51,7 +51,7 @@ func (s Projects) asAdmin(ctx context.Context, st *management.Standing, work fun
 // in this answer and nowhere else.
 func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*Project, error) {
 	var value string
-	out, err := s.asAdmin(ctx, st, func(tx management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	out, err := s.asAdmin(ctx, st, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		secret, backup, err := secretsOf(tx, p.ID)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s Projects) RotateSecret(ctx context.Context, st *management.Standing) (*P
 
 // DeleteSecretBackup takes the secret key before the last rotation away.
 func (s Projects) DeleteSecretBackup(ctx context.Context, st *management.Standing) (*Project, error) {
-	return s.asAdmin(ctx, st, func(tx management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	return s.asAdmin(ctx, st, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		_, backup, err := secretsOf(tx, p.ID)
 		if err != nil || backup == nil {
 			return err
@@ -107,7 +107,7 @@ func (s Projects) Move(ctx context.Context, st *management.Standing, b managemen
 	if !st.Admin() || st.Caller.Level(to) < management.Admin || !st.OpensOrganization(to) {
 		return nil, management.Denied("You must be an admin of both the source and target organizations to move a project.")
 	}
-	return s.change(ctx, st, func(_ management.Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	return s.change(ctx, st, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}

@@ -94,7 +94,7 @@ func projectUUID(p *management.ProjectRecord, meta *management.ProjectMeta) stri
 
 // ingestedIn are the projects of an organization that have had events within the
 // last year.
-func (s *core) ingestedIn(tx management.Tx, organization string) (map[int64]bool, error) {
+func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
 	days, err := tx.Usage(organization, "events", s.Desk.Now().AddDate(-1, 0, 0))
 	out := map[int64]bool{}
 	for _, d := range days {
@@ -104,7 +104,7 @@ func (s *core) ingestedIn(tx management.Tx, organization string) (map[int64]bool
 }
 
 // view is a project as the caller sees it.
-func (s *core) view(tx management.Tx, c *management.Caller, p *management.ProjectRecord) (*Project, error) {
+func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*Project, error) {
 	ingested, err := s.ingestedIn(tx, p.Organization)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (s *core) view(tx management.Tx, c *management.Caller, p *management.Projec
 
 // organizationsOf are those that the caller and the key reach, oldest membership
 // first.
-func organizationsOf(tx management.Tx, c *management.Caller) (out []management.Standing, err error) {
+func organizationsOf(tx Tx, c *management.Caller) (out []management.Standing, err error) {
 	for _, m := range c.Memberships {
 		o, err := tx.Organization(m.Organization)
 		if err != nil {
@@ -164,7 +164,7 @@ func organizationsOf(tx management.Tx, c *management.Caller) (out []management.S
 }
 
 // projectsIn are the projects of an organization that the caller may be in.
-func (s *core) projectsIn(tx management.Tx, c *management.Caller, organization string) ([]ProjectBasic, error) {
+func (s *core) projectsIn(tx Tx, c *management.Caller, organization string) ([]ProjectBasic, error) {
 	list, err := tx.Projects(organization)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (s Projects) List(ctx context.Context, st *management.Standing, p managemen
 	if err := st.WithoutProject(); err != nil {
 		return management.List[ProjectBasic]{}, err
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[ProjectBasic], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[ProjectBasic], error) {
 		places, err := organizationsOf(tx, st.Caller)
 		if err != nil {
 			return management.List[ProjectBasic]{}, err
@@ -217,7 +217,7 @@ func (s Projects) List(ctx context.Context, st *management.Standing, p managemen
 
 // Get returns the project of the standing.
 func (s Projects) Get(ctx context.Context, st *management.Standing) (*Project, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Project, error) { return s.view(tx, st.Caller, st.Project) })
 }
 
 // Create makes a project in the organization of the standing, or in the caller's
@@ -227,7 +227,7 @@ func (s Projects) Create(ctx context.Context, st *management.Standing, b managem
 	if err := st.WithoutProject(); err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Project, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
 		organization := st.CurrentOrganization()
 		if st.Organization != nil {
 			organization = st.Organization.ID
@@ -267,7 +267,7 @@ func (s Projects) Create(ctx context.Context, st *management.Standing, b managem
 }
 
 // newProject makes a project, with a key of its own where no token is given.
-func (s *core) newProject(tx management.Tx, organization, token string, v management.Values) (*management.ProjectRecord, error) {
+func (s *core) newProject(tx Tx, organization, token string, v management.Values) (*management.ProjectRecord, error) {
 	now := s.Desk.Now()
 	p := &management.ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + management.RandomText(32), CreatedAt: now}
 	if token != "" {
@@ -284,7 +284,7 @@ func (s *core) newProject(tx management.Tx, organization, token string, v manage
 
 // Update changes the project of the standing.
 func (s Projects) Update(ctx context.Context, st *management.Standing, b management.Body) (*Project, error) {
-	return s.change(ctx, st, func(_ management.Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
+	return s.change(ctx, st, func(_ Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
 		v, err := ProjectFields.Change(b)
 		if err != nil {
 			return err
@@ -318,8 +318,8 @@ func errFromFile(what, origin string) error {
 }
 
 // change does something to the project of the standing and notes it.
-func (s Projects) change(ctx context.Context, st *management.Standing, work func(tx management.Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Project, error) {
+func (s Projects) change(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
 			err = management.ErrNoProject()
@@ -360,7 +360,7 @@ func (s Projects) Delete(ctx context.Context, st *management.Standing) error {
 	if st.Access() != management.AdminAccess {
 		return errNoProjectAdmin()
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
 		if err == nil && p == nil {
 			err = management.ErrNoProject()
@@ -380,7 +380,7 @@ func (s Projects) Delete(ctx context.Context, st *management.Standing) error {
 }
 
 // dropProject deletes a project softly, and its secret keys for good.
-func (s *core) dropProject(tx management.Tx, p *management.ProjectRecord) error {
+func (s *core) dropProject(tx Tx, p *management.ProjectRecord) error {
 	if p.Origin != "" {
 		return errFromFile("project", p.Origin)
 	}

@@ -20,7 +20,7 @@ var tokenField = management.Fields{{
 // chosenToken is the key that the body of a new project asks for, empty for none. Only
 // owners may choose; a key that is anybody's already, and was it that of a project that
 // is gone, is refused.
-func chosenToken(tx management.Tx, level management.Level, b management.Body) (string, error) {
+func chosenToken(tx Tx, level management.Level, b management.Body) (string, error) {
 	v, err := tokenField.Create(b)
 	if err != nil {
 		return "", err

@@ -106,7 +106,7 @@ type ProjectDayUsage struct {
 
 // Usage returns what the organization of the standing has used in this UTC month.
 func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Usage, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Usage, error) {
 		now := s.Desk.Now()
 		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 		end := start.AddDate(0, 1, 0)
@@ -131,7 +131,7 @@ func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, er
 	})
 }
 
-func (u *Usage) addSources(tx management.Tx, st *management.Standing, start time.Time) error {
+func (u *Usage) addSources(tx Tx, st *management.Standing, start time.Time) error {
 	projects, err := tx.Projects(st.Organization.ID)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (u *Usage) addSources(tx management.Tx, st *management.Standing, start time
 	return nil
 }
 
-func (u *ResourceUsage) add(d *management.DayUsage, now time.Time) {
+func (u *ResourceUsage) add(d *DayUsage, now time.Time) {
 	day := ProjectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
 	if d.Project != 0 {
 		day.Project = &d.Project

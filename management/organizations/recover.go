@@ -22,7 +22,7 @@ const maxOwnersNamed = 20
 // not hold, and the other keys stay. show gets the owner's address and the key
 // before it is committed: its error leaves everything as it was.
 func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		owner, err := ownerNamed(tx, email)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 }
 
 // ownerNamed is an owner of some organization who is not switched off.
-func ownerNamed(tx management.Tx, email string) (*management.User, error) {
+func ownerNamed(tx Tx, email string) (*management.User, error) {
 	organizations, err := tx.Organizations()
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ type storedRoleMember struct {
 }
 
 // role is a role as it is shown.
-func (r *storedRole) view(tx management.Tx, o *management.OrganizationRecord) (*Role, error) {
+func (r *storedRole) view(tx Tx, o *management.OrganizationRecord) (*Role, error) {
 	meta, err := management.MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (r *storedRole) view(tx management.Tx, o *management.OrganizationRecord) (*
 	return out, err
 }
 
-func roleMembers(tx management.Tx, q management.Query) (management.List[RoleMember], error) {
+func roleMembers(tx Tx, q management.Query) (management.List[RoleMember], error) {
 	records, count, err := tx.List(q)
 	if err != nil {
 		return management.List[RoleMember]{}, err
@@ -96,13 +96,13 @@ func roleMembers(tx management.Tx, q management.Query) (management.List[RoleMemb
 	return out, nil
 }
 
-func (m *storedRoleMember) view(tx management.Tx) (*RoleMember, error) {
+func (m *storedRoleMember) view(tx Tx) (*RoleMember, error) {
 	u, err := management.UserByUUID(tx, m.User)
 	return &RoleMember{ID: m.ID, Role: m.Role, User: u.View(), Joined: m.Joined, Updated: m.Joined}, err
 }
 
 // storedRoleOf finds a role, nil for none.
-func storedRoleOf(tx management.Tx, st *management.Standing, id string) (*storedRole, error) {
+func storedRoleOf(tx Tx, st *management.Standing, id string) (*storedRole, error) {
 	id, ok := management.NormalUUID(id)
 	if !ok {
 		return nil, nil
@@ -114,7 +114,7 @@ func storedRoleOf(tx management.Tx, st *management.Standing, id string) (*stored
 	return management.Decode[storedRole](r)
 }
 
-func foundRole(tx management.Tx, st *management.Standing, id string) (*storedRole, error) {
+func foundRole(tx Tx, st *management.Standing, id string) (*storedRole, error) {
 	r, err := storedRoleOf(tx, st, id)
 	if err == nil && r == nil {
 		err = management.ErrNotFound()
@@ -122,7 +122,7 @@ func foundRole(tx management.Tx, st *management.Standing, id string) (*storedRol
 	return r, err
 }
 
-func putRole(tx management.Tx, organization string, r *storedRole) error {
+func putRole(tx Tx, organization string, r *storedRole) error {
 	err := tx.Put(&management.Record{
 		Kind: management.KindRole, Parent: organization, ID: r.ID, Sort: strings.ToLower(r.Name),
 		Unique: organization + "/" + strings.ToLower(r.Name), Data: management.Encode(r),
@@ -135,7 +135,7 @@ func putRole(tx management.Tx, organization string, r *storedRole) error {
 
 // Roles returns a page of the roles of the organization, by name.
 func (s Service) Roles(ctx context.Context, st *management.Standing, p management.Page) (management.List[Role], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Role], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Role], error) {
 		stored, err := management.ListRecords[storedRole](tx, management.Query{Kind: management.KindRole, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
 		out := management.List[Role]{Count: stored.Count}
 		for i := range stored.Results {
@@ -151,7 +151,7 @@ func (s Service) Roles(ctx context.Context, st *management.Standing, p managemen
 
 // Role returns one role.
 func (s Service) Role(ctx context.Context, st *management.Standing, id string) (*Role, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Role, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (s Service) CreateRole(ctx context.Context, st *management.Standing, b mana
 	if !st.Admin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Role, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		v, err := RoleFields.Create(b)
 		if err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ func (s Service) UpdateRole(ctx context.Context, st *management.Standing, id str
 	if !st.Admin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Role, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*Role, error) {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -218,7 +218,7 @@ func (s Service) DeleteRole(ctx context.Context, st *management.Standing, id str
 	if !st.Admin() {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		r, err := foundRole(tx, st, id)
 		if err != nil {
 			return err
@@ -242,7 +242,7 @@ func (s Service) DeleteRole(ctx context.Context, st *management.Standing, id str
 	})
 }
 
-func (s Service) noDefaultRole(tx management.Tx, st *management.Standing) error {
+func (s Service) noDefaultRole(tx Tx, st *management.Standing) error {
 	now, err := s.again(tx, st)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (s Service) noDefaultRole(tx management.Tx, st *management.Standing) error 
 // RoleMembers returns a page of those who have a role, in the order in which they
 // got it.
 func (s Service) RoleMembers(ctx context.Context, st *management.Standing, role string, p management.Page) (management.List[RoleMember], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[RoleMember], error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[RoleMember], error) {
 		r, err := foundRole(tx, st, role)
 		if err != nil {
 			return management.List[RoleMember]{}, err
@@ -273,7 +273,7 @@ func (s Service) JoinRole(ctx context.Context, st *management.Standing, role str
 	if !st.Admin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*RoleMember, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*RoleMember, error) {
 		v, err := RoleMemberFields.Create(b)
 		if err != nil {
 			return nil, err
@@ -308,7 +308,7 @@ func (s Service) JoinRole(ctx context.Context, st *management.Standing, role str
 
 // RoleMember returns the place of a member in a role. id is that of the place.
 func (s Service) RoleMember(ctx context.Context, st *management.Standing, role, id string) (*RoleMember, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*RoleMember, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*RoleMember, error) {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (s Service) RoleMember(ctx context.Context, st *management.Standing, role, 
 	})
 }
 
-func placeInRole(tx management.Tx, st *management.Standing, role, id string) (*storedRoleMember, error) {
+func placeInRole(tx Tx, st *management.Standing, role, id string) (*storedRoleMember, error) {
 	r, err := foundRole(tx, st, role)
 	if err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (s Service) LeaveRole(ctx context.Context, st *management.Standing, role, i
 	if !st.Admin() {
 		return management.Denied(management.MsgLevel)
 	}
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+	return s.Desk.Store.Write(ctx, func(tx Tx) error {
 		m, err := placeInRole(tx, st, role, id)
 		if err != nil {
 			return err
@@ -351,7 +351,7 @@ func (s Service) LeaveRole(ctx context.Context, st *management.Standing, role, i
 }
 
 // leaveRoles takes all roles of an organization from a user.
-func leaveRoles(tx management.Tx, organization, uuid string) error {
+func leaveRoles(tx Tx, organization, uuid string) error {
 	list, _, err := tx.List(management.Query{Kind: kindRoleMember, Other: uuid})
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
-	Desk management.Desk
+	Desk management.Desk[Tx]
 	// SiteURL is where people reach the server, for links in e-mails, such as
 	// https://flags.example.com; without a slash at its end. It is required with a
 	// Mailer: what a request says of the server must not come into mails.

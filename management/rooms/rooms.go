@@ -16,7 +16,7 @@ import (
 
 // Config says what the rooms stand on. Only Store is required.
 type Config struct {
-	Store management.Store
+	Store Store
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
 	// NewID makes ids, random UUIDs when nil.
@@ -67,9 +67,9 @@ func Open(c Config) (*Rooms, error) {
 	if c.Store == nil {
 		return nil, errors.New("management: Config.Store is required")
 	}
-	desk := management.Desk{Store: c.Store, Clock: c.Now, IDs: c.NewID}
+	desk := deskOf(&c, func(tx Tx) management.Tx { return tx })
 	home, err := organizations.New(organizations.Config{
-		Desk: desk, SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
+		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
 		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func Open(c Config) (*Rooms, error) {
 		Dashboards:    dashboards.New(desk),
 		ErrorTracking: &errortracking.Service{Desk: desk, Events: c.Events},
 		FeatureFlags: featureflags.New(featureflags.Config{
-			Desk: desk, People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
+			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
 		}),
 		Organizations: home,
 	}, nil

@@ -50,7 +50,7 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.Write(ctx, func(tx management.Tx) error {
+	err = store.Write(ctx, func(tx rooms.Tx) error {
 		for _, do := range []func() error{
 			func() error { _, err := tx.Next("user"); return err },
 			func() error {

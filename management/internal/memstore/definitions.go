@@ -4,38 +4,38 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-func copyDefinition(d management.Definition) management.Definition {
+func copyDefinition(d featureflags.Definition) featureflags.Definition {
 	d.Key, d.Record, d.Meta = clean(d.Key), object(d.Record), object(d.Meta)
 	return d
 }
 
-func newestFirst(a, b management.Definition) int { return cmp.Compare(b.ID, a.ID) }
+func newestFirst(a, b featureflags.Definition) int { return cmp.Compare(b.ID, a.ID) }
 
-// Definition implements management.Tx.
-func (t *tx) Definition(kind management.DefinitionKind, projectID, id int64) (*management.Definition, error) {
+// Definition implements rooms.Tx.
+func (t *tx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (*featureflags.Definition, error) {
 	return found(t.definitions, definitionName{kind, projectID, id}, copyDefinition)
 }
 
-// DefinitionByKey implements management.Tx.
-func (t *tx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (*management.Definition, error) {
-	return firstOf(those(t.definitions, func(name definitionName, d management.Definition) bool {
+// DefinitionByKey implements rooms.Tx.
+func (t *tx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (*featureflags.Definition, error) {
+	return firstOf(those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == kind && name.project == projectID && d.Key == clean(key) && !d.Deleted
 	}, copyDefinition, newestFirst))
 }
 
-// Definitions implements management.Tx.
-func (t *tx) Definitions(q management.DefinitionQuery) ([]management.Definition, int, error) {
-	list := those(t.definitions, func(name definitionName, d management.Definition) bool {
+// Definitions implements rooms.Tx.
+func (t *tx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definition, int, error) {
+	list := those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == q.Kind && name.project == q.Project && d.Deleted == q.Deleted
 	}, copyDefinition, newestFirst)
 	return page(list, q.Match, q.Offset, q.Limit)
 }
 
-// NumberDefinitions implements management.Tx.
-func (t *tx) NumberDefinitions(kind management.DefinitionKind, n int) (first int64, err error) {
+// NumberDefinitions implements rooms.Tx.
+func (t *tx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	name := fmt.Sprint("definitions", kind)
 	for of := range t.definitions {
 		if of.kind == kind && t.writes {
@@ -45,18 +45,18 @@ func (t *tx) NumberDefinitions(kind management.DefinitionKind, n int) (first int
 	return t.NextMany(name, int64(n))
 }
 
-// PutDefinition implements management.Tx.
-func (t *tx) PutDefinition(kind management.DefinitionKind, projectID int64, d *management.Definition) (err error) {
+// PutDefinition implements rooms.Tx.
+func (t *tx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) (err error) {
 	if d.ID == 0 {
 		if d.ID, err = t.NumberDefinitions(kind, 1); err != nil {
 			return err
 		}
 	}
-	return t.PutDefinitions(kind, projectID, []*management.Definition{d})
+	return t.PutDefinitions(kind, projectID, []*featureflags.Definition{d})
 }
 
-// PutDefinitions implements management.Tx.
-func (t *tx) PutDefinitions(kind management.DefinitionKind, projectID int64, list []*management.Definition) error {
+// PutDefinitions implements rooms.Tx.
+func (t *tx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
 	return t.write(func() {
 		for _, d := range list {
 			t.definitions[definitionName{kind, projectID, d.ID}] = copyDefinition(*d)
@@ -65,21 +65,21 @@ func (t *tx) PutDefinitions(kind management.DefinitionKind, projectID int64, lis
 	})
 }
 
-// DropDefinition implements management.Tx.
-func (t *tx) DropDefinition(kind management.DefinitionKind, projectID, id int64) error {
+// DropDefinition implements rooms.Tx.
+func (t *tx) DropDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
 	return t.write(func() {
 		delete(t.definitions, definitionName{kind, projectID, id})
 		t.changed[projectID] = true
 	})
 }
 
-// DefinitionTotals implements management.Tx.
-func (t *tx) DefinitionTotals(projectID int64) (out management.DefinitionTotals, err error) {
+// DefinitionTotals implements rooms.Tx.
+func (t *tx) DefinitionTotals(projectID int64) (out featureflags.DefinitionTotals, err error) {
 	for name, d := range t.definitions {
 		switch {
 		case name.project != projectID || d.Deleted:
 			continue
-		case name.kind == management.FlagDefinition:
+		case name.kind == featureflags.FlagDefinition:
 			out.Flags++
 		default:
 			out.Cohorts++

@@ -8,12 +8,12 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// AddMembers implements management.Tx.
+// AddMembers implements rooms.Tx.
 func (t *tx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
 	return t.setMembers(projectID, cohort, distinctIDs, func(m member) { t.members[m] = true })
 }
 
-// RemoveMembers implements management.Tx.
+// RemoveMembers implements rooms.Tx.
 func (t *tx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
 	return t.setMembers(projectID, cohort, distinctIDs, func(m member) { delete(t.members, m) })
 }
@@ -38,13 +38,13 @@ func (t *tx) listed(projectID, cohort int64) (out []string) {
 	return out
 }
 
-// Members implements management.Tx.
+// Members implements rooms.Tx.
 func (t *tx) Members(projectID, cohort int64, after string, limit int) ([]string, error) {
 	list := slices.DeleteFunc(t.listed(projectID, cohort), func(id string) bool { return id <= clean(after) })
 	return list[:min(max(limit, 0), len(list))], nil
 }
 
-// MembersAmong implements management.Tx.
+// MembersAmong implements rooms.Tx.
 func (t *tx) MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error) {
 	asked := map[string]bool{}
 	for _, id := range distinctIDs {
@@ -72,7 +72,7 @@ func (t *tx) people(projectID int64, distinctIDs []string) (persons [][]string, 
 	return persons, slices.Sorted(maps.Keys(left))
 }
 
-// SamePersons implements management.Tx.
+// SamePersons implements rooms.Tx.
 func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
 	persons, ids := t.people(projectID, distinctIDs)
 	ids = append(ids, slices.Concat(persons...)...)
@@ -80,13 +80,13 @@ func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error
 	return ids, nil
 }
 
-// CountMembers implements management.Tx.
+// CountMembers implements rooms.Tx.
 func (t *tx) CountMembers(projectID, cohort int64) (int, error) {
 	persons, nobody := t.people(projectID, t.listed(projectID, cohort))
 	return len(persons) + len(nobody), nil
 }
 
-// MembersOf implements management.Tx.
+// MembersOf implements rooms.Tx.
 func (t *tx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	out, of := map[int64][]string{}, map[int64][]string{}
 	for _, cohort := range cohorts {

@@ -1,4 +1,4 @@
-// Package memstore is a management.Store in memory, for the tests of the rooms. It
+// Package memstore is a rooms.Store in memory, for the tests of the rooms. It
 // promises what every store promises: adapters/storetest holds it to that.
 package memstore
 
@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Store keeps everything as long as it lives. New makes one.
@@ -29,7 +31,7 @@ func New(o Outside) *Store {
 	s.current.Store(&state{
 		records: map[recordName]management.Record{}, numbers: map[string]int64{}, organizations: map[string]management.OrganizationRecord{},
 		projects: map[int64]management.ProjectRecord{}, keys: map[string]management.KeyRecord{},
-		definitions: map[definitionName]management.Definition{}, members: map[member]bool{}, revisions: map[int64]int64{},
+		definitions: map[definitionName]featureflags.Definition{}, members: map[member]bool{}, revisions: map[int64]int64{},
 	})
 	return s
 }
@@ -41,7 +43,7 @@ type state struct {
 	organizations map[string]management.OrganizationRecord
 	projects      map[int64]management.ProjectRecord
 	keys          map[string]management.KeyRecord // by hash
-	definitions   map[definitionName]management.Definition
+	definitions   map[definitionName]featureflags.Definition
 	members       map[member]bool
 	revisions     map[int64]int64 // by project
 }
@@ -49,7 +51,7 @@ type state struct {
 type recordName struct{ kind, parent, id string }
 
 type definitionName struct {
-	kind        management.DefinitionKind
+	kind        featureflags.DefinitionKind
 	project, id int64
 }
 
@@ -65,17 +67,17 @@ func (s *state) clone() *state {
 	}
 }
 
-// Read implements management.Store.
-func (s *Store) Read(ctx context.Context, work func(management.Tx) error) error {
+// Read implements rooms.Store.
+func (s *Store) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return work(&tx{state: s.current.Load(), outside: &s.outside})
 }
 
-// Write implements management.Store: work writes to a copy, which becomes the store
+// Write implements rooms.Store: work writes to a copy, which becomes the store
 // when it is done.
-func (s *Store) Write(ctx context.Context, work func(management.Tx) error) error {
+func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (s *Store) Write(ctx context.Context, work func(management.Tx) error) error
 	return nil
 }
 
-// tx implements management.Tx.
+// tx implements rooms.Tx.
 type tx struct {
 	*state
 	outside *Outside
@@ -140,10 +142,10 @@ func firstOf[V any](list []V) (*V, error) {
 	return &list[0], nil
 }
 
-// Next implements management.Tx.
+// Next implements rooms.Tx.
 func (t *tx) Next(name string) (int64, error) { return t.NextMany(name, 1) }
 
-// NextMany implements management.Tx.
+// NextMany implements rooms.Tx.
 func (t *tx) NextMany(name string, n int64) (first int64, err error) {
 	err = t.write(func() {
 		first = t.numbers[clean(name)] + 1
@@ -152,7 +154,7 @@ func (t *tx) NextMany(name string, n int64) (first int64, err error) {
 	return first, err
 }
 
-// clean is a text as it is kept: see management.Tx.
+// clean is a text as it is kept: see rooms.Tx.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
@@ -182,6 +184,6 @@ func stretch[V any](list []V, offset, limit int) []V {
 }
 
 var (
-	_ management.Store = (*Store)(nil)
-	_ management.Tx    = (*tx)(nil)
+	_ rooms.Store = (*Store)(nil)
+	_ rooms.Tx    = (*tx)(nil)
 )

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // Outside is what a Tx reads that other rooms write. It must not change.
@@ -13,9 +14,9 @@ type Outside struct {
 	GroupTypes map[int64]map[int]string // by project
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
-	FlagCalls map[Flag][]management.FlagCall
-	Spent     []management.Spent
-	Usage     map[Resource][]management.DayUsage
+	FlagCalls map[Flag][]featureflags.FlagCall
+	Spent     []organizations.Spent
+	Usage     map[Resource][]organizations.DayUsage
 }
 
 // Flag names a flag of a project.
@@ -27,28 +28,28 @@ type Flag struct {
 // Resource names what an organization uses.
 type Resource struct{ Organization, Resource string }
 
-// GroupTypes implements management.Tx.
+// GroupTypes implements rooms.Tx.
 func (t *tx) GroupTypes(projectID int64) (map[int]string, error) {
 	out := map[int]string{}
 	maps.Copy(out, t.outside.GroupTypes[projectID])
 	return out, nil
 }
 
-// FlagCalls implements management.Tx.
-func (t *tx) FlagCalls(projectID int64, key string) ([]management.FlagCall, error) {
+// FlagCalls implements rooms.Tx.
+func (t *tx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
 	return slices.Clone(t.outside.FlagCalls[Flag{projectID, key}]), nil
 }
 
-// Spent implements management.Tx.
-func (t *tx) Spent(projectID int64, since time.Time) ([]management.Spent, error) {
-	return slices.DeleteFunc(slices.Clone(t.outside.Spent), func(x management.Spent) bool {
+// Spent implements rooms.Tx.
+func (t *tx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
+	return slices.DeleteFunc(slices.Clone(t.outside.Spent), func(x organizations.Spent) bool {
 		return x.Project != projectID || before(x.Day, since)
 	}), nil
 }
 
-// Usage implements management.Tx.
-func (t *tx) Usage(organizationID, resource string, since time.Time) ([]management.DayUsage, error) {
-	return slices.DeleteFunc(slices.Clone(t.outside.Usage[Resource{organizationID, resource}]), func(x management.DayUsage) bool {
+// Usage implements rooms.Tx.
+func (t *tx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
+	return slices.DeleteFunc(slices.Clone(t.outside.Usage[Resource{organizationID, resource}]), func(x organizations.DayUsage) bool {
 		return before(x.Day, since)
 	}), nil
 }

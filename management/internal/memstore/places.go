@@ -23,18 +23,18 @@ func copyOrganization(o management.OrganizationRecord) management.OrganizationRe
 	return o
 }
 
-// Organization implements management.Tx.
+// Organization implements rooms.Tx.
 func (t *tx) Organization(id string) (*management.OrganizationRecord, error) {
 	return found(t.organizations, clean(id), copyOrganization)
 }
 
-// Organizations implements management.Tx.
+// Organizations implements rooms.Tx.
 func (t *tx) Organizations() ([]management.OrganizationRecord, error) {
 	return those(t.organizations, func(string, management.OrganizationRecord) bool { return true }, copyOrganization,
 		func(a, b management.OrganizationRecord) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
-// PutOrganization implements management.Tx.
+// PutOrganization implements rooms.Tx.
 func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
 	kept := copyOrganization(*o)
 	return t.write(func() {
@@ -47,7 +47,7 @@ func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
 	})
 }
 
-// DeleteOrganization implements management.Tx.
+// DeleteOrganization implements rooms.Tx.
 func (t *tx) DeleteOrganization(id string) error {
 	if left, _ := t.Projects(id); len(left) > 0 {
 		return fmt.Errorf("memstore: the organization %s has %d projects", id, len(left))
@@ -70,24 +70,24 @@ func (t *tx) projectsThat(test func(*management.ProjectRecord) bool) []managemen
 		func(a, b management.ProjectRecord) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Project implements management.Tx.
+// Project implements rooms.Tx.
 func (t *tx) Project(id int64) (*management.ProjectRecord, error) {
 	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.ID == id }))
 }
 
-// ProjectByKey implements management.Tx.
+// ProjectByKey implements rooms.Tx.
 func (t *tx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
 	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.APIKey == clean(apiKey) }))
 }
 
-// Projects implements management.Tx.
+// Projects implements rooms.Tx.
 func (t *tx) Projects(organizationID string) ([]management.ProjectRecord, error) {
 	return t.projectsThat(func(p *management.ProjectRecord) bool {
 		return organizationID == "" || p.Organization == clean(organizationID)
 	}), nil
 }
 
-// PutProject implements management.Tx.
+// PutProject implements rooms.Tx.
 func (t *tx) PutProject(p *management.ProjectRecord) error {
 	var highest int64
 	for id, other := range t.projects {
@@ -118,25 +118,25 @@ func (t *tx) keysThat(test func(*management.KeyRecord) bool) []management.KeyRec
 	})
 }
 
-// Key implements management.Tx.
+// Key implements rooms.Tx.
 func (t *tx) Key(hash string) (*management.KeyRecord, error) { return found(t.keys, hash, copyKey) }
 
-// KeyByID implements management.Tx.
+// KeyByID implements rooms.Tx.
 func (t *tx) KeyByID(id string) (*management.KeyRecord, error) {
 	return firstOf(t.keysThat(func(k *management.KeyRecord) bool { return id != "" && k.ID == clean(id) }))
 }
 
-// Keys implements management.Tx.
+// Keys implements rooms.Tx.
 func (t *tx) Keys(user int64) ([]management.KeyRecord, error) {
 	return t.keysThat(func(k *management.KeyRecord) bool { return k.User == user && !k.Secret }), nil
 }
 
-// SecretKeys implements management.Tx.
+// SecretKeys implements rooms.Tx.
 func (t *tx) SecretKeys(projectID int64) ([]management.KeyRecord, error) {
 	return t.keysThat(func(k *management.KeyRecord) bool { return k.Secret && slices.Equal(k.Projects, []int64{projectID}) }), nil
 }
 
-// PutKey implements management.Tx.
+// PutKey implements rooms.Tx.
 func (t *tx) PutKey(k *management.KeyRecord) error {
 	if err := t.DeleteKey(k.ID); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (t *tx) PutKey(k *management.KeyRecord) error {
 	return nil
 }
 
-// DeleteKey implements management.Tx.
+// DeleteKey implements rooms.Tx.
 func (t *tx) DeleteKey(id string) error {
 	return t.write(func() {
 		maps.DeleteFunc(t.keys, func(_ string, k management.KeyRecord) bool { return id != "" && k.ID == clean(id) })

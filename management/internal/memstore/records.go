@@ -16,7 +16,7 @@ func copied(r management.Record) management.Record {
 	return r
 }
 
-// Get implements management.Tx.
+// Get implements rooms.Tx.
 func (t *tx) Get(kind, parent, id string) (*management.Record, error) {
 	return found(t.records, recordName{kind, clean(parent), clean(id)}, copied)
 }
@@ -25,14 +25,14 @@ func inOrder(a, b management.Record) int {
 	return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
 }
 
-// Find implements management.Tx.
+// Find implements rooms.Tx.
 func (t *tx) Find(kind, unique string) (*management.Record, error) {
 	return firstOf(those(t.records, func(_ recordName, r management.Record) bool {
 		return unique != "" && r.Kind == kind && r.Unique == clean(unique)
 	}, copied, inOrder))
 }
 
-// List implements management.Tx.
+// List implements rooms.Tx.
 func (t *tx) List(q management.Query) ([]management.Record, int, error) {
 	list := those(t.records, func(_ recordName, r management.Record) bool {
 		here := q.Other == "" && r.Parent == clean(q.Parent) || q.Other != "" && r.Other == clean(q.Other)
@@ -44,7 +44,7 @@ func (t *tx) List(q management.Query) ([]management.Record, int, error) {
 	return page(list, q.Match, q.Offset, q.Limit)
 }
 
-// Put implements management.Tx.
+// Put implements rooms.Tx.
 func (t *tx) Put(r *management.Record) error {
 	kept := copied(*r)
 	name := recordName{kept.Kind, kept.Parent, kept.ID}
@@ -54,7 +54,7 @@ func (t *tx) Put(r *management.Record) error {
 	return t.write(func() { t.records[name] = kept })
 }
 
-// AddRecords implements management.Tx.
+// AddRecords implements rooms.Tx.
 func (t *tx) AddRecords(list []*management.Record) error {
 	for _, r := range list {
 		if old, _ := t.Get(r.Kind, r.Parent, r.ID); old != nil || r.Unique != "" {
@@ -67,12 +67,12 @@ func (t *tx) AddRecords(list []*management.Record) error {
 	return nil
 }
 
-// Delete implements management.Tx.
+// Delete implements rooms.Tx.
 func (t *tx) Delete(kind, parent, id string) error {
 	return t.write(func() { delete(t.records, recordName{kind, clean(parent), clean(id)}) })
 }
 
-// DeleteUnder implements management.Tx.
+// DeleteUnder implements rooms.Tx.
 func (t *tx) DeleteUnder(kind, parent string) error {
 	return t.write(func() {
 		maps.DeleteFunc(t.records, func(name recordName, _ management.Record) bool {
