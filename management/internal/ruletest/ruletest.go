@@ -1,0 +1,234 @@
+// Package ruletest asks a room of management what a table says, and holds the
+// answers against it. What is expected stands in a specification.
+package ruletest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// The places of a World. Theirs are those of an organization in which only dan is.
+const (
+	Organization, Project           = "0191f0a2-5b1c-7d3e-8f40-00000000000a", int64(1)
+	TheirOrganization, TheirProject = "0191f0a2-5b1c-7d3e-8f40-00000000000b", int64(2)
+	userUUID, madeUUID              = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
+	owner, member                   = management.Owner, management.Member
+)
+
+// Start is when a World begins.
+var Start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// World is all rooms with people in them. ann owns the organization; bob and cyd are
+// members of it who work in its project, eve is one who may not; fay is inactive.
+type World struct {
+	*rooms.Rooms
+	Store rooms.Store
+	// Clock is what the rooms' clock shows.
+	Clock time.Time
+	made  int
+}
+
+// New makes a World in an empty store.
+func New(t testing.TB, store rooms.Store) *World {
+	t.Helper()
+	w := &World{Clock: Start, Store: store}
+	var err error
+	w.Rooms, err = rooms.Open(rooms.Config{
+		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.made++; return fmt.Sprintf(madeUUID, w.made) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Write(t.Context(), func(tx rooms.Tx) error {
+		meta := management.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.ProjectAccess{UUID("eve"): management.NoAccess}})
+		failed := errors.Join(
+			tx.PutOrganization(&management.OrganizationRecord{ID: Organization, Name: "Ours", CreatedAt: Start}),
+			tx.PutOrganization(&management.OrganizationRecord{ID: TheirOrganization, Name: "Theirs", CreatedAt: Start}),
+			tx.PutProject(&management.ProjectRecord{ID: Project, Organization: Organization, Name: "P", APIKey: "phc_ours", CreatedAt: Start, Meta: meta}),
+			tx.PutProject(&management.ProjectRecord{ID: TheirProject, Organization: TheirOrganization, Name: "T", APIKey: "phc_theirs", CreatedAt: Start}),
+		)
+		for i, name := range people {
+			u := management.User{ID: int64(i + 1), UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
+			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.At(Start)}
+			switch name {
+			case "ann":
+				m.Level = owner
+			case "dan":
+				m.Organization, m.Level = TheirOrganization, owner
+			}
+			failed = errors.Join(failed, management.PutUser(tx, &u), management.PutMembership(tx, &m))
+		}
+		return failed
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay"}
+
+// UUID is that of somebody.
+func UUID(name string) string {
+	for i, known := range people {
+		if known == name {
+			return fmt.Sprintf(userUUID, i+1)
+		}
+	}
+	panic("nobody is called " + name)
+}
+
+// Standing is somebody in the project where they work, as it is now.
+func (w *World) Standing(t testing.TB, name string) *management.Standing {
+	t.Helper()
+	st := &management.Standing{Caller: &management.Caller{Key: &management.KeyRecord{}}}
+	project := Project
+	if name == "dan" {
+		project = TheirProject
+	}
+	err := w.Store.Read(t.Context(), func(tx rooms.Tx) (err error) {
+		var failed [4]error
+		st.User, failed[0] = management.UserByUUID(tx, UUID(name))
+		st.Memberships, failed[1] = management.MembershipsOf(tx, UUID(name))
+		st.Project, failed[2] = tx.Project(project)
+		st.Organization, failed[3] = tx.Organization(st.Project.Organization)
+		return errors.Join(failed[:]...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Level = st.Caller.Level(st.Organization.ID)
+	return st
+}
+
+// Body is a body that is a JSON object.
+func Body(t testing.TB, text string) (b management.Body) {
+	t.Helper()
+	if text == "" {
+		text = "{}"
+	}
+	if err := json.Unmarshal([]byte(text), &b.Members); err != nil {
+		t.Fatalf("the body %s: %v", text, err)
+	}
+	return b
+}
+
+// Row is a request and its answer: the clause that says so; who asks; a name of Calls
+// and what stands in the path; the body; and what is wanted. That is a JSON value whose
+// members are among those of the answer, "(absent)" for one that is not there; or an
+// error as status, code, field (- for none) and, unless any will do, the message.
+// Rows of a table follow one another: <name> is the id of what was answered last under
+// that name, where that is a text.
+type Row [5]string
+
+// Calls are what can be asked, by name. path is what stands behind the name.
+type Calls map[string]func(st *management.Standing, path, body string) (any, error)
+
+// Ask asks what rows say, in order.
+func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
+	t.Helper()
+	known := []string{}
+	for i, row := range rows {
+		for j := range row {
+			row[j] = strings.NewReplacer(known...).Replace(row[j])
+		}
+		clause, who, body, want := row[0], row[1], row[3], row[4]
+		name, path, _ := strings.Cut(row[2], " ")
+		call := calls[name]
+		if call == nil {
+			t.Fatalf("row %d: nothing is called %q", i, name)
+		}
+		w.Clock = w.Clock.Add(time.Second)
+		got, err := call(w.Standing(t, who), path, body)
+		if problem := differs(want, got, err); problem != "" {
+			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, row[2], body, problem)
+		}
+		var named struct{ ID, Name string }
+		if err == nil && json.Unmarshal(management.Encode(got), &named) == nil && named.ID != "" && named.Name != "" {
+			known = append([]string{"<" + named.Name + ">", named.ID}, known...)
+		}
+	}
+}
+
+// statuses are the kinds of errors as §2.2 numbers them.
+var statuses = map[management.Kind]int{
+	management.Invalid: 400, management.Unauthenticated: 401, management.Forbidden: 403, management.NotFound: 404,
+	management.Conflict: 409, management.Unavailable: 503,
+}
+
+// differs says how an answer is not the one that is wanted, empty when it is.
+func differs(want string, got any, err error) string {
+	var wanted any
+	isValue := json.Unmarshal([]byte(want), &wanted) == nil
+	var told *management.Error
+	switch {
+	case err != nil && !errors.As(err, &told):
+		return fmt.Sprintf("a fault: %v", err)
+	case told != nil:
+		field := told.Field
+		if field == "" {
+			field = "-"
+		}
+		is := fmt.Sprintf("%d %s %s %s", statuses[told.Kind], told.Code, field, told.Message)
+		if isValue || is != want && !strings.HasPrefix(is, want+" ") {
+			return fmt.Sprintf("answers %s, want %s", is, want)
+		}
+		return ""
+	case !isValue:
+		return fmt.Sprintf("answers %s, want %s", management.Encode(got), want)
+	}
+	var is any
+	if err := json.Unmarshal(management.Encode(got), &is); err != nil {
+		return err.Error()
+	}
+	return holds("answer", wanted, is)
+}
+
+// holds says where a value has not what is wanted of it.
+func holds(place string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		members, is := got.(map[string]any)
+		for name, value := range want {
+			member, there := members[name]
+			if value == "(absent)" {
+				if there {
+					return fmt.Sprintf("%s.%s is there", place, name)
+				}
+				continue
+			}
+			if !is || !there {
+				return fmt.Sprintf("%s.%s is not there", place, name)
+			}
+			if problem := holds(place+"."+name, value, member); problem != "" {
+				return problem
+			}
+		}
+		if len(want) > 0 || is && len(members) == 0 {
+			return ""
+		}
+	case []any:
+		list, is := got.([]any)
+		if !is || len(list) != len(want) {
+			return fmt.Sprintf("%s is %v, want %d elements", place, got, len(want))
+		}
+		for i := range want {
+			if problem := holds(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(want, got) {
+		return fmt.Sprintf("%s is %v, want %v", place, got, want)
+	}
+	return ""
+}
