@@ -30,9 +30,13 @@ type activityBody struct {
 	Total    int                   `json:"total_count"`
 }
 
-// activityEndpoints are the logs of changes of a project and of its flags and cohorts.
+// activityEndpoints are the log of changes of a project.
 var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	by(http.MethodGet, "/activity_log", "Read who changed what in a project", activityLog).asking(activityQuery...),
+})
+
+// flagActivityEndpoints are the logs of a project's flags and cohorts.
+var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	by(http.MethodGet, "/feature_flags/activity", "List changes of feature flags", activityOf("FeatureFlag")).asking(activityQuery...),
 	by(http.MethodGet, "/feature_flags/{id}/activity", "List changes of a feature flag", flagActivity).asking(activityQuery...),
 	by(http.MethodGet, "/cohorts/activity", "List changes of cohorts", activityOf("Cohort")).asking(activityQuery...),

@@ -12,45 +12,61 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // readTime bounds one request of endpoints that are not long: searches and filters
 // may look at many persons.
 const readTime = 20 * time.Second
 
-// managed are all endpoints of the management API.
-func managed() []endpoint {
-	return append(slices.Concat(managementTables...), schemaEndpoint()...)
+// managed are the endpoints of the management API whose rooms there are.
+func managed(by *rooms.Rooms) []endpoint {
+	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, schemaEndpoint())
+	for _, room := range managementTables {
+		if room.in(by) {
+			out = slices.Concat(out, slices.Concat(room.tables...))
+		}
+	}
+	return out
 }
 
-// managementTables are the tables of endpoints, a resource each. Files add theirs.
-var managementTables = [][]endpoint{
-	domainEndpoints,
-	dashboardEndpoints,
-	sharingEndpoints,
-	sharedEndpoints,
-	insightEndpoints,
-	organizationEndpoints,
-	memberEndpoints,
-	roleEndpoints,
-	accountEndpoints,
-	projectEndpoints,
-	inviteEndpoints,
-	confirmEndpoints,
-	featureFlagEndpoints,
-	flagsCodeEndpoints,
-	flagPlaceEndpoints,
-	flagExplainEndpoints,
-	scheduledChangeEndpoints,
-	cohortEndpoints,
-	earlyAccessEndpoints,
-	surveyEndpoints,
-	experimentEndpoints,
-	errorTrackingEndpoints,
-	batchExportEndpoints,
-	activityEndpoints,
-	organizationActivityEndpoints,
-	instanceEndpoints,
+// managementTables are the tables of endpoints, a resource each, by the room that they
+// stand on. Files add theirs.
+var managementTables = []struct {
+	in     func(*rooms.Rooms) bool
+	tables [][]endpoint
+}{
+	{func(r *rooms.Rooms) bool { return r.FeatureFlags != nil }, [][]endpoint{
+		featureFlagEndpoints,
+		flagsCodeEndpoints,
+		flagPlaceEndpoints,
+		flagExplainEndpoints,
+		flagActivityEndpoints,
+		scheduledChangeEndpoints,
+		cohortEndpoints,
+		earlyAccessEndpoints,
+		surveyEndpoints,
+		experimentEndpoints,
+	}},
+	{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{
+		organizationEndpoints,
+		domainEndpoints,
+		memberEndpoints,
+		roleEndpoints,
+		accountEndpoints,
+		projectEndpoints,
+		inviteEndpoints,
+		confirmEndpoints,
+		instanceEndpoints,
+	}},
+	{func(r *rooms.Rooms) bool { return r.Dashboards != nil }, [][]endpoint{
+		dashboardEndpoints,
+		sharingEndpoints,
+		sharedEndpoints,
+		insightEndpoints,
+	}},
+	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
+	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
 }
 
 // call begins one.

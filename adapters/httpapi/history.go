@@ -29,6 +29,20 @@ func readerOf(s *server) *reader {
 	return &reader{s.History, s.People, s.Management, s.Decider.Now}
 }
 
+// readBack are the endpoints that are served with a History.
+func readBack(by *rooms.Rooms) []endpoint {
+	if by.Organizations == nil {
+		return historyEndpoints
+	}
+	return slices.Concat(historyEndpoints, groupTypeEndpoints)
+}
+
+// groupTypeEndpoints say how group types are called, which organizations keeps.
+var groupTypeEndpoints = history("group", []row[*reader]{
+	by("GET", "/groups_types", "List group types", (*reader).listGroupTypes),
+	by("PATCH", "/groups_types/update_metadata", "Change how group types are called", (*reader).updateGroupTypes),
+})
+
 // THE TABLE: every endpoint that is served with a History (§1.7).
 var historyEndpoints = slices.Concat(
 	history("query", limited([]row[*reader]{
@@ -49,8 +63,6 @@ var historyEndpoints = slices.Concat(
 		by("POST", "/import", "Import persons and groups", (*reader).importLines),
 	})),
 	history("group", []row[*reader]{
-		by("GET", "/groups_types", "List group types", (*reader).listGroupTypes),
-		by("PATCH", "/groups_types/update_metadata", "Change how group types are called", (*reader).updateGroupTypes),
 		by("GET", "/groups", "List groups", (*reader).listGroups),
 		by("POST", "/groups", "Make a group", (*reader).createGroup).created(),
 		by("GET", "/groups/find", "Read a group", (*reader).findGroup),

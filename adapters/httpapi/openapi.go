@@ -16,6 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openAPI describes the API in OpenAPI 3.1, out of the tables that the router is
@@ -30,14 +31,14 @@ type openAPI struct {
 type object = map[string]any
 
 // described are the endpoints that are in it.
-func described() []endpoint { return slices.Concat(managed(), historyEndpoints) }
+func described(by *rooms.Rooms) []endpoint { return slices.Concat(managed(by), readBack(by)) }
 
 const schemaPrefix = "#/components/schemas/"
 
 // describe makes the whole description.
-func describe() ([]byte, error) {
+func describe(table []endpoint) ([]byte, error) {
 	d := &openAPI{schemas: map[string]any{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{}}
-	for _, e := range described() {
+	for _, e := range table {
 		if err := d.add(&e); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", e.method, e.path, err)
 		}
@@ -310,7 +311,7 @@ func schemaEndpoint() []endpoint {
 }
 
 func (s *server) described(*call) (any, error) {
-	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe() })
+	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe(described(s.Management)) })
 	if s.descriptionErr != nil {
 		return nil, s.descriptionErr
 	}

@@ -179,6 +179,9 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 // cohortMatcher matches the persons of a cohort that another matcher, if there is
 // one, matches too. What names no cohort has nobody in it.
 func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
+	if rd.management.FeatureFlags == nil {
+		return func(*capture.StoredPerson) bool { return false }, nil
+	}
 	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.ctx, c.standing, named)
 	if err != nil {
 		return nil, err

@@ -38,10 +38,10 @@ func (s *server) tables() []endpoint {
 		out = append(out, captureEndpoints...)
 	}
 	if s.History != nil && s.Management != nil {
-		out = append(out, historyEndpoints...)
+		out = append(out, readBack(s.Management)...)
 	}
 	if s.Management != nil {
-		out = append(out, managed()...)
+		out = append(out, managed(s.Management)...)
 	}
 	return out
 }

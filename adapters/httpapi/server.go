@@ -51,7 +51,8 @@ type Config struct {
 	History capture.History
 	// People changes people and groups where no event does. Nil: nothing can be changed.
 	People *capture.People
-	// Management serves everything that people manage. Nil leaves these routes out.
+	// Management serves everything that people manage. Nil leaves these routes out, and a
+	// room of it that is nil those of the room; its Service is required.
 	Management *rooms.Rooms
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
@@ -145,6 +146,9 @@ var ErrDegraded = errors.New("degraded")
 func New(c Config) (*Handler, error) {
 	if c.Decider == nil {
 		return nil, errors.New("httpapi: Config.Decider is required")
+	}
+	if c.Management != nil && c.Management.Service == nil {
+		return nil, errors.New("httpapi: Config.Management.Service is required")
 	}
 	if len(c.TokenRates) > MaxTokenRates {
 		return nil, fmt.Errorf("httpapi: Config.TokenRates has %d keys, at most %d may have a rate of their own", len(c.TokenRates), MaxTokenRates)

@@ -44,7 +44,7 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	case !isConfigToken(token):
 		return problemKeyForm.with("", "token")
 	}
-	if s.Management == nil {
+	if !s.hasFlagsRoom() {
 		s.write(w, http.StatusOK, noSurveys)
 		return nil
 	}
@@ -53,6 +53,9 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
 	return s.writePublic(w, list, err)
 }
+
+// hasFlagsRoom reports whether surveys and early access features are managed here.
+func (s *server) hasFlagsRoom() bool { return s.Management != nil && s.Management.FeatureFlags != nil }
 
 // writePublic answers with a list that management has read.
 func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
@@ -94,7 +97,7 @@ func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
 		return problemBadKey.with("", "token")
 	case err != nil:
 		return err
-	case s.Management == nil:
+	case !s.hasFlagsRoom():
 		s.write(w, http.StatusOK, noEarlyAccess)
 		return nil
 	}

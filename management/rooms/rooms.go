@@ -52,7 +52,8 @@ type Config struct {
 	JobDone func(management.JobDone)
 }
 
-// Rooms are the desk, which lets callers in, and the rooms.
+// Rooms are the desk, which lets callers in, and the rooms. Open opens all of them; one
+// that is nil is not served.
 type Rooms struct {
 	*management.Service
 	BatchExports  *batchexports.Service
