@@ -124,7 +124,8 @@ func Body(t testing.TB, text string) (b management.Body) {
 // Row is a request and its answer: the clause that says so; who asks; a name of Calls
 // and what stands in the path; the body; and what is wanted. That is a JSON value whose
 // members are among those of the answer, "(absent)" for one that is not there; or an
-// error as status, code, field (- for none) and, unless any will do, the message.
+// error as status, code, field (- for none) and, unless any will do, the message; any
+// code or field will do where it is *.
 // Rows of a table follow one another: <name> is the id of what was answered last under
 // that name, where that is a text.
 type Row [5]string
@@ -178,6 +179,13 @@ func differs(want string, got any, err error) string {
 			field = "-"
 		}
 		is := fmt.Sprintf("%d %s %s %s", statuses[told.Kind], told.Code, field, told.Message)
+		parts := strings.SplitN(want+"  ", " ", 4)
+		for i, any := range []string{1: told.Code, 2: field} {
+			if parts[i] == "*" {
+				parts[i] = any
+			}
+		}
+		want := strings.TrimSpace(strings.Join(parts, " "))
 		if isValue || is != want && !strings.HasPrefix(is, want+" ") {
 			return fmt.Sprintf("answers %s, want %s", is, want)
 		}
