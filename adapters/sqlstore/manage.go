@@ -126,15 +126,12 @@ type manageTx struct {
 
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
 
-func (t *manageTx) exec(text string, args ...any) (int64, error) {
+func (t *manageTx) exec(text string, args ...any) error {
 	if !t.writes {
-		return 0, errReadOnly
+		return errReadOnly
 	}
-	done, err := t.tx.ExecContext(t.ctx, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
+	_, err := t.tx.ExecContext(t.ctx, text, args...)
+	return err
 }
 
 // one reads one row, false when there is none.
@@ -155,7 +152,7 @@ func (t *manageTx) definitionsChanged(project int64) { t.changed[project] = true
 
 func (t *manageTx) raiseRevisions() error {
 	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
-		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
+		if err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
 			return err
 		}
 	}

@@ -36,8 +36,7 @@ func (t *manageTx) bulk(b *bulk, n int, row func(args []any, i int) []any) error
 		for i := from; i < from+rows; i++ {
 			args = row(args, i)
 		}
-		_, err := t.exec(text, args...)
-		return err
+		return t.exec(text, args...)
 	})
 }
 
@@ -61,7 +60,7 @@ func (t *manageTx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (f
 	}
 	first, err = t.NextMany(table, int64(n))
 	if err == nil && first <= highest { // files have taken numbers
-		if _, err = t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err == nil {
+		if err = t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err == nil {
 			first, err = t.NextMany(table, int64(n))
 		}
 	}

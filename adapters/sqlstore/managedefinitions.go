@@ -97,7 +97,7 @@ func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int
 				return fmt.Errorf("numbering a definition: %w", err)
 			}
 			if d.ID <= highest {
-				if _, err := t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err != nil {
+				if err := t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err != nil {
 					return fmt.Errorf("numbering a definition: %w", err)
 				}
 			}
@@ -111,7 +111,7 @@ func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int
 		text = `INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key) VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`
 	}
-	if _, err := t.exec(text, args...); err != nil {
+	if err := t.exec(text, args...); err != nil {
 		return fmt.Errorf("saving a definition: %w", err)
 	}
 	t.reckon(kind, projectID, before, -1)
@@ -128,7 +128,7 @@ func (t *manageTx) DropDefinition(kind featureflags.DefinitionKind, projectID, i
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
+	if err := t.exec(`DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
 		return fmt.Errorf("deleting a definition: %w", err)
 	}
 	t.reckon(kind, projectID, before, -1)
@@ -155,8 +155,7 @@ func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) 
 		for _, id := range distinctIDs[from : from+n] {
 			args = append(args, cleanText(id))
 		}
-		_, err := t.exec(text, args...)
-		return err
+		return t.exec(text, args...)
 	})
 	if err != nil {
 		return fmt.Errorf("removing members: %w", err)

@@ -55,7 +55,7 @@ func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 	if err := t.quotasChange(o.ID, quotas); err != nil {
 		return err
 	}
-	_, err := t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
+	err := t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin, meta = excluded.meta`,
 		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOr(o.Meta, "{}"))
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *manageTx) DeleteOrganization(id string) error {
 	if len(left) > 0 {
 		return fmt.Errorf("deleting the organization %s: it has %d projects", id, len(left))
 	}
-	if _, err := t.exec(`DELETE FROM organizations WHERE id = $1`, cleanText(id)); err != nil {
+	if err := t.exec(`DELETE FROM organizations WHERE id = $1`, cleanText(id)); err != nil {
 		return fmt.Errorf("deleting an organization: %w", err)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 	if len(p.Paused) > 0 {
 		paused = jsonText(p.Paused)
 	}
-	_, err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
+	err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, api_key = excluded.api_key,
 		settings = excluded.settings, paused = excluded.paused, anonymize_ips = excluded.anonymize_ips, origin = excluded.origin,
@@ -215,7 +215,7 @@ func (t *manageTx) SecretKeys(projectID int64) (out []management.KeyRecord, err 
 // PutKey implements rooms.Tx.
 func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	if k.ID != "" {
-		if _, err := t.exec(`DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
+		if err := t.exec(`DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
 			return fmt.Errorf("saving a key: %w", err)
 		}
 	}
@@ -223,7 +223,7 @@ func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	if k.Secret {
 		kind = SecretKey
 	}
-	_, err := t.exec(`INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
+	err := t.exec(`INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (hash) DO UPDATE SET kind = excluded.kind, mask = excluded.mask, label = excluded.label, scopes = excluded.scopes,
 		projects = excluded.projects, organizations = excluded.organizations, user_id = excluded.user_id, origin = excluded.origin,
@@ -249,7 +249,7 @@ func (t *manageTx) DeleteKey(id string) error {
 	if id == "" {
 		return nil
 	}
-	if _, err := t.exec(`DELETE FROM api_keys WHERE id = $1`, cleanText(id)); err != nil {
+	if err := t.exec(`DELETE FROM api_keys WHERE id = $1`, cleanText(id)); err != nil {
 		return fmt.Errorf("deleting a key: %w", err)
 	}
 	return nil

@@ -137,7 +137,7 @@ func (t *manageTx) Put(r *management.Record) error {
 	if err := t.uncount(r.Kind, r.Parent, r.ID); err != nil {
 		return err
 	}
-	_, err := t.exec(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	err := t.exec(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (kind, parent, id) DO UPDATE SET other = excluded.other, sort = excluded.sort, name = excluded.name,
 		hidden = excluded.hidden, data = excluded.data`,
 		r.Kind, cleanText(r.Parent), cleanText(r.ID), orNull(r.Other), cleanText(r.Sort), orNull(r.Unique), truth(r.Hidden), jsonOr(r.Data, "{}"))
@@ -152,7 +152,7 @@ func (t *manageTx) Delete(kind, parent, id string) error {
 	if err := t.uncount(kind, parent, id); err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id)); err != nil {
+	if err := t.exec(`DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id)); err != nil {
 		return fmt.Errorf("deleting a record: %w", err)
 	}
 	return nil
@@ -192,7 +192,7 @@ func (t *manageTx) countRecord(r *management.Record, n int) error {
 		if place == placeOther && parent == "" {
 			continue
 		}
-		if _, err := t.exec(`INSERT INTO record_counts (kind, place, parent, hidden, n) VALUES ($1, $2, $3, $4, $5)
+		if err := t.exec(`INSERT INTO record_counts (kind, place, parent, hidden, n) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (kind, place, parent, hidden) DO UPDATE SET n = record_counts.n + excluded.n`,
 			r.Kind, place, cleanText(parent), truth(r.Hidden), n); err != nil {
 			return fmt.Errorf("counting records: %w", err)
