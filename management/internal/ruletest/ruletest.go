@@ -26,8 +26,9 @@ const (
 // Start is when a World begins.
 var Start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// World is all rooms with people in them. ann owns the organization; bob and cyd are
-// members of it who work in its project, eve is one who may not; fay is inactive.
+// World is all rooms with people in them. ann owns the organization, gus
+// administers it; bob and cyd are members who work in its project, eve is one who may
+// not; fay is inactive.
 type World struct {
 	*rooms.Rooms
 	Store rooms.Store
@@ -61,6 +62,8 @@ func New(t testing.TB, store rooms.Store) *World {
 			switch name {
 			case "ann":
 				m.Level = owner
+			case "gus":
+				m.Level = management.Admin
 			case "dan":
 				m.Organization, m.Level = TheirOrganization, owner
 			}
@@ -74,7 +77,7 @@ func New(t testing.TB, store rooms.Store) *World {
 	return w
 }
 
-var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay"}
+var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 
 // UUID is that of somebody.
 func UUID(name string) string {
