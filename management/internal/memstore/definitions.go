@@ -16,14 +16,14 @@ func newestFirst(a, b featureflags.Definition) int { return cmp.Compare(b.ID, a.
 
 // Definition implements rooms.Tx.
 func (t *tx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (*featureflags.Definition, error) {
-	return found(t.definitions, definitionName{kind, projectID, id}, copyDefinition)
+	return found(t.definitions, definitionName{kind, projectID, id}, copyDefinition), nil
 }
 
 // DefinitionByKey implements rooms.Tx.
 func (t *tx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (*featureflags.Definition, error) {
 	return firstOf(those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == kind && name.project == projectID && d.Key == clean(key) && !d.Deleted
-	}, copyDefinition, newestFirst))
+	}, copyDefinition, newestFirst)), nil
 }
 
 // Definitions implements rooms.Tx.
@@ -31,7 +31,8 @@ func (t *tx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definit
 	list := those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == q.Kind && name.project == q.Project && d.Deleted == q.Deleted
 	}, copyDefinition, newestFirst)
-	return page(list, q.Match, q.Offset, q.Limit)
+	list, n := page(list, q.Match, q.Offset, q.Limit)
+	return list, n, nil
 }
 
 // NumberDefinitions implements rooms.Tx.

@@ -114,13 +114,13 @@ func (t *tx) write(what func()) error {
 }
 
 // found is a copy of what a map has under a name, nil for nothing.
-func found[K comparable, V any](in map[K]V, name K, copied func(V) V) (*V, error) {
+func found[K comparable, V any](in map[K]V, name K, copied func(V) V) *V {
 	v, there := in[name]
 	if !there {
-		return nil, nil
+		return nil
 	}
 	v = copied(v)
-	return &v, nil
+	return &v
 }
 
 // those are copies of what is wanted of a map, in order.
@@ -135,11 +135,11 @@ func those[K comparable, V any](in map[K]V, wanted func(K, V) bool, copied func(
 }
 
 // firstOf is the first of a list, nil for none.
-func firstOf[V any](list []V) (*V, error) {
+func firstOf[V any](list []V) *V {
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
-	return &list[0], nil
+	return &list[0]
 }
 
 // Next implements rooms.Tx.
@@ -168,11 +168,11 @@ func object(raw json.RawMessage) json.RawMessage {
 }
 
 // page is a stretch of a list whose elements match, and how many there are.
-func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int, error) {
+func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 	if match != nil {
 		list = slices.DeleteFunc(stretch(list, 0, 0), func(v V) bool { return !match(&v) })
 	}
-	return stretch(list, offset, limit), len(list), nil
+	return stretch(list, offset, limit), len(list)
 }
 
 func stretch[V any](list []V, offset, limit int) []V {

@@ -25,7 +25,7 @@ func copyOrganization(o management.OrganizationRecord) management.OrganizationRe
 
 // Organization implements rooms.Tx.
 func (t *tx) Organization(id string) (*management.OrganizationRecord, error) {
-	return found(t.organizations, clean(id), copyOrganization)
+	return found(t.organizations, clean(id), copyOrganization), nil
 }
 
 // Organizations implements rooms.Tx.
@@ -72,12 +72,12 @@ func (t *tx) projectsThat(test func(*management.ProjectRecord) bool) []managemen
 
 // Project implements rooms.Tx.
 func (t *tx) Project(id int64) (*management.ProjectRecord, error) {
-	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.ID == id }))
+	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.ID == id })), nil
 }
 
 // ProjectByKey implements rooms.Tx.
 func (t *tx) ProjectByKey(apiKey string) (*management.ProjectRecord, error) {
-	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.APIKey == clean(apiKey) }))
+	return firstOf(t.projectsThat(func(p *management.ProjectRecord) bool { return p.APIKey == clean(apiKey) })), nil
 }
 
 // Projects implements rooms.Tx.
@@ -119,11 +119,13 @@ func (t *tx) keysThat(test func(*management.KeyRecord) bool) []management.KeyRec
 }
 
 // Key implements rooms.Tx.
-func (t *tx) Key(hash string) (*management.KeyRecord, error) { return found(t.keys, hash, copyKey) }
+func (t *tx) Key(hash string) (*management.KeyRecord, error) {
+	return found(t.keys, hash, copyKey), nil
+}
 
 // KeyByID implements rooms.Tx.
 func (t *tx) KeyByID(id string) (*management.KeyRecord, error) {
-	return firstOf(t.keysThat(func(k *management.KeyRecord) bool { return id != "" && k.ID == clean(id) }))
+	return firstOf(t.keysThat(func(k *management.KeyRecord) bool { return id != "" && k.ID == clean(id) })), nil
 }
 
 // Keys implements rooms.Tx.

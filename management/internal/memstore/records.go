@@ -18,7 +18,7 @@ func copied(r management.Record) management.Record {
 
 // Get implements rooms.Tx.
 func (t *tx) Get(kind, parent, id string) (*management.Record, error) {
-	return found(t.records, recordName{kind, clean(parent), clean(id)}, copied)
+	return found(t.records, recordName{kind, clean(parent), clean(id)}, copied), nil
 }
 
 func inOrder(a, b management.Record) int {
@@ -29,7 +29,7 @@ func inOrder(a, b management.Record) int {
 func (t *tx) Find(kind, unique string) (*management.Record, error) {
 	return firstOf(those(t.records, func(_ recordName, r management.Record) bool {
 		return unique != "" && r.Kind == kind && r.Unique == clean(unique)
-	}, copied, inOrder))
+	}, copied, inOrder)), nil
 }
 
 // List implements rooms.Tx.
@@ -41,7 +41,8 @@ func (t *tx) List(q management.Query) ([]management.Record, int, error) {
 	if q.Descending {
 		slices.Reverse(list)
 	}
-	return page(list, q.Match, q.Offset, q.Limit)
+	list, n := page(list, q.Match, q.Offset, q.Limit)
+	return list, n, nil
 }
 
 // Put implements rooms.Tx.

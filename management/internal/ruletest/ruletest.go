@@ -17,10 +17,17 @@ import (
 
 // The places of a World. Theirs are those of an organization in which only dan is.
 const (
-	Organization, Project           = "0191f0a2-5b1c-7d3e-8f40-00000000000a", int64(1)
-	TheirOrganization, TheirProject = "0191f0a2-5b1c-7d3e-8f40-00000000000b", int64(2)
-	userUUID, madeUUID              = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
-	owner, member                   = management.Owner, management.Member
+	Organization      = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	TheirOrganization = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
+
+	userUUID, madeUUID = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
+	owner, member      = management.Owner, management.Member
+)
+
+// Project is of Organization, TheirProject of TheirOrganization.
+const (
+	Project      int64 = 1
+	TheirProject int64 = 2
 )
 
 // Start is when a World begins.
@@ -207,39 +214,47 @@ func differs(want string, got any, err error) string {
 func holds(place string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
-		members, is := got.(map[string]any)
-		for name, value := range want {
-			member, there := members[name]
-			if value == "(absent)" {
-				if there {
-					return fmt.Sprintf("%s.%s is there", place, name)
-				}
-				continue
-			}
-			if !is || !there {
-				return fmt.Sprintf("%s.%s is not there", place, name)
-			}
-			if problem := holds(place+"."+name, value, member); problem != "" {
-				return problem
-			}
-		}
-		if len(want) > 0 || is && len(members) == 0 {
-			return ""
+		if len(want) > 0 {
+			return holdsMembers(place, want, got)
 		}
 	case []any:
-		list, is := got.([]any)
-		if !is || len(list) != len(want) {
-			return fmt.Sprintf("%s is %v, want %d elements", place, got, len(want))
-		}
-		for i := range want {
-			if problem := holds(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); problem != "" {
-				return problem
-			}
-		}
-		return ""
+		return holdsElements(place, want, got)
 	}
 	if !reflect.DeepEqual(want, got) {
 		return fmt.Sprintf("%s is %v, want %v", place, got, want)
+	}
+	return ""
+}
+
+// holdsMembers: an object may have more than what is wanted.
+func holdsMembers(place string, want map[string]any, got any) string {
+	members, _ := got.(map[string]any)
+	for name, value := range want {
+		at := place + "." + name
+		member, there := members[name]
+		switch absent := value == "(absent)"; {
+		case there && absent:
+			return at + " is there"
+		case !there && !absent:
+			return at + " is not there"
+		case there:
+			if problem := holds(at, value, member); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
+}
+
+func holdsElements(place string, want []any, got any) string {
+	list, is := got.([]any)
+	if !is || len(list) != len(want) {
+		return fmt.Sprintf("%s is %v, want %d elements", place, got, len(want))
+	}
+	for i := range want {
+		if problem := holds(fmt.Sprintf("%s[%d]", place, i), want[i], list[i]); problem != "" {
+			return problem
+		}
 	}
 	return ""
 }
