@@ -89,15 +89,16 @@ func appendFlag(b []byte, d *flags.Decision) []byte {
 	key := b[from:]
 	b = append(b, `:{"key":`...)
 	b = append(b, key...)
-	if d.Enabled {
-		b = append(b, `,"enabled":true,"variant":`...)
-	} else {
-		b = append(b, `,"enabled":false,"variant":`...)
-	}
-	if d.Variant != "" {
+	switch {
+	case d.Variant != "":
+		b = append(b, `,"enabled":`...)
+		b = strconv.AppendBool(b, d.Enabled)
+		b = append(b, `,"variant":`...)
 		b = wire.AppendQuoted(b, d.Variant)
-	} else {
-		b = append(b, "null"...)
+	case d.Enabled:
+		b = append(b, `,"enabled":true,"variant":null`...)
+	default:
+		b = append(b, `,"enabled":false,"variant":null`...)
 	}
 	if d.Failed() {
 		b = append(b, `,"failed":true`...)
@@ -106,26 +107,35 @@ func appendFlag(b []byte, d *flags.Decision) []byte {
 	b = append(b, d.Reason.Code.String()...)
 	b = append(b, `","condition_index":`...)
 	if d.Reason.Condition >= 0 {
-		b = strconv.AppendInt(b, int64(d.Reason.Condition), 10)
+		b = appendInt(b, int64(d.Reason.Condition))
 	} else {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"description":"`...)
 	b = d.Reason.AppendDescription(b)
 	b = append(b, `"},"metadata":{"id":`...)
-	b = strconv.AppendInt(b, d.ID, 10)
+	b = appendInt(b, d.ID)
 	b = append(b, `,"version":`...)
-	b = strconv.AppendInt(b, d.Version, 10)
+	b = appendInt(b, d.Version)
+	if d.Payload == nil && !d.HasExperiment { // nearly always
+		return append(b, `,"description":null,"payload":null,"has_experiment":false}}`...)
+	}
 	b = append(b, `,"description":null,"payload":`...)
 	if d.Payload != nil {
 		b = append(b, d.Payload...)
 	} else {
 		b = append(b, "null"...)
 	}
-	if d.HasExperiment {
-		return append(b, `,"has_experiment":true}}`...)
+	b = append(b, `,"has_experiment":`...)
+	return append(strconv.AppendBool(b, d.HasExperiment), "}}"...)
+}
+
+// appendInt is strconv.AppendInt, in place for the digits that most numbers are.
+func appendInt(b []byte, n int64) []byte {
+	if uint64(n) < 10 {
+		return append(b, byte('0'+n))
 	}
-	return append(b, `,"has_experiment":false}}`...)
+	return strconv.AppendInt(b, n, 10)
 }
 
 func appendValues(b []byte, list []flags.Decision, off bool) []byte {
