@@ -74,9 +74,13 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		return errors.New("--data is empty: name a folder, or a database with --database")
 	}
 	tuneMemory(p)
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	signals, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	context.AfterFunc(ctx, stop) // from then on a signal meets no handler and ends the process
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	// Before the server hears of a signal, the next one meets no handler: it ends the
+	// process.
+	context.AfterFunc(signals, func() { stop(); end() })
 	hangups, ignore := hangups()
 	defer ignore()
 	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
