@@ -1,7 +1,6 @@
 package dashboards_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -14,26 +13,11 @@ import (
 // What the tables expect is what spec/management.md says in the section that a row
 // names.
 
-// listed is a list as the API shows it.
-type listed struct {
-	Count   int `json:"count"`
-	Results any `json:"results"`
-}
-
-func shownList[T any](l management.List[T], err error) (any, error) {
-	count, results := l.Counted()
-	return listed{count, results}, err
-}
-
 func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	r := w.Dashboards
 	ctx := t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	query := func(text string, into any) {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	query := func(text string, into any) { ruletest.Read(t, text, into) }
 	return ruletest.Calls{
 		"create": func(st *management.Standing, _, b string) (any, error) { return r.Create(ctx, st, body(b)) },
 		"get":    func(st *management.Standing, path, _ string) (any, error) { return r.Get(ctx, st, path) },
@@ -48,7 +32,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 				management.Page
 			}
 			query(b, &q)
-			return shownList(r.List(ctx, st, q.Filter, q.Page))
+			return ruletest.List(r.List(ctx, st, q.Filter, q.Page))
 		},
 		"collaborators": func(st *management.Standing, path, _ string) (any, error) { return r.Collaborators(ctx, st, path) },
 		"add": func(st *management.Standing, path, b string) (any, error) {

@@ -1,7 +1,6 @@
 package featureflags_test
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,25 +14,10 @@ import (
 // What the tables expect is what spec/management.md says in the section that a row
 // names.
 
-// listed is a list as the API shows it.
-type listed struct {
-	Count   int `json:"count"`
-	Results any `json:"results"`
-}
-
-func shownList[T any](l management.List[T], err error) (any, error) {
-	count, results := l.Counted()
-	return listed{count, results}, err
-}
-
 func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, f := t.Context(), w.FeatureFlags
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	query := func(text string, into any) {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	query := func(text string, into any) { ruletest.Read(t, text, into) }
 	number := func(path string) int64 {
 		id, err := strconv.ParseInt(path, 10, 64)
 		if err != nil {
@@ -51,7 +35,7 @@ func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"list": func(st *management.Standing, _, b string) (any, error) {
 			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
 			query(b, &q)
-			return shownList(f.List(ctx, st, q))
+			return ruletest.List(f.List(ctx, st, q))
 		},
 		"cohort": func(st *management.Standing, _, b string) (any, error) {
 			return f.Cohorts.Create(ctx, st, body(b), nil)
@@ -63,7 +47,7 @@ func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"cohorts": func(st *management.Standing, _, b string) (any, error) {
 			var q featureflags.CohortQuery
 			query(b, &q)
-			return shownList(f.Cohorts.List(ctx, st, q))
+			return ruletest.List(f.Cohorts.List(ctx, st, q))
 		},
 		"feature":    func(st *management.Standing, _, b string) (any, error) { return f.EarlyAccess.Create(ctx, st, body(b)) },
 		"getfeature": func(st *management.Standing, path, _ string) (any, error) { return f.EarlyAccess.Get(ctx, st, path) },

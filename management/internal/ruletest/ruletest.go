@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,14 +45,18 @@ type World struct {
 	made  int
 }
 
-// New makes a World in an empty store.
-func New(t testing.TB, store rooms.Store) *World {
+// New makes a World in an empty store. with may set what else the rooms stand on.
+func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 	t.Helper()
 	w := &World{Clock: Start, Store: store}
-	var err error
-	w.Rooms, err = rooms.Open(rooms.Config{
+	c := rooms.Config{
 		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.made++; return fmt.Sprintf(madeUUID, w.made) },
-	})
+	}
+	for _, set := range with {
+		set(&c)
+	}
+	var err error
+	w.Rooms, err = rooms.Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,26 +124,66 @@ func (w *World) Standing(t testing.TB, name string) *management.Standing {
 	return st
 }
 
-// Body is a body that is a JSON object.
+// Body is a body of JSON, an object without members where nothing is sent.
 func Body(t testing.TB, text string) (b management.Body) {
 	t.Helper()
 	if text == "" {
 		text = "{}"
 	}
-	if err := json.Unmarshal([]byte(text), &b.Members); err != nil {
+	var err error
+	switch kind := management.JSONKind(json.RawMessage(text)); kind {
+	case "dict":
+		err = json.Unmarshal([]byte(text), &b.Members)
+	case "list":
+		b.IsArray, err = true, json.Unmarshal([]byte(text), &b.Array)
+	default:
+		b.Other = kind
+	}
+	if err != nil {
 		t.Fatalf("the body %s: %v", text, err)
 	}
 	return b
 }
 
+// Read reads what a row says of a query.
+func Read(t testing.TB, text string, into any) {
+	t.Helper()
+	if text == "" {
+		return
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("the query %s: %v", text, err)
+	}
+}
+
+// List is a list as the API shows it.
+func List[T any](l management.List[T], err error) (any, error) {
+	count, results := l.Counted()
+	return map[string]any{"count": count, "results": results}, err
+}
+
 // Row is a request and its answer: the clause that says so; who asks; a name of Calls
 // and what stands in the path; the body; and what is wanted. That is a JSON value whose
-// members are among those of the answer, "(absent)" for one that is not there; or an
-// error as status, code, field (- for none) and, unless any will do, the message; any
-// code or field will do where it is *.
+// members are among those of the answer, "(absent)" for one that is not there, "(like) "
+// and a pattern for a text that is not known before; or an error as status, code, field
+// (- for none) and, unless any will do, the message; any code or field will do where it
+// is *.
 // Rows of a table follow one another: <name> is the id of what was answered last under
 // that name, where that is a text.
+//
+// Every World answers two names more: "wait 24h" lets time pass, and "log Scope item"
+// is the newest line of the log of changes, null where there is none.
 type Row [5]string
+
+// Each are rows that ask the same with other bodies: each case is a body and what is
+// wanted.
+func Each(clause, who, call string, cases ...[2]string) []Row {
+	out := make([]Row, len(cases))
+	for i, c := range cases {
+		out[i] = Row{clause, who, call, c[0], c[1]}
+	}
+	return out
+}
 
 // Calls are what can be asked, by name. path is what stands behind the name.
 type Calls map[string]func(st *management.Standing, path, body string) (any, error)
@@ -155,6 +200,9 @@ func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 		name, path, _ := strings.Cut(row[2], " ")
 		call := calls[name]
 		if call == nil {
+			call = w.own(t, name)
+		}
+		if call == nil {
 			t.Fatalf("row %d: nothing is called %q", i, name)
 		}
 		w.Clock = w.Clock.Add(time.Second)
@@ -167,6 +215,28 @@ func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 			known = append([]string{"<" + named.Name + ">", named.ID}, known...)
 		}
 	}
+}
+
+// own are the calls that every World answers, nil for another name.
+func (w *World) own(t *testing.T, name string) func(st *management.Standing, path, body string) (any, error) {
+	switch name {
+	case "wait":
+		return func(_ *management.Standing, path, _ string) (any, error) {
+			d, err := time.ParseDuration(path)
+			w.Clock = w.Clock.Add(d)
+			return nil, err
+		}
+	case "log":
+		return func(st *management.Standing, path, _ string) (any, error) {
+			scope, item, _ := strings.Cut(path, " ")
+			page, err := w.ActivityLog(t.Context(), st, management.ActivityQuery{Scopes: []string{scope}, Item: item, Limit: 1, Page: 1})
+			if err != nil || len(page.Results) == 0 {
+				return nil, err
+			}
+			return page.Results[0], nil
+		}
+	}
+	return nil
 }
 
 // statuses are the kinds of errors as §2.2 numbers them.
@@ -219,6 +289,13 @@ func holds(place string, want, got any) string {
 		}
 	case []any:
 		return holdsElements(place, want, got)
+	case string:
+		if pattern, is := strings.CutPrefix(want, "(like) "); is {
+			if text, _ := got.(string); !regexp.MustCompile(pattern).MatchString(text) {
+				return fmt.Sprintf("%s is %v, want one like %s", place, got, pattern)
+			}
+			return ""
+		}
 	}
 	if !reflect.DeepEqual(want, got) {
 		return fmt.Sprintf("%s is %v, want %v", place, got, want)
