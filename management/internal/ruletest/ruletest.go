@@ -42,13 +42,15 @@ type World struct {
 	Store rooms.Store
 	// Clock is what the rooms' clock shows.
 	Clock time.Time
-	made  int
+	// Keys are keys by name, for rows whose caller has one that does not open everything.
+	Keys map[string]management.KeyRecord
+	made int
 }
 
 // New makes a World in an empty store. with may set what else the rooms stand on.
 func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 	t.Helper()
-	w := &World{Clock: Start, Store: store}
+	w := &World{Clock: Start, Store: store, Keys: map[string]management.KeyRecord{}}
 	c := rooms.Config{
 		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.made++; return fmt.Sprintf(madeUUID, w.made) },
 	}
@@ -101,10 +103,19 @@ func UUID(name string) string {
 	panic("nobody is called " + name)
 }
 
-// Standing is somebody in the project where they work, as it is now.
+// Standing is somebody in the project where they work, as it is now. name may have one
+// of Keys behind a slash: without it the key opens everything. Nobody, "-", is nil.
 func (w *World) Standing(t testing.TB, name string) *management.Standing {
 	t.Helper()
-	st := &management.Standing{Caller: &management.Caller{Key: &management.KeyRecord{}}}
+	if name == "-" {
+		return nil
+	}
+	name, limited, with := strings.Cut(name, "/")
+	key, known := w.Keys[limited]
+	if with && !known {
+		t.Fatalf("no key is called %q", limited)
+	}
+	st := &management.Standing{Caller: &management.Caller{Key: &key}}
 	project := Project
 	if name == "dan" {
 		project = TheirProject
@@ -169,10 +180,12 @@ func List[T any](l management.List[T], err error) (any, error) {
 // (- for none) and, unless any will do, the message; any code or field will do where it
 // is *.
 // Rows of a table follow one another: <name> is the id of what was answered last under
-// that name, where that is a text.
+// that name, where that is a text. A call that ends with "=> it" calls its answer so:
+// <it> is its id, <it.member> another one of its members.
 //
 // Every World answers two names more: "wait 24h" lets time pass, and "log Scope item"
-// is the newest line of the log of changes, null where there is none.
+// is the newest line of the log of changes, null where there is none; "log organization
+// Scope item" that of the organization instead of the project.
 type Row [5]string
 
 // Each are rows that ask the same with other bodies: each case is a body and what is
@@ -191,13 +204,14 @@ type Calls map[string]func(st *management.Standing, path, body string) (any, err
 // Ask asks what rows say, in order.
 func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 	t.Helper()
-	known := []string{}
+	known := map[string]string{}
 	for i, row := range rows {
 		for j := range row {
-			row[j] = strings.NewReplacer(known...).Replace(row[j])
+			row[j] = replaced(row[j], known)
 		}
 		clause, who, body, want := row[0], row[1], row[3], row[4]
-		name, path, _ := strings.Cut(row[2], " ")
+		asked, called, _ := strings.Cut(row[2], " => ")
+		name, path, _ := strings.Cut(asked, " ")
 		call := calls[name]
 		if call == nil {
 			call = w.own(t, name)
@@ -208,11 +222,43 @@ func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 		w.Clock = w.Clock.Add(time.Second)
 		got, err := call(w.Standing(t, who), path, body)
 		if problem := differs(want, got, err); problem != "" {
-			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, row[2], body, problem)
+			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, asked, body, problem)
 		}
-		var named struct{ ID, Name string }
-		if err == nil && json.Unmarshal(management.Encode(got), &named) == nil && named.ID != "" && named.Name != "" {
-			known = append([]string{"<" + named.Name + ">", named.ID}, known...)
+		if err == nil {
+			remember(known, called, got)
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`<[^<>]+>`)
+
+// replaced puts what is known into the places of a text; others stay.
+func replaced(text string, known map[string]string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		if value, ok := known[strings.Trim(name, "<>")]; ok {
+			return value
+		}
+		return name
+	})
+}
+
+// remember keeps what later rows may say of an answer.
+func remember(known map[string]string, called string, got any) {
+	var named struct{ ID, Name string }
+	text := management.Encode(got)
+	if json.Unmarshal(text, &named) == nil && named.ID != "" && named.Name != "" {
+		known[named.Name] = named.ID
+	}
+	if called == "" {
+		return
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // what is no object has none
+	for name, raw := range members {
+		value := string(raw)
+		_ = json.Unmarshal(raw, &value) // what is no text stays as it is
+		if known[called+"."+name] = value; name == "id" {
+			known[called] = value
 		}
 	}
 }
@@ -228,6 +274,10 @@ func (w *World) own(t *testing.T, name string) func(st *management.Standing, pat
 		}
 	case "log":
 		return func(st *management.Standing, path, _ string) (any, error) {
+			path, outside := strings.CutPrefix(path, "organization ")
+			if outside {
+				st.Project = nil
+			}
 			scope, item, _ := strings.Cut(path, " ")
 			page, err := w.ActivityLog(t.Context(), st, management.ActivityQuery{Scopes: []string{scope}, Item: item, Limit: 1, Page: 1})
 			if err != nil || len(page.Results) == 0 {

@@ -87,3 +87,13 @@ func TestWorld_Own(t *testing.T) {
 		{"a day later", "bob", "create", ``, `{"created_at":"2026-01-03T12:00:07Z"}`},
 	}))
 }
+
+// A later row may name what an earlier one was answered.
+func TestRemember(t *testing.T) {
+	known := map[string]string{}
+	remember(known, "it", map[string]any{"id": "7", "name": "n", "count": 3, "list": []int{1}})
+	remember(known, "", []int{1})
+	if got := replaced("<it> <it.count> <n> <it.list> <other>", known); got != "7 3 7 [1] <other>" {
+		t.Error(got)
+	}
+}
