@@ -59,16 +59,19 @@ func bucket(hash Hash, key, identifier, salt string) float64 {
 	return hashSHA1(input)
 }
 
+// maxID is how long a distinct id may be: bytes that are never cut, and scalars that
+// are left of more.
+const maxID = 200
+
 // truncate cuts a distinct id of more than 200 bytes to its first 200 Unicode
 // scalars (§2.4).
 func truncate(id string) string {
-	const limit = 200
-	if len(id) <= limit {
+	if len(id) <= maxID {
 		return id
 	}
 	n := 0
 	for i := range id {
-		if n == limit {
+		if n == maxID {
 			return id[:i]
 		}
 		n++

@@ -72,7 +72,7 @@ var cohortProblems = map[ReasonCode]string{
 // property compiles a comparison of a person's or group's property. The result
 // tells why it can never match, empty when it can.
 func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, want: p.Key}
+	*out = filter{kind: filterNever, operator: op, name: p.Key}
 	if op.only != "" {
 		return "the operator is for " + string(op.only) + " filters"
 	}
@@ -98,7 +98,8 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	default:
 		out.target = c.slot(slotPerson, "", p.Key)
 	}
-	out.matcher, out.negated, out.missing, out.kind = matcher, op.negated, missing, filterProperty
+	out.matcher, out.negated, out.missing, out.kind, out.name = matcher, op.negated, missing, filterProperty, p.Key
+	out.direct, _ = matcher.(directMatcher)
 	return problem
 }
 
@@ -126,7 +127,7 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 
 // flagFilter compiles a dependency on another flag (§6, decision 3).
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, want: p.Key}
+	*out = filter{kind: filterNever, operator: op, name: p.Key}
 	target, found := c.set.findFlag(p)
 	if found {
 		c.direct[c.flag] = append(c.direct[c.flag], target)
@@ -142,12 +143,12 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	if op.name != FlagEvaluatesTo {
 		return "only flag_evaluates_to matches a flag"
 	}
-	out.want = ""
+	out.name = ""
 	switch v := p.Value.(type) {
 	case bool:
 		out.wantOn, out.wantOff = v, !v
 	case string:
-		out.want = v
+		out.name = v
 	default:
 		return "a flag evaluates to true, false or the name of a variant"
 	}

@@ -135,14 +135,19 @@ func (s *search) inside(i int, cond *compiledCondition, met, in verdict, d *Deci
 		s.hanging(d)
 		return true
 	}
-	d.Enabled, d.Payload = true, s.f.payload
 	d.Reason = Reason{Code: ConditionMatch, Condition: i, note: s.f.matched(cond, i)}
-	if variant >= 0 {
-		v := &s.f.variants[variant]
-		d.Variant, d.Payload = v.key, v.payload
-	}
+	s.f.enable(d, variant)
 	s.reasonOpen(d)
 	return true
+}
+
+// enable answers with a variant and its payload, or with those of true.
+func (f *compiledFlag) enable(d *Decision, variant int32) {
+	d.Enabled, d.Payload = true, f.payload
+	if variant >= 0 {
+		v := &f.variants[variant]
+		d.Variant, d.Payload = v.key, v.payload
+	}
 }
 
 // unmatched decides a flag that no condition has decided.

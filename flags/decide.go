@@ -45,6 +45,15 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 		d.Reason.Code = MissingDependency
 	case f.is(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
 		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
+	case f.is(bitPlain) && e.plain && e.trace == nil:
+		if a, ok := f.decidePlain(e.subject, &e.sha1, e); ok {
+			d.Reason = a.reason
+			if a.on {
+				f.enable(d, a.variant)
+			}
+			return
+		}
+		e.conditions(f, d)
 	case e.enrolled(f, d) || e.heldOut(f, d):
 	default:
 		e.conditions(f, d)

@@ -72,12 +72,19 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 // contexts they are for, into out; the flag is the last of out.List. It is false
 // for an unknown or inactive flag and for one on or behind a dependency cycle.
 func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
-	out.begin(s, sub, at)
 	i, ok := s.byKey[key]
+	out.List, out.Errors = out.List[:0], s.cyclic
 	if !ok || !s.answered(i) {
-		out.end()
 		return Decision{}, false
 	}
+	if f := &s.flags[i]; f.is(bitDirect) && sub.direct() {
+		if a, ok := f.decidePlain(sub, &out.work.sha1, nil); ok {
+			out.List = append(out.List, Decision{})
+			a.decision(f, &out.List[0])
+			return out.List[0], true
+		}
+	}
+	out.begin(s, sub, at)
 	out.decide(i)
 	out.end()
 	return out.List[len(out.List)-1], true
@@ -149,6 +156,7 @@ type evaluation struct {
 	subject *Subject
 	epoch   uint32
 	trace   *tracer // nil unless somebody asks why
+	plain   bool    // decidePlain is right for the subject
 	failed  bool    // some flag has failed
 
 	distinct string // the truncated distinct id
@@ -207,6 +215,7 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	e.states = grow(e.states, len(s.flags))
 	e.members = grow(e.members, len(s.cohorts))
 	e.distinct, e.device = truncate(sub.DistinctID), ""
+	e.plain = sub.uncut() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
 	if s.devices {
 		e.device = sub.deviceID()
 	}

@@ -130,13 +130,7 @@ func (b *bucketing) hashVariant() (variant int32, known bool) {
 	if b.id != "" {
 		bucket = b.hash(variantSalt)
 	}
-	variant = noVariant
-	for i := range f.variants {
-		if bucket < f.variants[i].below {
-			variant = int32(i)
-			break
-		}
-	}
+	variant = f.variantAt(bucket)
 	b.e.trace.variant(b, bucket, variant)
 	return variant, true
 }

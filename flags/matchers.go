@@ -44,6 +44,9 @@ type always verdict
 
 func (m always) match(*fact, *reader) verdict { return verdict(m) }
 
+func (m always) matchText(string) verdict    { return verdict(m) }
+func (m always) matchNumber(float64) verdict { return verdict(m) }
+
 func (always) operand(*reader) any { return nil }
 
 func present(v verdict) func(*preparation, any) (matcher, string) {
@@ -118,6 +121,9 @@ type isTruthy bool
 
 func (m isTruthy) match(f *fact, _ *reader) verdict { return is(truthy(f.value) == bool(m)) }
 
+func (m isTruthy) matchText(s string) verdict  { return is(equalLower(s, "true") == bool(m)) }
+func (m isTruthy) matchNumber(float64) verdict { return is(!bool(m)) }
+
 func (m isTruthy) operand(*reader) any { return bool(m) }
 
 type equalTo string
@@ -127,21 +133,31 @@ func (m equalTo) match(f *fact, r *reader) verdict {
 	return is(ok && equalLower(text, string(m)))
 }
 
+func (m equalTo) matchText(s string) verdict { return is(equalLower(s, string(m))) }
+func (equalTo) matchNumber(float64) verdict  { return unknown }
+
 func (m equalTo) operand(*reader) any { return string(m) }
 
 type oneOf []string
 
 func (m oneOf) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
-	if ok {
-		for _, s := range m {
-			if equalLower(text, s) {
-				return yes
-			}
+	if !ok {
+		return no
+	}
+	return m.matchText(text)
+}
+
+func (m oneOf) matchText(text string) verdict {
+	for _, s := range m {
+		if equalLower(text, s) {
+			return yes
 		}
 	}
 	return no
 }
+
+func (oneOf) matchNumber(float64) verdict { return unknown }
 
 func (m oneOf) operand(*reader) any { return anyList(m) }
 
@@ -166,13 +182,30 @@ func (m *oneOfMany) match(f *fact, r *reader) verdict {
 	if !ok {
 		return no
 	}
+	return m.matchText(text)
+}
+
+func (m *oneOfMany) matchText(text string) verdict {
 	if text != "" && text[0] < utf8.RuneSelf && !m.starts[asciiFold[text[0]]] {
 		return no
 	}
-	r.input = appendLower(r.input[:0], text)
-	_, found := m.set[string(r.input)]
+	var room [128]byte
+	if len(text) > len(room)/longestLower {
+		for s := range m.set {
+			if equalLower(text, s) {
+				return yes
+			}
+		}
+		return no
+	}
+	_, found := m.set[string(appendLower(room[:0], text))]
 	return is(found)
 }
+
+// longestLower is how many bytes a byte of text becomes at most when it is lowered.
+const longestLower = 3
+
+func (*oneOfMany) matchNumber(float64) verdict { return unknown }
 
 func (m *oneOfMany) operand(*reader) any { return anyList(sortedKeys(m.set)) }
 
@@ -215,6 +248,9 @@ func (m folded) match(f *fact, r *reader) verdict {
 	return is(ok && m.test(text, m.lowered))
 }
 
+func (m folded) matchText(s string) verdict { return is(m.test(s, m.lowered)) }
+func (folded) matchNumber(float64) verdict  { return unknown }
+
 func (m folded) operand(*reader) any { return m.lowered }
 
 type anyFolded struct {
@@ -224,8 +260,22 @@ type anyFolded struct {
 
 func (m anyFolded) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
-	return is(ok && slices.ContainsFunc(m.lowered, func(s string) bool { return m.test(text, s) }))
+	if !ok {
+		return no
+	}
+	return m.matchText(text)
 }
+
+func (m anyFolded) matchText(text string) verdict {
+	for _, s := range m.lowered {
+		if m.test(text, s) {
+			return yes
+		}
+	}
+	return no
+}
+
+func (anyFolded) matchNumber(float64) verdict { return unknown }
 
 func (m anyFolded) operand(*reader) any { return anyList(m.lowered) }
 

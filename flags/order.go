@@ -59,6 +59,7 @@ func (c *compiler) order() {
 	if len(queue) < active {
 		c.cycles(waiting)
 	}
+	c.markPlain()
 }
 
 // cycles reports the flags that could not be placed.

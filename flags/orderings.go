@@ -43,9 +43,22 @@ type numeric struct {
 
 func (m numeric) match(f *fact, r *reader) verdict {
 	x, ok := r.number(f)
-	switch {
-	case !ok:
+	if !ok {
 		return invalid
+	}
+	return m.matchNumber(x)
+}
+
+func (m numeric) matchText(s string) verdict {
+	x, ok := parseNumber(s)
+	if !ok {
+		return invalid
+	}
+	return m.matchNumber(x)
+}
+
+func (m numeric) matchNumber(x float64) verdict {
+	switch {
 	case x < m.than:
 		return m.want.has(-1)
 	case x > m.than:
@@ -86,6 +99,18 @@ func (m numberRange) match(f *fact, r *reader) verdict {
 	if !ok {
 		return is(m.outside)
 	}
+	return m.matchNumber(x)
+}
+
+func (m numberRange) matchText(s string) verdict {
+	x, ok := parseNumber(s)
+	if !ok {
+		return is(m.outside)
+	}
+	return m.matchNumber(x)
+}
+
+func (m numberRange) matchNumber(x float64) verdict {
 	if math.IsNaN(x) {
 		return invalid
 	}

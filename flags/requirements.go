@@ -81,7 +81,7 @@ func (e *evaluation) dependency(f *filter) verdict {
 		case f.wantOff:
 			v = is(value == valueOff)
 		default:
-			v = is(variant != "" && variant == f.want)
+			v = is(variant != "" && variant == f.name)
 		}
 	}
 	e.trace.filter(f, nil, v)

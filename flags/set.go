@@ -116,7 +116,7 @@ type compiledFlag struct {
 	bits       flagBits
 }
 
-type flagBits uint16
+type flagBits uint32
 
 const (
 	bitActive flagBits = 1 << iota
@@ -134,6 +134,8 @@ const (
 	bitOrdered  // it is in the order of evaluation
 	bitDisabled // neither active nor deleted
 	bitUnknown  // it fails for its format, and is false for those that depend on it (§1.10)
+	bitPlain    // properties and a bucket of the person decide it, as decidePlain does
+	bitDirect   // the same, and it needs no memory for it
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }
@@ -186,8 +188,9 @@ const (
 // filter is one compiled requirement.
 type filter struct {
 	matcher matcher
-	want    string // filterFlag: the variant wanted; filterNever: the key, for traces
-	target  int32  // slot, cohort or flag; -1 for a flag that does not exist
+	direct  directMatcher // the matcher when it is one
+	name    string        // the property's key; filterFlag: the variant wanted
+	target  int32         // slot, cohort or flag; -1 for a flag that does not exist
 	kind    filterKind
 	negated bool // of the operator
 	leaf    bool // negation of a cohort's leaf

@@ -241,7 +241,7 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 		}
 		out.Operand.Value = f.matcher.operand(&t.evaluation.reader)
 	case filterNever:
-		out.Kind, out.Key = "property", f.want
+		out.Kind, out.Key = "property", f.name
 	case filterFlag:
 		out.Kind = "flag"
 		if f.target >= 0 {
@@ -251,7 +251,7 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 		case f.wantOn || f.wantOff:
 			out.Operand.Value = f.wantOn
 		default:
-			out.Operand.Value = f.want
+			out.Operand.Value = f.name
 		}
 	case filterCohort:
 		out.Kind = "cohort"

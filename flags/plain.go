@@ -1,0 +1,186 @@
+package flags
+
+import "slices"
+
+// This file is the short way. Most flags ask for a few properties of a person and a
+// bucket: nothing of [evaluation.conditions] but the order of the conditions is left.
+// And most subjects bring the properties along: then a single flag is decided from
+// them directly, without any memory. Whatever is unusual takes the whole way.
+
+// directMatcher is a matcher that needs no memory for texts and numbers. It says
+// unknown of what it leaves to match.
+type directMatcher interface {
+	matchText(s string) verdict
+	matchNumber(n float64) verdict
+}
+
+// markPlain marks the flags that can be decided the short way.
+func (c *compiler) markPlain() {
+	for _, i := range c.set.order {
+		f := &c.set.flags[i]
+		f.bits &^= bitPlain | bitDirect
+		if c.plain(f) {
+			f.bits |= bitPlain
+			if c.directly(f) {
+				f.bits |= bitDirect
+			}
+		}
+	}
+}
+
+func (c *compiler) plain(f *compiledFlag) bool {
+	const unusual = bitContinuity | bitDevice | bitMurmur3 | bitMissingDependency
+	heldOut := f.holdout != nil && (f.holdout.everyone || f.holdout.share > 0)
+	if f.bits&unusual != 0 || f.failure != NoReason || f.enrollment >= 0 || heldOut {
+		return false
+	}
+	return !slices.ContainsFunc(f.conditions, func(cond compiledCondition) bool {
+		return cond.grouped || slices.ContainsFunc(cond.filters, func(p filter) bool { return p.kind != filterProperty })
+	})
+}
+
+func (c *compiler) directly(f *compiledFlag) bool {
+	for i := range f.conditions {
+		for _, p := range f.conditions[i].filters {
+			if s := &c.set.slots[p.target]; p.direct == nil || s.kind != slotPerson || s.distinct || s.initial != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// direct subjects bring along all that is known of them.
+func (sub *Subject) direct() bool {
+	return sub.Stored == nil && sub.Located == nil && sub.uncut()
+}
+
+// uncut: the distinct id is hashed as it is.
+func (sub *Subject) uncut() bool { return sub.DistinctID != "" && len(sub.DistinctID) <= maxID }
+
+// plainAnswer is what a plain flag is for a subject.
+type plainAnswer struct {
+	reason  Reason
+	variant int32
+	on      bool
+}
+
+// unmet is a condition whose requirements do not hold: no reason beside a rollout (§3.8).
+func (a *plainAnswer) unmet(i int) {
+	if a.reason.Code != OutOfRolloutBound {
+		a.reason = Reason{i, NoConditionMatch, noteNone}
+	}
+}
+
+// decidePlain decides a plain flag; false when it meets something unusual. Without an
+// evaluation, flag and subject are to be direct.
+func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a plainAnswer, ok bool) {
+	a = plainAnswer{Reason{NoCondition, NoGroupType, noteNone}, noVariant, false}
+	bucket := -1.0
+	for i := range f.conditions {
+		cond := &f.conditions[i]
+		met := unknown
+		if e == nil {
+			met = cond.holds(sub)
+		} else {
+			met = e.requirements(cond)
+		}
+		if met == unknown {
+			return a, false
+		}
+		if met != yes {
+			a.unmet(i)
+			continue
+		}
+		if !cond.all && cond.share < 1 {
+			if bucket < 0 && cond.share > 0 {
+				bucket = h.sum(f.prefix, sub.DistinctID, "")
+			}
+			// Without a bucket, only one of exactly 0 would do: one in 2^60.
+			if cond.share <= 0 || bucket > cond.share {
+				a.reason = Reason{i, OutOfRolloutBound, noteNone}
+				if f.is(bitEarlyExit) {
+					return a, true
+				}
+				continue
+			}
+		}
+		a.on, a.variant = true, f.chosen(cond)
+		if a.variant == hashedVariant {
+			a.variant = f.variantAt(h.sum(f.prefix, sub.DistinctID, variantSalt))
+		}
+		a.reason = Reason{i, ConditionMatch, f.matched(cond, i)}
+		return a, true
+	}
+	return a, true
+}
+
+// holds checks the requirements of a condition of a direct flag; unknown where they
+// have to be checked the whole way.
+func (c *compiledCondition) holds(sub *Subject) verdict {
+	for i := range c.filters {
+		f := &c.filters[i]
+		v := unknown
+		switch value := sub.Person[f.name].(type) {
+		case string:
+			if validText(value) {
+				v = f.direct.matchText(value)
+			}
+		case bool:
+			v = f.direct.matchText(boolText(value))
+		case int:
+			v = f.direct.matchNumber(float64(value))
+		case int64:
+			v = f.direct.matchNumber(float64(value))
+		case float64:
+			if finite(value) {
+				v = f.direct.matchNumber(value)
+			}
+		case nil:
+			if _, null := sub.Person[f.name]; !null && !sub.Partial {
+				if !f.missing {
+					return no
+				}
+				continue
+			}
+		}
+		if v == unknown {
+			return unknown
+		}
+		if f.negated {
+			v = v.not()
+		}
+		if v != yes {
+			return no
+		}
+	}
+	return yes
+}
+
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+// variantAt is the variant that holds a bucket, or noVariant.
+func (f *compiledFlag) variantAt(bucket float64) int32 {
+	for i := range f.variants {
+		if bucket < f.variants[i].below {
+			return int32(i)
+		}
+	}
+	return noVariant
+}
+
+// decision writes the answer out.
+func (a *plainAnswer) decision(f *compiledFlag, d *Decision) {
+	*d = Decision{
+		Key: f.key(), Enabled: a.on, HasExperiment: f.is(bitExperiment), Kind: f.kind,
+		Reason: a.reason, ID: f.id, Version: f.version,
+	}
+	if a.on {
+		f.enable(d, a.variant)
+	}
+}
