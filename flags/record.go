@@ -205,6 +205,9 @@ func (n *CohortNode) record() any {
 	return map[string]any{"type": kind, "values": values}
 }
 
+// MarshalJSON writes a node of a cohort's tree as PostHog's definitions payload shows it.
+func (n CohortNode) MarshalJSON() ([]byte, error) { return wire.Encode(n.record()) }
+
 // MarshalJSON writes a flag as PostHog's definitions payload shows it. Of a flag
 // that was read and then changed the fields hold; what they do not stand for is
 // written as it was read. It fails on what JSON has no form for (see [Definitions.Payload]).

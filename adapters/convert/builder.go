@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -159,23 +161,15 @@ func (b *builder) result() *Result {
 	for _, key := range keys {
 		f := b.flags[key]
 		f.ID = ids[key]
-		for _, c := range f.Conditions {
-			for i := range c.Properties {
-				if p := &c.Properties[i]; p.Type == flags.FlagProperty {
-					p.Key = strconv.FormatInt(ids[p.Key], 10)
-				}
+		for p := range requirements(f) {
+			if p.Type == flags.FlagProperty {
+				p.Key = strconv.FormatInt(ids[p.Key], 10)
 			}
 		}
 		d.Flags = append(d.Flags, f)
 	}
 	p := flags.FileProject{Definitions: d}
-	p.ID, p.Name, p.APIKey = 1, "imported", "phc_imported"
-	if b.options.ProjectKey != "" {
-		p.APIKey = b.options.ProjectKey
-	}
-	if b.options.ProjectName != "" {
-		p.Name = b.options.ProjectName
-	}
+	p.ID, p.Name, p.APIKey = 1, "imported", cmp.Or(b.options.ProjectKey, "phc_imported")
 	slices.SortStableFunc(b.left, byPlace)
 	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Left: b.left}
 }
@@ -186,50 +180,87 @@ func (b *builder) dropDependants() {
 	dependants := map[string][]string{}
 	var gone []string
 	for _, key := range slices.Sorted(maps.Keys(b.flags)) {
-		for _, on := range dependencies(b.flags[key]) {
+		for on := range dependencies(b.flags[key]) {
 			dependants[on] = append(dependants[on], key)
-			if _, there := b.flags[on]; !there && len(dependants[on]) == 1 {
+			if _, there := b.flags[on]; !there {
 				gone = append(gone, on)
 			}
 		}
 	}
 	reasons := map[string]string{}
-	for len(gone) > 0 {
-		on := gone[0]
-		gone = gone[1:]
-		for _, key := range dependants[on] {
-			if _, there := b.flags[key]; there {
-				delete(b.flags, key)
-				reasons[key] = "depends on the flag " + strconv.Quote(on) + ", which is left out or not there"
-				gone = append(gone, key)
-			}
+	spread(gone, dependants, func(key, on string) bool {
+		if _, there := b.flags[key]; !there {
+			return false
 		}
-	}
+		delete(b.flags, key)
+		reasons[key] = "depends on the flag " + strconv.Quote(on) + ", which is left out or not there"
+		return true
+	})
 	b.left = slices.DeleteFunc(b.left, func(l Left) bool { return reasons[l.Flag] != "" && !l.Whole })
 	for key, reason := range reasons {
 		b.left = append(b.left, Left{Flag: key, Reason: reason, Whole: true})
 	}
 	used := map[int64]bool{}
 	for _, f := range b.flags {
-		for _, c := range f.Conditions {
-			for i := range c.Properties {
-				b.use(&c.Properties[i], used)
-			}
+		for p := range requirements(f) {
+			b.use(p, used)
 		}
 	}
 	maps.DeleteFunc(b.cohorts, func(id int64, _ flags.Cohort) bool { return !used[id] })
 }
 
-// dependencies are the keys of the flags that a flag asks for.
-func dependencies(f flags.Flag) (out []string) {
-	for _, c := range f.Conditions {
-		for i := range c.Properties {
-			if p := &c.Properties[i]; p.Type == flags.FlagProperty && !slices.Contains(out, p.Key) {
-				out = append(out, p.Key)
+// spread drops what depends on what is gone, and what depends on that. drop is false
+// for what has gone before.
+func spread(gone []string, dependants map[string][]string, drop func(key, on string) bool) {
+	for len(gone) > 0 {
+		on := gone[0]
+		gone = gone[1:]
+		for _, key := range dependants[on] {
+			if drop(key, on) {
+				gone = append(gone, key)
 			}
 		}
 	}
+}
+
+// requirements are all that the conditions of a flag require.
+func requirements(f flags.Flag) iter.Seq[*flags.Property] {
+	return func(yield func(*flags.Property) bool) {
+		for _, c := range f.Conditions {
+			for i := range c.Properties {
+				if !yield(&c.Properties[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// dependencies are the keys of the flags that a flag asks for.
+func dependencies(f flags.Flag) map[string]bool {
+	out := map[string]bool{}
+	for p := range requirements(f) {
+		if p.Type == flags.FlagProperty {
+			out[p.Key] = true
+		}
+	}
 	return out
+}
+
+// leaves are the requirements of a cohort's tree, which may be nil.
+func leaves(n *flags.CohortNode) iter.Seq[*flags.Property] {
+	return func(yield func(*flags.Property) bool) {
+		if n == nil || n.Leaf != nil && !yield(n.Leaf) {
+			return
+		}
+		for i := range n.Children {
+			for p := range leaves(&n.Children[i]) {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // use marks the cohorts that a requirement needs.
@@ -239,16 +270,7 @@ func (b *builder) use(p *flags.Property, used map[int64]bool) {
 		return
 	}
 	used[id] = true
-	if tree := b.cohorts[id].Tree; tree != nil {
-		b.useTree(tree, used)
-	}
-}
-
-func (b *builder) useTree(n *flags.CohortNode, used map[int64]bool) {
-	if n.Leaf != nil {
-		b.use(n.Leaf, used)
-	}
-	for i := range n.Children {
-		b.useTree(&n.Children[i], used)
+	for p := range leaves(b.cohorts[id].Tree) {
+		b.use(p, used)
 	}
 }

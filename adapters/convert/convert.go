@@ -59,8 +59,8 @@ type Options struct {
 	// error that lists them.
 	Environment string
 	// ProjectKey is the public key of the project that is made, phc_imported when
-	// empty. ProjectName is its name, "imported" when empty.
-	ProjectKey, ProjectName string
+	// empty.
+	ProjectKey string
 }
 
 // Result is what came of the files.
@@ -103,12 +103,12 @@ type Format struct {
 // Formats are all formats, in the order of the help.
 var Formats = []Format{
 	{"posthog", "definitions payloads, lists of flags, cohorts and group types, and bunting's own documents", readPostHog},
-	{"gofeatureflag", "configuration files of GO Feature Flag, YAML or JSON", each(readGoFeatureFlag)},
-	{"flagd", "flag definitions of flagd, YAML or JSON", each(readFlagd)},
-	{"unleash", "Unleash's export of an environment, or the answer of its client API", each(readUnleash)},
-	{"flipt", "Flipt's features file or export, YAML or JSON", each(readFlipt)},
-	{"launchdarkly", "flag data of LaunchDarkly's SDKs and relay", each(readLaunchDarkly)},
-	{"growthbook", "payload of GrowthBook's SDKs", each(readGrowthBook)},
+	{"gofeatureflag", "configuration files of GO Feature Flag, YAML or JSON", perFile(readGoFeatureFlag)},
+	{"flagd", "flag definitions of flagd, YAML or JSON", perFile(readFlagd)},
+	{"unleash", "Unleash's export of an environment, or the answer of its client API", perFile(readUnleash)},
+	{"flipt", "Flipt's features file or export, YAML or JSON", perFile(readFlipt)},
+	{"launchdarkly", "flag data of LaunchDarkly's SDKs and relay", perFile(readLaunchDarkly)},
+	{"growthbook", "payload of GrowthBook's SDKs", perFile(readGrowthBook)},
 }
 
 // Find returns the format of that name.
@@ -120,9 +120,9 @@ func Find(name string) (Format, bool) {
 	return Formats[i], true
 }
 
-// each makes a reader of several files out of one that adds what is in a single
+// perFile makes a reader of several files out of one that adds what is in a single
 // document to b. The first definition of a key counts, others are listed.
-func each(read func(b *builder, doc *node) error) func([]Input, Options) (*Result, error) {
+func perFile(read func(b *builder, doc *node) error) func([]Input, Options) (*Result, error) {
 	return func(files []Input, o Options) (*Result, error) {
 		b := newBuilder(o)
 		for _, f := range files {

@@ -66,44 +66,10 @@ func cohort(c *flags.Cohort) map[string]any {
 		out["cohort_type"] = "behavioral"
 	}
 	if c.Tree != nil {
-		out["filters"] = map[string]any{"properties": tree(c.Tree)}
+		out["filters"] = map[string]any{"properties": c.Tree}
 	}
 	if c.Deleted {
 		out["deleted"] = true
-	}
-	return out
-}
-
-func tree(n *flags.CohortNode) map[string]any {
-	if n.Unsupported {
-		return map[string]any{"type": "behavioral", "key": "", "negation": n.Leaf != nil && n.Leaf.Negated}
-	}
-	if n.Leaf != nil {
-		return requirement(n.Leaf)
-	}
-	values, kind := []any{}, "AND"
-	for i := range n.Children {
-		values = append(values, tree(&n.Children[i]))
-	}
-	if n.Any {
-		kind = "OR"
-	}
-	return map[string]any{"type": kind, "values": values}
-}
-
-func requirement(p *flags.Property) map[string]any {
-	out := map[string]any{"key": p.Key, "type": p.Type}
-	if p.Operator != "" {
-		out["operator"] = p.Operator
-	}
-	if p.HasValue || p.Value != nil {
-		out["value"] = p.Value
-	}
-	if p.GroupType != nil {
-		out["group_type_index"] = *p.GroupType
-	}
-	if p.Negated {
-		out["negation"] = true
 	}
 	return out
 }

@@ -166,23 +166,17 @@ func (r *fliptReader) segmentRule(n *node) formula {
 	if len(keys) == 0 && !all {
 		return never
 	}
-	of := make([]formula, len(keys))
-	for i, key := range keys {
-		segment := r.segments[key.text()]
-		if segment == nil {
-			key.refuse("there is no segment %q", short(key.text()))
-		}
-		of[i] = r.segment(segment)
-	}
-	return join(of...)
+	return join(each(keys, r.segment)...)
 }
 
-func (r *fliptReader) segment(n *node) formula {
-	n.onlyMembers("key", "name", "description", "constraints", "match_type")
-	var of []formula
-	for _, c := range n.at("constraints").items() {
-		of = append(of, r.constraint(c))
+// segment is who is in the segment of a key.
+func (r *fliptReader) segment(key *node) formula {
+	n := r.segments[key.text()]
+	if n == nil {
+		key.refuse("there is no segment %q", short(key.text()))
 	}
+	n.onlyMembers("key", "name", "description", "constraints", "match_type")
+	of := each(n.at("constraints").items(), r.constraint)
 	switch match := n.at("match_type"); cmp.Or(match.textOr(), "ALL_MATCH_TYPE") {
 	case "ALL_MATCH_TYPE":
 		return allOf(of...)

@@ -168,14 +168,11 @@ func (r *fliptReader) number(c *node, a attribute, op string) formula {
 		if len(list) > maxValues {
 			value.refuse("lists more than %d values", maxValues)
 		}
-		of := make([]formula, len(list))
-		for i, v := range list {
-			of[i] = a.number("eq", v.number())
-		}
+		found := anyOf(each(list, func(v *node) formula { return a.number("eq", v.number()) })...)
 		if op == "isoneof" {
-			return anyOf(of...)
+			return found
 		}
-		return allOf(anyOf(a.number("ge", 0), a.number("lt", 0)), not(anyOf(of...)))
+		return allOf(anyOf(a.number("ge", 0), a.number("lt", 0)), not(found))
 	}
 	return unknownFlipt(c)
 }
@@ -204,19 +201,11 @@ func (r *fliptReader) date(c *node, a attribute, op string) formula {
 	equal := allOf(valid, a.is(flags.IsDateExact, value))
 	before := allOf(valid, a.is(flags.IsDateBefore, value))
 	after := allOf(valid, a.is(flags.IsDateAfter, value))
-	switch op {
-	case "eq":
-		return equal
-	case "neq":
-		return anyOf(before, after)
-	case "lt":
-		return before
-	case "lte":
-		return anyOf(before, equal)
-	case "gt":
-		return after
-	case "gte":
-		return anyOf(after, equal)
+	f, known := map[string]formula{
+		"eq": equal, "neq": anyOf(before, after), "lt": before, "lte": anyOf(before, equal), "gt": after, "gte": anyOf(after, equal),
+	}[op]
+	if !known {
+		return unknownFlipt(c)
 	}
-	return unknownFlipt(c)
+	return f
 }

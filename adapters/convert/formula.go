@@ -31,6 +31,15 @@ func flagIs(key string, value any) formula {
 	return one(flags.Property{Key: key, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: value, HasValue: true})
 }
 
+// each are the formulas of several things.
+func each[T any](list []T, say func(T) formula) []formula {
+	out := make([]formula, len(list))
+	for i, v := range list {
+		out[i] = say(v)
+	}
+	return out
+}
+
 func allOf(of ...formula) formula { return join(false, of) }
 func anyOf(of ...formula) formula { return join(true, of) }
 
@@ -168,30 +177,13 @@ func (b *builder) properties(at *node, name string, f formula) []flags.Property 
 	return out
 }
 
-// cohortName makes a name that is not taken.
+// cohortName makes a name that no cohort of the flag has.
 func (b *builder) cohortName(name string) string {
-	name = b.key + ": " + name
-	for n := 2; ; n++ {
-		taken := false
-		for _, id := range b.made {
-			taken = taken || b.cohorts[id].Name == name
-		}
-		if !taken {
-			return name
-		}
-		name = trimCount(name) + " (" + strconv.Itoa(n) + ")"
+	unique := b.key + ": " + name
+	for n := 2; slices.ContainsFunc(b.made, func(id int64) bool { return b.cohorts[id].Name == unique }); n++ {
+		unique = b.key + ": " + name + " (" + strconv.Itoa(n) + ")"
 	}
-}
-
-func trimCount(name string) string {
-	if i := len(name) - 1; i > 0 && name[i] == ')' {
-		for j := i; j > 0; j-- {
-			if name[j] == '(' && j > 1 {
-				return name[:j-1]
-			}
-		}
-	}
-	return name
+	return unique
 }
 
 // tree is the formula as a cohort's tree.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,7 @@ func sameTypes(at *node, values []*node) {
 		if n.value == nil {
 			n.refuse("has no value")
 		}
-		if valueKind(n.value) != valueKind(values[0].value) {
+		if reflect.TypeOf(n.value) != reflect.TypeOf(values[0].value) {
 			n.refuse("is of another type than %q", values[0].name)
 		}
 	}

@@ -96,7 +96,7 @@ func (q *query) term() formula {
 		return f
 	}
 	name, ok := q.token(queryWord)
-	if !ok || slices.Contains(queryKeywords, name) {
+	if !ok || queryOps[name] != "" || slices.Contains(queryKeywords, name) {
 		q.pos -= len(name)
 		q.fail("the name of an attribute")
 	}
@@ -122,11 +122,8 @@ var queryOps = map[string]string{
 	"co": "co", "CO": "co", "sw": "sw", "SW": "sw", "ew": "ew", "EW": "ew", "in": "in", "IN": "in",
 }
 
-// queryKeywords are words that cannot be attributes.
-var queryKeywords = []string{
-	"not", "NOT", "and", "or", "true", "false", "null", "pr", "eq", "EQ", "ne", "NE", "gt", "GT", "lt", "LT", "ge", "GE", "le", "LE",
-	"co", "CO", "sw", "SW", "ew", "EW", "in", "IN",
-}
+// queryKeywords are words that cannot be attributes, beside those of queryOps.
+var queryKeywords = []string{"not", "NOT", "and", "or", "true", "false", "null", "pr"}
 
 // subject is the left side of a comparison.
 func (q *query) subject(name string) attribute {
@@ -157,10 +154,7 @@ func (q *query) compare(a attribute, op string) formula {
 	}
 	if tail, more := q.token(queryRest); more {
 		q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")
-		if op == "ne" {
-			return typed(a, "text", allOf(a.matches(strictVersion), not(a.version("eq", number+tail))))
-		}
-		return typed(a, "text", a.version(op, number+tail))
+		return typed(a, "text", a.strictly(op, number+tail))
 	}
 	n := parseNumber(q.at, number)
 	q.needs(op, "eq", "ne", "lt", "le", "gt", "ge")

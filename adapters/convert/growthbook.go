@@ -2,6 +2,7 @@ package convert
 
 import (
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -208,7 +209,7 @@ func equalScalars(a, b *node) bool {
 			a.refuse("compares lists or objects")
 		}
 	}
-	return valueKind(a.value) == valueKind(b.value) && string(canonical(a)) == string(canonical(b))
+	return reflect.TypeOf(a.value) == reflect.TypeOf(b.value) && string(canonical(a)) == string(canonical(b))
 }
 
 // acyclic refuses circles. Features in done lead to none.

@@ -23,10 +23,7 @@ func (r *gbReader) condition(n *node) formula {
 			}
 			of = append(of, f)
 		case "$not":
-			if m.value == nil {
-				m.want("an object")
-			}
-			of = append(of, not(r.condition(m)))
+			of = append(of, not(r.given(m)))
 		default:
 			if strings.HasPrefix(m.name, "$") {
 				m.refuse("%q is no operator that is known here", short(m.name))
@@ -41,14 +38,15 @@ func (r *gbReader) each(n *node) []formula {
 	if n.value == nil {
 		n.want("a list")
 	}
-	var of []formula
-	for _, item := range n.items() {
-		if item.value == nil {
-			item.want("an object")
-		}
-		of = append(of, r.condition(item))
+	return each(n.items(), r.given)
+}
+
+// given is a condition that may not be absent.
+func (r *gbReader) given(n *node) formula {
+	if n.value == nil {
+		n.want("an object")
 	}
-	return of
+	return r.condition(n)
 }
 
 func (r *gbReader) attribute(n *node) attribute {
@@ -70,15 +68,13 @@ func (r *gbReader) test(a attribute, n *node) formula {
 	if !isObject {
 		return r.equal(a, n)
 	}
-	var of []formula
-	for _, m := range n.members() {
+	return allOf(each(n.members(), func(m *node) formula {
 		test := gbOperators[m.name]
 		if test == nil {
 			m.refuse("%q is no operator that is known here", short(m.name))
 		}
-		of = append(of, test(r, a, m))
-	}
-	return allOf(of...)
+		return test(r, a, m)
+	})...)
 }
 
 // equal is the same scalar; null is the same as a missing attribute.
@@ -120,24 +116,18 @@ func init() { // refers to itself through $not
 			return not(a.set())
 		},
 		"$not": func(r *gbReader, a attribute, n *node) formula { return not(r.test(a, n)) },
-		"$veq": gbVersion("eq", false), "$vne": gbVersion("eq", true),
-		"$vgt": gbVersion("gt", false), "$vlte": gbVersion("gt", true),
-		"$vlt": gbVersion("lt", false), "$vgte": gbVersion("lt", true),
+		"$veq": gbVersion("eq"), "$vgt": gbVersion("gt"), "$vgte": gbVersion("ge"), "$vlt": gbVersion("lt"), "$vlte": gbVersion("le"),
+		"$vne": func(r *gbReader, a attribute, n *node) formula { return not(gbVersion("eq")(r, a, n)) },
 	}
 }
 
+// truthy reports what counts as true, lists and objects also when they are empty.
 func truthy(n *node) bool {
-	switch v := n.value.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case json.Number:
-		return n.number() != 0
+	switch n.value.(type) {
+	case []any, map[string]any:
+		return true
 	}
-	return true
+	return truthyConstant(n.value)
 }
 
 func canonical(n *node) []byte {
@@ -190,22 +180,15 @@ func gbPattern(a attribute, n *node, prefix string) formula {
 // gbVersions are the versions that GrowthBook orders as we do.
 const gbVersions = `^(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
 
-// gbVersion compares versions; other is the opposite of it.
-func gbVersion(op string, other bool) func(*gbReader, attribute, *node) formula {
+func gbVersion(op string) func(*gbReader, attribute, *node) formula {
 	return func(_ *gbReader, a attribute, n *node) formula {
 		text := strings.TrimPrefix(n.text(), "v")
 		if strings.Count(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '-' || r == '+' })[0], ".") != 2 {
 			n.refuse("is no version of the form 1.2.3")
 		}
-		f := a.shortVersion(op, text, gbVersions)
+		f := a.loosely(op, text, gbVersions)
 		a.at = n
 		a.note("attribute %q: versions of another form than 1.2.3 or 1.2.3-beta.1 never match here")
-		switch {
-		case !other:
-			return f
-		case op == "eq":
-			return not(f)
-		}
-		return allOf(a.matches(gbVersions), not(f))
+		return f
 	}
 }

@@ -211,10 +211,7 @@ func (l *logic) junction(n *node, op string, args []*node) formula {
 	if _, isList := l.resolve(n).at(op).value.([]any); !isList {
 		l.refuse(n, "needs a list of expressions")
 	}
-	var of []formula
-	for _, a := range args {
-		of = append(of, l.truth(a))
-	}
+	of := each(args, l.truth)
 	if op == "and" && len(of) > 0 {
 		return allOf(of...)
 	}

@@ -226,11 +226,7 @@ func (r *ldReader) serve(n *node, f *ldFlag) []share {
 }
 
 func (r *ldReader) clauses(n *node) formula {
-	var of []formula
-	for _, c := range n.at("clauses").items() {
-		of = append(of, r.clause(c))
-	}
-	return allOf(of...)
+	return allOf(each(n.at("clauses").items(), r.clause)...)
 }
 
 func (r *ldReader) clause(c *node) formula {

@@ -14,7 +14,7 @@ var ldOperators = map[string]func(a attribute, values []*node) formula{
 	"contains":           ldPart(contains),
 	"startsWith":         ldPart(startsWith),
 	"endsWith":           ldPart(endsWith),
-	"matches":            ldTexts(attribute.pattern),
+	"matches":            ldTest(attribute.pattern),
 	"lessThan":           ldNumber("lt"),
 	"lessThanOrEqual":    ldNumber("le"),
 	"greaterThan":        ldNumber("gt"),
@@ -26,33 +26,29 @@ var ldOperators = map[string]func(a attribute, values []*node) formula{
 	"semVerGreaterThan":  ldVersion("gt"),
 }
 
-// ldTexts asks for each value that is a text.
-func ldTexts(test func(a attribute, at *node, text string) formula) func(attribute, []*node) formula {
+// ldTest asks for each value that is a T.
+func ldTest[T any](test func(a attribute, at *node, value T) formula) func(attribute, []*node) formula {
 	return func(a attribute, values []*node) formula {
-		var of []formula
-		for _, v := range values {
-			if text, ok := v.value.(string); ok {
-				of = append(of, test(a, v, text))
+		return anyOf(each(values, func(v *node) formula {
+			if value, ok := v.value.(T); ok {
+				return test(a, v, value)
 			}
-		}
-		return anyOf(of...)
+			return never
+		})...)
 	}
 }
 
 func ldPart(p part) func(attribute, []*node) formula {
-	return ldTexts(func(a attribute, _ *node, text string) formula { return a.hasInAny(p, text) })
+	return ldTest(func(a attribute, _ *node, text string) formula { return a.hasInAny(p, text) })
 }
 
 func ldNumber(op string) func(attribute, []*node) formula {
-	return func(a attribute, values []*node) formula {
-		var of []formula
-		for _, v := range values {
-			if _, ok := v.value.(json.Number); ok && !a.textOnly {
-				of = append(of, a.ordered(op, v.number()))
-			}
+	return ldTest(func(a attribute, at *node, _ json.Number) formula {
+		if a.textOnly {
+			return never
 		}
-		return anyOf(of...)
-	}
+		return a.ordered(op, at.number())
+	})
 }
 
 // ldTime are the times that LaunchDarkly reads: RFC 3339. Days that a month does
@@ -61,47 +57,42 @@ const ldTime = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-
 
 // ldDate compares times: texts, or numbers of milliseconds since 1970.
 func ldDate(text flags.Operator, number string) func(attribute, []*node) formula {
-	return func(a attribute, values []*node) formula {
-		var of []formula
-		for _, v := range values {
-			var at time.Time
-			switch x := v.value.(type) {
-			case string:
-				t, err := time.Parse(time.RFC3339, x)
-				if err != nil {
-					v.refuse("is no time such as 2026-01-31T12:00:00Z")
-				}
-				at = t
-			case json.Number:
-				at = time.UnixMilli(int64(v.number())).UTC()
-			default:
-				continue
+	return ldTest(func(a attribute, v *node, value any) formula {
+		var at time.Time
+		switch x := value.(type) {
+		case string:
+			t, err := time.Parse(time.RFC3339, x)
+			if err != nil {
+				v.refuse("is no time such as 2026-01-31T12:00:00Z")
 			}
-			if at.Year() < 1 || at.Year() > 9999 || at.Nanosecond()%1e6 != 0 {
-				v.refuse("is a time out of the years 1 to 9999, or finer than a millisecond")
-			}
-			texts := allOf(a.matches(ldTime), a.is(text, at.UTC().Format(time.RFC3339Nano)))
-			if a.textOnly {
-				of = append(of, texts)
-				continue
-			}
-			a.note("attribute %q: a text that is a number counts as milliseconds here, a list and a time of another form than 2026-01-31T12:00:00Z never match")
-			limit := float64(at.UnixMilli())
-			if number == "ge" {
-				limit++ // parts of a millisecond do not count
-			}
-			of = append(of, texts, a.number(number, limit))
+			at = t
+		case json.Number:
+			at = time.UnixMilli(int64(v.number())).UTC()
+		default:
+			return never
 		}
-		return anyOf(of...)
-	}
+		if at.Year() < 1 || at.Year() > 9999 || at.Nanosecond()%1e6 != 0 {
+			v.refuse("is a time out of the years 1 to 9999, or finer than a millisecond")
+		}
+		texts := allOf(a.matches(ldTime), a.is(text, at.UTC().Format(time.RFC3339Nano)))
+		if a.textOnly {
+			return texts
+		}
+		a.note("attribute %q: a text that is a number counts as milliseconds here, a list and a time of another form than 2026-01-31T12:00:00Z never match")
+		limit := float64(at.UnixMilli())
+		if number == "ge" {
+			limit++ // parts of a millisecond do not count
+		}
+		return anyOf(texts, a.number(number, limit))
+	})
 }
 
 // ldVersions are the versions that LaunchDarkly reads.
 const ldVersions = `^` + versionNumber + `(?:\.` + versionNumber + `){0,2}` + versionPre + versionBuild + `$`
 
 func ldVersion(op string) func(attribute, []*node) formula {
-	return ldTexts(func(a attribute, _ *node, text string) formula {
+	return ldTest(func(a attribute, _ *node, text string) formula {
 		a.noteTyped("attribute %q: a number is a version here, a list never matches")
-		return a.shortVersion(op, text, ldVersions)
+		return a.loosely(op, text, ldVersions)
 	})
 }

@@ -3,6 +3,7 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -97,22 +98,6 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-func valueKind(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "text"
-	case json.Number:
-		return "number"
-	case []any:
-		return "list"
-	}
-	return "object"
-}
-
 // short cuts what is quoted in a reason.
 func short(s string) string {
 	if r := []rune(s); len(r) > 60 {
@@ -123,42 +108,47 @@ func short(s string) string {
 
 func (n *node) want(what string) { n.refuse("must be %s, not %s", what, kindOf(n.value)) }
 
-// object is the value as an object, absent is empty.
-func (n *node) object() map[string]any {
-	if n.value == nil {
-		return nil
-	}
-	obj, ok := n.value.(map[string]any)
+// as is the value as a T. What it must be stands in the refusal.
+func as[T any](n *node, what string) T {
+	v, ok := n.value.(T)
 	if !ok {
-		n.want("an object")
+		n.want(what)
 	}
-	return obj
+	return v
 }
+
+// asOr is as, or what counts when it is absent.
+func asOr[T any](n *node, what string, absent T) T {
+	if n.value == nil {
+		return absent
+	}
+	return as[T](n, what)
+}
+
+// object is the value as an object, absent is empty.
+func (n *node) object() map[string]any { return asOr[map[string]any](n, "an object", nil) }
+
+// textOr is the text, or empty when there is none.
+func (n *node) textOr() string { return asOr(n, "text", "") }
+
+func (n *node) text() string { return as[string](n, "text") }
+
+// boolOr is the boolean, or what counts when it is absent.
+func (n *node) boolOr(absent bool) bool { return asOr(n, "true or false", absent) }
 
 // members are the members of an object in the order of their names.
 func (n *node) members() []*node {
 	obj := n.object()
-	names := make([]string, 0, len(obj))
-	for name := range obj {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	out := make([]*node, len(names))
-	for i, name := range names {
-		out[i] = n.at(name)
+	out := make([]*node, 0, len(obj))
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		out = append(out, n.at(name))
 	}
 	return out
 }
 
 // items are the elements of a list, absent is empty.
 func (n *node) items() []*node {
-	if n.value == nil {
-		return nil
-	}
-	list, ok := n.value.([]any)
-	if !ok {
-		n.want("a list")
-	}
+	list := asOr[[]any](n, "a list", nil)
 	out := make([]*node, len(list))
 	for i := range list {
 		out[i] = &node{value: list[i], parent: n, index: i}
@@ -166,40 +156,8 @@ func (n *node) items() []*node {
 	return out
 }
 
-func (n *node) text() string {
-	s, ok := n.value.(string)
-	if !ok {
-		n.want("text")
-	}
-	return s
-}
-
-// textOr is the text, or empty when there is none.
-func (n *node) textOr() string {
-	if n.value == nil {
-		return ""
-	}
-	return n.text()
-}
-
-// boolOr is the boolean, or what counts when it is absent.
-func (n *node) boolOr(absent bool) bool {
-	if n.value == nil {
-		return absent
-	}
-	b, ok := n.value.(bool)
-	if !ok {
-		n.want("true or false")
-	}
-	return b
-}
-
 func (n *node) number() float64 {
-	num, ok := n.value.(json.Number)
-	if !ok {
-		n.want("a number")
-	}
-	f, err := num.Float64()
+	f, err := as[json.Number](n, "a number").Float64()
 	if err != nil {
 		n.want("a number that a double can hold")
 	}

@@ -78,17 +78,13 @@ func (p *postHog) property(d *flags.Definitions, f *flags.Flag, place string, r 
 
 // spread leaves out what depends on what is left out.
 func (p *postHog) spread() {
-	gone := slices.Sorted(maps.Keys(p.dropped))
-	for len(gone) > 0 {
-		on := gone[0]
-		gone = gone[1:]
-		for _, key := range p.dependants[on] {
-			if !p.dropped[key] {
-				p.leave(key, "", "depends on the flag "+strconv.Quote(on)+", which is left out")
-				gone = append(gone, key)
-			}
+	spread(slices.Sorted(maps.Keys(p.dropped)), p.dependants, func(key, on string) bool {
+		if p.dropped[key] {
+			return false
 		}
-	}
+		p.leave(key, "", "depends on the flag "+strconv.Quote(on)+", which is left out")
+		return true
+	})
 }
 
 // cohortProblem says what of a cohort, or of those it is made of, is not in the
@@ -105,23 +101,12 @@ func (p *postHog) cohortProblem(d *flags.Definitions, id int64, seen map[int64]b
 		return name + " is not in these files: add the list of cohorts"
 	case c.Static && c.Members == nil:
 		return name + " (" + cmp.Or(short(c.Name), "without a name") + ") is static, and its members are not in these files"
-	case c.Tree == nil:
-		return ""
 	}
-	return p.treeProblem(d, c.Tree, seen)
-}
-
-func (p *postHog) treeProblem(d *flags.Definitions, n *flags.CohortNode, seen map[int64]bool) string {
-	if n.Leaf != nil && n.Leaf.Type == flags.CohortProperty {
-		if id, ok := n.Leaf.Value.(int64); ok {
+	for leaf := range leaves(c.Tree) {
+		if id, ok := leaf.Value.(int64); ok && leaf.Type == flags.CohortProperty {
 			if problem := p.cohortProblem(d, id, seen); problem != "" {
 				return problem
 			}
-		}
-	}
-	for i := range n.Children {
-		if problem := p.treeProblem(d, &n.Children[i], seen); problem != "" {
-			return problem
 		}
 	}
 	return ""

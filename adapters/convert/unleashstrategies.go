@@ -23,13 +23,8 @@ var carriedStrategy = []string{
 func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants) []rule {
 	s.object()
 	u.b.carryOnly(s, carriedStrategy...)
-	when := needs
-	for _, c := range s.at("constraints").items() {
-		when = allOf(when, u.constraint(c))
-	}
-	for _, id := range s.at("segments").items() {
-		when = allOf(when, u.segment(id))
-	}
+	asked := append(each(s.at("constraints").items(), u.constraint), each(s.at("segments").items(), u.segment)...)
+	when := allOf(needs, allOf(asked...))
 	kind := s.at("name")
 	if kind.value == nil {
 		kind = s.at("strategyName")
@@ -122,11 +117,7 @@ func (u *unleash) segment(id *node) formula {
 	if !ok || !s.has("constraints") {
 		id.refuse("is a segment whose constraints are not in this file; the answer of the client API, /api/client/features, has them")
 	}
-	var of []formula
-	for _, c := range s.at("constraints").items() {
-		of = append(of, u.constraint(c))
-	}
-	return allOf(of...)
+	return allOf(each(s.at("constraints").items(), u.constraint)...)
 }
 
 func (u *unleash) dependencies(at *node) formula {
@@ -147,11 +138,7 @@ func (u *unleash) dependencies(at *node) formula {
 		case len(wanted) == 0:
 			of = append(of, flagIs(parent, true))
 		default:
-			var anyVariant []formula
-			for _, v := range wanted {
-				anyVariant = append(anyVariant, flagIs(parent, v))
-			}
-			of = append(of, anyOf(anyVariant...))
+			of = append(of, anyOf(each(wanted, func(v string) formula { return flagIs(parent, v) })...))
 		}
 	}
 	return allOf(of...)
@@ -208,11 +195,7 @@ func unleashPart(p part) func(*node, attribute) formula {
 		if c.at("caseInsensitive").boolOr(false) {
 			has = a.hasFold
 		}
-		var of []formula
-		for _, v := range cleanValues(c) {
-			of = append(of, has(p, v))
-		}
-		return anyOf(of...)
+		return anyOf(each(cleanValues(c), func(v string) formula { return has(p, v) })...)
 	}
 }
 
@@ -238,7 +221,7 @@ func unleashNumber(op string) func(*node, attribute) formula {
 func unleashVersion(op string) func(*node, attribute) formula {
 	return func(c *node, a attribute) formula {
 		a.at = c.at("value")
-		return a.version(op, valueText(c))
+		return a.strictly(op, valueText(c))
 	}
 }
 
