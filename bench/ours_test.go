@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
@@ -67,6 +68,34 @@ func loadOurs(tb testing.TB, w Workload) contender {
 }
 
 func BenchmarkOursNoAlloc(b *testing.B) { race(b, loadOurs, equal) }
+
+// loadConvenient is ours by Reader.Bool: memory from the reader's pool, the clock left
+// to the Set. Of many flags there is no such read, and each is read after the other.
+func loadConvenient(tb testing.TB, w Workload) contender {
+	reader, ctx := compile(tb, Definitions(w.Flags)).Reader(), context.Background()
+	return contender{
+		answers: func(u *User) []Answer {
+			got := make([]Answer, len(w.Flags))
+			for i, f := range w.Flags {
+				on, d := reader.BoolDetail(ctx, f.Key, subject(u), false)
+				if got[i] = (Answer{on, d.Variant}); d.Err != nil || reader.Bool(ctx, f.Key, subject(u), !on) != on {
+					tb.Fatalf("%s: %v, %+v", f.Key, on, d)
+				}
+			}
+			return got
+		},
+		worker: func() func() {
+			u := subject(&Ana)
+			return func() {
+				for i := range w.Flags {
+					reader.Bool(ctx, w.Flags[i].Key, u, false)
+				}
+			}
+		},
+	}
+}
+
+func BenchmarkConvenientNoAlloc(b *testing.B) { race(b, loadConvenient, equal) }
 
 // compileFlags is the size of the project that BenchmarkOursCompile compiles.
 const compileFlags = 10_000

@@ -158,7 +158,7 @@ func (c *testCase) runSteps(t *testing.T, d flags.Definitions) {
 	p := flags.Project{ID: 1, OrganizationID: "org", FlagLimit: c.Project.FlagLimit, QuotaLimited: c.Project.QuotaLimited}
 	now := testAt
 	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.Static("phc_test", p, d), People: people, Continuity: people, Locator: locator(c.Locate),
+		Source: flags.StaticSource("phc_test", p, d), People: people, Continuity: people, Locator: locator(c.Locate),
 		Now: func() time.Time { return now },
 	})
 	if err != nil {

@@ -361,7 +361,7 @@ func TestDecider_New(t *testing.T) {
 	if _, err := flags.NewDecider(flags.DeciderConfig{}); err == nil {
 		t.Error("no error without a Source")
 	}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_shop", flags.Project{ID: 1}, parse(t, oneFlag))})
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_shop", flags.Project{ID: 1}, parse(t, oneFlag))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,9 @@
 //
 // # Use
 //
-// With a flag file: [ParseDefinitions], [Compile], [Set.Evaluate]. With stores
-// and many projects: [NewDecider] and [Decider.Decide]. To see why:
+// To read flags as values: [Reader]. With a flag file: [ParseDefinitions], [Compile],
+// [Set.Evaluate], [Set.Reader]. With stores and many projects: [NewDecider],
+// [Decider.Decide], [Decider.Reader]. To see why:
 // [Set.Explain]; [Set.Replay] decides again from nothing but a trace.
 //
 // # Order of decisions
@@ -101,6 +102,7 @@
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
 //	local*.go                          what SDKs cannot decide from them   §11
+//	reader.go, read*.go                typed reads                         decision 31
 //	quota.go                           counting                            §9.12, §10.1, decision 11
 //	explain*.go, trace*.go             explanations                        none: they listen and change nothing
 //

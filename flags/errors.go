@@ -4,6 +4,27 @@ import (
 	"errors"
 )
 
+// Why a typed read (see [Reader]) gives the fallback, besides [ErrNoDistinctID], a
+// *[Undecided], and of a [Decider] [ErrUnknownKey] and [ErrUnavailable].
+var (
+	// ErrUnknownFlag says that the project has no such flag, or it is not active; then
+	// the reason is FlagDisabled.
+	ErrUnknownFlag = errors.New("flags: the project has no active flag of this key")
+	// ErrFailed says that the flag's definition cannot be evaluated, or a store not be
+	// read; the reason says which.
+	ErrFailed = errors.New("flags: the flag could not be computed")
+	// ErrWrongKind says that the flag is on, and its answer has no value of the type
+	// asked for. With JSON it comes with the error of encoding/json, which has the place.
+	ErrWrongKind = errors.New("flags: the flag's answer has no value of this type")
+	// ErrQuotaLimited says that no flags are answered, since the organization's quota is
+	// used up or the resource is paused (decision 11).
+	ErrQuotaLimited = errors.New("flags: the quota of flag requests is used up")
+	// ErrNotReady says that there are no definitions yet.
+	ErrNotReady = errors.New("flags: there are no definitions yet")
+	// ErrClosed says that what the flags were read from is closed.
+	ErrClosed = errors.New("flags: closed")
+)
+
 // ErrUnknownKey says that no project has the given API key.
 var ErrUnknownKey = errors.New("flags: unknown project API key")
 
@@ -14,8 +35,8 @@ var ErrUnavailable = errors.New("flags: source unavailable")
 
 // ErrNoDistinctID says that a request or a subject has no distinct id. Over HTTP and in a [Set]
 // the empty id is decided as PostHog does, in every rollout, of 0 per cent too
-// (§2.4); a service that forgot it is told so: reads of values (package remote, the
-// OpenFeature provider) give the fallback and this error.
+// (§2.4); a service that forgot it is told so: typed reads ([Reader], the OpenFeature
+// provider) give the fallback and this error. So they do without a subject.
 var ErrNoDistinctID = errors.New("flags: there is no distinct id")
 
 // ErrNoJSONForm says that a property has a value that encoding/json has no form

@@ -2,6 +2,7 @@ package flags_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,7 +60,7 @@ func ExampleNewDecider() {
 	people := &flags.Memory{}
 	people.AddPerson(1, time.Now(), flags.Properties{"plan": "team"}, nil, "user-61")
 	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.Static("phc_demo", flags.Project{ID: 1, Name: "demo"}, d),
+		Source: flags.StaticSource("phc_demo", flags.Project{ID: 1, Name: "demo"}, d),
 		People: people,
 	})
 	if err != nil {
@@ -122,4 +123,27 @@ func ExampleSubject_partial() {
 	// Output:
 	// beta-search false
 	// checkout-layout - not decided: unknown person property "age"
+}
+
+// Typed reads with a default, over a Set.
+func ExampleSet_Reader() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader, ctx := flags.Compile(d).Reader(), context.Background()
+	user := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "pro", "age": 36}}
+	fmt.Println(reader.Bool(ctx, "beta-search", user, false))
+	fmt.Println(reader.String(ctx, "checkout-layout", user, "control"))
+	type layout struct{ Columns int }
+	fmt.Println(flags.JSON(ctx, reader, "checkout-layout", user, layout{Columns: 1}))
+
+	value, why := reader.BoolDetail(ctx, "beta-serach", user, false)
+	fmt.Println(value, errors.Is(why.Err, flags.ErrUnknownFlag))
+	// Output:
+	// true
+	// wide
+	// {3}
+	// false true
 }

@@ -245,7 +245,7 @@ func (s *slowFailure) Spend(context.Context, string, time.Time, int64) (int64, e
 // share it. One after another would be 40 questions.
 func TestDecider_FailuresAreShared(t *testing.T) {
 	limit := int64(1)
-	static := flags.Static("key", flags.Project{FlagLimit: &limit}, flags.Definitions{Flags: []flags.Flag{flagWith(1, "a")}})
+	static := flags.StaticSource("key", flags.Project{FlagLimit: &limit}, flags.Definitions{Flags: []flags.Flag{flagWith(1, "a")}})
 	for name, build := range map[string]func(s *slowFailure) flags.DeciderConfig{
 		"source": func(s *slowFailure) flags.DeciderConfig { return flags.DeciderConfig{Source: s} },
 		"usage":  func(s *slowFailure) flags.DeciderConfig { return flags.DeciderConfig{Source: static, Usage: s} },

@@ -96,9 +96,9 @@ type Usage interface {
 	Spend(ctx context.Context, organizationID string, at time.Time, n int64) (int64, error)
 }
 
-// Static is a Source of one project whose definitions do not change: for
+// StaticSource is a Source of one project whose definitions do not change: for
 // tests, examples and services with a flag file.
-func Static(apiKey string, p Project, d Definitions) Source {
+func StaticSource(apiKey string, p Project, d Definitions) Source {
 	p.APIKey, p.Revision = apiKey, cmp.Or(p.Revision, 1) // known: it does not change
 	return staticSource{p, d}
 }

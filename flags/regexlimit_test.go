@@ -30,7 +30,7 @@ func TestFlags_Decision8_TimeLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_test", flags.Project{ID: 1}, d)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_test", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestFlags_4_5_RegexCost(t *testing.T) {
 	if len(faults) != 2 || faults[0].Path != "flags[0].filters.groups[0].properties[0].value" || !strings.Contains(faults[0].Problem, "instructions, more than 10000") {
 		t.Fatalf("faults %v", faults)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_test", flags.Project{ID: 1}, d)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_test", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_example", flags.Project{ID: 1}, definitions)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_example", flags.Project{ID: 1}, definitions)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func TestFlags_10_2_RatesOfKeys(t *testing.T) {
 	for i := range 101 {
 		many[strconv.Itoa(i)] = never(1)
 	}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_x", flags.Project{}, flags.Definitions{})})
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{}, flags.Definitions{})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // A handler that waits for the rest of its server answers flags, and everything
 // else with 503, which clients try again, not with 404 (decision 29).
 func TestPartial_Decision_29(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_a", flags.Project{ID: 1}, flags.Definitions{})})
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_a", flags.Project{ID: 1}, flags.Definitions{})})
 	if err != nil {
 		t.Fatal(err)
 	}

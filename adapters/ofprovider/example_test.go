@@ -18,7 +18,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_example", flags.Project{ID: 1}, defs)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_example", flags.Project{ID: 1}, defs)})
 	if err != nil {
 		panic(err)
 	}

@@ -69,7 +69,7 @@ func client(t testing.TB, p *ofprovider.Provider) *openfeature.Client {
 
 func static(t testing.TB) *openfeature.Client {
 	t.Helper()
-	return client(t, ofprovider.New(decider(t, flags.Static(apiKey, flags.Project{ID: 1}, parsed(t, definitions))), apiKey))
+	return client(t, ofprovider.New(decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))), apiKey))
 }
 
 type members = map[string]any
@@ -327,7 +327,7 @@ func TestProvider_2_2_7_Failures(t *testing.T) {
 
 // Over the quota nothing is decided (decision 11).
 func TestProvider_2_2_7_Quota(t *testing.T) {
-	c := client(t, ofprovider.New(decider(t, flags.Static(apiKey, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}, parsed(t, definitions))), apiKey))
+	c := client(t, ofprovider.New(decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}, parsed(t, definitions))), apiKey))
 	if got, d := evaluate(c, "on", false, someone); got.Code != "GENERAL" || !strings.Contains(d.ErrorMessage, "quota") {
 		t.Errorf("%+v %+v", got, d)
 	}

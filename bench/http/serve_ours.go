@@ -12,7 +12,7 @@ func serveOurs(n int) error {
 	if err != nil {
 		return err
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static(apiKey, flags.Project{ID: 1}, defs)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(apiKey, flags.Project{ID: 1}, defs)})
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func TestParseMedian(t *testing.T) {
 	}
 }
 
-// The limits are the issue's: 1.5 times for W1, 150 ns or 3 times for W2, 0.9
-// of two cores for W6.
+// The limits are the issues': 1.5 times for W1, 150 ns or 3 times for W2, 0.9
+// of two cores for W6; by a Reader 1.25 times for W1, 2 times for W2.
 func TestVerdict(t *testing.T) {
 	others := func(row string) string {
 		return run([3]any{"PosthogGo/" + row, 1000, 1}, [3]any{"LaunchDarkly/" + row, 400, 0}, [3]any{"ConfigCat/" + row, 500, 3})
@@ -57,18 +57,20 @@ func TestVerdict(t *testing.T) {
 		text string
 		want []string
 	}{
-		"W1 at the limit":       {0, run([3]any{"OursNoAlloc/W1", 150, 0}, [3]any{"Limit/W1", 100, 0}) + others("W1"), nil},
-		"W1 above it":           {0, run([3]any{"OursNoAlloc/W1", 151, 0}, [3]any{"Limit/W1", 100, 0}) + others("W1"), []string{"above 1.5 x limit"}},
-		"W1 allocates":          {0, run([3]any{"OursNoAlloc/W1", 90, 1}, [3]any{"Limit/W1", 100, 0}) + others("W1"), []string{"allocates"}},
-		"W1 behind one":         {0, run([3]any{"OursNoAlloc/W1", 450, 0}, [3]any{"Limit/W1", 400, 0}) + others("W1"), []string{"behind LaunchDarkly"}},
-		"W1 without the others": {0, run([3]any{"OursNoAlloc/W1", 90, 0}, [3]any{"Limit/W1", 100, 0}), []string{"no figure of PosthogGo", "no figure of LaunchDarkly", "no figure of ConfigCat"}},
-		"W1 not run":            {0, others("W1"), []string{"no figure of ours"}},
-		"W2 by nanoseconds":     {1, run([3]any{"OursNoAlloc/W2", 150, 0}, [3]any{"Limit/W2", 40, 0}) + others("W2"), nil},
-		"W2 by ratio":           {1, run([3]any{"OursNoAlloc/W2", 180, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), nil},
-		"W2 by neither":         {1, run([3]any{"OursNoAlloc/W2", 181, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), []string{"above 3.0 x limit and 150 ns"}},
-		"W6 scales":             {5, run([3]any{"OursNoAlloc/W2", 90, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), nil},
-		"W6 as the limit":       {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 80, 0}, [3]any{"Limit/W2", 30, 0}, [3]any{"Limit/W6", 30, 0}) + others("W6"), []string{"scales 1.00, needs 1.80 (the limit: 1.00)"}},
-		"W6 does not":           {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), []string{"scales 1.60, needs 1.80"}},
+		"W1 at the limit":          {0, run([3]any{"OursNoAlloc/W1", 150, 0}, [3]any{"Limit/W1", 100, 0}) + others("W1"), nil},
+		"W1 above it":              {0, run([3]any{"OursNoAlloc/W1", 151, 0}, [3]any{"Limit/W1", 100, 0}) + others("W1"), []string{"above 1.5 x limit"}},
+		"W1 allocates":             {0, run([3]any{"OursNoAlloc/W1", 90, 1}, [3]any{"Limit/W1", 100, 0}) + others("W1"), []string{"allocates"}},
+		"W1 behind one":            {0, run([3]any{"OursNoAlloc/W1", 450, 0}, [3]any{"Limit/W1", 400, 0}) + others("W1"), []string{"behind LaunchDarkly"}},
+		"W1 without the others":    {0, run([3]any{"OursNoAlloc/W1", 90, 0}, [3]any{"Limit/W1", 100, 0}), []string{"no figure of PosthogGo", "no figure of LaunchDarkly", "no figure of ConfigCat"}},
+		"W1 not run":               {0, others("W1"), []string{"no figure of ours"}},
+		"W2 by nanoseconds":        {1, run([3]any{"OursNoAlloc/W2", 150, 0}, [3]any{"Limit/W2", 40, 0}) + others("W2"), nil},
+		"W2 by ratio":              {1, run([3]any{"OursNoAlloc/W2", 180, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), nil},
+		"W2 by neither":            {1, run([3]any{"OursNoAlloc/W2", 181, 0}, [3]any{"Limit/W2", 60, 0}) + others("W2"), []string{"above 3.0 x limit and 150 ns"}},
+		"convenient, at the limit": {6, run([3]any{"ConvenientNoAlloc/W1", 125, 0}, [3]any{"OursNoAlloc/W1", 500, 0}, [3]any{"Limit/W1", 100, 0}) + others("W1"), nil},
+		"convenient, above it":     {7, run([3]any{"ConvenientNoAlloc/W2", 81, 0}, [3]any{"Limit/W2", 40, 0}) + others("W2"), []string{"above 2 x limit"}},
+		"W6 scales":                {5, run([3]any{"OursNoAlloc/W2", 90, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), nil},
+		"W6 as the limit":          {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 80, 0}, [3]any{"Limit/W2", 30, 0}, [3]any{"Limit/W6", 30, 0}) + others("W6"), []string{"scales 1.00, needs 1.80 (the limit: 1.00)"}},
+		"W6 does not":              {5, run([3]any{"OursNoAlloc/W2", 80, 0}, [3]any{"OursNoAlloc/W6", 50, 0}) + others("W6"), []string{"scales 1.60, needs 1.80"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, parsed(t, c.text).verdict(rows[c.row])); diff != "" {

@@ -109,7 +109,7 @@ func compareProject(t *testing.T, seed uint64) (sum tally) {
 	}
 	clock := func() time.Time { return parityTime }
 	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.Static("phc_x", flags.Project{ID: 1}, d), People: people, Continuity: people, Members: people, Now: clock,
+		Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d), People: people, Continuity: people, Members: people, Now: clock,
 	})
 	if err != nil {
 		t.Error(err)

@@ -271,7 +271,7 @@ func TestGo_LocalMonths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := flags.Static("phc", flags.Project{ID: 1}, d)
+		source := flags.StaticSource("phc", flags.Project{ID: 1}, d)
 		decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
 		if err != nil {
 			t.Fatal(err)

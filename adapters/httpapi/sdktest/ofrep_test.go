@@ -43,7 +43,7 @@ func TestOFREP_Node(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_ofrep", flags.Project{ID: 1}, d)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_ofrep", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

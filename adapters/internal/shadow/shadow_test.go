@@ -28,7 +28,7 @@ func server(t *testing.T, records string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static("phc_x", flags.Project{ID: 1}, d)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func server(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static(projectKey, flags.Project{ID: 1}, d)})
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(projectKey, flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

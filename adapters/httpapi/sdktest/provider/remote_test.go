@@ -75,7 +75,7 @@ func TestProvider_Remote(t *testing.T) {
 // Requirement 1.7.7: evaluations of a provider whose key no project has say that this
 // is fatal. Before 1.19 the SDK's own details leave the code out.
 func TestProvider_1_7_7_Fatal(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.Static(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,206 @@
+package flags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Reader reads flags as values of Go types. A read never fails: where there is no
+// decision, or the flag is off or has no value of the type, the fallback is
+// returned. Each has a twin that says how the value was come by, and why it is the
+// fallback.
+//
+// A [Set], a [Decider], a watched file ([Open]) and package remote have one, and
+// package flagstest one for tests. Readers are safe for any number of goroutines. The
+// subject is only read.
+type Reader interface {
+	// Bool is whether a flag is on. A variant is on. Of remote configuration it is the
+	// payload, true or false.
+	Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool
+	BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail)
+	// String is the key of a flag's variant; of remote configuration the payload, a text.
+	String(ctx context.Context, key string, sub *Subject, fallback string) string
+	StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail)
+	// Number is a flag's payload when that is a number or a text that is one, and where
+	// there is no payload its variant when its key is a number.
+	Number(ctx context.Context, key string, sub *Subject, fallback float64) float64
+	NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail)
+	// JSON is a flag's payload as JSON; [JSON] decodes it. Payloads are mostly stored as
+	// texts that contain JSON (§3.7): then it is that JSON. It is shared and must not be
+	// changed.
+	JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage
+	JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail)
+}
+
+// Detail says how a value was come by. It is the caller's: no later read changes it.
+type Detail struct {
+	// Decision is the flag's; its Payload is JSON, as of [Reader].JSON. Of a flag that is
+	// unknown it has the key alone.
+	Decision
+	// Asked says that a server has decided.
+	Asked bool
+	// Err is why there is no decision or no value of the type: see [ErrUnknownFlag] and
+	// those beside it. Nil: the value is the flag's, or the flag is off and has none.
+	Err error
+
+	stored json.RawMessage // the payload as it is stored
+}
+
+// JSON is a flag's payload, decoded into a type of the caller's as encoding/json does.
+// Where T does not take the JSON of a text, the text itself is meant.
+func JSON[T any](ctx context.Context, r Reader, key string, sub *Subject, fallback T) T {
+	v, _ := JSONDetail(ctx, r, key, sub, fallback)
+	return v
+}
+
+// JSONDetail is JSON and how it was come by.
+func JSONDetail[T any](ctx context.Context, r Reader, key string, sub *Subject, fallback T) (T, Detail) {
+	if r == nil {
+		r = notReady
+	}
+	raw, detail := r.JSONDetail(ctx, key, sub, nil)
+	if detail.Err != nil || raw == nil {
+		return fallback, detail
+	}
+	var v T
+	err := json.Unmarshal(raw, &v)
+	if err == nil {
+		return v, detail
+	}
+	var whole T // of the attempt above nothing is kept
+	if len(detail.stored) > 0 && json.Unmarshal(detail.stored, &whole) == nil {
+		return whole, detail
+	}
+	detail.Err = fmt.Errorf("%w: %w", ErrWrongKind, err)
+	return fallback, detail
+}
+
+// NewReader makes a Reader of a function that decides one flag into out, which is
+// empty and used again afterwards: it fills in Decision and Asked, and Err when there
+// is no decision. Err is completed from a Decision that failed or is undecided. A nil
+// function decides nothing, with [ErrNotReady].
+func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *Detail)) Reader {
+	if decide == nil {
+		return notReady
+	}
+	return newReader(func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+		m.detail = Detail{}
+		decide(ctx, key, sub, &m.detail)
+		if m.detail.Err == nil {
+			m.detail.Err = m.detail.Problem()
+		}
+		return &m.detail.Decision, m.detail.Err
+	})
+}
+
+var notReady = newReader(func(context.Context, string, *Subject, *readMemory) (*Decision, error) {
+	return nil, ErrNotReady
+})
+
+// decideOne decides one flag with the memory of m, where the decision stands until m is
+// used again; it may be nil with an error.
+type decideOne func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error)
+
+// typed is every Reader there is.
+type typed struct {
+	decide decideOne
+	pool   sync.Pool // of *readMemory
+}
+
+// readMemory is the memory of one read, used again by another.
+type readMemory struct {
+	decisions Decisions
+	detail    Detail // of NewReader
+	request   Request
+	answer    *Answer // of a Decider
+	keys      [1]string
+}
+
+func newReader(decide decideOne) *typed { return &typed{decide: decide} }
+
+func (t *typed) memory() *readMemory {
+	if m, ok := t.pool.Get().(*readMemory); ok {
+		return m
+	}
+	return new(readMemory)
+}
+
+// readValue decides and picks the value.
+func readValue[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) T {
+	m := t.memory()
+	d, err := t.decide(ctx, key, sub, m)
+	if err == nil {
+		if v, err := pick(d); err == nil {
+			fallback = v
+		}
+	}
+	t.pool.Put(m)
+	return fallback
+}
+
+// readDetail is readValue, and how the value was come by.
+func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
+	m := t.memory()
+	defer t.pool.Put(m)
+	d, err := t.decide(ctx, key, sub, m)
+	detail := Detail{Asked: m.detail.Asked, Err: err}
+	if d != nil {
+		detail.Decision, detail.stored = *d, d.Payload
+		detail.Payload = d.PayloadJSON()
+	}
+	detail.Key = key
+	if err != nil {
+		return fallback, detail
+	}
+	v, err := pick(d)
+	if err == nil {
+		return v, detail
+	}
+	if !errors.Is(err, errNone) {
+		detail.Err = err
+	}
+	return fallback, detail
+}
+
+func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
+	m := t.memory()
+	d, err := t.decide(ctx, key, sub, m)
+	if err == nil {
+		if v, err := asBool(d); err == nil {
+			fallback = v
+		}
+	}
+	t.pool.Put(m)
+	return fallback
+}
+
+func (t *typed) BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail) {
+	return readDetail(ctx, t, key, sub, fallback, asBool)
+}
+
+func (t *typed) String(ctx context.Context, key string, sub *Subject, fallback string) string {
+	return readValue(ctx, t, key, sub, fallback, asString)
+}
+
+func (t *typed) StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail) {
+	return readDetail(ctx, t, key, sub, fallback, asString)
+}
+
+func (t *typed) Number(ctx context.Context, key string, sub *Subject, fallback float64) float64 {
+	return readValue(ctx, t, key, sub, fallback, asNumber)
+}
+
+func (t *typed) NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail) {
+	return readDetail(ctx, t, key, sub, fallback, asNumber)
+}
+
+func (t *typed) JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage {
+	return readValue(ctx, t, key, sub, fallback, asJSON)
+}
+
+func (t *typed) JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail) {
+	return readDetail(ctx, t, key, sub, fallback, asJSON)
+}

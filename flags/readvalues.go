@@ -1,0 +1,86 @@
+package flags
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+)
+
+// errNone: the flag is decided and has no value to give, and the fallback holds.
+var errNone = errors.New("no value")
+
+// Problem is why there is no answer: a *[Undecided] or [ErrFailed], nil when there is
+// one.
+func (d *Decision) Problem() error {
+	switch {
+	case d.Undecided != nil:
+		return d.Undecided
+	case d.Failed():
+		return ErrFailed
+	}
+	return nil
+}
+
+func asBool(d *Decision) (bool, error) {
+	if d.Kind == ConfigKind {
+		return ofPayload[bool](d)
+	}
+	return d.Enabled, nil
+}
+
+func asString(d *Decision) (string, error) {
+	switch {
+	case d.Kind == ConfigKind:
+		return ofPayload[string](d)
+	case d.Variant != "":
+		return d.Variant, nil
+	case d.Enabled && d.Kind == BooleanKind:
+		return "", ErrWrongKind
+	}
+	return "", errNone
+}
+
+// ofPayload decodes a payload: the JSON of a text, or the text itself.
+func ofPayload[T any](d *Decision) (T, error) {
+	var v, none T
+	raw, err := asJSON(d)
+	if err != nil {
+		return none, err
+	}
+	if json.Unmarshal(raw, &v) != nil && json.Unmarshal(d.Payload, &v) != nil {
+		return none, ErrWrongKind
+	}
+	return v, nil
+}
+
+func asNumber(d *Decision) (float64, error) {
+	if !d.Enabled {
+		return 0, errNone
+	}
+	text := d.Variant
+	if d.hasPayload() || text == "" {
+		raw, err := asJSON(d)
+		if err != nil {
+			return 0, err
+		}
+		text = string(bytes.Trim(raw, `"`))
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !json.Valid([]byte(text)) { // hexadecimal, Inf, NaN
+		return 0, ErrWrongKind
+	}
+	return n, nil
+}
+
+func asJSON(d *Decision) (json.RawMessage, error) {
+	switch {
+	case d.Enabled && d.hasPayload():
+		return d.PayloadJSON(), nil
+	case d.Enabled && d.Kind != ConfigKind:
+		return nil, ErrWrongKind
+	}
+	return nil, errNone
+}
+
+func (d *Decision) hasPayload() bool { return len(d.Payload) > 0 && string(d.Payload) != "null" }
