@@ -1,90 +1,18 @@
 package featureflags_test
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
-	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names.
-
-func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, f := t.Context(), w.FeatureFlags
-	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	query := func(text string, into any) { ruletest.Read(t, text, into) }
-	number := func(path string) int64 {
-		id, err := strconv.ParseInt(path, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	return ruletest.Calls{
-		"create": func(st *management.Standing, _, b string) (any, error) { return f.Create(ctx, st, body(b)) },
-		"get":    func(st *management.Standing, path, _ string) (any, error) { return f.Get(ctx, st, number(path)) },
-		"change": func(st *management.Standing, path, b string) (any, error) {
-			return f.Update(ctx, st, number(path), body(b), false)
-		},
-		"status": func(st *management.Standing, path, _ string) (any, error) { return f.Status(ctx, st, number(path)) },
-		"list": func(st *management.Standing, _, b string) (any, error) {
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
-			query(b, &q)
-			return ruletest.List(f.List(ctx, st, q))
-		},
-		"cohort": func(st *management.Standing, _, b string) (any, error) {
-			return f.Cohorts.Create(ctx, st, body(b), nil)
-		},
-		"getcohort": func(st *management.Standing, path, _ string) (any, error) { return f.Cohorts.Get(ctx, st, path) },
-		"changecohort": func(st *management.Standing, path, b string) (any, error) {
-			return f.Cohorts.Update(ctx, st, path, body(b), false, nil)
-		},
-		"cohorts": func(st *management.Standing, _, b string) (any, error) {
-			var q featureflags.CohortQuery
-			query(b, &q)
-			return ruletest.List(f.Cohorts.List(ctx, st, q))
-		},
-		"feature":    func(st *management.Standing, _, b string) (any, error) { return f.EarlyAccess.Create(ctx, st, body(b)) },
-		"getfeature": func(st *management.Standing, path, _ string) (any, error) { return f.EarlyAccess.Get(ctx, st, path) },
-		"changefeature": func(st *management.Standing, path, b string) (any, error) {
-			return f.EarlyAccess.Update(ctx, st, path, body(b), false)
-		},
-		"dropfeature": func(st *management.Standing, path, _ string) (any, error) {
-			return nil, f.EarlyAccess.Delete(ctx, st, path)
-		},
-		"experiment": func(st *management.Standing, _, b string) (any, error) { return f.Experiments.Create(ctx, st, body(b)) },
-		"changeexperiment": func(st *management.Standing, path, b string) (any, error) {
-			return f.Experiments.Update(ctx, st, path, body(b), false)
-		},
-		"survey": func(st *management.Standing, _, b string) (any, error) { return f.Surveys.Create(ctx, st, body(b)) },
-		"changesurvey": func(st *management.Standing, path, b string) (any, error) {
-			return f.Surveys.Update(ctx, st, path, body(b), false)
-		},
-		"dropsurvey": func(st *management.Standing, path, _ string) (any, error) {
-			return nil, f.Surveys.Delete(ctx, st, path)
-		},
-		"schedule": func(st *management.Standing, _, b string) (any, error) {
-			return f.ScheduledChanges.Create(ctx, st, body(b))
-		},
-	}
-}
-
 func TestFeatureFlags_Rules(t *testing.T) {
-	for name, rows := range map[string][]ruletest.Row{
+	ask(t, map[string][]ruletest.Row{
 		"records": flagRows, "filters": filterRows, "payloads": payloadRows, "dependencies": dependencyRows,
 		"deletion": deletionRows, "conflicts": conflictRows, "lists": listRows, "status": statusRows,
 		"cohorts": cohortRows, "early access": earlyAccessRows, "experiments": experimentRows, "surveys": surveyRows, "schedules": scheduleRows,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{GroupTypes: map[int64]map[int]string{ruletest.Project: {0: "company", 1: "team"}}}))
-			w.Ask(t, roomCalls(t, w), rows)
-		})
-	}
+	})
 }
 
 // text is a JSON text of n characters.
