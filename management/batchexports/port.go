@@ -51,6 +51,9 @@ type Job struct {
 type ExportDestination struct {
 	Type   string                     `json:"type"`
 	Config map[string]json.RawMessage `json:"config"`
+	// Integration is always null: all that a destination needs stands in Config
+	// (spec/clients.md §16).
+	Integration *struct{} `json:"integration"`
 }
 
 // Done is what a run has written.

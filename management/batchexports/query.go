@@ -53,7 +53,7 @@ func readExportQuery(text string) (*exportQuery, error) {
 	case rest != "":
 		return nil, bad("Invalid HogQL query: nothing can be run behind FROM events here, use filters")
 	}
-	q := &exportQuery{Values: map[string]struct{}{}, Text: text}
+	q := &exportQuery{Values: map[string]struct{}{}, Text: strings.Join(strings.Fields(text), " ")} // on one line (spec/clients.md §16)
 	seen := map[string]bool{}
 	for item := range strings.SplitSeq(parts[1], ",") {
 		item = strings.TrimSpace(item)
