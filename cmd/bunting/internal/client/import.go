@@ -42,6 +42,9 @@ Exit code 1 when something was refused or left out; each such line is told.
 ` + importFlagsHelp()
 }
 
+// maxRecord is the longest record that is kept in memory, in bytes.
+const maxRecord = 4 << 20
+
 // importer is one call of import.
 type importer struct {
 	client     *apiClient
@@ -166,7 +169,7 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 	if i.state.Done {
 		return nil
 	}
-	all, err := newRecords(from)
+	all, err := cli.NewRecords(from, maxRecord)
 	if err != nil {
 		return err
 	}
@@ -175,21 +178,23 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 		if err := ctx.Err(); err != nil {
 			return errors.New("interrupted")
 		}
-		rec, err := all.next()
+		text, err := all.Next()
 		if errors.Is(err, io.EOF) {
 			i.state.Done = true
-			return i.flush(ctx, name, all.offset)
+			return i.flush(ctx, name, all.Offset)
 		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.number, err), i.flush(ctx, name, done))
+		if err != nil && !errors.Is(err, cli.ErrTooLong) {
+			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.Number, err), i.flush(ctx, name, done))
 		}
-		if all.offset <= i.state.Offset {
+		if all.Offset <= i.state.Offset {
 			continue // done by the call before
 		}
-		if err := i.take(ctx, name, done, rec); err != nil {
+		if err != nil {
+			i.leaveOut(all.Number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
+		} else if err := i.take(ctx, name, done, text, all.Number); err != nil {
 			return err
 		}
-		done = all.offset
+		done = all.Offset
 		i.progress.Show(from.N, size, i.state.summary())
 	}
 }
@@ -210,29 +215,25 @@ func (i *importer) resume(name string) error {
 }
 
 // take adds a record to the batch, and sends what does not fit beside it. before
-// is where the record begins.
-func (i *importer) take(ctx context.Context, name string, before int64, rec record) error {
-	if rec.tooLong {
-		i.leaveOut(rec.number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
-		return nil
-	}
-	kind, item, err := readRecord(rec.text)
+// is where the record begins, line what to call it.
+func (i *importer) take(ctx context.Context, name string, before int64, text []byte, line int) error {
+	kind, item, err := readRecord(text)
 	if err != nil {
-		i.leaveOut(rec.number, err)
+		i.leaveOut(line, err)
 		return nil
 	}
 	if kind == importEvent && i.projectKey == "" {
-		return fmt.Errorf("line %d is an event, and events need --project-key", rec.number)
+		return fmt.Errorf("line %d is an event, and events need --project-key", line)
 	}
 	if kind == importPerson && i.client.key == "" {
-		return fmt.Errorf("line %d is a person or a group, and these need --key", rec.number)
+		return fmt.Errorf("line %d is a person or a group, and these need --key", line)
 	}
 	if !i.batch.fits(kind, len(item)) {
 		if err := i.flush(ctx, name, before); err != nil {
 			return err
 		}
 	}
-	i.batch.add(kind, slices.Clone(item), rec.number)
+	i.batch.add(kind, slices.Clone(item), line)
 	return nil
 }
 

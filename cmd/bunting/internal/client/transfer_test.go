@@ -598,18 +598,3 @@ func FuzzReadRecord(f *testing.F) {
 		}
 	})
 }
-
-func FuzzRecords(f *testing.F) {
-	f.Add([]byte("{}\n\n{}"))
-	f.Add([]byte(`[{"a":"]\"},"},[1],2 , ]`))
-	f.Add([]byte("\x1f\x8b\x08"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		rs, err := newRecords(bytes.NewReader(text))
-		for n := 0; err == nil; n++ {
-			if n > len(text)+1 {
-				t.Fatalf("%q has more records than bytes", text)
-			}
-			_, err = rs.next()
-		}
-	})
-}

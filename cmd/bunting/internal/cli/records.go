@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Records reads JSON records from a file: one a line, or the elements of one list. gzip
+// is undone.
+type Records struct {
+	from *bufio.Reader
+	most int
+	buf  []byte
+	ends int // line ends that were read
+	over bool
+
+	// List: they are the elements of a list.
+	List bool
+	// Offset is how many bytes (unpacked) were read.
+	Offset int64
+	// Line is where the last record begins, from 1, or where reading stopped. Number is
+	// its place in a list, else its line.
+	Line, Number int
+	// Comma: there is one before the end of the list, and nothing between.
+	Comma bool
+}
+
+var (
+	// ErrTooLong is a record that is longer than it may be. The next one can be read.
+	ErrTooLong = errors.New("the record is too long")
+	errNoEnd   = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
+)
+
+// NewRecords looks at the first bytes and says what it is. most bounds a record, in
+// bytes.
+func NewRecords(r io.Reader, most int) (*Records, error) {
+	rs := &Records{from: bufio.NewReaderSize(r, 64<<10), most: most}
+	if magic, _ := rs.from.Peek(3); bytes.Equal(magic, []byte("\x1f\x8b\x08")) {
+		z, err := gzip.NewReader(rs.from)
+		if err != nil {
+			return nil, err
+		}
+		rs.from = bufio.NewReaderSize(z, 64<<10)
+	}
+	if mark, _ := rs.from.Peek(3); string(mark) == "\ufeff" {
+		n, _ := rs.from.Discard(3)
+		rs.Offset += int64(n)
+	}
+	first, err := rs.text()
+	switch {
+	case errors.Is(err, io.EOF):
+		return rs, nil
+	case err != nil:
+		return nil, err
+	case first == '[':
+		rs.List = true
+		return rs, nil
+	}
+	rs.Offset--
+	return rs, rs.from.UnreadByte()
+}
+
+// next is the next byte.
+func (rs *Records) next() (byte, error) {
+	c, err := rs.from.ReadByte()
+	if err == nil {
+		rs.Offset++
+	}
+	if c == '\n' {
+		rs.ends++
+	}
+	return c, err
+}
+
+// text is the next byte that is no space, and its line.
+func (rs *Records) text() (c byte, err error) {
+	for c = ' '; err == nil && (c == ' ' || c == '\t' || c == '\r' || c == '\n'); {
+		c, err = rs.next()
+	}
+	rs.Line = rs.ends + 1
+	return c, err
+}
+
+// Next returns the next record without the space around it, io.EOF after the last one.
+// It is valid until the next call.
+func (rs *Records) Next() ([]byte, error) {
+	switch {
+	case rs.over:
+		return nil, io.EOF
+	case rs.List:
+		return rs.element()
+	}
+	for {
+		rs.Line = rs.ends + 1
+		text, err := rs.line()
+		if len(text) > 0 || err != nil {
+			rs.Number = rs.Line
+			return text, err
+		}
+	}
+}
+
+func (rs *Records) line() ([]byte, error) {
+	rs.buf = rs.buf[:0]
+	tooLong, read := false, false
+	for {
+		piece, err := rs.from.ReadSlice('\n')
+		rs.Offset += int64(len(piece))
+		read = read || len(piece) > 0
+		if tooLong = tooLong || len(rs.buf)+len(piece) > rs.most; !tooLong {
+			rs.buf = append(rs.buf, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!read || !errors.Is(err, io.EOF)):
+			return nil, err
+		case err == nil:
+			rs.ends++
+		}
+		if tooLong {
+			return nil, ErrTooLong
+		}
+		return bytes.TrimSpace(rs.buf), nil
+	}
+}
+
+// element returns the next element of a list. It finds only where it ends: what
+// is wrong inside is found later.
+func (rs *Records) element() ([]byte, error) {
+	rs.buf = rs.buf[:0]
+	depth, quoted, escaped, tooLong := 0, false, false, false
+	for c, err := rs.text(); ; c, err = rs.next() {
+		if errors.Is(err, io.EOF) {
+			err = errNoEnd
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case quoted:
+			quoted, escaped = escaped || c != '"', !escaped && c == '\\'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			depth++
+		case depth > 0 && (c == '}' || c == ']'):
+			depth--
+		case depth == 0 && (c == ',' || c == ']'):
+			return rs.whole(c == ']', tooLong)
+		}
+		if tooLong = tooLong || len(rs.buf) == rs.most; !tooLong {
+			rs.buf = append(rs.buf, c)
+		}
+	}
+}
+
+// whole is the element that is read, before a comma or the end of the list.
+func (rs *Records) whole(last, tooLong bool) ([]byte, error) {
+	rs.over = last
+	if last && len(rs.buf) == 0 {
+		rs.Comma = rs.Number > 0
+		return nil, io.EOF
+	}
+	rs.Number++
+	if tooLong {
+		return nil, ErrTooLong
+	}
+	return bytes.TrimSpace(rs.buf), nil
+}
+
+// End makes sure that nothing follows the last record, which Next does not look at.
+// False: there is something, on Line.
+func (rs *Records) End() bool {
+	_, err := rs.text()
+	return errors.Is(err, io.EOF)
+}
