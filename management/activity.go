@@ -198,12 +198,6 @@ func userNamed(tx Tx, named string) (*User, error) {
 // ActivityLog reads the log of the standing's project, or outside of projects that
 // of its organization.
 func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery) (*ActivityPage, error) {
-	var parent string
-	if st.Project != nil {
-		parent = ProjectParent(st.Project.ID)
-	} else {
-		parent = st.Organization.ID
-	}
 	return Read(ctx, &s.Desk, func(tx Tx) (*ActivityPage, error) {
 		out := &ActivityPage{Results: []Activity{}}
 		var user *User
@@ -213,7 +207,7 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 				return out, err
 			}
 		}
-		list, count, err := tx.List(q.query(parent, user))
+		list, count, err := tx.List(q.query(st.Parent(), user))
 		if err != nil {
 			return nil, err
 		}

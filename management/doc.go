@@ -19,5 +19,8 @@
 // asks for, such as flags. Package rooms shows each room its part of one Store.
 //
 // What can be written of a resource is a table of Fields: it reads bodies, words
-// the errors (§2.2) and describes itself to the API's documentation.
+// the errors (§2.2), goes into the members of what is kept and describes itself to the
+// API's documentation. What every resource repeats is Resource: it finds a thing, lays
+// a body over it, stores, shows and notes it, in the order of §1.5; a Spec has the
+// rules that are the resource's own.
 package management

@@ -42,6 +42,9 @@ type Field struct {
 	Choices  []string
 	Numbers  []int64
 	Help     string // for the documentation of the API
+	// Ruled fields are put where they belong by the rules of the resource, or have no
+	// effect; all others go into the member of their name (Fields.Lay).
+	Ruled bool
 }
 
 // Fields are the writable fields of a resource, in the order in which their

@@ -97,6 +97,15 @@ func (st *Standing) Access() ProjectAccess {
 	return st.Project.Access(st.User.UUID, st.Caller.Level(st.Project.Organization))
 }
 
+// Parent is the Parent of records that belong where the caller is: in the project, or
+// outside of projects in the organization.
+func (st *Standing) Parent() string {
+	if st.Project != nil {
+		return ProjectParent(st.Project.ID)
+	}
+	return st.Organization.ID
+}
+
 // Reaches reports whether the caller may be in a project at all.
 func (c *Caller) Reaches(p *ProjectRecord) bool {
 	return p.Access(c.User.UUID, c.Level(p.Organization)) != NoAccess

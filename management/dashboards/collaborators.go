@@ -82,7 +82,7 @@ func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing
 		switch {
 		case err != nil:
 			return nil, err
-		case d.Restriction == EveryoneEdits:
+		case d.RestrictionLevel == EveryoneEdits:
 			return nil, management.Fault("", "Cannot add collaborators to a dashboard on the lowest restriction level.")
 		case v.Int("level") != CanEdit:
 			return nil, management.Fault("", "Only edit access can be explicitly specified currently.")
@@ -149,7 +149,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Stand
 		if err := d.mayEdit(tx, st); err != nil {
 			return err
 		}
-		if d.Restriction == EveryoneEdits {
+		if d.RestrictionLevel == EveryoneEdits {
 			return management.Fault("", "Cannot remove collaborators from a dashboard on the lowest restriction level.")
 		}
 		user, ok := management.NormalUUID(user)
@@ -176,10 +176,10 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Stand
 
 // noteCollaborator notes that somebody has come or gone.
 func (s Dashboards) noteCollaborator(tx management.Tx, st *management.Standing, d *dashboardRecord, u *management.User, added bool) error {
-	c := management.Change{Type: "Dashboard", Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
+	c := management.Change{Type: dashboardScope, Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
 	if !added {
 		c.Action, c.Before, c.After = "deleted", c.After, nil
 	}
-	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "updated", "Dashboard", strconv.FormatInt(d.ID, 10),
+	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "updated", dashboardScope, strconv.FormatInt(d.ID, 10),
 		management.ActivityDetail{Name: d.title(), Changes: []management.Change{c}})
 }

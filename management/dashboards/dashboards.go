@@ -12,6 +12,9 @@ import (
 // it is deleted.
 const kindDashboard = "dashboard"
 
+// dashboardScope is what the log calls a dashboard.
+const dashboardScope = "Dashboard"
+
 // The restriction levels of a dashboard: who of a project may edit it.
 const (
 	EveryoneEdits     int64 = 21
@@ -45,22 +48,9 @@ type Dashboards struct{ *core }
 // Dashboard is a dashboard as it is shown (§2.2 of the interface). Lists leave
 // Filters, Variables and Tiles out.
 type Dashboard struct {
-	ID                   int64                `json:"id"`
-	Name                 *string              `json:"name"`
-	Description          string               `json:"description"`
-	Pinned               bool                 `json:"pinned"`
-	Created              management.Stamp     `json:"created_at"`
+	dashboardSettings
 	CreatedBy            *management.UserView `json:"created_by"`
-	Shared               bool                 `json:"is_shared"`
-	Deleted              bool                 `json:"deleted"`
-	CreationMode         string               `json:"creation_mode"`
-	Filters              json.RawMessage      `json:"filters,omitempty"`
-	Variables            json.RawMessage      `json:"variables,omitempty"`
-	BreakdownColors      json.RawMessage      `json:"breakdown_colors"`
-	ColorTheme           *int64               `json:"data_color_theme_id"`
-	Tags                 []string             `json:"tags"`
 	Tiles                []Tile               `json:"tiles,omitzero"`
-	RestrictionLevel     int64                `json:"restriction_level"`
 	EffectiveRestriction int64                `json:"effective_restriction_level"`
 	EffectivePrivilege   int64                `json:"effective_privilege_level"`
 	UserAccessLevel      string               `json:"user_access_level"`
@@ -73,19 +63,19 @@ var Fields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: 400},
 	{Name: "description", Type: management.Text, Blank: true, Max: maxDashboardText},
 	{Name: "pinned", Type: management.Bool},
-	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
-	{Name: "use_template", Type: management.Text, Blank: true, Max: 400, Help: "only when it is made: DEFAULT_APP or WEBSITE_TRAFFIC"},
-	{Name: "use_dashboard", Type: management.Int, Null: true, Help: "only when it is made: the dashboard whose tiles it gets"},
-	{Name: "delete_insights", Type: management.Bool, Help: "with deleted: also the insights that have no other tile"},
+	{Name: "deleted", Type: management.Bool, Ruled: true, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+	{Name: "use_template", Type: management.Text, Blank: true, Max: 400, Ruled: true, Help: "only when it is made: DEFAULT_APP or WEBSITE_TRAFFIC"},
+	{Name: "use_dashboard", Type: management.Int, Null: true, Ruled: true, Help: "only when it is made: the dashboard whose tiles it gets"},
+	{Name: "delete_insights", Type: management.Bool, Ruled: true, Help: "with deleted: also the insights that have no other tile"},
 	{Name: "breakdown_colors", Type: management.Any},
 	{Name: "data_color_theme_id", Type: management.Int, Null: true},
 	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Help: "trimmed, in lower case, without duplicates"},
-	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{EveryoneEdits, CollaboratorsEdit}, Help: "21: everyone edits, 37: only collaborators"},
-	{Name: "_create_in_folder", Type: management.Text, Blank: true, Max: 1000, Help: "without effect"},
-	{Name: "filters", Type: management.Any, Help: "an object; an empty one changes nothing"},
-	{Name: "variables", Type: management.Any, Help: "an object; an empty one changes nothing"},
-	{Name: "tiles", Type: management.Any, Help: "only changes: tiles to change, and texts to add"},
-	{Name: "duplicate_tiles", Type: management.Any, Help: "changes: tiles to copy, as objects with an id; with use_dashboard: true copies the insights too"},
+	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{EveryoneEdits, CollaboratorsEdit}, Ruled: true, Help: "21: everyone edits, 37: only collaborators"},
+	{Name: "_create_in_folder", Type: management.Text, Blank: true, Max: 1000, Ruled: true, Help: "without effect"},
+	{Name: "filters", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
+	{Name: "variables", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
+	{Name: "tiles", Type: management.Any, Ruled: true, Help: "only changes: tiles to change, and texts to add"},
+	{Name: "duplicate_tiles", Type: management.Any, Ruled: true, Help: "changes: tiles to copy, as objects with an id; with use_dashboard: true copies the insights too"},
 }
 
 // Filter narrows a list of dashboards down (§3).
@@ -99,7 +89,7 @@ type Filter struct {
 
 // List returns a page of dashboards, pinned ones first, then by name.
 func (s Dashboards) List(ctx context.Context, st *management.Standing, f Filter, p management.Page) (management.List[Dashboard], error) {
-	q := management.Query{Kind: kindDashboard, Parent: management.ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if err := management.CheckSearch(f.Search); err != nil {
 		return management.List[Dashboard]{}, err
 	}
@@ -109,26 +99,7 @@ func (s Dashboards) List(ctx context.Context, st *management.Standing, f Filter,
 	if len(f.Tags) > 0 || f.ExcludeGenerated || f.Search != "" || f.Pinned != nil || f.Creators != nil {
 		q.Match = f.match()
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Dashboard], error) {
-		records, count, err := tx.List(q)
-		if err != nil {
-			return management.List[Dashboard]{}, err
-		}
-		out, users := management.List[Dashboard]{Count: count}, newAuthorViews(tx)
-		for i := range records {
-			d, err := management.Decode[dashboardRecord](&records[i])
-			if err != nil {
-				return management.List[Dashboard]{}, err
-			}
-			shown, err := d.show(tx, st, users)
-			if err != nil {
-				return management.List[Dashboard]{}, err
-			}
-			shown.Filters, shown.Variables = nil, nil
-			out.Results = append(out.Results, *shown)
-		}
-		return out, nil
-	})
+	return s.dashboards.Query(ctx, st, q)
 }
 
 func (f Filter) match() func(*management.Record) bool {
@@ -144,150 +115,132 @@ func (f Filter) match() func(*management.Record) bool {
 	}
 }
 
+func (s Dashboards) resource() *management.Resource[management.Tx, dashboardRecord, Dashboard] {
+	return management.NewResource(&s.Desk, management.Spec[management.Tx, dashboardRecord, Dashboard]{
+		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields,
+		Place: func(_ *management.Standing, d *dashboardRecord) management.Place {
+			return management.Place{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
+		},
+		Load: func(v *view, id string, change *management.Body) (*dashboardRecord, error) {
+			d, err := anyDashboardOf(v.Tx, v.Project.ID, dashboardNumber(id))
+			if d != nil && d.Deleted && !bringsBack(change) {
+				d = nil
+			}
+			return d, err
+		},
+		May: func(v *view, d *dashboardRecord) error { return d.mayEdit(v.Tx, v.Standing) },
+		New: s.newDashboard, Rules: s.rules,
+		Show: func(v *view, d *dashboardRecord) (*Dashboard, error) { return d.showFull(v) },
+		Row: func(v *view, d *dashboardRecord) (*Dashboard, error) {
+			out, err := d.show(v)
+			if err == nil {
+				out.Filters, out.Variables = nil, nil
+			}
+			return out, err
+		},
+		Noted: func(d *dashboardRecord) any {
+			return struct {
+				*dashboardRecord
+				Tiles []int64 `json:"tiles,omitempty"`
+			}{d, d.touched}
+		},
+	})
+}
+
 // Get returns a dashboard with its tiles.
 func (s Dashboards) Get(ctx context.Context, st *management.Standing, id string) (*Dashboard, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		d, err := dashboardNamed(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		return d.showFull(tx, st)
-	})
+	return s.dashboards.Get(ctx, st, id)
 }
 
 // Create makes a dashboard, also out of a template or another dashboard (§4.1.3).
 func (s Dashboards) Create(ctx context.Context, st *management.Standing, b management.Body) (*Dashboard, error) {
-	v, err := Fields.Create(b)
-	if err != nil {
-		return nil, err
-	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) { return s.create(tx, st, v) })
+	return s.dashboards.Create(ctx, st, b)
 }
 
-func (s Dashboards) create(tx management.Tx, st *management.Standing, v management.Values) (*Dashboard, error) {
-	template, from := v.Text("use_template"), v.Int("use_dashboard")
-	if template != "" && from != 0 {
-		return nil, management.Fault("", "`use_dashboard` and `use_template` cannot be used together")
-	}
-	d, err := s.newDashboard(tx, st)
+// Update changes a dashboard, deletes it softly or brings it back (§4.1.4, §4.1.5).
+func (s Dashboards) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
+	return s.dashboards.Update(ctx, st, id, b, false)
+}
+
+func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
+	id, err := v.Tx.Next(kindDashboard)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.set(st, v); err != nil {
-		return nil, err
+	return &dashboardRecord{Author: v.User.ID, dashboardSettings: dashboardSettings{
+		ID: id, Created: management.At(s.Desk.Now()), CreationMode: madeByHand, Tags: []string{}, RestrictionLevel: EveryoneEdits,
+		Filters: json.RawMessage("{}"), Variables: json.RawMessage("{}"), BreakdownColors: json.RawMessage("[]"),
+	}}, nil
+}
+
+// rules check a dashboard and do with its tiles what a body says.
+func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (err error) {
+	d, change := e.Now, s.change
+	if e.Fresh {
+		change = s.fill
 	}
-	var tiles []int64
+	if err := d.check(e.Standing, e.Values); err != nil {
+		return err
+	}
+	if bringsBack(e.Body) {
+		d.Deleted = false
+		return s.restoreTiles(e.Tx, e.Standing, d)
+	}
+	if d.touched, err = change(e.Tx, e.Standing, d, e.Values); err != nil || !e.Values.Bool("deleted") {
+		return err
+	}
+	d.Deleted = true
+	return s.hideTiles(e.Tx, e.Standing, d, e.Values.Bool("delete_insights"))
+}
+
+// fill makes the tiles of a new dashboard and returns their numbers.
+func (s Dashboards) fill(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) ([]int64, error) {
+	template, from := v.Text("use_template"), v.Int("use_dashboard")
 	switch {
+	case template != "" && from != 0:
+		return nil, management.Fault("", "`use_dashboard` and `use_template` cannot be used together")
 	case template != "":
 		plan, known := dashboardTemplates[template]
 		if !known {
 			return nil, management.Fault("use_template", "Invalid template provided: %s", template)
 		}
-		d.Mode = madeFromTemplate
-		tiles, err = s.addPlanned(tx, st, d, plan)
+		d.CreationMode = madeFromTemplate
+		return s.addPlanned(tx, st, d, plan)
 	case from != 0:
-		var origin *dashboardRecord
-		if origin, err = dashboardOf(tx, st.Project.ID, from); err == nil && origin == nil {
+		origin, err := dashboardOf(tx, st.Project.ID, from)
+		if err == nil && origin == nil {
 			err = management.Fault("use_dashboard", "Invalid value provided")
 		}
-		if err == nil {
-			d.Mode = madeByCopying
-			tiles, err = s.copyTiles(tx, st, origin, d, pythonTrue(v.Raw("duplicate_tiles")))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.finish(tx, st, nil, d, v, tiles)
-}
-
-func (s Dashboards) newDashboard(tx management.Tx, st *management.Standing) (*dashboardRecord, error) {
-	id, err := tx.Next(kindDashboard)
-	if err != nil {
-		return nil, err
-	}
-	return &dashboardRecord{
-		ID: id, Created: management.At(s.Desk.Now()), Author: st.User.ID, Mode: madeByHand, Tags: []string{}, Restriction: EveryoneEdits,
-		Filters: json.RawMessage("{}"), Variables: json.RawMessage("{}"), Colors: json.RawMessage("[]"),
-	}, nil
-}
-
-// finish deletes what is to be deleted, saves the dashboard, notes what has
-// changed and shows it. before is nil for a new one.
-func (s Dashboards) finish(tx management.Tx, st *management.Standing, before, d *dashboardRecord, v management.Values, tiles []int64) (*Dashboard, error) {
-	if v.Bool("deleted") && !d.Deleted {
-		d.Deleted = true
-		if err := s.hideTiles(tx, st, d, v.Bool("delete_insights")); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		d.CreationMode = madeByCopying
+		return s.copyTiles(tx, st, origin, d, pythonTrue(v.Raw("duplicate_tiles")))
 	}
-	if err := putDashboard(tx, st.Project.ID, d); err != nil {
-		return nil, err
-	}
-	var was any
-	if before != nil {
-		was = before
-	}
-	is := struct {
-		*dashboardRecord
-		Tiles []int64 `json:"tiles,omitempty"` // those that were made or changed
-	}{d, tiles}
-	if err := s.noteDashboard(tx, st, d, was, is); err != nil {
-		return nil, err
-	}
-	return d.showFull(tx, st)
+	return nil, nil
 }
 
-// noteDashboard notes a change of a dashboard or of something that belongs to it.
-func (s Dashboards) noteDashboard(tx management.Tx, st *management.Standing, d *dashboardRecord, before, after any) error {
-	return s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), "Dashboard", strconv.FormatInt(d.ID, 10), d.title(), before, after)
-}
-
-// Update changes a dashboard, deletes it softly or brings it back (§4.1.4, §4.1.5).
-func (s Dashboards) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) { return s.update(tx, st, id, b) })
-}
-
-func (s Dashboards) update(tx management.Tx, st *management.Standing, named string, b management.Body) (*Dashboard, error) {
-	back := bringsBack(b)
-	d, err := anyDashboardOf(tx, st.Project.ID, dashboardNumber(named))
-	if err == nil && (d == nil || d.Deleted && !back) {
-		err = management.ErrNotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := d.mayEdit(tx, st); err != nil {
-		return nil, err
-	}
-	v, err := Fields.Change(b)
-	if err != nil {
-		return nil, err
-	}
-	before := *d
-	if err := d.set(st, v); err != nil {
-		return nil, err
-	}
-	if back {
-		d.Deleted = false
-		if err := s.restoreTiles(tx, st, d); err != nil {
-			return nil, err
-		}
-		return s.finish(tx, st, &before, d, v, nil)
-	}
+// change does with the tiles of a dashboard what a body says, and returns the numbers
+// of those that it made or changed.
+func (s Dashboards) change(tx management.Tx, st *management.Standing, d *dashboardRecord, v management.Values) ([]int64, error) {
 	changed, err := s.changeTiles(tx, st, d, v.Raw("tiles"))
 	if err != nil {
 		return nil, err
 	}
 	copied, err := s.duplicateTiles(tx, st, d, v.Raw("duplicate_tiles"))
-	if err != nil {
-		return nil, err
-	}
-	return s.finish(tx, st, &before, d, v, append(changed, copied...))
+	return append(changed, copied...), err
 }
 
-// bringsBack reports whether a body is exactly {"deleted": false}.
-func bringsBack(b management.Body) bool {
+// noteDashboard notes a change of something that belongs to a dashboard.
+func (s Dashboards) noteDashboard(tx management.Tx, st *management.Standing, d *dashboardRecord, before, after any) error {
+	return s.Desk.Note(tx, st.Caller, st.Parent(), dashboardScope, strconv.FormatInt(d.ID, 10), d.title(), before, after)
+}
+
+// bringsBack reports whether there is a body, and it is exactly {"deleted": false}.
+func bringsBack(b *management.Body) bool {
+	if b == nil {
+		return false
+	}
 	raw, there := b.Members["deleted"]
 	if !there || len(b.Members) != 1 {
 		return false

@@ -91,9 +91,9 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 }
 
 // copyOf makes a copy of an insight and says so in its name.
-func (s Insights) copyOf(tx management.Tx, st *management.Standing, i *insightRecord) (*insightRecord, error) {
+func (s Insights) copyOf(v *view, i *insightRecord) (*insightRecord, error) {
 	const mark = " (Copy)"
-	out := s.fresh(st)
+	out := s.fresh(v.Standing)
 	out.Description, out.Query, out.Filters, out.Tags = i.Description, i.Query, i.Filters, i.Tags
 	if name := i.title(); name != "" {
 		for utf8.RuneCountInString(name+mark) > maxInsightName {
@@ -103,16 +103,14 @@ func (s Insights) copyOf(tx management.Tx, st *management.Standing, i *insightRe
 		name += mark
 		out.Name = &name
 	}
-	return out, s.put(tx, st, nil, out)
+	return out, s.insights.Keep(v, out, nil)
 }
 
 // setDeleted flags an insight as deleted or brings it back, if there is one.
-func (s Insights) setDeleted(tx management.Tx, st *management.Standing, id string, deleted bool) error {
-	i, err := insightOf(tx, st.Project.ID, id)
+func (s Insights) setDeleted(v *view, id string, deleted bool) error {
+	i, err := insightOf(v.Tx, v.Project.ID, id)
 	if err != nil || i == nil || i.Deleted == deleted {
 		return err
 	}
-	before := *i
-	i.Deleted, i.Modified, i.Modifier = deleted, management.At(s.Desk.Now()), st.User.ID
-	return s.put(tx, st, &before, i)
+	return s.insights.Keep(v, i, func() { i.Deleted, i.Modified, i.Modifier = deleted, management.At(s.Desk.Now()), v.User.ID })
 }

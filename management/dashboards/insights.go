@@ -28,18 +28,11 @@ type Insights struct{ *core }
 // Insight is an insight as it is shown. Dashboards are those on which it stands,
 // left out inside of a tile.
 type Insight struct {
-	ID             string               `json:"id"`
-	ShortID        string               `json:"short_id"` // stands for the id in paths too
-	Name           *string              `json:"name"`
-	Description    string               `json:"description"`
-	Query          json.RawMessage      `json:"query"`
-	Filters        json.RawMessage      `json:"filters"` // the older form of a query
+	insightSettings
 	Dashboards     []int64              `json:"dashboards,omitzero"`
 	Tags           []string             `json:"tags"`
 	Favorited      bool                 `json:"favorited"`
 	Saved          bool                 `json:"saved"`
-	Deleted        bool                 `json:"deleted"`
-	Created        management.Stamp     `json:"created_at"`
 	CreatedBy      *management.UserView `json:"created_by"`
 	LastModified   management.Stamp     `json:"last_modified_at"`
 	LastModifiedBy *management.UserView `json:"last_modified_by"`
@@ -51,29 +44,58 @@ var InsightFields = management.Fields{
 	{Name: "description", Type: management.Text, Blank: true, Max: maxDashboardText},
 	{Name: "query", Type: management.Any, Help: "kept as given, never run"},
 	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given"},
-	{Name: "dashboards", Type: management.IntList, Help: "the dashboards on which it stands"},
+	{Name: "dashboards", Type: management.IntList, Ruled: true, Help: "the dashboards on which it stands"},
 	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
 	{Name: "favorited", Type: management.Bool},
 	{Name: "saved", Type: management.Bool},
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
-// insightRecord is an insight as it is stored.
-type insightRecord struct {
+// insightSettings are what is kept of an insight and shown as it is.
+type insightSettings struct {
 	ID          string           `json:"id"`
-	ShortID     string           `json:"short_id,omitempty"` // empty where it follows from the id
+	ShortID     string           `json:"short_id"` // stands for the id in paths too
 	Name        *string          `json:"name"`
 	Description string           `json:"description"`
 	Query       json.RawMessage  `json:"query"`
-	Filters     json.RawMessage  `json:"filters"`
-	Tags        []string         `json:"tags,omitempty"`
-	Favorited   bool             `json:"favorited,omitempty"`
-	Saved       bool             `json:"saved,omitempty"`
+	Filters     json.RawMessage  `json:"filters"` // the older form of a query
 	Deleted     bool             `json:"deleted"`
 	Created     management.Stamp `json:"created_at"`
-	Author      int64            `json:"created_by"` // a user's number
-	Modified    management.Stamp `json:"updated_at"`
-	Modifier    int64            `json:"last_modified_by"`
+}
+
+// insightRecord is an insight as it is stored. Older ones have no ShortID: it follows
+// from the id.
+type insightRecord struct {
+	insightSettings
+	Tags      []string         `json:"tags,omitempty"`
+	Favorited bool             `json:"favorited,omitempty"`
+	Saved     bool             `json:"saved,omitempty"`
+	Author    int64            `json:"created_by"` // a user's number
+	Modified  management.Stamp `json:"updated_at"`
+	Modifier  int64            `json:"last_modified_by"`
+}
+
+func (s Insights) resource() *management.Resource[management.Tx, insightRecord, Insight] {
+	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
+		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true,
+		Place: func(_ *management.Standing, i *insightRecord) management.Place {
+			return management.Place{ID: i.ID, Title: i.title()}
+		},
+		Load: func(v *view, id string, change *management.Body) (*insightRecord, error) {
+			return insightNamed(v, id, bringsBack(change))
+		},
+		New:   func(v *view) (*insightRecord, error) { return s.fresh(v.Standing), nil },
+		Rules: s.rules,
+		Put:   func(v *view, i *insightRecord) error { return putInsight(v.Tx, v.Project.ID, i) },
+		Done: func(e *management.Edit[management.Tx, insightRecord]) error {
+			if !e.Values.Has("dashboards") {
+				return nil
+			}
+			return s.place(e.Tx, e.Standing, e.Now, e.Values.Ints("dashboards"))
+		},
+		Show:  func(v *view, i *insightRecord) (*Insight, error) { return i.showFull(v) },
+		Noted: func(i *insightRecord) any { return i },
+	})
 }
 
 // insightOf returns an insight, deleted or not, nil when there is none.
@@ -86,41 +108,36 @@ func insightOf(tx management.Tx, project int64, id string) (*insightRecord, erro
 }
 
 // insightNamed finds the insight of a path; deleted: also one that is deleted.
-func insightNamed(tx management.Tx, st *management.Standing, named string, deleted bool) (*insightRecord, error) {
+func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
 	id, ok := management.NormalUUID(named)
 	find := insightOf
 	if !ok {
 		id, find = named, insightByShortID
 	}
-	i, err := find(tx, st.Project.ID, id)
-	if err == nil && (i == nil || i.Deleted && !deleted) {
-		err = management.ErrNotFound()
+	i, err := find(v.Tx, v.Project.ID, id)
+	if i != nil && i.Deleted && !deleted {
+		i = nil
 	}
 	return i, err
 }
 
 // show is the insight without its dashboards.
-func (i *insightRecord) show(users *authorViews) (*Insight, error) {
-	out := &Insight{
-		ID: i.ID, ShortID: i.short(), Name: i.Name, Description: i.Description, Query: i.Query, Filters: i.Filters, Deleted: i.Deleted,
-		Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
-		Created: i.Created, LastModified: i.Modified,
-	}
-	var err error
-	if out.CreatedBy, err = users.of(i.Author); err != nil {
+func (i *insightRecord) show(v *view) (_ *Insight, err error) {
+	out := &Insight{insightSettings: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified}
+	if out.CreatedBy, err = v.Author(i.Author); err != nil {
 		return nil, err
 	}
-	out.LastModifiedBy, err = users.of(i.Modifier)
+	out.LastModifiedBy, err = v.Author(i.Modifier)
 	return out, err
 }
 
 // showFull is the insight with its dashboards.
-func (i *insightRecord) showFull(tx management.Tx, users *authorViews) (*Insight, error) {
-	out, err := i.show(users)
+func (i *insightRecord) showFull(v *view) (*Insight, error) {
+	out, err := i.show(v)
 	if err != nil {
 		return nil, err
 	}
-	out.Dashboards, err = dashboardsOfInsight(tx, i.ID)
+	out.Dashboards, err = dashboardsOfInsight(v.Tx, i.ID)
 	return out, err
 }
 
@@ -163,106 +180,56 @@ func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord,
 
 // Get returns an insight.
 func (s Insights) Get(ctx context.Context, st *management.Standing, id string) (*Insight, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Insight, error) {
-		i, err := insightNamed(tx, st, id, false)
-		if err != nil {
-			return nil, err
-		}
-		return i.showFull(tx, newAuthorViews(tx))
-	})
+	return s.insights.Get(ctx, st, id)
 }
 
 // Create makes an insight.
 func (s Insights) Create(ctx context.Context, st *management.Standing, b management.Body) (*Insight, error) {
-	v, err := InsightFields.Create(b)
-	if err != nil {
-		return nil, err
-	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Insight, error) { return s.save(tx, st, nil, s.fresh(st), v) })
+	return s.insights.Create(ctx, st, b)
+}
+
+// Update changes an insight, deletes it softly or brings it back.
+func (s Insights) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Insight, error) {
+	return s.insights.Update(ctx, st, id, b, false)
 }
 
 // fresh is an empty insight that is not saved.
 func (s Insights) fresh(st *management.Standing) *insightRecord {
 	now := management.At(s.Desk.Now())
-	return &insightRecord{
-		ID: s.Desk.NewID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now, Author: st.User.ID, Modified: now, Modifier: st.User.ID,
-	}
+	return &insightRecord{Author: st.User.ID, Modified: now, Modifier: st.User.ID, insightSettings: insightSettings{
+		ID: s.Desk.NewID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now,
+	}}
 }
 
-// Update changes an insight, deletes it softly or brings it back.
-func (s Insights) Update(ctx context.Context, st *management.Standing, id string, b management.Body) (*Insight, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Insight, error) {
-		i, err := insightNamed(tx, st, id, bringsBack(b))
-		if err != nil {
-			return nil, err
+// rules check an insight.
+func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error {
+	i := e.Now
+	i.Modified, i.Modifier = management.At(s.Desk.Now()), e.User.ID
+	if e.Values.Has("tags") {
+		if i.Tags = management.TidyTags(i.Tags); len(i.Tags) > maxDashboardTags {
+			return tooManyTags()
 		}
-		v, err := InsightFields.Change(b)
-		if err != nil {
-			return nil, err
+	}
+	for name, raw := range map[string]json.RawMessage{"query": i.Query, "filters": i.Filters} {
+		if len(raw) > maxInsightJSON {
+			return overBytes(name, maxInsightJSON)
 		}
-		before := *i
-		i.Modified, i.Modifier = management.At(s.Desk.Now()), st.User.ID
-		return s.save(tx, st, &before, i, v)
-	})
+	}
+	return nil
 }
 
 // Duplicate makes a copy of an insight that stands on no dashboard.
 func (s Insights) Duplicate(ctx context.Context, st *management.Standing, id string) (*Insight, error) {
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Insight, error) {
-		i, err := insightNamed(tx, st, id, false)
+		v := &view{Tx: tx, Standing: st}
+		i, err := s.insights.Load(v, id)
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.copyOf(tx, st, i)
+		out, err := s.copyOf(v, i)
 		if err != nil {
 			return nil, err
 		}
-		return out.showFull(tx, newAuthorViews(tx))
+		return out.showFull(v)
 	})
-}
-
-// save takes the fields of a body over. before is nil for a new insight.
-func (s Insights) save(tx management.Tx, st *management.Standing, before, i *insightRecord, v management.Values) (*Insight, error) {
-	management.SetNull(v, "name", &i.Name)
-	management.Set(v, "description", &i.Description)
-	management.Set(v, "filters", &i.Filters)
-	management.Set(v, "deleted", &i.Deleted)
-	management.Set(v, "favorited", &i.Favorited)
-	management.Set(v, "saved", &i.Saved)
-	if v.Has("tags") {
-		if i.Tags = management.TidyTags(v.Texts("tags")); len(i.Tags) > maxDashboardTags {
-			return nil, tooManyTags()
-		}
-	}
-	if v.Has("query") {
-		if i.Query = v.Raw("query"); i.Query == nil {
-			i.Query = json.RawMessage("null")
-		}
-	}
-	for name, raw := range map[string]json.RawMessage{"query": i.Query, "filters": i.Filters} {
-		if len(raw) > maxInsightJSON {
-			return nil, overBytes(name, maxInsightJSON)
-		}
-	}
-	if err := s.put(tx, st, before, i); err != nil {
-		return nil, err
-	}
-	if v.Has("dashboards") {
-		if err := s.place(tx, st, i, v.Ints("dashboards")); err != nil {
-			return nil, err
-		}
-	}
-	return i.showFull(tx, newAuthorViews(tx))
-}
-
-// put saves an insight and notes what has changed. before is nil for a new one.
-func (s Insights) put(tx management.Tx, st *management.Standing, before, i *insightRecord) error {
-	if err := putInsight(tx, st.Project.ID, i); err != nil {
-		return err
-	}
-	var was any
-	if before != nil {
-		was = before
-	}
-	return s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), "Insight", i.ID, i.title(), was, i)
 }

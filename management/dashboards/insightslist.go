@@ -147,13 +147,13 @@ func (s Insights) List(ctx context.Context, st *management.Standing, q InsightQu
 			return management.List[Insight]{}, err
 		}
 		page, count := management.PageOf(keys, q.Page)
-		out, users := management.List[Insight]{Count: count}, newAuthorViews(tx)
+		out, v := management.List[Insight]{Count: count}, &view{Tx: tx, Standing: st}
 		for i := range page {
 			insight, err := insightOf(tx, st.Project.ID, page[i].id)
 			if err != nil {
 				return management.List[Insight]{}, err
 			}
-			shown, err := insight.showFull(tx, users)
+			shown, err := insight.showFull(v)
 			if err != nil {
 				return management.List[Insight]{}, err
 			}

@@ -17,13 +17,13 @@ var MoveTileFields = append(management.Fields{
 // MoveTile puts a tile on another dashboard and returns the one it comes from. A
 // body that speaks of no tile changes the dashboard like Update.
 func (s Dashboards) MoveTile(ctx context.Context, st *management.Standing, id string, b management.Body) (*Dashboard, error) {
+	_, tile := b.Members["tile"]
+	_, target := b.Members["toDashboard"]
+	if !tile && !target {
+		return s.Update(ctx, st, id, b)
+	}
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		_, tile := b.Members["tile"]
-		_, target := b.Members["toDashboard"]
-		if !tile && !target {
-			return s.update(tx, st, id, b)
-		}
-		d, err := dashboardNamed(tx, st, id)
+		d, err := s.dashboards.Load(&view{Tx: tx, Standing: st}, id)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s Dashboards) moveTile(tx management.Tx, st *management.Standing, d *dashb
 			return nil, err
 		}
 	}
-	return d.showFull(tx, st)
+	return d.showFull(&view{Tx: tx, Standing: st})
 }
 
 // relocate takes a tile from one dashboard to another. An insight stands once on

@@ -7,23 +7,30 @@ import (
 	"strconv"
 )
 
+// dashboardSettings are what is kept of a dashboard and shown as it is.
+type dashboardSettings struct {
+	ID               int64            `json:"id"`
+	Name             *string          `json:"name"`
+	Description      string           `json:"description"`
+	Pinned           bool             `json:"pinned"`
+	Created          management.Stamp `json:"created_at"`
+	Shared           bool             `json:"is_shared"` // as the sharing configuration says
+	Deleted          bool             `json:"deleted"`
+	CreationMode     string           `json:"creation_mode"`
+	Filters          json.RawMessage  `json:"filters,omitempty"`
+	Variables        json.RawMessage  `json:"variables,omitempty"`
+	BreakdownColors  json.RawMessage  `json:"breakdown_colors"`
+	ColorTheme       *int64           `json:"data_color_theme_id"`
+	Tags             []string         `json:"tags"`
+	RestrictionLevel int64            `json:"restriction_level"`
+}
+
 // dashboardRecord is a dashboard as it is stored.
 type dashboardRecord struct {
-	ID          int64            `json:"id"`
-	Name        *string          `json:"name"`
-	Description string           `json:"description"`
-	Pinned      bool             `json:"pinned"`
-	Created     management.Stamp `json:"created_at"`
-	Author      int64            `json:"created_by"` // a user's number
-	Shared      bool             `json:"is_shared"`  // as the sharing configuration says
-	Deleted     bool             `json:"deleted"`
-	Mode        string           `json:"creation_mode"`
-	Filters     json.RawMessage  `json:"filters"`
-	Variables   json.RawMessage  `json:"variables"`
-	Colors      json.RawMessage  `json:"breakdown_colors"`
-	Theme       *int64           `json:"data_color_theme_id"`
-	Tags        []string         `json:"tags"`
-	Restriction int64            `json:"restriction_level"`
+	dashboardSettings
+	Author int64 `json:"created_by"` // a user's number
+	// touched are the tiles that a call has made or changed.
+	touched []int64
 }
 
 // title is the name, empty for none.
@@ -49,12 +56,6 @@ func (d *dashboardRecord) sort() string {
 		named = "0" + *d.Name
 	}
 	return first + named
-}
-
-func putDashboard(tx management.Tx, project int64, d *dashboardRecord) error {
-	return tx.Put(&management.Record{
-		Kind: kindDashboard, Parent: management.ProjectParent(project), ID: strconv.FormatInt(d.ID, 10), Sort: d.sort(), Hidden: d.Deleted, Data: management.Encode(d),
-	})
 }
 
 // Exists reports whether a project has a dashboard of a number.
@@ -115,7 +116,7 @@ func (d *dashboardRecord) inherent(st *management.Standing) bool {
 
 // privilege is what the caller may do with the dashboard: CanView or CanEdit.
 func (d *dashboardRecord) privilege(tx management.Tx, st *management.Standing) (int64, error) {
-	if d.Restriction == EveryoneEdits || d.inherent(st) {
+	if d.RestrictionLevel == EveryoneEdits || d.inherent(st) {
 		return CanEdit, nil
 	}
 	r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), st.User.UUID)
@@ -134,93 +135,53 @@ func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) err
 	return err
 }
 
-// show is the dashboard without its tiles. st is nil for who looks at it through
-// a link.
-func (d *dashboardRecord) show(tx management.Tx, st *management.Standing, users *authorViews) (*Dashboard, error) {
-	out := &Dashboard{
-		ID: d.ID, Name: d.Name, Description: d.Description, Pinned: d.Pinned, Created: d.Created, Shared: d.Shared, Deleted: d.Deleted,
-		CreationMode: d.Mode, Filters: d.Filters, Variables: d.Variables, BreakdownColors: d.Colors, ColorTheme: d.Theme, Tags: d.Tags,
-		RestrictionLevel: d.Restriction, EffectiveRestriction: d.Restriction, UserAccessLevel: "editor", AccessControlVersion: "v2",
-	}
-	if d.Restriction > EveryoneEdits {
+// show is the dashboard without its tiles. v has no standing for who looks at it
+// through a link.
+func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
+	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: "editor", AccessControlVersion: "v2"}
+	if d.RestrictionLevel > EveryoneEdits {
 		out.AccessControlVersion = "v1"
 	}
-	if st == nil {
+	if v.Standing == nil {
 		out.EffectiveRestriction, out.EffectivePrivilege, out.UserAccessLevel = CollaboratorsEdit, CanView, "viewer"
 		return out, nil
 	}
-	if d.Author == st.User.ID || st.Admin() {
+	if d.Author == v.User.ID || v.Admin() {
 		out.UserAccessLevel = "manager"
 	}
 	var err error
-	if out.CreatedBy, err = users.of(d.Author); err != nil {
+	if out.CreatedBy, err = v.Author(d.Author); err != nil {
 		return nil, err
 	}
-	out.EffectivePrivilege, err = d.privilege(tx, st)
+	out.EffectivePrivilege, err = d.privilege(v.Tx, v.Standing)
 	return out, err
 }
 
 // showFull is the dashboard with its tiles.
-func (d *dashboardRecord) showFull(tx management.Tx, st *management.Standing) (*Dashboard, error) {
-	users := newAuthorViews(tx)
-	out, err := d.show(tx, st, users)
+func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
+	out, err := d.show(v)
 	if err != nil {
 		return nil, err
 	}
-	out.Tiles, err = d.showTiles(tx, st.Project.ID, users)
+	out.Tiles, err = d.showTiles(v, v.Project.ID)
 	return out, err
 }
 
-// authorViews remembers the users of one answer.
-type authorViews struct {
-	tx    management.Tx
-	known map[int64]*management.UserView
-}
-
-func newAuthorViews(tx management.Tx) *authorViews {
-	return &authorViews{tx, map[int64]*management.UserView{}}
-}
-
-// of is the user of a number, nil for nobody. A nil authorViews names nobody: who
-// looks through a link is not told who works here.
-func (a *authorViews) of(id int64) (*management.UserView, error) {
-	if a == nil {
-		return nil, nil
-	}
-	view, known := a.known[id]
-	if known {
-		return view, nil
-	}
-	view, err := management.ViewOfUser(a.tx, id)
-	a.known[id] = view
-	return view, err
-}
-
-// set takes the fields of a body over.
-func (d *dashboardRecord) set(st *management.Standing, v management.Values) error {
-	management.SetNull(v, "name", &d.Name)
-	management.Set(v, "description", &d.Description)
-	management.Set(v, "pinned", &d.Pinned)
-	management.SetNull(v, "data_color_theme_id", &d.Theme)
-	if v.Has("breakdown_colors") {
-		d.Colors = v.Raw("breakdown_colors")
-		if d.Colors == nil {
-			d.Colors = json.RawMessage("null")
-		}
-		if len(d.Colors) > maxDashboardJSON {
-			return overBytes("breakdown_colors", maxDashboardJSON)
-		}
+// check looks at a dashboard that a body was laid over, and takes the rest of it over.
+func (d *dashboardRecord) check(st *management.Standing, v management.Values) error {
+	if v.Has("breakdown_colors") && len(d.BreakdownColors) > maxDashboardJSON {
+		return overBytes("breakdown_colors", maxDashboardJSON)
 	}
 	if v.Has("tags") {
-		if d.Tags = management.TidyTags(v.Texts("tags")); len(d.Tags) > maxDashboardTags {
+		if d.Tags = management.TidyTags(d.Tags); len(d.Tags) > maxDashboardTags {
 			return tooManyTags()
 		}
 	}
-	if level := v.Int("restriction_level"); level != 0 && level != d.Restriction {
+	if level := v.Int("restriction_level"); level != 0 && level != d.RestrictionLevel {
 		if !d.inherent(st) {
 			return management.Denied("Only the dashboard owner and project admins have the restriction rights required to change the dashboard's restriction level.")
 		}
-		d.Restriction = level
+		d.RestrictionLevel = level
 	}
 	if err := setDictionary(v, "filters", &d.Filters); err != nil {
 		return err

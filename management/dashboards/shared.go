@@ -199,11 +199,12 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 // open is what a link shows: without what its settings hide, whether it is shown as a
 // page or not.
 func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, error) {
-	shown, err := l.dashboard.show(tx, nil, nil)
+	v := &view{Tx: tx}
+	shown, err := l.dashboard.show(v)
 	if err != nil {
 		return nil, err
 	}
-	shown.Tiles, err = l.dashboard.showTiles(tx, l.project.ID, nil)
+	shown.Tiles, err = l.dashboard.showTiles(v, l.project.ID)
 	settings := l.sharing.Settings
 	for i := range shown.Tiles {
 		insight := shown.Tiles[i].Insight

@@ -200,7 +200,7 @@ func (s Dashboards) changeSharing(ctx context.Context, st *management.Standing, 
 		}
 		if d.Shared != c.Enabled {
 			d.Shared = c.Enabled
-			if err := putDashboard(tx, st.Project.ID, d); err != nil {
+			if err := s.dashboards.Put(&view{Tx: tx, Standing: st}, d); err != nil {
 				return nil, err
 			}
 		}
@@ -285,7 +285,7 @@ func (s Dashboards) RefreshSharing(ctx context.Context, st *management.Standing,
 		if err := putShareToken(tx, c.Token, shareToken{Project: st.Project.ID, Dashboard: d.ID}); err != nil {
 			return err
 		}
-		return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "access_token_refreshed", "Dashboard", strconv.FormatInt(d.ID, 10),
+		return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), "access_token_refreshed", dashboardScope, strconv.FormatInt(d.ID, 10),
 			management.ActivityDetail{Name: d.title(), Changes: []management.Change{}})
 	})
 }

@@ -78,7 +78,7 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 			if p.filters != nil {
 				insight.Filters = p.filters
 			}
-			if err := Insights(s).put(tx, st, nil, insight); err != nil {
+			if err := s.insights.Keep(&view{Tx: tx, Standing: st}, insight, nil); err != nil {
 				return nil, err
 			}
 			t.Insight = insight.ID
@@ -240,24 +240,29 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, st *management.Stand
 		for _, name := range []string{"use_template", "use_dashboard"} {
 			delete(v, name)
 		}
-		return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) { return s.create(tx, st, v) })
+		return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
+			return s.dashboards.Make(&view{Tx: tx, Standing: st}, v)
+		})
 	}
 	plan, err := readTemplate(raw)
 	if err != nil {
 		return nil, err
 	}
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		d, err := s.newDashboard(tx, st)
+		v := &view{Tx: tx, Standing: st}
+		d, err := s.newDashboard(v)
 		if err != nil {
 			return nil, err
 		}
 		name := plan.Text("template_name")
 		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), management.TidyTags(plan.Texts("tags"))
-		tiles, err := s.addPlanned(tx, st, d, plan.tiles)
-		if err != nil {
+		if d.touched, err = s.addPlanned(tx, st, d, plan.tiles); err != nil {
 			return nil, err
 		}
-		return s.finish(tx, st, nil, d, management.Values{}, tiles)
+		if err := s.dashboards.Keep(v, d, nil); err != nil {
+			return nil, err
+		}
+		return d.showFull(v)
 	})
 }
 

@@ -128,8 +128,8 @@ func makeRoom(tx management.Tx, dashboard int64, n int) error {
 
 // showTiles are the tiles in the order of their places; those of deleted insights
 // are left out.
-func (d *dashboardRecord) showTiles(tx management.Tx, project int64, users *authorViews) ([]Tile, error) {
-	records, err := tilesOf(tx, d.ID, false)
+func (d *dashboardRecord) showTiles(v *view, project int64) ([]Tile, error) {
+	records, err := tilesOf(v.Tx, d.ID, false)
 	if err != nil {
 		return nil, err
 	}
@@ -143,18 +143,18 @@ func (d *dashboardRecord) showTiles(tx management.Tx, project int64, users *auth
 		t := &records[i]
 		tile := Tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, Order: len(out)}
 		if t.Text != nil {
-			if tile.Text, err = t.Text.show(project, users); err != nil {
+			if tile.Text, err = t.Text.show(v, project); err != nil {
 				return nil, err
 			}
 		} else {
-			insight, err := insightOf(tx, project, t.Insight)
+			insight, err := insightOf(v.Tx, project, t.Insight)
 			if err != nil {
 				return nil, err
 			}
 			if insight == nil || insight.Deleted {
 				continue
 			}
-			if tile.Insight, err = insight.show(users); err != nil {
+			if tile.Insight, err = insight.show(v); err != nil {
 				return nil, err
 			}
 		}
@@ -184,13 +184,12 @@ func (t *tileRecord) place() (x, y float64) {
 	return number(layouts.SM.X), number(layouts.SM.Y)
 }
 
-func (t *tileText) show(project int64, users *authorViews) (*TileText, error) {
+func (t *tileText) show(v *view, project int64) (_ *TileText, err error) {
 	out := &TileText{ID: t.ID, Body: t.Body, LastModified: t.Modified, Team: project}
-	var err error
-	if out.CreatedBy, err = users.of(t.Author); err != nil {
+	if out.CreatedBy, err = v.Author(t.Author); err != nil {
 		return nil, err
 	}
-	out.LastModifiedBy, err = users.of(t.Modifier)
+	out.LastModifiedBy, err = v.Author(t.Modifier)
 	return out, err
 }
 
@@ -248,7 +247,7 @@ func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dash
 		return 0, err
 	}
 	if deep {
-		copied, err := Insights(s).copyOf(tx, st, insight)
+		copied, err := Insights(s).copyOf(&view{Tx: tx, Standing: st}, insight)
 		if err != nil {
 			return 0, err
 		}
@@ -272,7 +271,7 @@ func (s Dashboards) hideTiles(tx management.Tx, st *management.Standing, d *dash
 				return err
 			}
 			if places == 1 {
-				if err := Insights(s).setDeleted(tx, st, t.Insight, true); err != nil {
+				if err := Insights(s).setDeleted(&view{Tx: tx, Standing: st}, t.Insight, true); err != nil {
 					return err
 				}
 			}
@@ -295,7 +294,7 @@ func (s Dashboards) restoreTiles(tx management.Tx, st *management.Standing, d *d
 		for i := range tiles {
 			t := &tiles[i]
 			if t.Insight != "" {
-				if err := Insights(s).setDeleted(tx, st, t.Insight, false); err != nil {
+				if err := Insights(s).setDeleted(&view{Tx: tx, Standing: st}, t.Insight, false); err != nil {
 					return err
 				}
 			}

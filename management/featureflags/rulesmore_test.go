@@ -151,6 +151,7 @@ var surveyRows = []ruletest.Row{
 	{"§5.6 resumed", "bob", "changesurvey <S>", `{"end_date":null}`, `{"internal_targeting_flag":{"active":true}}`},
 	{"§5.6 DELETE", "bob", "dropsurvey <S>", ``, `null`},
 	{"§5.6 DELETE", "bob", "changesurvey <S>", `{}`, `404 not_found - Not found.`},
+	{"§1.5 the thing comes before the body", "bob", "changesurvey <S>", `{"type":"letter"}`, `404 not_found - Not found.`},
 }
 
 var scheduleRows = []ruletest.Row{

@@ -27,6 +27,9 @@ type Service struct {
 	Surveys          Surveys
 }
 
+// view is a transaction of this room and in whose name it runs.
+type view = management.View[Tx]
+
 // core is what all resources share.
 type core struct{ Config }
 
@@ -39,5 +42,5 @@ func New(c Config) *Service {
 		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
 	s := &core{c}
-	return &Service{Flags{s}, Cohorts{s}, EarlyAccess{s}, Experiments{s}, ScheduledChanges{s}, Surveys{s}}
+	return &Service{Flags{s}, Cohorts{s}, EarlyAccess{s}, Experiments{s}, ScheduledChanges{s}, newSurveys(s)}
 }

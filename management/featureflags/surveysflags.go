@@ -28,8 +28,8 @@ func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey,
 	if err := s.target(tx, st, x, v); err != nil {
 		return err
 	}
-	if x.TargetingFlag != nil && x.OwnTargeting {
-		if err := s.changeFlag(tx, st, *x.TargetingFlag, x.running(), v.Raw("targeting_flag_filters")); err != nil {
+	if x.TargetingID != nil && x.OwnTargeting {
+		if err := s.changeFlag(tx, st, *x.TargetingID, x.running(), v.Raw("targeting_flag_filters")); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey,
 }
 
 func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
-	f, err := Flags(s).makeFlag(tx, st, FlagDraft{
+	f, err := Flags{s.core}.makeFlag(tx, st, FlagDraft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key s
 // changeFlag switches a flag of the survey on or off, and gives it other filters
 // unless they are nil.
 func (s Surveys) changeFlag(tx Tx, st *management.Standing, id int64, active bool, filters json.RawMessage) error {
-	flags := Flags(s)
+	flags := Flags{s.core}
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactOf(filters)) == string(compactOf(f.Filters))) {
 		return err
@@ -73,21 +73,21 @@ func (s Surveys) changeFlag(tx Tx, st *management.Standing, id int64, active boo
 // link takes the survey to the flag that it is linked to. Flags of files are not
 // told of it: they cannot be changed.
 func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v management.Values) error {
-	flags := Flags(s)
-	if management.SetNull(v, "linked_flag_id", &x.LinkedFlag); x.LinkedFlag != nil && v.Has("linked_flag_id") {
-		if _, err := loadLinked(tx, st, flags, *x.LinkedFlag, "linked_flag_id"); err != nil {
+	flags := Flags{s.core}
+	if x.LinkedFlagID != nil && v.Has("linked_flag_id") {
+		if _, err := loadLinked(tx, st, flags, *x.LinkedFlagID, "linked_flag_id"); err != nil {
 			return err
 		}
 	}
-	if was.LinkedFlag != nil && numberOr0(x.LinkedFlag) != *was.LinkedFlag {
+	if was.LinkedFlagID != nil && numberOr0(x.LinkedFlagID) != *was.LinkedFlagID {
 		if err := s.unlink(tx, st, was); err != nil {
 			return err
 		}
 	}
-	if x.LinkedFlag == nil {
+	if x.LinkedFlagID == nil {
 		return nil
 	}
-	f, err := flagOf(tx, st, flags, *x.LinkedFlag)
+	f, err := flagOf(tx, st, flags, *x.LinkedFlagID)
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
@@ -101,8 +101,8 @@ func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v ma
 
 // unlink takes the survey out of the flag that it is linked to.
 func (s Surveys) unlink(tx Tx, st *management.Standing, x *storedSurvey) error {
-	flags := Flags(s)
-	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlag))
+	flags := Flags{s.core}
+	f, err := flagOf(tx, st, flags, numberOr0(x.LinkedFlagID))
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
@@ -117,9 +117,9 @@ func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v manag
 	if err := checkTargeting(filters); err != nil {
 		return err
 	}
-	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != numberOr0(x.TargetingFlag)
+	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != numberOr0(x.TargetingID)
 	if other && !v.Null("targeting_flag_id") {
-		if _, err := loadLinked(tx, st, Flags(s), v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
+		if _, err := loadLinked(tx, st, Flags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
 			return err
 		}
 	}
@@ -127,16 +127,16 @@ func (s Surveys) target(tx Tx, st *management.Standing, x *storedSurvey, v manag
 		if err := s.dropTargeting(tx, st, x); err != nil {
 			return err
 		}
-		x.TargetingFlag, x.OwnTargeting = nil, false
+		x.TargetingID, x.OwnTargeting = nil, false
 		if !v.Bool("remove_targeting_flag") {
-			management.SetNull(v, "targeting_flag_id", &x.TargetingFlag)
+			management.SetNull(v, "targeting_flag_id", &x.TargetingID)
 		}
 	}
-	if filters == nil || v.Bool("remove_targeting_flag") || x.TargetingFlag != nil && x.OwnTargeting {
+	if filters == nil || v.Bool("remove_targeting_flag") || x.TargetingID != nil && x.OwnTargeting {
 		return nil
 	}
 	id, err := s.makeFlag(tx, st, x, surveyFlagKey(), filters)
-	x.TargetingFlag, x.OwnTargeting = &id, true
+	x.TargetingID, x.OwnTargeting = &id, true
 	return err
 }
 
@@ -163,15 +163,15 @@ func checkTargeting(filters json.RawMessage) error {
 }
 
 func (s Surveys) dropTargeting(tx Tx, st *management.Standing, x *storedSurvey) error {
-	if x.TargetingFlag == nil || !x.OwnTargeting {
+	if x.TargetingID == nil || !x.OwnTargeting {
 		return nil
 	}
-	return s.dropFlag(tx, st, *x.TargetingFlag)
+	return s.dropFlag(tx, st, *x.TargetingID)
 }
 
 // dropFlag deletes a flag of the survey.
 func (s Surveys) dropFlag(tx Tx, st *management.Standing, id int64) error {
-	flags := Flags(s)
+	flags := Flags{s.core}
 	f, err := flagOf(tx, st, flags, id)
 	if err != nil || f == nil {
 		return err

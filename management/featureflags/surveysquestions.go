@@ -151,7 +151,7 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, err
 			if list.Results[i].Archived {
 				continue
 			}
-			x, err := s.show(tx, &management.Standing{Project: p}, &list.Results[i])
+			x, err := s.show(&view{Tx: tx, Standing: &management.Standing{Project: p}}, &list.Results[i])
 			if err != nil {
 				return nil, err
 			}

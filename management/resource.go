@@ -1,0 +1,378 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Spec says what a resource is: its table of fields, where its things stand, and the
+// rules that are its own. Only Kind and Place are required, Fields for what is made or
+// changed, and Show where a Shown is no part of a Stored. T is the transaction of the
+// room, Stored a thing as it is kept, Shown as it is answered.
+type Spec[T Tx, Stored, Shown any] struct {
+	// Kind is Record.Kind. Scope is what the log calls a thing: empty, changes are not
+	// noted.
+	Kind, Scope string
+	// Fields are what a new thing is made of, Changes what can be changed of it: Fields
+	// when nil.
+	Fields, Changes Fields
+	// Admins: only administrators of the organization may write.
+	Admins bool
+	// Newest: lists begin with the highest Sort.
+	Newest bool
+
+	// Place is where a thing stands, and what the log calls it.
+	Place func(st *Standing, x *Stored) Place
+	// Load finds what a path names, nil for none. change is the body, nil for who only
+	// reads or removes. Nil: it finds the record of a uuid that is not hidden.
+	Load func(v *View[T], id string, change *Body) (*Stored, error)
+	// May refuses who may not change or remove a thing, nil: everybody may.
+	May func(v *View[T], x *Stored) error
+	// New is a thing before a body is laid over it. Nil: the zero value.
+	New func(v *View[T]) (*Stored, error)
+	// Rules look at a thing that the body was laid over, and do what goes with it.
+	Rules func(e *Edit[T, Stored]) error
+	// Leave does what goes with a thing that is to be removed, before it is. A thing
+	// that is hidden then is kept.
+	Leave func(e *Edit[T, Stored]) error
+	// Put stores a thing, nil: as a record. Drop takes it away.
+	Put, Drop func(v *View[T], x *Stored) error
+	// Taken is the error where the Unique text is another one's.
+	Taken func(fresh bool) error
+	// Done does what follows once a thing is stored or gone.
+	Done func(e *Edit[T, Stored]) error
+	// Show is a thing as it is answered, Row as it is in lists: as Show when nil.
+	Show, Row func(v *View[T], x *Stored) (*Shown, error)
+	// Noted is what the log compares, nil: the Shown.
+	Noted func(x *Stored) any
+}
+
+// Place is where a thing stands. Parent is that of the standing when empty; the members
+// from Other on are those of Record.
+type Place struct {
+	Parent, ID, Title   string
+	Other, Sort, Unique string
+	Hidden              bool
+}
+
+// View is a transaction and in whose name it runs; that is nil for who is not let in.
+type View[T Tx] struct {
+	Tx T
+	*Standing
+	users map[int64]*UserView
+}
+
+// Author is the user of a number inside of an answer, nil for nobody. Who is not let in
+// is told of nobody.
+func (v *View[T]) Author(id int64) (*UserView, error) {
+	if v.Standing == nil {
+		return nil, nil
+	}
+	known, ok := v.users[id]
+	if ok {
+		return known, nil
+	}
+	u, err := ViewOfUser(v.Tx, id)
+	if v.users == nil {
+		v.users = map[int64]*UserView{}
+	}
+	v.users[id] = u
+	return u, err
+}
+
+// Edit is one call that makes, changes or removes a thing.
+type Edit[T Tx, Stored any] struct {
+	*View[T]
+	// Fresh: Now is being made. Was is Now before the body was laid over it.
+	Fresh bool
+	Was   Stored
+	Now   *Stored
+	// Values are what Fields have read of the Body, the Ruled ones too.
+	Values Values
+	// Body is nil of what is made or removed.
+	Body *Body
+}
+
+// Resource finds, lists, shows, makes, changes and removes things, and notes it in
+// the log, as a Spec says.
+type Resource[T Tx, Stored, Shown any] struct {
+	desk *Desk[T]
+	spec Spec[T, Stored, Shown]
+}
+
+// NewResource panics when a table does not fit Stored.
+func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Shown]) *Resource[T, Stored, Shown] {
+	if spec.Changes == nil {
+		spec.Changes = spec.Fields
+	}
+	for _, f := range []Fields{spec.Fields, spec.Changes} {
+		if err := f.fit(reflect.TypeFor[Stored]()); err != nil {
+			panic(fmt.Sprintf("management: the resource %s: %v", spec.Kind, err))
+		}
+	}
+	if spec.Row == nil {
+		spec.Row = spec.Show
+	}
+	return &Resource[T, Stored, Shown]{desk, spec}
+}
+
+// List returns a page of things.
+func (r *Resource[T, Stored, Shown]) List(ctx context.Context, st *Standing, p Page) (List[Shown], error) {
+	return r.Query(ctx, st, Query{Offset: p.Offset, Limit: p.Limit})
+}
+
+// Query returns the page that a query asks for; its Kind, its order and, without an
+// Other, its Parent are those of the resource and of the standing.
+func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q Query) (List[Shown], error) {
+	q.Kind, q.Descending = r.spec.Kind, r.spec.Newest
+	if q.Parent == "" && q.Other == "" {
+		q.Parent = st.Parent()
+	}
+	return Read(ctx, r.desk, func(tx T) (List[Shown], error) {
+		list, err := ListRecords[Stored](tx, q)
+		if err != nil {
+			return List[Shown]{}, err
+		}
+		return r.Rows(&View[T]{Tx: tx, Standing: st}, list)
+	})
+}
+
+// Rows are things as lists show them.
+func (r *Resource[T, Stored, Shown]) Rows(v *View[T], list List[Stored]) (List[Shown], error) {
+	out := List[Shown]{Count: list.Count, Results: make([]Shown, 0, len(list.Results))}
+	for i := range list.Results {
+		shown, err := r.spec.Row(v, &list.Results[i])
+		if err != nil {
+			return List[Shown]{}, err
+		}
+		out.Results = append(out.Results, *shown)
+	}
+	return out, nil
+}
+
+// Get returns one thing.
+func (r *Resource[T, Stored, Shown]) Get(ctx context.Context, st *Standing, id string) (*Shown, error) {
+	return Read(ctx, r.desk, func(tx T) (*Shown, error) {
+		v := &View[T]{Tx: tx, Standing: st}
+		x, err := r.Load(v, id)
+		if err != nil {
+			return nil, err
+		}
+		return r.spec.Show(v, x)
+	})
+}
+
+// Load finds what a path names.
+func (r *Resource[T, Stored, Shown]) Load(v *View[T], id string) (*Stored, error) {
+	return r.load(v, id, nil)
+}
+
+func (r *Resource[T, Stored, Shown]) load(v *View[T], id string, change *Body) (x *Stored, err error) {
+	if r.spec.Load != nil {
+		x, err = r.spec.Load(v, id, change)
+	} else if uuid, ok := NormalUUID(id); ok {
+		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, v.Parent(), uuid)
+	}
+	if err == nil && x == nil {
+		err = ErrNotFound()
+	}
+	return x, err
+}
+
+// LoadRecord returns what a record says that is not hidden, nil when there is none.
+func LoadRecord[Stored any](tx Tx, kind, parent, id string) (*Stored, error) {
+	record, err := tx.Get(kind, parent, id)
+	if err != nil || record == nil || record.Hidden {
+		return nil, err
+	}
+	return Decode[Stored](record)
+}
+
+// loadForChange is load for who may write. It also tells how the thing is noted.
+func (r *Resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change *Body) (x *Stored, noted any, err error) {
+	if x, err = r.load(v, id, change); err == nil && r.spec.May != nil {
+		err = r.spec.May(v, x)
+	}
+	if err == nil {
+		noted, err = r.noted(v, x)
+	}
+	return x, noted, err
+}
+
+// write runs work in a transaction, in the name of who may write.
+func write[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, Stored, Shown], st *Standing, work func(v *View[T]) (Out, error)) (out Out, err error) {
+	if r.spec.Admins && !st.Admin() {
+		return out, Denied(MsgLevel)
+	}
+	return Write(ctx, r.desk, func(tx T) (Out, error) { return work(&View[T]{Tx: tx, Standing: st}) })
+}
+
+// Create makes a thing.
+func (r *Resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b Body) (*Shown, error) {
+	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
+		values, err := r.spec.Fields.Create(b)
+		if err != nil {
+			return nil, err
+		}
+		return r.Make(v, values)
+	})
+}
+
+// Make is Create for a body that has been read.
+func (r *Resource[T, Stored, Shown]) Make(v *View[T], values Values) (shown *Shown, err error) {
+	x := new(Stored)
+	if r.spec.New != nil {
+		if x, err = r.spec.New(v); err != nil {
+			return nil, err
+		}
+	}
+	return r.save(&Edit[T, Stored]{View: v, Fresh: true, Now: x, Values: values}, r.spec.Fields, nil)
+}
+
+// Update changes a thing. put: all required fields have to be there.
+func (r *Resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error) {
+	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
+		x, before, err := r.loadForChange(v, id, &b)
+		if err != nil {
+			return nil, err
+		}
+		values, err := r.spec.Changes.Update(b, put)
+		if err != nil {
+			return nil, err
+		}
+		return r.save(&Edit[T, Stored]{View: v, Now: x, Values: values, Body: &b}, r.spec.Changes, before)
+	})
+}
+
+// save lays values over a thing, checks, stores and notes it. before is what the log
+// knows of it, nil for a new one.
+func (r *Resource[T, Stored, Shown]) save(e *Edit[T, Stored], f Fields, before any) (*Shown, error) {
+	e.Was = *e.Now
+	f.Lay(e.Values, e.Now)
+	if err := does(r.spec.Rules, e); err != nil {
+		return nil, err
+	}
+	if err := r.put(e.View, e.Now, e.Fresh); err != nil {
+		return nil, err
+	}
+	if err := does(r.spec.Done, e); err != nil {
+		return nil, err
+	}
+	shown, err := r.spec.Show(e.View, e.Now)
+	if err != nil || r.spec.Scope == "" {
+		return shown, err
+	}
+	after := any(shown)
+	if r.spec.Noted != nil {
+		after = r.spec.Noted(e.Now)
+	}
+	return shown, r.note(e.View, e.Now, before, after)
+}
+
+func does[E any](rule func(E) error, e E) error {
+	if rule == nil {
+		return nil
+	}
+	return rule(e)
+}
+
+// Put stores a thing, and notes nothing.
+func (r *Resource[T, Stored, Shown]) Put(v *View[T], x *Stored) error { return r.put(v, x, false) }
+
+func (r *Resource[T, Stored, Shown]) put(v *View[T], x *Stored, fresh bool) (err error) {
+	if r.spec.Put != nil {
+		err = r.spec.Put(v, x)
+	} else {
+		p := r.place(v, x)
+		err = v.Tx.Put(&Record{
+			Kind: r.spec.Kind, Parent: p.Parent, ID: p.ID, Other: p.Other, Sort: p.Sort, Unique: p.Unique, Hidden: p.Hidden, Data: Encode(x),
+		})
+	}
+	if errors.Is(err, ErrTaken) && r.spec.Taken != nil {
+		err = r.spec.Taken(fresh)
+	}
+	return err
+}
+
+func (r *Resource[T, Stored, Shown]) place(v *View[T], x *Stored) Place {
+	p := r.spec.Place(v.Standing, x)
+	if p.Parent == "" {
+		p.Parent = v.Parent()
+	}
+	return p
+}
+
+// noted is a thing as the log compares it, as JSON: what it is made of may change.
+func (r *Resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
+	if r.spec.Scope == "" {
+		return nil, nil
+	}
+	if r.spec.Noted != nil {
+		return Encode(r.spec.Noted(x)), nil
+	}
+	shown, err := r.spec.Show(v, x)
+	return Encode(shown), err
+}
+
+func (r *Resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after any) error {
+	if r.spec.Scope == "" {
+		return nil
+	}
+	p := r.place(v, x)
+	return r.desk.Note(v.Tx, v.Caller, p.Parent, r.spec.Scope, p.ID, p.Title, before, after)
+}
+
+// Keep stores a thing that rules have changed, and notes it: change changes it, nil
+// makes it.
+func (r *Resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) (err error) {
+	var before any
+	if change != nil {
+		if before, err = r.noted(v, x); err != nil {
+			return err
+		}
+		change()
+	}
+	if err := r.put(v, x, change == nil); err != nil {
+		return err
+	}
+	after, err := r.noted(v, x)
+	if err != nil {
+		return err
+	}
+	return r.note(v, x, before, after)
+}
+
+// Delete removes a thing.
+func (r *Resource[T, Stored, Shown]) Delete(ctx context.Context, st *Standing, id string) error {
+	_, err := write(ctx, r, st, func(v *View[T]) (*Stored, error) {
+		x, before, err := r.loadForChange(v, id, nil)
+		if err != nil {
+			return nil, err
+		}
+		e := &Edit[T, Stored]{View: v, Now: x, Was: *x}
+		if err := does(r.spec.Leave, e); err != nil {
+			return nil, err
+		}
+		if err := r.drop(v, x); err != nil {
+			return nil, err
+		}
+		if err := does(r.spec.Done, e); err != nil {
+			return nil, err
+		}
+		return nil, r.note(v, x, before, nil)
+	})
+	return err
+}
+
+func (r *Resource[T, Stored, Shown]) drop(v *View[T], x *Stored) error {
+	if r.spec.Drop != nil {
+		return r.spec.Drop(v, x)
+	}
+	p := r.place(v, x)
+	if p.Hidden {
+		return r.put(v, x, false)
+	}
+	return v.Tx.Delete(r.spec.Kind, p.Parent, p.ID)
+}
