@@ -126,16 +126,6 @@ func (t *ledgerTx) insert(b *bulk, n int, row func(args []any, i int) []any) err
 // find runs a bulk query for n rows, and scan for each row of the answers.
 func (t *ledgerTx) find(b *bulk, fixed []any, n int, row func(args []any, i int) []any, scan func(rows *sql.Rows) error) error {
 	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
-		found, err := t.query(text, t.arguments(fixed, from, rows, row)...)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = found.Close() }()
-		for found.Next() {
-			if err := scan(found); err != nil {
-				return err
-			}
-		}
-		return found.Err()
+		return t.each(scan, text, t.arguments(fixed, from, rows, row)...)
 	})
 }

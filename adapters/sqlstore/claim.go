@@ -76,19 +76,11 @@ func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
 		}
 		return ids, nil
 	}
-	rows, err := t.query(`SELECT nextval('event_ids') FROM generate_series(1, $1::bigint)`, n)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	err := t.each(func(rows *sql.Rows) error {
+		ids = append(ids, 0)
+		return rows.Scan(&ids[len(ids)-1])
+	}, `SELECT nextval('event_ids') FROM generate_series(1, $1::bigint)`, n)
+	return ids, err
 }
 
 var findPeople = finds(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
@@ -141,25 +133,9 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Known, error
 }
 
 // GroupTypes implements capture.Tx.
-func (t *ledgerTx) GroupTypes(projectID int64) ([]string, error) {
-	rows, err := t.query(`SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`, projectID)
-	if err != nil {
-		return nil, fmt.Errorf("reading group types: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []string
-	for rows.Next() {
-		var index int
-		var name string
-		if err := rows.Scan(&index, &name); err != nil {
-			return nil, err
-		}
-		for len(out) < index {
-			out = append(out, "")
-		}
-		out = append(out, name)
-	}
-	return out, rows.Err()
+func (t *ledgerTx) GroupTypes(projectID int64) (names []string, err error) {
+	err = t.each(func(rows *sql.Rows) error { return addGroupType(&names, rows) }, groupTypesText, projectID)
+	return names, doing("reading group types", err)
 }
 
 var findGroups = finds(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, textKey, 2)
@@ -180,13 +156,9 @@ func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.G
 				if err := rows.Scan(&key, &created, &properties); err != nil {
 					return err
 				}
-				object, err := capture.ParseObject(properties)
-				if err != nil {
-					return fmt.Errorf("group %q: %w", key, err)
-				}
-				id := capture.GroupID{Type: index, Key: key}
-				found[id] = &capture.Group{GroupID: id, CreatedAt: fromMicros(created), Properties: object}
-				return nil
+				g, err := storedGroup(capture.GroupID{Type: index, Key: key}, created, properties)
+				found[g.GroupID] = &g
+				return err
 			})
 		if err != nil {
 			return nil, fmt.Errorf("reading groups: %w", err)

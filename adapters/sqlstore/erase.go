@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -43,13 +42,8 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) error {
 
 // erasePerson is ErasePerson in a transaction in which the project is locked.
 func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (bool, error) {
-	found := false
-	var version int64
-	err := query(ctx, q, func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(&version)
-	}, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
-	if err != nil || !found {
+	versions, err := column[int64](ctx, q, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
+	if err != nil || len(versions) == 0 {
 		return false, err
 	}
 	if withEvents {
@@ -58,7 +52,7 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 		}
 	}
 	if _, err := q.ExecContext(ctx, `INSERT INTO erased_persons (project_id, uuid, version) VALUES ($1, $2, $3)
-		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], version); err != nil {
+		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], versions[0]); err != nil {
 		return false, err
 	}
 	if err := eraseWarnings(ctx, q, projectID, uuid); err != nil {
@@ -82,18 +76,12 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 // eraseWarnings erases a person's warnings, which hold the beginnings of distinct
 // ids.
 func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
-	var ids []string
-	err := query(ctx, q, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, capture.WarningID(id))
-		return err
-	}, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
+	ids, err := column[string](ctx, q, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if _, err := q.ExecContext(ctx, `DELETE FROM warnings WHERE project_id = $1 AND distinct_id = $2`, projectID, id); err != nil {
+		if _, err := q.ExecContext(ctx, `DELETE FROM warnings WHERE project_id = $1 AND distinct_id = $2`, projectID, capture.WarningID(id)); err != nil {
 			return err
 		}
 	}
@@ -103,13 +91,7 @@ func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture
 // eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then
 // those that are not indexed yet.
 func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
-	var epochs []int64
-	err := query(ctx, q, func(rows *sql.Rows) error {
-		var epoch int64
-		err := rows.Scan(&epoch)
-		epochs = append(epochs, epoch)
-		return err
-	}, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
+	epochs, err := column[int64](ctx, q, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
 	if err != nil {
 		return err
 	}
@@ -156,16 +138,11 @@ type erasedEvent struct {
 	key           capture.EventKey
 }
 
-func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) (out []erasedEvent, err error) {
-	err = query(ctx, q, func(rows *sql.Rows) error {
-		e := erasedEvent{key: capture.EventKey{ProjectID: projectID}}
-		var uuid sql.RawBytes
-		err := rows.Scan(&e.id, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp)
-		copy(e.key.UUID[:], uuid)
-		out = append(out, e)
-		return err
+func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
+	return list(ctx, q, func(e *erasedEvent) []any {
+		e.key.ProjectID = projectID
+		return []any{&e.id, uuidIn(&e.key.UUID), &e.key.Name, &e.key.DistinctID, &e.timestamp}
 	}, text, args...)
-	return out, err
 }
 
 // eraseEvents takes events out of all tables. Those that are not indexed yet are

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -109,34 +108,23 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 
 // closeKeys takes the file's projects away from keys that have left it.
 func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
-	rows, err := y.tx.QueryContext(y.ctx, `SELECT hash, projects FROM api_keys WHERE origin <> ''`)
+	type opened struct {
+		hash     string
+		projects []int64
+	}
+	stored, err := list(y.ctx, y.tx, func(k *opened) []any { return []any{&k.hash, jsonIn(&k.projects)} }, `SELECT hash, projects FROM api_keys WHERE origin <> ''`)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
-	left := map[string][]int64{}
-	for rows.Next() {
-		var hash, text string
-		if err := rows.Scan(&hash, &text); err != nil {
-			return err
-		}
-		var before []int64
-		if err := json.Unmarshal([]byte(text), &before); err != nil {
-			return err
-		}
-		after := slices.DeleteFunc(slices.Clone(before), func(id int64) bool { return slices.Contains(ours, id) })
-		if keys[hash] == nil && len(after) != len(before) {
-			left[hash] = after
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	for hash, projects := range left {
-		if len(projects) == 0 { // an empty list would open every project
-			err = y.exec(`DELETE FROM api_keys WHERE hash = $1`, hash)
-		} else {
-			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, hash, jsonText(projects))
+	for _, k := range stored {
+		left := slices.DeleteFunc(slices.Clone(k.projects), func(id int64) bool { return slices.Contains(ours, id) })
+		switch {
+		case keys[k.hash] != nil || len(left) == len(k.projects):
+			continue
+		case len(left) == 0: // an empty list would open every project
+			err = y.exec(`DELETE FROM api_keys WHERE hash = $1`, k.hash)
+		default:
+			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, k.hash, jsonText(left))
 		}
 		if err != nil {
 			return err
@@ -147,19 +135,16 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
 
 func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
 	var kind KeyKind
-	var scopes, projects, organizations, origin string
+	var scopes, organizations, origin string
+	var opens []int64
 	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, organizations, origin FROM api_keys WHERE hash = $1`, hash).
-		Scan(&kind, &scopes, &projects, &organizations, &origin)
+		Scan(&kind, &scopes, jsonIn(&opens), &organizations, &origin)
 	if errors.Is(err, sql.ErrNoRows) {
 		slices.Sort(k.projects)
 		return y.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			hash, k.kind, k.mask, k.scopes, jsonText(k.projects), y.origin, micros(y.store.now()))
 	}
 	if err != nil {
-		return err
-	}
-	var opens []int64
-	if err := json.Unmarshal([]byte(projects), &opens); err != nil {
 		return err
 	}
 	elsewhere := slices.DeleteFunc(slices.Clone(opens), func(id int64) bool { return slices.Contains(ours, id) })

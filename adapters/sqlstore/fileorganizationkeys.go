@@ -39,19 +39,14 @@ func (y *fileSync) organizationKeys(ofProjects map[string]*fileKey) (map[string]
 
 // closeOrganizationKeys takes away those that have left the file.
 func (y *fileSync) closeOrganizationKeys(keys map[string]*fileKey) error {
-	var left []string
-	err := query(y.ctx, y.tx, func(rows *sql.Rows) error {
-		var hash string
-		err := rows.Scan(&hash)
-		if keys[hash] == nil {
-			left = append(left, hash)
-		}
-		return err
-	}, `SELECT hash FROM api_keys WHERE origin = $1 AND organizations <> '[]'`, y.origin)
+	stored, err := column[string](y.ctx, y.tx, `SELECT hash FROM api_keys WHERE origin = $1 AND organizations <> '[]'`, y.origin)
 	if err != nil {
 		return err
 	}
-	for _, hash := range left {
+	for _, hash := range stored {
+		if keys[hash] != nil {
+			continue
+		}
 		if err := y.exec(`DELETE FROM api_keys WHERE hash = $1`, hash); err != nil {
 			return err
 		}

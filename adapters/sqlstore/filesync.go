@@ -42,20 +42,8 @@ func (s *Store) ForgetFile(ctx context.Context, origin string) error {
 
 // Origins lists the files that projects came from.
 func (s *Store) Origins(ctx context.Context) ([]string, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT DISTINCT origin FROM projects WHERE origin <> '' AND deleted = 0 ORDER BY origin`)
-	if err != nil {
-		return nil, fmt.Errorf("listing definitions files: %w", s.dialect.explain(err))
-	}
-	defer func() { _ = rows.Close() }()
-	var out []string
-	for rows.Next() {
-		var origin string
-		if err := rows.Scan(&origin); err != nil {
-			return nil, err
-		}
-		out = append(out, origin)
-	}
-	return out, rows.Err()
+	out, err := column[string](ctx, s.read, `SELECT DISTINCT origin FROM projects WHERE origin <> '' AND deleted = 0 ORDER BY origin`)
+	return out, doing("listing definitions files", s.dialect.explain(err))
 }
 
 // fileSync is one file on its way into the store.
@@ -156,10 +144,7 @@ func (y *fileSync) saveOrganization() error {
 	if name == "" {
 		name = "Default organization"
 	}
-	quotas := "{}"
-	if len(y.organization.Quotas) > 0 {
-		quotas = jsonText(y.organization.Quotas)
-	}
+	quotas := jsonMap(y.organization.Quotas)
 	var oldName, oldQuotas, origin string
 	err := y.tx.QueryRowContext(y.ctx, `SELECT name, quotas, origin FROM organizations WHERE id = $1`, id).Scan(&oldName, &oldQuotas, &origin)
 	switch {
@@ -194,20 +179,9 @@ type storedProject struct {
 }
 
 func (y *fileSync) storedProjects() ([]storedProject, error) {
-	rows, err := y.tx.QueryContext(y.ctx, `SELECT id, revision, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var out []storedProject
-	for rows.Next() {
-		var p storedProject
-		if err := rows.Scan(&p.id, &p.revision, &p.organization, &p.name, &p.apiKey, &p.settings, &p.paused, &p.origin, &p.deleted); err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, rows.Err()
+	return list(y.ctx, y.tx, func(p *storedProject) []any {
+		return []any{&p.id, &p.revision, &p.organization, &p.name, &p.apiKey, &p.settings, &p.paused, &p.origin, &p.deleted}
+	}, `SELECT id, revision, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
 }
 
 // place finds the project that a key names, nil for a new one, and refuses what
@@ -237,10 +211,7 @@ func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
 	if err != nil {
 		return err
 	}
-	paused := "[]"
-	if len(p.QuotaLimited) > 0 {
-		paused = jsonText(p.QuotaLimited)
-	}
+	paused := jsonList(p.QuotaLimited)
 	if old == nil {
 		y.changed = append(y.changed, p.ID)
 		if err := y.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, origin, created_at)

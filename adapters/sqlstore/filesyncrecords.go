@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -23,7 +25,7 @@ func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, index := range sortedIndexes(p.Definitions.GroupTypes) {
+	for _, index := range slices.Sorted(maps.Keys(p.Definitions.GroupTypes)) {
 		name := cleanText(p.Definitions.GroupTypes[index])
 		switch at := slices.Index(names, name); {
 		case index < len(names) && names[index] == name:
@@ -45,15 +47,6 @@ func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
 	return changed, nil
 }
 
-func sortedIndexes(m map[int]string) []int {
-	out := make([]int, 0, len(m))
-	for i := range m {
-		out = append(out, i)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // record is a flag or a cohort as it is stored.
 type record struct {
 	key, text, origin string
@@ -61,21 +54,15 @@ type record struct {
 }
 
 func (y *fileSync) storedRecords(text string, projectID int64) (map[int64]record, error) {
-	rows, err := y.tx.QueryContext(y.ctx, text, projectID)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := map[int64]record{}
-	for rows.Next() {
+	err := query(y.ctx, y.tx, func(rows *sql.Rows) error {
 		var id int64
 		var r record
-		if err := rows.Scan(&id, &r.key, &r.text, &r.origin, &r.deleted); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&id, &r.key, &r.text, &r.origin, &r.deleted)
 		out[id] = r
-	}
-	return out, rows.Err()
+		return err
+	}, text, projectID)
+	return out, err
 }
 
 func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
@@ -158,24 +145,16 @@ func (y *fileSync) saveMembers(projectID int64, c fileRecord) (changed bool, err
 	if c.unlisted {
 		return false, nil
 	}
-	rows, err := y.tx.QueryContext(y.ctx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, projectID, c.id)
+	stored, err := column[string](y.ctx, y.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, projectID, c.id)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = rows.Close() }()
 	var gone []string
 	have := map[string]bool{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return false, err
-		}
+	for _, id := range stored {
 		if have[id] = true; !c.members[id] {
 			gone = append(gone, id)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return false, err
 	}
 	var come []string
 	for id := range c.members {

@@ -3,34 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/capture"
 )
-
-// query runs a statement that reads, and scan for each of its rows.
-func query(ctx context.Context, db querier, scan func(rows *sql.Rows) error, text string, args ...any) error {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// reading names what could not be read.
-func (s *Store) reading(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("reading %s: %w", what, s.dialect.explain(err))
-}
 
 // GroupTypes implements capture.History.
 func (s *Store) GroupTypes(ctx context.Context, projectID int64) ([]string, error) {
@@ -70,9 +46,7 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 				return nil
 			}
 			g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
-			if err == nil {
-				page = append(page, *g)
-			}
+			page = append(page, g)
 			return err
 		}, `SELECT key, created_at, properties FROM stored_groups
 			WHERE project_id = $1 AND type_index = $2 AND key > $3 ORDER BY key LIMIT $4`, projectID, groupType, from, step)
@@ -88,73 +62,53 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 }
 
 // Group implements capture.History.
-func (s *Store) Group(ctx context.Context, projectID int64, id capture.GroupID) (*capture.Group, error) {
-	var created int64
-	var properties string
-	err := s.read.QueryRowContext(ctx, `SELECT created_at, properties FROM stored_groups
-		WHERE project_id = $1 AND type_index = $2 AND key = $3`, projectID, id.Type, cleanText(id.Key)).Scan(&created, &properties)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, s.reading("a group", err)
-	}
-	return storedGroup(id, created, properties)
+func (s *Store) Group(ctx context.Context, projectID int64, id capture.GroupID) (found *capture.Group, err error) {
+	err = query(ctx, s.read, func(rows *sql.Rows) error {
+		var created int64
+		var properties string
+		if err := rows.Scan(&created, &properties); err != nil {
+			return err
+		}
+		g, err := storedGroup(id, created, properties)
+		found = &g
+		return err
+	}, `SELECT created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key = $3`, projectID, id.Type, cleanText(id.Key))
+	return found, s.reading("a group", err)
 }
 
-func storedGroup(id capture.GroupID, created int64, properties string) (*capture.Group, error) {
+func storedGroup(id capture.GroupID, created int64, properties string) (capture.Group, error) {
 	object, err := capture.ParseObject(properties)
 	if err != nil {
-		return nil, fmt.Errorf("the stored properties of group %q: %w", id.Key, err)
+		err = fmt.Errorf("the stored properties of group %q: %w", id.Key, err)
 	}
-	return &capture.Group{GroupID: id, CreatedAt: fromMicros(created), Properties: object}, nil
+	return capture.Group{GroupID: id, CreatedAt: fromMicros(created), Properties: object}, err
 }
 
 // Warnings implements capture.History.
-func (s *Store) Warnings(ctx context.Context, projectID int64, limit, offset int) (out []capture.StoredWarning, err error) {
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		w := capture.StoredWarning{Warning: capture.Warning{ProjectID: projectID}}
-		var uuid sql.RawBytes
-		var first, last int64
-		if err := rows.Scan(&w.Type, &w.DistinctID, &uuid, &w.Detail, &w.Count, &first, &last); err != nil {
-			return err
-		}
-		copy(w.EventUUID[:], uuid)
-		w.First, w.At = fromMicros(first), fromMicros(last)
-		out = append(out, w)
-		return nil
+func (s *Store) Warnings(ctx context.Context, projectID int64, limit, offset int) ([]capture.StoredWarning, error) {
+	out, err := list(ctx, s.read, func(w *capture.StoredWarning) []any {
+		w.ProjectID = projectID
+		return []any{&w.Type, &w.DistinctID, uuidIn(&w.EventUUID), &w.Detail, &w.Count, timeIn(&w.First), timeIn(&w.At)}
 	}, `SELECT type, distinct_id, event_uuid, detail, count, first_at, last_at FROM warnings
 		WHERE project_id = $1 ORDER BY last_at DESC, type, distinct_id LIMIT $2 OFFSET $3`, projectID, max(limit, 0), max(offset, 0))
 	return out, s.reading("warnings", err)
 }
 
 // SeenNames implements capture.History.
-func (s *Store) SeenNames(ctx context.Context, projectID int64, kind capture.SeenKind, limit, offset int) (out []capture.Seen, err error) {
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		n := capture.Seen{ProjectID: projectID, Kind: kind}
-		var at int64
-		if err := rows.Scan(&n.Group, &n.Name, &n.Type, &at); err != nil {
-			return err
-		}
-		n.At = fromMicros(at)
-		out = append(out, n)
-		return nil
+func (s *Store) SeenNames(ctx context.Context, projectID int64, kind capture.SeenKind, limit, offset int) ([]capture.Seen, error) {
+	out, err := list(ctx, s.read, func(n *capture.Seen) []any {
+		n.ProjectID, n.Kind = projectID, kind
+		return []any{&n.Group, &n.Name, &n.Type, timeIn(&n.At)}
 	}, `SELECT group_index, name, type, seen_at FROM seen_names
 		WHERE project_id = $1 AND kind = $2 ORDER BY name, group_index LIMIT $3 OFFSET $4`, projectID, int(kind), max(limit, 0), max(offset, 0))
 	return out, s.reading("names", err)
 }
 
 // FlagCalls implements capture.History.
-func (s *Store) FlagCalls(ctx context.Context, projectID int64, key string, limit int) (out []capture.FlagCalls, err error) {
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		c := capture.FlagCalls{ProjectID: projectID}
-		var first, last int64
-		if err := rows.Scan(&c.Flag, &c.Value, &c.Calls, &first, &last); err != nil {
-			return err
-		}
-		c.First, c.Last = fromMicros(first), fromMicros(last)
-		out = append(out, c)
-		return nil
+func (s *Store) FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]capture.FlagCalls, error) {
+	out, err := list(ctx, s.read, func(c *capture.FlagCalls) []any {
+		c.ProjectID = projectID
+		return []any{&c.Flag, &c.Value, &c.Calls, timeIn(&c.First), timeIn(&c.Last)}
 	}, `SELECT flag_key, value, calls, first_called_at, last_called_at FROM flag_calls
 		WHERE project_id = $1 AND ($2 = '' OR flag_key = $2) ORDER BY flag_key, value LIMIT $3`, projectID, cleanText(key), max(limit, 0))
 	return out, s.reading("calls of flags", err)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -15,15 +16,11 @@ import (
 const eventColumns = `e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at,
 	e.person_uuid, e.person_created_at, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}'), e.person_mode, e.historical`
 
-func scanEvent(rows *sql.Rows) (r capture.Record, err error) {
-	var uuid, person sql.RawBytes
-	var timestamp, created, personCreated int64
-	err = rows.Scan(&r.ID, &r.ProjectID, &uuid, &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, &timestamp, &created,
-		&person, &personCreated, &r.PersonProperties, &r.PersonMode, &r.Historical)
-	copy(r.UUID[:], uuid)
-	copy(r.PersonID[:], person)
-	r.Timestamp, r.CreatedAt, r.PersonCreatedAt = fromMicros(timestamp), fromMicros(created), fromMicros(personCreated)
-	return r, err
+func eventFields(r *capture.Record) []any {
+	return []any{
+		&r.ID, &r.ProjectID, uuidIn(&r.UUID), &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, timeIn(&r.Timestamp), timeIn(&r.CreatedAt),
+		uuidIn(&r.PersonID), timeIn(&r.PersonCreatedAt), &r.PersonProperties, &r.PersonMode, &r.Historical,
+	}
 }
 
 // eventPlace is an event's place in a page.
@@ -31,20 +28,7 @@ type eventPlace struct{ timestamp, id int64 }
 
 // newer orders places as pages are ordered, newest first.
 func newer(a, b eventPlace) int {
-	if a.timestamp != b.timestamp {
-		return compareInts(b.timestamp, a.timestamp)
-	}
-	return compareInts(b.id, a.id)
-}
-
-func compareInts(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(b.timestamp, a.timestamp), cmp.Compare(b.id, a.id))
 }
 
 // Events implements capture.History.
@@ -131,25 +115,22 @@ func (p *eventPage) least() (int64, bool) {
 	return p.places[len(p.places)-1].timestamp, true
 }
 
-// add lays what was found into the page.
-func (p *eventPage) add(found []eventPlace) {
+// read lays what a statement finds into the page.
+func (p *eventPage) read(ctx context.Context, text string, args []any) error {
+	found, err := list(ctx, p.store.read, func(e *eventPlace) []any { return []any{&e.timestamp, &e.id} }, text, args...)
 	p.places = append(p.places, found...)
 	slices.SortFunc(p.places, newer)
 	p.places = p.places[:min(len(p.places), p.query.Limit)]
+	return err
 }
 
 type eventEpoch struct{ epoch, last int64 }
 
 // epochs are those that can hold what is asked for, newest first.
-func (p *eventPage) epochs(ctx context.Context) (out []eventEpoch, err error) {
-	err = query(ctx, p.store.read, func(rows *sql.Rows) error {
-		var e eventEpoch
-		err := rows.Scan(&e.epoch, &e.last)
-		out = append(out, e)
-		return err
-	}, `SELECT epoch, last_time FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3
+func (p *eventPage) epochs(ctx context.Context) ([]eventEpoch, error) {
+	return list(ctx, p.store.read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
+		`SELECT epoch, last_time FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3
 		ORDER BY last_time DESC, epoch DESC`, p.project, p.from, p.to)
-	return out, err
 }
 
 // conditions are those on an index and on the row of an event, and their
@@ -216,22 +197,16 @@ func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 	if withRow {
 		join = " JOIN events e ON e.id = i.id"
 	}
-	list := make([]string, len(epochs))
-	for i, e := range epochs {
-		list[i] = strconv.FormatInt(e.epoch, 10)
-	}
 	limit := strconv.Itoa(p.query.Limit)
 	text := `WITH spans AS MATERIALIZED (SELECT x.epoch AS epoch, COALESCE((
 			SELECT i.timestamp FROM ` + table + ` i` + join + `
 			WHERE i.epoch = x.epoch AND i.project_id = $1 AND i.timestamp >= ` + lower + c.text.String() + `
 			ORDER BY i.timestamp DESC, i.id DESC LIMIT 1 OFFSET ` + strconv.Itoa(p.query.Limit-1) + `), ` + lower + `) AS oldest
-		FROM event_epochs x WHERE x.project_id = $1 AND x.epoch IN (` + strings.Join(list, ", ") + `))
+		FROM event_epochs x WHERE x.project_id = $1 AND x.epoch IN (` + numbers(epochs, func(e eventEpoch) int64 { return e.epoch }) + `))
 		SELECT i.timestamp, i.id FROM spans CROSS JOIN ` + table + ` i` + join + `
 		WHERE i.epoch = spans.epoch AND i.project_id = $1 AND i.timestamp >= spans.oldest` + c.text.String() + `
 		ORDER BY i.timestamp DESC, i.id DESC LIMIT ` + limit
-	found, err := p.read(ctx, text, c.args)
-	p.add(found)
-	return err
+	return p.read(ctx, text, c.args)
 }
 
 // scan looks through the events that are not indexed yet.
@@ -246,38 +221,22 @@ func (p *eventPage) scan(ctx context.Context) error {
 	if p.query.After != nil {
 		fmt.Fprintf(&c.text, " AND (timestamp < %s OR id < %s)", c.arg(p.cursor.timestamp), c.arg(p.cursor.id))
 	}
-	found, err := p.read(ctx, `SELECT timestamp, id FROM events WHERE project_id = $1 AND id > $2
+	return p.read(ctx, `SELECT timestamp, id FROM events WHERE project_id = $1 AND id > $2
 		AND timestamp >= $3 AND timestamp <= $4`+c.text.String()+`
 		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args)
-	p.add(found)
-	return err
-}
-
-func (p *eventPage) read(ctx context.Context, text string, args []any) (out []eventPlace, err error) {
-	err = query(ctx, p.store.read, func(rows *sql.Rows) error {
-		var place eventPlace
-		err := rows.Scan(&place.timestamp, &place.id)
-		out = append(out, place)
-		return err
-	}, text, args...)
-	return out, err
 }
 
 // eventsAt reads the events of a page in its order.
 func (s *Store) eventsAt(ctx context.Context, projectID int64, places []eventPlace) ([]capture.Record, error) {
 	byID := make(map[int64]capture.Record, len(places))
 	for chunk := range slices.Chunk(places, 200) {
-		ids := make([]string, len(chunk))
-		for i := range chunk {
-			ids[i] = strconv.FormatInt(chunk[i].id, 10)
-		}
-		err := query(ctx, s.read, func(rows *sql.Rows) error {
-			r, err := scanEvent(rows)
-			byID[r.ID] = r
-			return err
-		}, `SELECT `+eventColumns+` FROM events e WHERE e.project_id = $1 AND e.id IN (`+strings.Join(ids, ", ")+`)`, projectID)
+		found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.project_id = $1
+			AND e.id IN (`+numbers(chunk, func(p eventPlace) int64 { return p.id })+`)`, projectID)
 		if err != nil {
 			return nil, err
+		}
+		for i := range found {
+			byID[found[i].ID] = found[i]
 		}
 	}
 	out := make([]capture.Record, 0, len(places))
@@ -291,19 +250,12 @@ func (s *Store) eventsAt(ctx context.Context, projectID int64, places []eventPla
 
 // Event implements capture.History: events with the same uuid differ in name or
 // distinct id, and their keys begin with it.
-func (s *Store) Event(ctx context.Context, projectID int64, id capture.UUID) (found *capture.Record, err error) {
+func (s *Store) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
 	low, high := keysOf(id)
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		r, err := scanEvent(rows)
-		found = &r
-		return err
-	}, `SELECT `+eventColumns+` FROM event_keys k JOIN events e ON e.id = k.id
+	found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM event_keys k JOIN events e ON e.id = k.id
 		WHERE k.key >= $1 AND k.key <= $2 AND e.project_id = $3 AND e.uuid = $4
 		ORDER BY e.timestamp DESC, e.id DESC LIMIT 1`, low, high, projectID, id[:])
-	if err != nil {
-		return nil, s.reading("an event", err)
-	}
-	return found, nil
+	return firstOf(found), s.reading("an event", err)
 }
 
 // keysOf are the bounds of the duplicate keys of a uuid's events.
@@ -322,37 +274,42 @@ func (s *Store) Ledger(ctx context.Context, projectID, after int64, limit int) (
 	if limit <= 0 {
 		return nil, nil
 	}
+	out, err := s.ledgerAfter(ctx, projectID, after, limit)
+	return out, s.reading("events", err)
+}
+
+func (s *Store) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
 	mark, err := s.indexedUpTo(ctx, s.read)
 	if err != nil {
-		return nil, s.reading("events", err)
+		return nil, err
 	}
-	var out []capture.Record
 	read := func(above, upTo int64) error {
-		return query(ctx, s.read, func(rows *sql.Rows) error {
-			r, err := scanEvent(rows)
-			out = append(out, r)
-			return err
-		}, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`,
+		found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`,
 			above, upTo, projectID, limit-len(out))
+		out = append(out, found...)
+		return err
 	}
 	for epoch := max(after, 0) >> epochBits; len(out) < limit; epoch++ {
-		next := sql.NullInt64{}
-		if err := s.read.QueryRowContext(ctx, `SELECT MIN(epoch) FROM event_epochs WHERE project_id = $1 AND epoch >= $2`, projectID, epoch).Scan(&next); err != nil {
-			return nil, s.reading("events", err)
+		next, err := s.nextEpoch(ctx, projectID, epoch)
+		if err != nil {
+			return nil, err
 		}
 		if !next.Valid {
 			break
 		}
 		epoch = next.Int64
-		above, upTo := max(after, epoch<<epochBits-1), min((epoch+1)<<epochBits-1, mark)
-		if err := read(above, upTo); err != nil {
-			return nil, s.reading("events", err)
+		if err := read(max(after, epoch<<epochBits-1), min((epoch+1)<<epochBits-1, mark)); err != nil {
+			return nil, err
 		}
 	}
 	if len(out) < limit && mark < math.MaxInt64 {
-		if err := read(max(after, mark), math.MaxInt64); err != nil {
-			return nil, s.reading("events", err)
-		}
+		err = read(max(after, mark), math.MaxInt64)
 	}
-	return out, nil
+	return out, err
+}
+
+// nextEpoch is the first epoch from one on in which a project has events, null for none.
+func (s *Store) nextEpoch(ctx context.Context, projectID, from int64) (next sql.NullInt64, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT MIN(epoch) FROM event_epochs WHERE project_id = $1 AND epoch >= $2`, projectID, from).Scan(&next)
+	return next, err
 }

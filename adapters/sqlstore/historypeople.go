@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,15 +16,11 @@ const personColumns = `p.id, p.uuid, p.created_at, p.is_identified, p.version, p
 
 func scanPerson(rows *sql.Rows) (*capture.StoredPerson, error) {
 	var p capture.StoredPerson
-	var uuid sql.RawBytes
-	var created int64
 	var properties string
-	if err := rows.Scan(&p.ID, &uuid, &created, &p.Identified, &p.Version, &properties); err != nil {
+	err := rows.Scan(&p.ID, uuidIn(&p.UUID), timeIn(&p.CreatedAt), &p.Identified, &p.Version, &properties)
+	if err != nil {
 		return nil, err
 	}
-	copy(p.UUID[:], uuid)
-	p.CreatedAt = fromMicros(created)
-	var err error
 	if p.Properties, err = capture.ParseObject(properties); err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}
@@ -74,17 +71,11 @@ func matches(p *capture.StoredPerson, search string) bool {
 	if search == "" {
 		return true
 	}
-	for _, id := range p.DistinctIDs {
-		if strings.Contains(strings.ToLower(id), search) {
-			return true
-		}
-	}
-	for _, key := range [...]string{"email", "name"} {
-		if value, ok := p.Properties.Text(key); ok && strings.Contains(strings.ToLower(value), search) {
-			return true
-		}
-	}
-	return false
+	email, _ := p.Properties.Text("email")
+	name, _ := p.Properties.Text("name")
+	return slices.ContainsFunc(append([]string{email, name}, p.DistinctIDs...), func(text string) bool {
+		return strings.Contains(strings.ToLower(text), search)
+	})
 }
 
 // peopleBelow reads the next persons with their distinct ids.
@@ -106,31 +97,23 @@ func (s *Store) addIDs(ctx context.Context, projectID int64, people []*capture.S
 		return nil
 	}
 	byUUID := make(map[capture.UUID]*capture.StoredPerson, len(people))
-	var text strings.Builder
-	text.WriteString(`SELECT person_uuid, distinct_id FROM (
-		SELECT person_uuid, distinct_id, ROW_NUMBER() OVER (PARTITION BY person_uuid ORDER BY distinct_id) AS place
-		FROM distinct_ids WHERE project_id = $1 AND person_uuid IN (`)
 	args := []any{projectID}
-	for i, p := range people {
+	for _, p := range people {
 		byUUID[p.UUID] = p
-		if i > 0 {
-			text.WriteString(", ")
-		}
 		args = append(args, p.UUID[:])
-		text.WriteString("$" + strconv.Itoa(len(args)))
 	}
-	text.WriteString(`)) AS numbered WHERE place <= ` + strconv.Itoa(capture.MaxShownIDs) + ` ORDER BY person_uuid, distinct_id`)
 	return query(ctx, s.read, func(rows *sql.Rows) error {
-		var uuid sql.RawBytes
+		var uuid capture.UUID
 		var id string
-		if err := rows.Scan(&uuid, &id); err != nil {
-			return err
-		}
-		if p := byUUID[capture.UUID(uuid)]; p != nil {
+		err := rows.Scan(uuidIn(&uuid), &id)
+		if p := byUUID[uuid]; p != nil && err == nil {
 			p.DistinctIDs = append(p.DistinctIDs, id)
 		}
-		return nil
-	}, text.String(), args...)
+		return err
+	}, `SELECT person_uuid, distinct_id FROM (
+		SELECT person_uuid, distinct_id, ROW_NUMBER() OVER (PARTITION BY person_uuid ORDER BY distinct_id) AS place
+		FROM distinct_ids WHERE project_id = $1 AND person_uuid IN (`+places(2, len(people))+`)) AS numbered
+		WHERE place <= `+strconv.Itoa(capture.MaxShownIDs)+` ORDER BY person_uuid, distinct_id`, args...)
 }
 
 // PersonBy implements capture.History.

@@ -136,11 +136,17 @@ func (t *ledgerTx) exec(text string, args ...any) (sql.Result, error) {
 	return t.tx.ExecContext(t.ctx, text, args...)
 }
 
-func (t *ledgerTx) query(text string, args ...any) (*sql.Rows, error) {
-	if stmt := t.statement(text); stmt != nil {
-		return stmt.QueryContext(t.ctx, args...)
+// each runs a statement that reads, and scan for each of its rows.
+func (t *ledgerTx) each(scan func(rows *sql.Rows) error, text string, args ...any) error {
+	stmt := t.statement(text)
+	if stmt == nil {
+		return query(t.ctx, t.tx, scan, text, args...)
 	}
-	return t.tx.QueryContext(t.ctx, text, args...)
+	rows, err := stmt.QueryContext(t.ctx, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, scan)
 }
 
 // maxStatements bounds the prepared statements; the ledger has some 100 texts.

@@ -126,25 +126,28 @@ type manageTx struct {
 
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
 
-func (t *manageTx) exec(text string, args ...any) error {
+// exec runs a statement that writes; what names it in errors.
+func (t *manageTx) exec(what, text string, args ...any) error {
 	if !t.writes {
 		return errReadOnly
 	}
 	_, err := t.tx.ExecContext(t.ctx, text, args...)
-	return err
+	return doing(what, err)
 }
 
 // one reads one row, false when there is none.
-func (t *manageTx) one(text string, args []any, to ...any) (bool, error) {
+func (t *manageTx) one(what, text string, args []any, to ...any) (bool, error) {
 	err := t.tx.QueryRowContext(t.ctx, text, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, doing(what, err)
 }
 
-func (t *manageTx) each(scan func(*sql.Rows) error, text string, args ...any) error {
-	return query(t.ctx, t.tx, scan, text, args...)
+// listed is list in a transaction of management.
+func listed[T any](t *manageTx, what string, into func(*T) []any, text string, args ...any) ([]T, error) {
+	out, err := list(t.ctx, t.tx, into, text, args...)
+	return out, doing(what, err)
 }
 
 // definitionsChanged makes the project's revision grow when the work is done.
@@ -152,7 +155,7 @@ func (t *manageTx) definitionsChanged(project int64) { t.changed[project] = true
 
 func (t *manageTx) raiseRevisions() error {
 	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
-		if err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
+		if err := t.exec("raising a revision", `UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
 			return err
 		}
 	}
@@ -160,14 +163,7 @@ func (t *manageTx) raiseRevisions() error {
 }
 
 // Next implements rooms.Tx.
-func (t *manageTx) Next(name string) (n int64, err error) {
-	if !t.writes {
-		return 0, errReadOnly
-	}
-	_, err = t.one(`INSERT INTO sequences (name, n) VALUES ($1, 1)
-		ON CONFLICT (name) DO UPDATE SET n = sequences.n + 1 RETURNING n`, []any{cleanText(name)}, &n)
-	return n, err
-}
+func (t *manageTx) Next(name string) (n int64, err error) { return t.NextMany(name, 1) }
 
 // orNull is a text that is null when it is empty.
 func orNull(text string) sql.NullString {
@@ -180,13 +176,6 @@ func optionalMicros(at time.Time) int64 {
 		return 0
 	}
 	return micros(at)
-}
-
-func fromOptionalMicros(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return fromMicros(us)
 }
 
 // jsonOr is a JSON text, or another one when there is none.

@@ -11,26 +11,25 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// definitionTables are the tables of definitions, and what their keys are.
-var definitionTables = [...]struct{ table, key string }{
-	featureflags.FlagDefinition:   {"flag_records", "key"},
-	featureflags.CohortDefinition: {"cohort_records", "''"},
+// definitionTables are the tables of definitions, what their keys are, and how they are
+// written.
+var definitionTables = [...]struct {
+	table, key string
+	put        *bulk
+}{
+	featureflags.FlagDefinition:   {"flag_records", "key", &putFlags},
+	featureflags.CohortDefinition: {"cohort_records", "''", &putCohorts},
 }
 
 func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(featureflags.Definition), where string, args ...any) error {
 	d := definitionTables[kind]
-	err := t.each(func(rows *sql.Rows) error {
+	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var x featureflags.Definition
-		var record, meta string
-		err := rows.Scan(&x.ID, &x.Key, &record, &meta, &x.Origin, &x.Deleted)
-		x.Record, x.Meta = []byte(record), []byte(meta)
+		err := rows.Scan(&x.ID, &x.Key, rawIn(&x.Record), rawIn(&x.Meta), &x.Origin, &x.Deleted)
 		visit(x)
 		return err
 	}, `SELECT id, `+d.key+`, record, meta, origin, deleted FROM `+d.table+` WHERE `+where, args...)
-	if err != nil {
-		return fmt.Errorf("reading definitions: %w", err)
-	}
-	return nil
+	return doing("reading definitions", err)
 }
 
 // Definition implements rooms.Tx.
@@ -58,14 +57,10 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, shown, limit, offset)
 	}
 	if q.Match == nil {
-		if _, err := t.one(`SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
-			return nil, 0, fmt.Errorf("counting definitions: %w", err)
+		if _, err := t.one("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
+			return nil, 0, err
 		}
-		limit := q.Limit
-		if limit <= 0 || limit > management.MaxScan {
-			limit = management.MaxScan
-		}
-		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(limit, max(q.Offset, 0)), args...)
+		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(pageLimit(q.Limit), max(q.Offset, 0)), args...)
 		return page, count, err
 	}
 	err = t.definitions(q.Kind, func(d featureflags.Definition) {
@@ -82,43 +77,20 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 
 // PutDefinition implements rooms.Tx.
 func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) error {
-	table := definitionTables[kind].table
 	before, err := t.weigh(kind, projectID, d.ID)
+	if err == nil && d.ID == 0 {
+		d.ID, err = t.NumberDefinitions(kind, 1)
+	}
+	if err == nil {
+		err = t.saveDefinitions(kind, projectID, []*featureflags.Definition{d})
+	}
 	if err != nil {
 		return err
 	}
-	if d.ID == 0 {
-		var highest int64
-		if _, err := t.one(`SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
-			return fmt.Errorf("numbering a definition: %w", err)
-		}
-		for d.ID <= highest { // files may have taken numbers
-			if d.ID, err = t.Next(table); err != nil {
-				return fmt.Errorf("numbering a definition: %w", err)
-			}
-			if d.ID <= highest {
-				if err := t.exec(`UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err != nil {
-					return fmt.Errorf("numbering a definition: %w", err)
-				}
-			}
-		}
-	}
-	args := []any{projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted)}
-	text := `INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`
-	if kind == featureflags.FlagDefinition {
-		args = append(args, cleanText(d.Key))
-		text = `INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`
-	}
-	if err := t.exec(text, args...); err != nil {
-		return fmt.Errorf("saving a definition: %w", err)
-	}
 	t.reckon(kind, projectID, before, -1)
 	if !d.Deleted {
-		t.reckon(kind, projectID, weight{1, int64(len(args[2].(string)) + len(args[3].(string)))}, 1)
+		t.reckon(kind, projectID, weight{1, int64(len(jsonOr(d.Record, "{}")) + len(jsonOr(d.Meta, "{}")))}, 1)
 	}
-	t.definitionsChanged(projectID)
 	return nil
 }
 
@@ -128,140 +100,75 @@ func (t *manageTx) DropDefinition(kind featureflags.DefinitionKind, projectID, i
 	if err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
-		return fmt.Errorf("deleting a definition: %w", err)
-	}
 	t.reckon(kind, projectID, before, -1)
 	t.definitionsChanged(projectID)
-	return nil
+	return t.exec("deleting a definition", `DELETE FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND id = $2`, projectID, id)
 }
 
 // AddMembers implements rooms.Tx.
 func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
-	err := t.bulk(&insertMembers, len(distinctIDs), func(args []any, i int) []any {
+	t.definitionsChanged(projectID)
+	return t.bulk("adding members", &insertMembers, nil, len(distinctIDs), func(args []any, i int) []any {
 		return append(args, projectID, cleanText(distinctIDs[i]), cohort)
 	})
-	if err != nil {
-		return fmt.Errorf("adding members: %w", err)
-	}
-	t.definitionsChanged(projectID)
-	return nil
 }
 
 // RemoveMembers implements rooms.Tx.
 func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
-	err := deleteMembers.chunks(&t.store.dialect, len(distinctIDs), func(text string, from, n int) error {
-		args := []any{projectID, cohort}
-		for _, id := range distinctIDs[from : from+n] {
-			args = append(args, cleanText(id))
-		}
-		return t.exec(text, args...)
-	})
-	if err != nil {
-		return fmt.Errorf("removing members: %w", err)
-	}
 	t.definitionsChanged(projectID)
-	return nil
+	return t.bulk("removing members", &deleteMembers, []any{projectID, cohort}, len(distinctIDs), func(args []any, i int) []any {
+		return append(args, cleanText(distinctIDs[i]))
+	})
 }
 
 // Members implements rooms.Tx.
-func (t *manageTx) Members(projectID, cohort int64, after string, limit int) (out []string, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	}, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3 ORDER BY distinct_id LIMIT $4`,
-		projectID, cohort, cleanText(after), limit)
-	if err != nil {
-		return nil, fmt.Errorf("listing members: %w", err)
-	}
-	return out, nil
+func (t *manageTx) Members(projectID, cohort int64, after string, limit int) ([]string, error) {
+	out, err := column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3
+		ORDER BY distinct_id LIMIT $4`, projectID, cohort, cleanText(after), limit)
+	return out, doing("listing members", err)
 }
 
 // membersAmong looks for some distinct ids among the members of a cohort.
-var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "ORDER BY distinct_id")
+var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "")
 
 // MembersAmong implements rooms.Tx.
-func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) (out []string, err error) {
-	ids := make([]string, len(distinctIDs))
-	for i, id := range distinctIDs {
-		ids[i] = cleanText(id)
-	}
-	slices.Sort(ids)
-	err = membersAmong.chunks(&t.store.dialect, len(ids), func(text string, from, n int) error {
-		args := []any{projectID, cohort}
-		for _, id := range ids[from : from+n] {
-			args = append(args, id)
-		}
-		return t.each(func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		}, text, args...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("looking for members: %w", err)
-	}
-	return out, nil
+func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error) {
+	out, err := t.among("looking for members", &membersAmong, []any{projectID, cohort}, distinctIDs)
+	slices.Sort(out)
+	return out, err
 }
 
 // CountMembers implements rooms.Tx.
 func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
-	if _, err = t.one(`SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
+	_, err = t.one("counting members", `SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
 		FROM cohort_members m LEFT JOIN distinct_ids d ON d.project_id = m.project_id AND d.distinct_id = m.distinct_id
-		WHERE m.project_id = $1 AND m.cohort_id = $2 HAVING COUNT(*) > 0`, []any{projectID, cohort}, &n); err != nil {
-		return 0, fmt.Errorf("counting members: %w", err)
-	}
-	return n, nil
+		WHERE m.project_id = $1 AND m.cohort_id = $2 HAVING COUNT(*) > 0`, []any{projectID, cohort}, &n)
+	return n, err
 }
 
 // GroupTypes implements rooms.Tx.
 func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 	out := map[int]string{}
-	err := t.each(func(rows *sql.Rows) error {
+	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var index int
 		var name string
 		err := rows.Scan(&index, &name)
 		out[index] = name
 		return err
 	}, `SELECT type_index, name FROM group_types WHERE project_id = $1`, projectID)
-	if err != nil {
-		return nil, fmt.Errorf("reading group types: %w", err)
-	}
-	return out, nil
+	return out, doing("reading group types", err)
 }
 
 // FlagCalls implements rooms.Tx.
-func (t *manageTx) FlagCalls(projectID int64, key string) (out []featureflags.FlagCall, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var c featureflags.FlagCall
-		var first, last int64
-		err := rows.Scan(&c.Value, &c.Calls, &first, &last)
-		c.First, c.Last = fromMicros(first), fromMicros(last)
-		out = append(out, c)
-		return err
+func (t *manageTx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
+	return listed(t, "reading calls of a flag", func(c *featureflags.FlagCall) []any {
+		return []any{&c.Value, &c.Calls, timeIn(&c.First), timeIn(&c.Last)}
 	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
-	if err != nil {
-		return nil, fmt.Errorf("reading calls of a flag: %w", err)
-	}
-	return out, nil
 }
 
 // Usage implements rooms.Tx.
-func (t *manageTx) Usage(organizationID, resource string, since time.Time) (out []organizations.DayUsage, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var u organizations.DayUsage
-		var day int
-		err := rows.Scan(&day, &u.Project, &u.N)
-		u.Day = time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC)
-		out = append(out, u)
-		return err
-	}, `SELECT day, project_id, n FROM usage WHERE organization_id = $1 AND resource = $2 AND day >= $3 ORDER BY day, project_id`,
+func (t *manageTx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
+	return listed(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{dayIn(&u.Day), &u.Project, &u.N} },
+		`SELECT day, project_id, n FROM usage WHERE organization_id = $1 AND resource = $2 AND day >= $3 ORDER BY day, project_id`,
 		cleanText(organizationID), resource, dayOf(since))
-	if err != nil {
-		return nil, fmt.Errorf("reading usage: %w", err)
-	}
-	return out, nil
 }

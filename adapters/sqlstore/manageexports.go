@@ -149,9 +149,7 @@ func (r *exportReader) byID(ctx context.Context, after int64) error {
 	for after < r.span.UpTo {
 		upTo := r.span.UpTo
 		if after < r.mark {
-			var epoch sql.NullInt64
-			err := r.store.read.QueryRowContext(ctx, `SELECT MIN(epoch) FROM event_epochs WHERE project_id = $1 AND epoch >= $2`,
-				r.project, (after+1)>>epochBits).Scan(&epoch)
+			epoch, err := r.store.nextEpoch(ctx, r.project, (after+1)>>epochBits)
 			if err != nil {
 				return r.store.reading("events", err)
 			}
@@ -189,13 +187,7 @@ func (r *exportReader) times() (from, to int64) {
 // byTime reads the events that are indexed, in the order of times in each epoch.
 func (r *exportReader) byTime(ctx context.Context) error {
 	from, to := r.times()
-	var epochs []int64
-	err := query(ctx, r.store.read, func(rows *sql.Rows) error {
-		var epoch int64
-		err := rows.Scan(&epoch)
-		epochs = append(epochs, epoch)
-		return err
-	}, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
+	epochs, err := column[int64](ctx, r.store.read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
 	if err != nil {
 		return r.store.reading("events", err)
 	}

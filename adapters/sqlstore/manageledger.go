@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/bunting-flags/bunting/management/errortracking"
@@ -56,13 +54,7 @@ func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int
 func (s ManagementStore) namedAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
 	last = after
 	look := func(upTo int64, text string, args ...any) error {
-		var found []int64
-		err := query(ctx, s.read, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			found = append(found, id)
-			return err
-		}, text, args...)
+		found, err := column[int64](ctx, s.read, text, args...)
 		if err != nil {
 			return err
 		}
@@ -102,17 +94,11 @@ var errEnough = errors.New("enough")
 func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
-		list := make([]string, len(chunk))
-		for i, id := range chunk {
-			list[i] = strconv.FormatInt(id, 10)
-		}
 		err = query(ctx, s.read, func(rows *sql.Rows) error {
 			var e errortracking.LoggedEvent
-			var at int64
-			if err := rows.Scan(&e.Place, &e.Project, &at, &e.Properties, &e.PersonProperties); err != nil {
+			if err := rows.Scan(&e.Place, &e.Project, timeIn(&e.Timestamp), &e.Properties, &e.PersonProperties); err != nil {
 				return err
 			}
-			e.Timestamp = fromMicros(at)
 			out = append(out, e)
 			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
 				return errEnough
@@ -120,7 +106,7 @@ func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []e
 			return nil
 		}, `SELECT e.id, e.project_id, e.timestamp, e.properties,
 			COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
-			FROM events e WHERE e.id IN (`+strings.Join(list, ", ")+`) ORDER BY e.id`)
+			FROM events e WHERE e.id IN (`+numbers(chunk, func(id int64) int64 { return id })+`) ORDER BY e.id`)
 		if errors.Is(err, errEnough) {
 			return out, false, nil
 		}
@@ -178,16 +164,10 @@ func (s *Store) horizon(ctx context.Context) (int64, error) {
 
 // writing are the transactions that hold the lock of a project. A session that
 // holds locks outside of transactions is none.
-func (s *Store) writing(ctx context.Context) (out []string, err error) {
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		var tx string
-		err := rows.Scan(&tx)
-		out = append(out, tx)
-		return err
-	}, `SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+func (s *Store) writing(ctx context.Context) ([]string, error) {
+	return column[string](ctx, s.read, `SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND classid::bigint >= $1 AND virtualtransaction NOT LIKE '%/0'`, projectLocks>>32)
-	return out, err
 }
 
 var _ errortracking.EventLog = ManagementStore{}

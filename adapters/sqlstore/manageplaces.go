@@ -1,30 +1,16 @@
 package sqlstore
 
 import (
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/management"
 )
 
-func (t *manageTx) organizations(where string, args ...any) (out []management.OrganizationRecord, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var o management.OrganizationRecord
-		var quotas, meta string
-		var created int64
-		if err := rows.Scan(&o.ID, &o.Name, &quotas, &o.Origin, &created, &meta); err != nil {
-			return err
-		}
-		o.CreatedAt, o.Meta = fromMicros(created), []byte(meta)
-		out = append(out, o)
-		return json.Unmarshal([]byte(quotas), &out[len(out)-1].Quotas)
+func (t *manageTx) organizations(where string, args ...any) ([]management.OrganizationRecord, error) {
+	return listed(t, "reading organizations", func(o *management.OrganizationRecord) []any {
+		return []any{&o.ID, &o.Name, jsonIn(&o.Quotas), &o.Origin, timeIn(&o.CreatedAt), rawIn(&o.Meta)}
 	}, `SELECT id, name, quotas, origin, created_at, meta FROM organizations `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading organizations: %w", err)
-	}
-	return out, nil
 }
 
 // Organization implements rooms.Tx.
@@ -48,27 +34,20 @@ func (t *manageTx) Organizations() ([]management.OrganizationRecord, error) {
 
 // PutOrganization implements rooms.Tx.
 func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
-	quotas := "{}"
-	if len(o.Quotas) > 0 {
-		quotas = jsonText(o.Quotas)
-	}
+	quotas := jsonMap(o.Quotas)
 	if err := t.quotasChange(o.ID, quotas); err != nil {
 		return err
 	}
-	err := t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
+	return t.exec("saving an organization", `INSERT INTO organizations (id, name, quotas, origin, created_at, meta) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin, meta = excluded.meta`,
 		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOr(o.Meta, "{}"))
-	if err != nil {
-		return fmt.Errorf("saving an organization: %w", err)
-	}
-	return nil
 }
 
 // quotasChange renews the projects of an organization whose quotas are about to be
 // others: what answers flags knows the limits by project.
 func (t *manageTx) quotasChange(id, quotas string) error {
 	var before string
-	there, err := t.one(`SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
+	there, err := t.one("reading an organization", `SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
 	if err != nil || !there || before == quotas {
 		return err
 	}
@@ -88,32 +67,16 @@ func (t *manageTx) DeleteOrganization(id string) error {
 	if len(left) > 0 {
 		return fmt.Errorf("deleting the organization %s: it has %d projects", id, len(left))
 	}
-	if err := t.exec(`DELETE FROM organizations WHERE id = $1`, cleanText(id)); err != nil {
-		return fmt.Errorf("deleting an organization: %w", err)
-	}
-	return nil
+	return t.exec("deleting an organization", `DELETE FROM organizations WHERE id = $1`, cleanText(id))
 }
 
-func (t *manageTx) projects(where string, args ...any) (out []management.ProjectRecord, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var p management.ProjectRecord
-		var settings, paused, meta, browser string
-		var created int64
-		if err := rows.Scan(&p.ID, &p.Organization, &p.Name, &p.APIKey, &settings, &paused, &p.AnonymizeIPs, &p.Origin, &p.Deleted, &created, &meta, &browser); err != nil {
-			return err
+func (t *manageTx) projects(where string, args ...any) ([]management.ProjectRecord, error) {
+	return listed(t, "reading projects", func(p *management.ProjectRecord) []any {
+		return []any{
+			&p.ID, &p.Organization, &p.Name, &p.APIKey, jsonIn(&p.Settings), jsonIn(&p.Paused), &p.AnonymizeIPs, &p.Origin, &p.Deleted,
+			timeIn(&p.CreatedAt), rawIn(&p.Meta), rawIn(&p.Browser),
 		}
-		p.CreatedAt, p.Meta = fromMicros(created), []byte(meta)
-		if browser != "" {
-			p.Browser = []byte(browser)
-		}
-		err := errors.Join(json.Unmarshal([]byte(settings), &p.Settings), json.Unmarshal([]byte(paused), &p.Paused))
-		out = append(out, p)
-		return err
 	}, `SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading projects: %w", err)
-	}
-	return out, nil
 }
 
 // Project implements rooms.Tx.
@@ -142,49 +105,27 @@ func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 		return errors.Join(err, management.ErrTaken)
 	}
 	if p.ID == 0 {
-		if _, err := t.one(`SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
-			return fmt.Errorf("numbering a project: %w", err)
+		if _, err := t.one("numbering a project", `SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
+			return err
 		}
 	}
-	settings, paused := "{}", "[]"
-	if len(p.Settings) > 0 {
-		settings = jsonText(p.Settings)
-	}
-	if len(p.Paused) > 0 {
-		paused = jsonText(p.Paused)
-	}
-	err := t.exec(`INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
+	t.definitionsChanged(p.ID)
+	return t.exec("saving a project", `INSERT INTO projects (id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, api_key = excluded.api_key,
 		settings = excluded.settings, paused = excluded.paused, anonymize_ips = excluded.anonymize_ips, origin = excluded.origin,
 		deleted = excluded.deleted, meta = excluded.meta, browser = excluded.browser`,
-		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), settings, paused, truth(p.AnonymizeIPs),
+		p.ID, cleanText(p.Organization), cleanText(p.Name), cleanText(p.APIKey), jsonMap(p.Settings), jsonList(p.Paused), truth(p.AnonymizeIPs),
 		p.Origin, truth(p.Deleted), micros(p.CreatedAt), jsonOr(p.Meta, "{}"), jsonOr(p.Browser, ""))
-	if err != nil {
-		return fmt.Errorf("saving a project: %w", err)
-	}
-	t.definitionsChanged(p.ID)
-	return nil
 }
 
-func (t *manageTx) keys(where string, args ...any) (out []management.KeyRecord, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var k management.KeyRecord
-		var kind, scopes, projects, organizations string
-		var created, used, rolled int64
-		if err := rows.Scan(&k.ID, &k.Hash, &kind, &k.Mask, &k.Label, &scopes, &projects, &organizations, &k.User, &k.Origin, &created, &used, &rolled); err != nil {
-			return err
+func (t *manageTx) keys(where string, args ...any) ([]management.KeyRecord, error) {
+	return listed(t, "reading keys", func(k *management.KeyRecord) []any {
+		return []any{
+			&k.ID, &k.Hash, &k.Secret, &k.Mask, &k.Label, jsonIn(&k.Scopes), jsonIn(&k.Projects), jsonIn(&k.Organizations), &k.User, &k.Origin,
+			timeIn(&k.CreatedAt), optionalTimeIn(&k.LastUsedAt), optionalTimeIn(&k.LastRolledAt),
 		}
-		k.Secret = KeyKind(kind) == SecretKey
-		k.CreatedAt, k.LastUsedAt, k.LastRolledAt = fromMicros(created), fromOptionalMicros(used), fromOptionalMicros(rolled)
-		err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &k.Projects), json.Unmarshal([]byte(organizations), &k.Organizations))
-		out = append(out, k)
-		return err
-	}, `SELECT id, hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at FROM api_keys `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading keys: %w", err)
-	}
-	return out, nil
+	}, `SELECT id, hash, kind = 'secret', mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at FROM api_keys `+where, args...)
 }
 
 // Key implements rooms.Tx.
@@ -215,28 +156,24 @@ func (t *manageTx) SecretKeys(projectID int64) (out []management.KeyRecord, err 
 // PutKey implements rooms.Tx.
 func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	if k.ID != "" {
-		if err := t.exec(`DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
-			return fmt.Errorf("saving a key: %w", err)
+		if err := t.exec("saving a key", `DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
+			return err
 		}
 	}
 	kind := PersonalKey
 	if k.Secret {
 		kind = SecretKey
 	}
-	err := t.exec(`INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
+	return t.exec("saving a key", `INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (hash) DO UPDATE SET kind = excluded.kind, mask = excluded.mask, label = excluded.label, scopes = excluded.scopes,
 		projects = excluded.projects, organizations = excluded.organizations, user_id = excluded.user_id, origin = excluded.origin,
 		last_used_at = excluded.last_used_at, last_rolled_at = excluded.last_rolled_at, id = excluded.id`,
 		k.Hash, string(kind), k.Mask, cleanText(k.Label), jsonText(k.Scopes), jsonList(k.Projects), jsonList(k.Organizations),
 		k.User, k.Origin, micros(k.CreatedAt), optionalMicros(k.LastUsedAt), optionalMicros(k.LastRolledAt), cleanText(k.ID))
-	if err != nil {
-		return fmt.Errorf("saving a key: %w", err)
-	}
-	return nil
 }
 
-// jsonList is a list as it is stored: none is an empty one.
+// jsonList and jsonMap are lists and maps as they are stored: none is an empty one.
 func jsonList[T any](list []T) string {
 	if len(list) == 0 {
 		return "[]"
@@ -244,13 +181,17 @@ func jsonList[T any](list []T) string {
 	return jsonText(list)
 }
 
+func jsonMap[V any](m map[string]V) string {
+	if len(m) == 0 {
+		return "{}"
+	}
+	return jsonText(m)
+}
+
 // DeleteKey implements rooms.Tx.
 func (t *manageTx) DeleteKey(id string) error {
 	if id == "" {
 		return nil
 	}
-	if err := t.exec(`DELETE FROM api_keys WHERE id = $1`, cleanText(id)); err != nil {
-		return fmt.Errorf("deleting a key: %w", err)
-	}
-	return nil
+	return t.exec("deleting a key", `DELETE FROM api_keys WHERE id = $1`, cleanText(id))
 }

@@ -10,23 +10,13 @@ import (
 
 const recordColumns = `kind, parent, id, COALESCE(other, ''), sort, COALESCE(name, ''), hidden, data`
 
-func scanRecord(scan func(...any) error) (*management.Record, error) {
-	var r management.Record
-	var data string
-	err := scan(&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, &data)
-	r.Data = []byte(data)
-	return &r, err
+func recordFields(r *management.Record) []any {
+	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, rawIn(&r.Data)}
 }
 
-func (t *manageTx) record(where string, args ...any) (found *management.Record, err error) {
-	err = t.each(func(rows *sql.Rows) (err error) {
-		found, err = scanRecord(rows.Scan)
-		return err
-	}, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading a record: %w", err)
-	}
-	return found, nil
+func (t *manageTx) record(where string, args ...any) (*management.Record, error) {
+	found, err := listed(t, "reading a record", recordFields, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
+	return firstOf(found), err
 }
 
 // Get implements rooms.Tx.
@@ -77,50 +67,41 @@ func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	if q.Match != nil {
 		return t.search(q, `SELECT `+recordColumns+text+order, args)
 	}
-	count := 0
-	var err error
+	counting, of := `SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`, []any{q.Kind, place, cleanText(parent), truth(q.Hidden)}
 	if q.From != "" || q.To != "" {
-		_, err = t.one(`SELECT COUNT(*)`+text, args, &count)
-	} else {
-		_, err = t.one(`SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`,
-			[]any{q.Kind, place, cleanText(parent), truth(q.Hidden)}, &count)
+		counting, of = `SELECT COUNT(*)`+text, args
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("counting records: %w", err)
+	count := 0
+	if _, err := t.one("counting records", counting, of, &count); err != nil {
+		return nil, 0, err
 	}
-	limit := q.Limit
+	page, err := listed(t, "listing records", recordFields,
+		fmt.Sprintf(`SELECT %s%s%s LIMIT %d OFFSET %d`, recordColumns, text, order, pageLimit(q.Limit), max(q.Offset, 0)), args...)
+	return page, count, err
+}
+
+// pageLimit is the limit of a page: there is always one.
+func pageLimit(limit int) int {
 	if limit <= 0 || limit > management.MaxScan {
-		limit = management.MaxScan
+		return management.MaxScan
 	}
-	var page []management.Record
-	err = t.each(func(rows *sql.Rows) error {
-		r, err := scanRecord(rows.Scan)
-		page = append(page, *r)
-		return err
-	}, fmt.Sprintf(`SELECT %s%s%s LIMIT %d OFFSET %d`, recordColumns, text, order, limit, max(q.Offset, 0)), args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("listing records: %w", err)
-	}
-	return page, count, nil
+	return limit
 }
 
 // search reads the records of a list one by one.
 func (t *manageTx) search(q management.Query, text string, args []any) (page []management.Record, count int, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		r, err := scanRecord(rows.Scan)
-		if err != nil || !q.Match(r) {
+	err = query(t.ctx, t.tx, func(rows *sql.Rows) error {
+		var r management.Record
+		if err := rows.Scan(recordFields(&r)...); err != nil || !q.Match(&r) {
 			return err
 		}
 		if count >= q.Offset && (q.Limit <= 0 || count < q.Offset+q.Limit) {
-			page = append(page, *r)
+			page = append(page, r)
 		}
 		count++
 		return nil
 	}, fmt.Sprintf(`%s LIMIT %d`, text, management.MaxScan), args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("searching records: %w", err)
-	}
-	return page, count, nil
+	return page, count, doing("searching records", err)
 }
 
 // Put implements rooms.Tx.
@@ -134,68 +115,49 @@ func (t *manageTx) Put(r *management.Record) error {
 			return management.ErrTaken
 		}
 	}
-	if err := t.uncount(r.Kind, r.Parent, r.ID); err != nil {
+	counts, err := t.counted(r.Kind, r.Parent, r.ID)
+	if err != nil {
 		return err
 	}
-	err := t.exec(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (kind, parent, id) DO UPDATE SET other = excluded.other, sort = excluded.sort, name = excluded.name,
-		hidden = excluded.hidden, data = excluded.data`,
-		r.Kind, cleanText(r.Parent), cleanText(r.ID), orNull(r.Other), cleanText(r.Sort), orNull(r.Unique), truth(r.Hidden), jsonOr(r.Data, "{}"))
+	countRecord(counts, r, 1)
+	err = t.bulk("saving a record", &putRecord, nil, 1, func(args []any, _ int) []any { return recordArguments(args, r) })
 	if err != nil {
-		return fmt.Errorf("saving a record: %w", err)
+		return err
 	}
-	return t.countRecord(r, 1)
+	return t.saveCounts(counts)
+}
+
+// counted are the counts that a record's going changes, none where it is not there.
+func (t *manageTx) counted(kind, parent, id string) (map[recordPlace]int, error) {
+	counts := map[recordPlace]int{}
+	old, err := t.Get(kind, parent, id)
+	if err == nil && old != nil {
+		countRecord(counts, old, -1)
+	}
+	return counts, err
 }
 
 // Delete implements rooms.Tx.
 func (t *manageTx) Delete(kind, parent, id string) error {
-	if err := t.uncount(kind, parent, id); err != nil {
+	counts, err := t.counted(kind, parent, id)
+	if err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id)); err != nil {
-		return fmt.Errorf("deleting a record: %w", err)
+	if err := t.saveCounts(counts); err != nil {
+		return err
 	}
-	return nil
+	return t.exec("deleting a record", `DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id))
 }
 
 // DeleteUnder implements rooms.Tx.
 func (t *manageTx) DeleteUnder(kind, parent string) error {
-	var ids []string
-	err := t.each(func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, `SELECT id FROM records WHERE kind = $1 AND parent = $2`, kind, cleanText(parent))
+	ids, err := column[string](t.ctx, t.tx, `SELECT id FROM records WHERE kind = $1 AND parent = $2`, kind, cleanText(parent))
 	if err != nil {
-		return fmt.Errorf("deleting records: %w", err)
+		return doing("deleting records", err)
 	}
 	for _, id := range ids {
 		if err := t.Delete(kind, parent, id); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// uncount takes a record, if it is there, out of the counts.
-func (t *manageTx) uncount(kind, parent, id string) error {
-	old, err := t.Get(kind, parent, id)
-	if err != nil || old == nil {
-		return err
-	}
-	return t.countRecord(old, -1)
-}
-
-func (t *manageTx) countRecord(r *management.Record, n int) error {
-	for place, parent := range []string{placeParent: r.Parent, placeOther: r.Other} {
-		if place == placeOther && parent == "" {
-			continue
-		}
-		if err := t.exec(`INSERT INTO record_counts (kind, place, parent, hidden, n) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (kind, place, parent, hidden) DO UPDATE SET n = record_counts.n + excluded.n`,
-			r.Kind, place, cleanText(parent), truth(r.Hidden), n); err != nil {
-			return fmt.Errorf("counting records: %w", err)
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTot
 	}
 	var sums [2]weight
 	for kind := range definitionTables {
-		if _, err := t.one(fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
-			return featureflags.DefinitionTotals{}, fmt.Errorf("summing up definitions: %w", err)
+		if _, err := t.one("summing up definitions", fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
+			return featureflags.DefinitionTotals{}, err
 		}
 	}
 	if t.totals == nil {
@@ -44,10 +44,8 @@ func (t *manageTx) weigh(kind featureflags.DefinitionKind, projectID, id int64) 
 	if t.totals[projectID] == nil || id == 0 {
 		return w, nil
 	}
-	if _, err = t.one(fmt.Sprintf(definitionWeight, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes); err != nil {
-		return w, fmt.Errorf("weighing a definition: %w", err)
-	}
-	return w, nil
+	_, err = t.one("weighing a definition", fmt.Sprintf(definitionWeight, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes)
+	return w, err
 }
 
 // reckon adds a weight to the totals, or takes it away.

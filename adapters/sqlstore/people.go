@@ -354,25 +354,22 @@ func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) 
 	return names, nil
 }
 
-func readGroupTypes(ctx context.Context, db querier, projectID int64) ([]string, error) {
-	rows, err := db.QueryContext(ctx, `SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`, projectID)
-	if err != nil {
-		return nil, err
+func readGroupTypes(ctx context.Context, db querier, projectID int64) (names []string, err error) {
+	err = query(ctx, db, func(rows *sql.Rows) error { return addGroupType(&names, rows) }, groupTypesText, projectID)
+	return names, err
+}
+
+const groupTypesText = `SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`
+
+// addGroupType puts the name of a type in the place of its number.
+func addGroupType(names *[]string, rows *sql.Rows) error {
+	var index int
+	var name string
+	if err := rows.Scan(&index, &name); err != nil {
+		return err
 	}
-	defer func() { _ = rows.Close() }()
-	var names []string
-	for rows.Next() {
-		var index int
-		var name string
-		if err := rows.Scan(&index, &name); err != nil {
-			return nil, err
-		}
-		for len(names) < index {
-			names = append(names, "")
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
+	*names = append(append(*names, make([]string, max(index-len(*names), 0))...), name)
+	return nil
 }
 
 var _ flags.People = (*Store)(nil)

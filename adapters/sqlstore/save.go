@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -176,13 +177,9 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	}
 	err = t.insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
 		e := &c.Events[i]
-		historical := 0
-		if e.Historical {
-			historical = 1
-		}
 		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
 			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), stateIDs[i],
-			int(e.PersonMode), historical)
+			int(e.PersonMode), truth(e.Historical))
 	})
 	if err != nil {
 		return err
@@ -216,16 +213,6 @@ func (t *ledgerTx) count(projectID int64, name string, n int64) error {
 
 // counted returns a counter of a project.
 func (t *ledgerTx) counted(projectID int64, name string) (n int64, err error) {
-	rows, err := t.query(`SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	if rows.Next() {
-		err = rows.Scan(&n)
-	}
-	if err == nil {
-		err = rows.Err()
-	}
+	err = t.each(func(rows *sql.Rows) error { return rows.Scan(&n) }, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
 	return n, err
 }

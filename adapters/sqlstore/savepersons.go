@@ -38,11 +38,7 @@ func (t *ledgerTx) savePersons(c *capture.Changes) error {
 	list := lastOf(c.Persons, func(p *capture.ProjectPerson) key { return key{p.ProjectID, p.UUID} })
 	return t.insert(&upsertPersons, len(list), func(args []any, i int) []any {
 		p := &list[i]
-		identified := 0
-		if p.Identified {
-			identified = 1
-		}
-		return append(args, p.ProjectID, p.UUID[:], micros(p.CreatedAt), identified, p.Version, p.Properties.String())
+		return append(args, p.ProjectID, p.UUID[:], micros(p.CreatedAt), truth(p.Identified), p.Version, p.Properties.String())
 	})
 }
 
@@ -54,13 +50,10 @@ func (t *ledgerTx) savePersonsNew(project int64, list []*capture.Person) error {
 		err := t.find(b, []any{project}, len(list),
 			func(args []any, i int) []any { return append(args, list[i].UUID[:]) },
 			func(rows *sql.Rows) error {
-				var id []byte
+				var id capture.UUID
 				var version int64
-				if err := rows.Scan(&id, &version); err != nil {
-					return err
-				}
-				u, err := uuidOf(id)
-				found[u] = version
+				err := rows.Scan(uuidIn(&id), &version)
+				found[id] = version
 				return err
 			})
 		return found, err

@@ -47,17 +47,9 @@ func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error 
 }
 
 // Spent implements rooms.Tx.
-func (t *manageTx) Spent(projectID int64, since time.Time) (out []organizations.Spent, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		x := organizations.Spent{Project: projectID}
-		var day int
-		err := rows.Scan(&day, &x.Resource, &x.Key, &x.SDK, &x.N)
-		x.Day = time.Date(day/10000, time.Month(day/100%100), day%100, 0, 0, 0, 0, time.UTC)
-		out = append(out, x)
-		return err
+func (t *manageTx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
+	return listed(t, "reading who spends what", func(x *organizations.Spent) []any {
+		x.Project = projectID
+		return []any{dayIn(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
 	}, `SELECT day, resource, key, sdk, n FROM spent WHERE project_id = $1 AND day >= $2 ORDER BY day, resource, key, sdk`, projectID, dayOf(since))
-	if err != nil {
-		return nil, fmt.Errorf("reading who spends what: %w", err)
-	}
-	return out, nil
 }

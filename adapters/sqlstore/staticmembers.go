@@ -31,65 +31,47 @@ const membersText = `WITH c(id) AS (VALUES %s),
 		AND NOT EXISTS (SELECT 1 FROM distinct_ids d WHERE d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL)
 	ORDER BY 1, 2, 3, 4 LIMIT $4`
 
-// membersReader reads the rows of membersText.
-type membersReader struct {
-	limit        flags.MembersLimit
-	out          map[int64][]string
-	count, bytes int
-	enough       bool
-}
-
-func newMembersReader(limit flags.MembersLimit) *membersReader {
-	return &membersReader{limit: limit, out: map[int64][]string{}}
-}
-
-// query is membersText for at least one cohort, and its arguments.
-func (m *membersReader) query(projectID int64, cohorts []int64) (string, []any) {
-	var list strings.Builder
+// readMembers reads the members of cohorts within a limit.
+func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	out := map[int64][]string{}
+	if len(cohorts) == 0 {
+		return out, nil
+	}
+	values := make([]string, len(cohorts))
 	for i, id := range cohorts {
-		if i > 0 {
-			list.WriteString(", ")
+		values[i] = "(" + strconv.FormatInt(id, 10) + ")"
+	}
+	count, bytes, enough := 0, 0, false
+	err := query(ctx, db, func(rows *sql.Rows) error {
+		var n, cohort int64
+		var kind int
+		var id string
+		if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || enough {
+			return err
 		}
-		list.WriteString("(" + strconv.FormatInt(id, 10) + ")")
-	}
-	return fmt.Sprintf(membersText, list.String()), []any{projectID, m.limit.IDs + 1, m.limit.IDs, m.limit.IDs + len(cohorts) + 1}
-}
-
-func (m *membersReader) scan(rows *sql.Rows) error {
-	var n, cohort int64
-	var kind int
-	var id string
-	if err := rows.Scan(&n, &cohort, &kind, &id); err != nil || m.enough {
-		return err
-	}
-	if kind == 0 {
-		m.out[cohort] = []string{}
+		if kind == 0 {
+			out[cohort] = []string{}
+			return nil
+		}
+		count, bytes = count+1, bytes+len(id)
+		if enough = count > limit.IDs || bytes > limit.Bytes; enough {
+			delete(out, cohort)
+			return nil
+		}
+		out[cohort] = append(out[cohort], id)
 		return nil
-	}
-	m.count, m.bytes = m.count+1, m.bytes+len(id)
-	if m.enough = m.count > m.limit.IDs || m.bytes > m.limit.Bytes; m.enough {
-		delete(m.out, cohort)
-		return nil
-	}
-	m.out[cohort] = append(m.out[cohort], id)
-	return nil
+	}, fmt.Sprintf(membersText, strings.Join(values, ", ")), projectID, limit.IDs+1, limit.IDs, limit.IDs+len(cohorts)+1)
+	return out, err
 }
 
 // StaticMembers implements flags.Members. The size of a cohort is the number of
 // its members that are listed.
-func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
-	m := newMembersReader(limit)
-	if len(cohorts) == 0 {
-		return m.out, nil
-	}
-	text, args := m.query(projectID, cohorts)
-	err := s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
-		return query(ctx, s.quick, m.scan, text, args...)
+func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (out map[int64][]string, err error) {
+	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
+		out, err = readMembers(ctx, s.quick, projectID, cohorts, limit)
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the members of static cohorts: %w", s.dialect.explain(err))
-	}
-	return m.out, nil
+	return out, s.reading("the members of static cohorts", err)
 }
 
 var _ flags.Members = (*Store)(nil)
