@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Caller is who sends a request: a user, with one of the user's keys.
+// Caller is who sends a request: a user, with one of the user's keys, or with one
+// without ID and for this request alone where a service has let the user in (Admit).
 type Caller struct {
 	User        *User
 	Key         *KeyRecord
@@ -206,6 +207,9 @@ func (c *Caller) enter(st *Standing) error {
 // KeysAllowed refuses the keys of members where the organization does not want
 // them (§1.5).
 func KeysAllowed(st *Standing) error {
+	if st.Key.ID == "" { // no personal key
+		return nil
+	}
 	meta, err := MetaOfOrganization(st.Organization)
 	if err != nil || !meta.NoMemberKeys || st.Admin() {
 		return err

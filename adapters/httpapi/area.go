@@ -81,6 +81,9 @@ func standInOrganization(m *management.Service, c *call, caller *management.Call
 // has no key, or may not be in the place, is not told (§1.5).
 func missingManaged(s *server, in *area, w http.ResponseWriter, r *http.Request) error {
 	c := s.call(w, r)
+	if err := s.signIn(c); err != nil {
+		return err
+	}
 	if err := s.enter(c, &endpoint{scope: anyKey, area: in}); err != nil {
 		return managementProblem(err)
 	}

@@ -22,6 +22,10 @@ var captureEndpoints = slices.Concat(
 	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
 	serving(forIntake, "/i/v1/ai/events", methods{"POST": intake(postV1)}),
 	serving(forIntake, "/test/black_hole", methods{"POST": blindly}),
+)
+
+// pageEndpoints are asked by pages that send events too, and answered by flags.
+var pageEndpoints = slices.Concat(
 	serving(forIntake, "/api/surveys", methods{"POST": surveys, "GET": surveys}),
 	serving(forIntake, "/surveys", methods{"POST": surveys, "GET": surveys}),
 	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
@@ -107,5 +111,9 @@ func (s *server) spend(r *http.Request, submission *capture.Submission, receipt 
 // reading, because it is stored: only a trusted proxy may speak for another
 // (§1.6).
 func (s *server) origin(r *http.Request) capture.Origin {
-	return capture.Origin{IP: s.clientIP(r), ReceivedAt: s.Decider.Now()}
+	from := capture.Origin{IP: s.clientIP(r)}
+	if s.Decider != nil {
+		from.ReceivedAt = s.Decider.Now()
+	}
+	return from
 }

@@ -73,6 +73,7 @@ type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	scheme   string               // http or https, as the caller sees it
+	signed   *management.Caller   // whom Config.Authenticate names
 	standing *management.Standing // nil for public endpoints
 	body     management.Body
 	lease    *lease            // of an unread body

@@ -19,7 +19,7 @@ import (
 // sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, row := range (&server{}).routesOf(flagEndpoints) {
+	for _, row := range (&server{}).routesOf(slices.Concat(commonEndpoints, flagEndpoints)) {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
 	}
 	return out

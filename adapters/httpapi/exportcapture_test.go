@@ -9,7 +9,7 @@ import (
 // methods that it answers, sorted.
 func CaptureRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, row := range (&server{}).routesOf(captureEndpoints) {
+	for _, row := range (&server{}).routesOf(slices.Concat(captureEndpoints, pageEndpoints)) {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
 	}
 	return out

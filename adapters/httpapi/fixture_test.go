@@ -134,7 +134,7 @@ func (w *world) handler(t testing.TB, decider func(*flags.DeciderConfig), config
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := httpapi.Config{Decider: d, Keys: w, NewID: func() string { return fixedID }}
+	c := httpapi.Config{Decider: d, Keys: w, NewID: func(*http.Request) string { return fixedID }}
 	if config != nil {
 		config(&c)
 	}

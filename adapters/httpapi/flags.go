@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // scratch is the memory of one flags request, used again by another.
@@ -254,7 +255,7 @@ func (s *server) requestID(r *http.Request) string {
 	if x := exchangeOf(r.Context()); x != nil && isUUID(x.id) {
 		return x.id
 	}
-	return s.NewID()
+	return wire.RandomUUID()
 }
 
 // getFlags and getDecide answer without authentication and without flags (§9.1).

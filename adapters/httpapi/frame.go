@@ -110,12 +110,16 @@ func (s *server) handler(e *endpoint) handler {
 // the body is read first, as a key in it goes before one of the query (§1.2), and
 // what is wrong with it is told last.
 func (s *server) open(c *call, e *endpoint) error {
-	switch {
-	case e.scope == public:
+	if e.scope == public {
 		return c.readBody(e, s.MaxBody)
+	}
+	if err := s.signIn(c); err != nil {
+		return err
+	}
+	switch {
 	case e.unread:
 		return s.enter(c, e)
-	case bearer(c.r) != "":
+	case c.signed != nil || bearer(c.r) != "":
 		if err := s.enter(c, e); err != nil {
 			return err
 		}
@@ -156,7 +160,10 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 
 // enter does steps 1 to 4 of §1.5.
 func (s *server) enter(c *call, e *endpoint) error {
-	caller, err := s.managementCaller(c.r, c.body)
+	caller, err := c.signed, error(nil)
+	if caller == nil {
+		caller, err = s.managementCaller(c.r, c.body)
+	}
 	if err != nil {
 		return err
 	}

@@ -56,17 +56,8 @@ func createInvites(of inviteDesk, c *call) (any, error) {
 // site is where the caller has reached this server: scheme, host, and the prefix
 // below which it is mounted.
 func (c *call) site() string {
-	prefix := ""
-	if at, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
-		for _, below := range []string{"/api/", "/signup/", "/verify_email/"} {
-			if before, _, ok := strings.Cut(at.Path, below); ok {
-				prefix = before
-				break
-			}
-		}
-	}
-	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: prefix}
-	return out.String()
+	out := url.URL{Scheme: c.scheme, Host: c.r.Host}
+	return out.String() + prefixOf(c.r)
 }
 
 // guest is who sends a request to a public endpoint, nil for nobody who says so.

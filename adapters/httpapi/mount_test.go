@@ -1,12 +1,17 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -38,11 +43,47 @@ var mountings = map[string]struct {
 		m.Handle("/ph/", http.StripPrefix("/ph", h))
 		return m
 	}},
+	"net/http":                                {"/ph", handled("/ph/")},
+	"net/http, a wildcard":                    {"/ph", handled("/ph/{rest...}")},
+	"net/http, a parameter":                   {"/t/acme%2Fb/ph", handled("/t/{token}/ph/")},
+	"net/http, a host":                        {"/ph", handled("example.com/ph/", "127.0.0.1/ph/")},
+	"net/http, like a route":                  {"/api", handled("/api/")},
+	"net/http, some routes":                   {"", handled("/flags", "/flags/", "/api/", "/array/", "/ofrep/", "/_liveness", "/nowhere", "/{$}")},
+	"net/http in a StripPrefix":               {"/a/ph", func(h http.Handler) http.Handler { return http.StripPrefix("/a", handled("/ph/")(h)) }},
+	"net/http, StripPrefix of a name of ours": {"/api", func(h http.Handler) http.Handler { return handled("/api/")(http.StripPrefix("/api", h)) }},
+	"chi Handle": {"/ph", func(h http.Handler) http.Handler {
+		r := chi.NewRouter()
+		r.Handle("/ph/*", h)
+		return r
+	}},
+	"chi Handle and StripPrefix in a Mount": {"/b/ph", func(h http.Handler) http.Handler {
+		inner, r := chi.NewRouter(), chi.NewRouter()
+		inner.Handle("/ph/*", http.StripPrefix("/b/ph", h))
+		r.Mount("/b", inner)
+		return r
+	}},
+	"chi Handle in a Mount in net/http": {"/a/b/ph", func(h http.Handler) http.Handler {
+		inner, r := chi.NewRouter(), chi.NewRouter()
+		inner.Handle("/ph/*", h)
+		r.Mount("/b", inner)
+		return handled("/a/")(http.StripPrefix("/a", r))
+	}},
 	"net/http at the root": {"", func(h http.Handler) http.Handler {
 		m := http.NewServeMux()
 		m.Handle("/", h)
 		return m
 	}},
+}
+
+// handled is a router of net/http that serves patterns, and strips nothing.
+func handled(patterns ...string) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler {
+		m := http.NewServeMux()
+		for _, p := range patterns {
+			m.Handle(p, h)
+		}
+		return m
+	}
 }
 
 // The routes, their parameters, and the answers to what is not there are the
@@ -79,6 +120,52 @@ func TestHTTP_Mounting(t *testing.T) {
 			checkError(t, ask(h, "GET", m.prefix+"/nowhere", ""), 404)
 			if w := ask(h, "DELETE", m.prefix+"/flags", ""); w.Header().Get("Allow") != "GET, POST, OPTIONS, HEAD" {
 				t.Errorf("Allow %q", w.Header().Get("Allow"))
+			}
+		})
+	}
+}
+
+// What the handler says of its own addresses leads back to it, wherever it is mounted.
+func TestHTTP_MountedLinks(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: o.store}}) // without a SiteURL
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.serve(t, func(c *httpapi.Config) { c.Management = service })
+	key, guests := "Bearer "+o.key(t, "owner"), 0
+	for name, m := range mountings {
+		t.Run(name, func(t *testing.T) {
+			h := m.mount(o.handler)
+			get := func(path string, header ...string) string {
+				t.Helper()
+				w := ask(h, "GET", path, "", append(header, "Authorization", key)...)
+				if w.Code != 200 {
+					t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+				}
+				return w.Body.String()
+			}
+			var list struct{ Next, Previous *string }
+			decodeJSON(t, []byte(get(m.prefix+"/api/organizations/@current/members/?limit=1")), &list)
+			if want := "http://example.com" + m.prefix + "/api/organizations/@current/members/?limit=1&offset=1"; list.Next == nil || *list.Next != want {
+				t.Errorf("the next page: %v, want %s", list.Next, want)
+			}
+			get(strings.TrimPrefix(*list.Next, "http://example.com"))
+			var schema struct{ Servers []struct{ URL string } }
+			if decodeJSON(t, []byte(get(m.prefix+"/api/schema/")), &schema); len(schema.Servers) != 1 || schema.Servers[0].URL != m.prefix+"/" {
+				t.Errorf("the description names %v", schema.Servers)
+			}
+			var root struct{ Links map[string]string }
+			if decodeJSON(t, []byte(get(m.prefix+"/")), &root); root.Links["flags"] != m.prefix+"/flags" {
+				t.Errorf("the root names %v", root.Links)
+			}
+			guests++
+			w := ask(h, "POST", m.prefix+"/api/organizations/@current/invites/", fmt.Sprintf(`{"target_email": "guest%d@example.com"}`, guests), "Authorization", key)
+			var invite struct {
+				URL string `json:"accept_url"`
+			}
+			if decodeJSON(t, w.Body.Bytes(), &invite); w.Code != 201 || !strings.HasPrefix(invite.URL, "http://example.com"+m.prefix+"/signup/") {
+				t.Errorf("an invitation: %d %s", w.Code, w.Body)
 			}
 		})
 	}
@@ -135,5 +222,72 @@ func TestHTTP_New(t *testing.T) {
 			t.Errorf("request id %q", id)
 		}
 		seen[id] = true
+	}
+}
+
+// A browser at the root of a handler gets links that it can follow, with and without
+// the slash at the end.
+func TestHTTP_MountedPage(t *testing.T) {
+	r := chi.NewRouter()
+	r.Mount("/a/ph", sharedWorld(t).handler(t, nil, nil))
+	for path, want := range map[string]string{"/a/ph/": `href="./flags"`, "/a/ph": `href="./ph/flags"`} {
+		if w := ask(r, "GET", path, "", "Accept", "text/html"); w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d, no %s in %s", path, w.Code, want, w.Body)
+		}
+	}
+}
+
+// A path of the wire's own that looks like another host is not printed as one.
+func TestHTTP_MountedPrefixNamesNoHost(t *testing.T) {
+	h := handled("/{a}/{b}/ph/")(sharedWorld(t).handler(t, nil, nil))
+	q := httptest.NewRequest("GET", "/x/evil.example/ph/", nil)
+	q.RequestURI = "//evil.example/ph/"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, q)
+	if w.Code != 200 || strings.Contains(w.Body.String(), "evil") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A handler of events alone needs no flags, and one of flags no store.
+func TestHTTP_CaptureAlone(t *testing.T) {
+	l := newLab(t, "{}")
+	h, err := httpapi.New(httpapi.Config{Intake: l.intake})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "/batch", `{"api_key": "phc_x", "batch": [{"event": "e", "distinct_id": "d"}]}`, 200},
+		{"POST", "/i/v0/e", `{"api_key": "phc_nobody", "event": "e", "distinct_id": "d"}`, 401},
+		{"GET", "/", "", 200}, {"GET", "/_readiness", "", 200}, {"GET", "/static/array.js", "", 200},
+		{"POST", "/flags?v=2", `{"api_key": "phc_x", "distinct_id": "d"}`, 404},
+		{"GET", "/array/phc_x/config", "", 404}, {"GET", "/api/surveys/?token=phc_x", "", 404},
+		{"POST", "/ofrep/v1/evaluate/flags", "{}", 404},
+	} {
+		w := ask(h, tt.method, tt.path, tt.body)
+		if w.Code != tt.status || tt.path == "/" && strings.Contains(w.Body.String(), "/flags") {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, w.Code, w.Body)
+		}
+	}
+	if got := l.intake.Stats().Accepted; got != 1 {
+		t.Errorf("%d events were accepted", got)
+	}
+	if _, err := httpapi.New(httpapi.Config{Intake: l.intake, Management: &rooms.Rooms{Service: &management.Service{}}}); err == nil {
+		t.Error("management without flags")
+	}
+}
+
+// A service names requests by what its middleware knows of them.
+func TestHTTP_NewID(t *testing.T) {
+	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) {
+		c.NewID = func(r *http.Request) string { return r.Header.Get("Traceparent") }
+	})
+	for trace, want := range map[string]int{"4bf92f3577b34da6a3ce929d0e0e4736": 32, "no id\r\nat all": 36, "": 36} {
+		if id := ask(h, "GET", "/_liveness", "", "Traceparent", trace).Header().Get("X-Request-Id"); len(id) != want || want == 32 && id != trace {
+			t.Errorf("%q is named %q", trace, id)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/go-chi/chi/v5"
 )
@@ -117,25 +118,36 @@ var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 
 // observe names each request, measures how long its answer takes, and logs it.
 func (s *server) observe(next http.Handler) http.Handler {
+	routes, _ := next.(chi.Routes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Context: r.Context(), ResponseWriter: w, begun: time.Now(), id: s.nameRequest(r)}
 		w.Header()[headerRequestID] = x.lists.id.of(x.id)
 		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
 			x.route = chiContexts.Get().(*chi.Context)
 			x.route.Reset()
-			x.route.Routes, _ = next.(chi.Routes)
+			x.route.Routes = routes
 		}
 		defer s.observed(x, r)
-		next.ServeHTTP(x, r.WithContext(x))
+		r = r.WithContext(x)
+		if len(r.Pattern) > 1 { // of a router around this one, and not its root
+			below(r, routes)
+		}
+		next.ServeHTTP(x, r)
 	})
 }
 
-// nameRequest is the id that the caller gives its request, else a new one.
+// nameRequest is the id that the caller gives its request, else that of Config.NewID,
+// else a random one.
 func (s *server) nameRequest(r *http.Request) string {
 	if given := r.Header[headerRequestID]; len(given) > 0 && isRequestID(given[0]) {
 		return given[0]
 	}
-	return s.NewID()
+	if s.NewID != nil {
+		if id := s.NewID(r); isRequestID(id) {
+			return id
+		}
+	}
+	return wire.RandomUUID()
 }
 
 func isRequestID(s string) bool {
@@ -241,7 +253,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, took tim
 
 // loggedProject is the project of a request, 0 where it is not known.
 func (s *server) loggedProject(x *exchange, key string) int64 {
-	if x.project != 0 || x.status == http.StatusUnauthorized || !strings.HasPrefix(key, "phc_") {
+	if x.project != 0 || s.Decider == nil || x.status == http.StatusUnauthorized || !strings.HasPrefix(key, "phc_") {
 		return x.project
 	}
 	p, _, err := s.Decider.Project(context.WithoutCancel(x.Context), key)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -310,10 +312,14 @@ func schemaEndpoint() []endpoint {
 	})
 }
 
-func (s *server) described(*call) (any, error) {
+func (s *server) described(c *call) (any, error) {
 	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe(described(s.Management)) })
 	if s.descriptionErr != nil {
 		return nil, s.descriptionErr
 	}
-	return answer{status: http.StatusOK, raw: s.description, kind: "application/json"}, nil
+	text := s.description
+	if prefix := prefixOf(c.r); prefix != "" {
+		text = bytes.Replace(text, []byte(`"url":"/"`), wire.AppendQuoted([]byte(`"url":`), prefix+"/"), 1)
+	}
+	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, nil
 }

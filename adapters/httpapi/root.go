@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -11,7 +12,7 @@ import (
 type rootAnswer struct {
 	Service string `json:"service"`
 	About   string `json:"about"`
-	// Links are paths below that of the request, by what is there.
+	// Links are paths on this host, by what is there.
 	Links map[string]string `json:"links"`
 }
 
@@ -22,15 +23,17 @@ type rootLink struct {
 }
 
 var rootLinks = []rootLink{
-	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", nil},
-	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", nil},
-	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", nil},
+	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", decides},
+	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", decides},
+	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", decides},
 	{"capture", "/batch", "takes in events", func(s *server) bool { return s.Intake != nil }},
 	{"api", "/api/projects/", "what people manage; wants a personal key", func(s *server) bool { return s.Management != nil }},
 	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(s *server) bool { return s.Management != nil }},
 	{"liveness", "/_liveness", "says that the process answers", nil},
 	{"readiness", "/_readiness", "says that requests may be sent here", nil},
 }
+
+func decides(s *server) bool { return s.Decider != nil }
 
 const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: give them this address as their host."
 
@@ -44,11 +47,11 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Add("Vary", "Accept")
 	if prefersPage(r) {
-		return rootPage(w, there)
+		return rootPage(w, r, there)
 	}
-	out := rootAnswer{"bunting", rootAbout, map[string]string{}}
+	out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, prefixOf(r)
 	for _, l := range there {
-		out.Links[l.name] = l.path
+		out.Links[l.name] = prefix + l.path
 	}
 	body, err := wire.Encode(out)
 	if err != nil {
@@ -59,11 +62,15 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 }
 
 // rootPage has links relative to it: a proxy may have cut a prefix off.
-func rootPage(w http.ResponseWriter, links []rootLink) error {
+func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 	type row struct{ Path, Link, About string }
-	rows := make([]row, len(links))
+	rows, here := make([]row, len(links)), "."
+	asked, _, _ := strings.Cut(r.RequestURI, "?")
+	if prefix := prefixOf(r); strings.HasSuffix(asked, prefix) && prefix != "" { // without the slash at its end
+		here += prefix[strings.LastIndexByte(prefix, '/'):]
+	}
 	for i, l := range links {
-		rows[i] = row{l.path, "." + l.path, l.about}
+		rows[i] = row{l.path, here + l.path, l.about}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

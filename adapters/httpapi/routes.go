@@ -10,8 +10,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// THE TABLE: what is served always, by handlers that answer by themselves. A path
-// serves with and without a trailing slash.
+// THE TABLE: what handlers answer by themselves where there is a Decider. A path serves
+// with and without a trailing slash.
 var flagEndpoints = slices.Concat(
 	serving(forSDKs, "/flags", methods{"POST": postFlags, "GET": getFlags}),
 	serving(forSDKs, "/decide", methods{"POST": postDecide, "GET": getDecide}),
@@ -23,6 +23,10 @@ var flagEndpoints = slices.Concat(
 	serving(forBrowser, "/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig}),
 	serving(forBrowser, "/array/{token}/config", methods{"GET": getArrayConfig}),
 	serving(forBrowser, "/array/{token}/config.js", methods{"GET": getArrayConfigJS}),
+)
+
+// commonEndpoints are served always.
+var commonEndpoints = slices.Concat(
 	serving(forScripts, "/array/{token}/array.js", methods{"GET": getArrayScript}),
 	serving(forScripts, "/static/{file}", methods{"GET": getScript}),
 	serving(forScripts, "/static/{version}/{file}", methods{"GET": getScript}),
@@ -33,9 +37,15 @@ var flagEndpoints = slices.Concat(
 
 // tables are the endpoints that this server has.
 func (s *server) tables() []endpoint {
-	out := slices.Concat(flagEndpoints, ofrepEndpoints)
+	out := slices.Clone(commonEndpoints)
+	if s.Decider != nil {
+		out = slices.Concat(out, flagEndpoints, ofrepEndpoints)
+	}
 	if s.Intake != nil {
 		out = append(out, captureEndpoints...)
+	}
+	if s.Intake != nil && s.Decider != nil {
+		out = append(out, pageEndpoints...)
 	}
 	if s.History != nil && s.Management != nil {
 		out = append(out, readBack(s.Management)...)

@@ -33,6 +33,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 	"golang.org/x/time/rate"
 )
@@ -41,8 +42,11 @@ import (
 // (§13.2 item 1).
 const DefaultMaxBody = 10 << 20
 
-// Config says what the handler serves. Only Decider is required.
+// Config says what the handler serves: flags with a Decider, events with an Intake,
+// and more with both. One of the two is required.
 type Config struct {
+	// Decider decides flags. Nil leaves the routes of flags out, those of surveys and
+	// early access too.
 	Decider *flags.Decider
 	// Intake takes events in. Nil leaves the routes of capture out.
 	Intake *capture.Intake
@@ -52,8 +56,14 @@ type Config struct {
 	// People changes people and groups where no event does. Nil: nothing can be changed.
 	People *capture.People
 	// Management serves everything that people manage. Nil leaves these routes out, and a
-	// room of it that is nil those of the room; its Service is required.
+	// room of it that is nil those of the room; its Service and a Decider are required.
 	Management *rooms.Rooms
+	// Authenticate lets a service use its own sign-in for Management: it says who sends
+	// a request, see management.Service.Admit for what it may say. Nil, and what it
+	// answers with neither a caller nor an error, leave that to personal keys. With an
+	// error the request is answered 401, which does not tell the error; Logger gets it.
+	// A browser that another site has brought here to change something is answered 403.
+	Authenticate func(*http.Request) (*management.Caller, error)
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
 	// ManagementLimits are off when zero.
@@ -112,8 +122,10 @@ type Config struct {
 	Logger *slog.Logger
 	// LogRequests says which requests are logged, LogNoRequests when zero.
 	LogRequests RequestLog
-	// NewID makes request ids, random UUIDs when nil.
-	NewID func() string
+	// NewID makes the ids of requests whose caller gives none in X-Request-Id, such as
+	// those that a middleware has made: 1 to 128 letters, digits and -_.:/+=@. An answer
+	// to flags has it where it is a UUID. Nil, or another text: a random UUID.
+	NewID func(*http.Request) string
 	// Extra adds routes: path, which begins with a slash, to handler. A path of
 	// the table of routes is taken over.
 	Extra map[string]http.Handler
@@ -141,11 +153,14 @@ var ErrUnknownKey = errors.New("httpapi: unknown key")
 // ErrDegraded is for Config.Ready: flags are answered, other things may not be.
 var ErrDegraded = errors.New("degraded")
 
-// New makes the handler. It fails without a Decider, with more than
+// New makes the handler. It fails without a Decider and an Intake, with more than
 // MaxTokenRates TokenRates, and where a route of Extra cannot be one.
 func New(c Config) (*Handler, error) {
-	if c.Decider == nil {
-		return nil, errors.New("httpapi: Config.Decider is required")
+	if c.Decider == nil && c.Intake == nil {
+		return nil, errors.New("httpapi: Config.Decider is required for flags, Config.Intake for events: there is neither")
+	}
+	if c.Decider == nil && c.Management != nil {
+		return nil, errors.New("httpapi: Config.Management needs Config.Decider")
 	}
 	if c.Management != nil && c.Management.Service == nil {
 		return nil, errors.New("httpapi: Config.Management.Service is required")
@@ -177,9 +192,6 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
-	if c.NewID == nil {
-		c.NewID = wire.RandomUUID
-	}
 	s := &server{
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget), flagsBudget: newBudget(c.FlagsBudget, DefaultFlagsBudget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
@@ -192,7 +204,9 @@ func New(c Config) (*Handler, error) {
 	return &Handler{s.observe(s.router()), s}, nil
 }
 
-// Handler serves the surface. It may be mounted anywhere.
+// Handler serves the surface. It may be mounted anywhere: below a pattern of net/http
+// that ends with a slash or {rest...}, with chi's Mount or Handle, or in any router with
+// http.StripPrefix. What it says of its own addresses has the prefix.
 type Handler struct {
 	http.Handler
 	server *server

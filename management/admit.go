@@ -1,0 +1,61 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"strings"
+)
+
+// Admit completes a caller for whom a service vouches that has a sign-in of its own.
+//
+// User says who it is, by UUID, ID or Email, the first of them that is there. It is a
+// user of this server: nobody else is let in. Key bounds the caller as a personal key
+// would, by its Scopes, Projects and Organizations; without one, or where its Scopes are
+// nil, the caller may what the user may. Memberships are the user's: a caller that
+// brings some is refused, because they would not count.
+//
+// An error that is an *Error of the kind Unauthenticated refuses the caller, others are
+// faults of the store.
+func (s *Service) Admit(ctx context.Context, said *Caller) (*Caller, error) {
+	if said.User == nil || len(said.Memberships) > 0 {
+		return nil, refused("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
+	}
+	c := &Caller{Key: &KeyRecord{Scopes: []string{"*"}}}
+	if k := said.Key; k != nil {
+		c.Key.Label, c.Key.Projects, c.Key.Organizations = k.Label, k.Projects, k.Organizations
+		if k.Scopes != nil {
+			c.Key.Scopes = k.Scopes
+		}
+	}
+	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
+		if c.User, err = userSaid(tx, said.User); err != nil || c.User == nil {
+			return err
+		}
+		c.Memberships, err = MembershipsOf(tx, c.User.UUID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.User == nil || c.User.Inactive {
+		return nil, refused("there is no user " + strings.ToValidUTF8(cmp.Or(said.User.UUID, said.User.Email, "of this number")+", or it is not active: invite it first", "?"))
+	}
+	c.Key.User, c.Key.Hash = c.User.ID, "user "+c.User.UUID // one of its own for limits
+	return c, nil
+}
+
+func userSaid(tx Tx, u *User) (*User, error) {
+	switch {
+	case u.UUID != "":
+		return UserByUUID(tx, u.UUID)
+	case u.ID != 0:
+		return UserByNumber(tx, u.ID)
+	case u.Email != "":
+		return UserByEmail(tx, u.Email)
+	}
+	return nil, nil
+}
+
+func refused(message string) error {
+	return &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: message}
+}
