@@ -47,10 +47,7 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
 	case f.is(bitPlain) && e.plain && e.trace == nil:
 		if a, ok := f.decidePlain(e.subject, &e.sha1, e); ok {
-			d.Reason = a.reason
-			if a.on {
-				f.enable(d, a.variant)
-			}
+			a.write(f, e.subject, &e.sha1, d)
 			return
 		}
 		e.conditions(f, d)

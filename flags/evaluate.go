@@ -77,12 +77,8 @@ func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decision
 	if !ok || !s.answered(i) {
 		return Decision{}, false
 	}
-	if f := &s.flags[i]; f.is(bitDirect) && sub.direct() {
-		if a, ok := f.decidePlain(sub, &out.work.sha1, nil); ok {
-			out.List = append(out.List, Decision{})
-			a.decision(f, &out.List[0])
-			return out.List[0], true
-		}
+	if out.direct(s, i, sub) {
+		return out.List[0], true
 	}
 	out.begin(s, sub, at)
 	out.decide(i)

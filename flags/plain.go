@@ -60,22 +60,22 @@ func (sub *Subject) uncut() bool { return sub.DistinctID != "" && len(sub.Distin
 
 // plainAnswer is what a plain flag is for a subject.
 type plainAnswer struct {
-	reason  Reason
-	variant int32
-	on      bool
+	condition int32
+	code      ReasonCode
+	on        bool
 }
 
 // unmet is a condition whose requirements do not hold: no reason beside a rollout (§3.8).
 func (a *plainAnswer) unmet(i int) {
-	if a.reason.Code != OutOfRolloutBound {
-		a.reason = Reason{i, NoConditionMatch, noteNone}
+	if a.code != OutOfRolloutBound {
+		a.condition, a.code = int32(i), NoConditionMatch
 	}
 }
 
 // decidePlain decides a plain flag; false when it meets something unusual. Without an
 // evaluation, flag and subject are to be direct.
 func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a plainAnswer, ok bool) {
-	a = plainAnswer{Reason{NoCondition, NoGroupType, noteNone}, noVariant, false}
+	a = plainAnswer{NoCondition, NoGroupType, false}
 	bucket := -1.0
 	for i := range f.conditions {
 		cond := &f.conditions[i]
@@ -94,23 +94,18 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 		}
 		if !cond.all && cond.share < 1 {
 			if bucket < 0 && cond.share > 0 {
-				bucket = h.sum(f.prefix, sub.DistinctID, "")
+				bucket = h.bucket(f.prefix, sub.DistinctID, "")
 			}
 			// Without a bucket, only one of exactly 0 would do: one in 2^60.
 			if cond.share <= 0 || bucket > cond.share {
-				a.reason = Reason{i, OutOfRolloutBound, noteNone}
+				a.condition, a.code = int32(i), OutOfRolloutBound
 				if f.is(bitEarlyExit) {
 					return a, true
 				}
 				continue
 			}
 		}
-		a.on, a.variant = true, f.chosen(cond)
-		if a.variant == hashedVariant {
-			a.variant = f.variantAt(h.sum(f.prefix, sub.DistinctID, variantSalt))
-		}
-		a.reason = Reason{i, ConditionMatch, f.matched(cond, i)}
-		return a, true
+		return plainAnswer{int32(i), ConditionMatch, true}, true
 	}
 	return a, true
 }
@@ -174,13 +169,51 @@ func (f *compiledFlag) variantAt(bucket float64) int32 {
 	return noVariant
 }
 
-// decision writes the answer out.
-func (a *plainAnswer) decision(f *compiledFlag, d *Decision) {
-	*d = Decision{
-		Key: f.key(), Enabled: a.on, HasExperiment: f.is(bitExperiment), Kind: f.kind,
-		Reason: a.reason, ID: f.id, Version: f.version,
+// write fills in what was decided.
+func (a *plainAnswer) write(f *compiledFlag, sub *Subject, h *shortHash, d *Decision) {
+	i := int(a.condition)
+	d.Reason = Reason{Condition: i, Code: a.code}
+	if !a.on {
+		return
 	}
-	if a.on {
-		f.enable(d, a.variant)
+	cond := &f.conditions[i]
+	d.Reason.note = f.matched(cond, i)
+	variant := f.chosen(cond)
+	if variant == hashedVariant {
+		variant = f.variantAt(h.bucket(f.prefix, sub.DistinctID, variantSalt))
 	}
+	f.enable(d, variant)
+}
+
+// direct decides one flag of a set directly; false when it has to be evaluated.
+func (d *Decisions) direct(s *Set, i int32, sub *Subject) bool {
+	f := &s.flags[i]
+	if !f.is(bitDirect) || !sub.direct() {
+		return false
+	}
+	a, ok := f.decidePlain(sub, &d.work.sha1, nil)
+	if !ok {
+		return false
+	}
+	d.List, d.Errors = append(d.List[:0], Decision{Key: f.key(), HasExperiment: f.is(bitExperiment), Kind: f.kind, ID: f.id, Version: f.version}), s.cyclic
+	a.write(f, sub, &d.work.sha1, &d.List[0])
+	return true
+}
+
+// isOn reports whether a flag is on, where that can be said directly; ok is false when
+// the flag has to be evaluated, or is no flag that is answered.
+func (s *Set) isOn(key string, sub *Subject) (on, ok bool) {
+	if sub == nil || !sub.direct() {
+		return false, false
+	}
+	i, known := s.byKey[key]
+	if !known {
+		return false, false
+	}
+	f := &s.flags[i]
+	if f.bits&(bitDirect|bitOrdered) != bitDirect|bitOrdered || f.kind == ConfigKind {
+		return false, false
+	}
+	a, ok := f.decidePlain(sub, nil, nil)
+	return a.on, ok
 }

@@ -88,16 +88,17 @@ func TestFlags_3_6_PlainLaw(t *testing.T) {
 				t.Fatalf("%+v\nfor %+v (-whole +short):\n%s", d.Flags[0].Conditions, sub, diff)
 			}
 		}
-		if f := &set.flags[0]; f.is(bitDirect) && sub.direct() {
-			if a, ok := f.decidePlain(sub, new(shortHash), nil); ok {
-				short++
-				if a.on {
-					on++
-				} else {
-					off++
-				}
-			}
+		switch is, ok := set.isOn("f", sub); {
+		case !ok:
+			continue
+		case is != whole.List[0].Enabled:
+			t.Fatalf("%+v\nfor %+v: on is %v", d.Flags[0].Conditions, sub, is)
+		case is:
+			on++
+		default:
+			off++
 		}
+		short++
 	}
 	if short < 10_000 || on < 2_000 || off < 2_000 {
 		t.Errorf("the short way was taken %d times, %d on and %d off: too few to show anything", short, on, off)

@@ -107,6 +107,7 @@ type decideOne func(ctx context.Context, key string, sub *Subject, m *readMemory
 // typed is every Reader there is.
 type typed struct {
 	decide decideOne
+	set    *Set      // whose flags are decided, where it stays the same; may be nil
 	pool   sync.Pool // of *readMemory
 }
 
@@ -166,6 +167,11 @@ func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, 
 }
 
 func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
+	if t.set != nil {
+		if on, ok := t.set.isOn(key, sub); ok {
+			return on
+		}
+	}
 	m := t.memory()
 	d, err := t.decide(ctx, key, sub, m)
 	if err == nil {

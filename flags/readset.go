@@ -11,9 +11,11 @@ import (
 func (s *Set) Reader() Reader { return newSetReader(s, time.Now) }
 
 func newSetReader(s *Set, now func() time.Time) *typed {
-	return newReader(func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+	r := newReader(func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 		return m.one(s, key, sub, now)
 	})
+	r.set = s
+	return r
 }
 
 // one decides one flag of a Set.
@@ -28,11 +30,14 @@ func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time)
 	if !ok || !s.answered(i) {
 		return m.none(s, key, &everywhere)
 	}
+	out := &m.decisions
+	if out.direct(s, i, sub) {
+		return &out.List[0], nil
+	}
 	var at time.Time
 	if s.dated {
 		at = now()
 	}
-	out := &m.decisions
 	out.begin(s, sub, at)
 	out.decide(i)
 	out.end()

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/binary"
 	"hash"
+	"sync"
 )
 
 // shortHash is hashSHA1 for inputs that fit one block of SHA-1, which nearly all
@@ -33,6 +34,20 @@ func (s *shortHash) sum(prefix, id, salt string) float64 {
 		return hashSHA1(s.out)
 	}
 	return bucketOf(s.top(prefix, id, salt))
+}
+
+// hashes are for those who have none.
+var hashes = sync.Pool{New: func() any { return new(shortHash) }}
+
+// bucket is sum; nil takes one of hashes.
+func (s *shortHash) bucket(prefix, id, salt string) float64 {
+	if s != nil {
+		return s.sum(prefix, id, salt)
+	}
+	s = hashes.Get().(*shortHash)
+	bucket := s.sum(prefix, id, salt)
+	hashes.Put(s)
+	return bucket
 }
 
 // top is the first eight bytes of the digest of an input that fits.
