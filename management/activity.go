@@ -51,9 +51,10 @@ type Change struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// unlogged are fields that change with every change.
+// unlogged are fields that change with every change, behind a dot those of one kind of
+// thing: the status of a flag follows from its other fields.
 var unlogged = map[string]bool{
-	"version": true, "updated_at": true, "last_modified_by": true, "last_called_at": true, "status": true,
+	"version": true, "updated_at": true, "last_modified_by": true, "last_called_at": true, "FeatureFlag.status": true,
 	"created_at": true, "created_by": true, "id": true,
 }
 
@@ -75,7 +76,7 @@ func Changes(scope string, before, after any) ([]Change, error) {
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := was[name], is[name]
-		if unlogged[name] || bytes.Equal(a, b) || EmptyJSON(a) && EmptyJSON(b) {
+		if unlogged[name] || unlogged[scope+"."+name] || bytes.Equal(a, b) || EmptyJSON(a) && EmptyJSON(b) {
 			continue
 		}
 		c := Change{Type: scope, Action: "changed", Field: name, Before: a, After: b}
