@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"strings"
 
@@ -86,13 +85,27 @@ func SplitList(s string) []string {
 	return out
 }
 
-// Property reads name=value: the value is JSON, or text where it is none.
-func Property(s string) (name string, value any, err error) {
-	name, text, ok := strings.Cut(s, "=")
-	if !ok || name == "" {
-		return "", nil, fmt.Errorf("want name=value, not %q", s)
+// Properties reads --property NAME=VALUE of a command: values are JSON, or text where
+// they are none.
+func Properties(command string, given Texts) (map[string]any, error) {
+	return pairs(command, "--property: want name=value", given, jsonOrText)
+}
+
+// Groups reads --group TYPE=KEY of a command.
+func Groups(command string, given Texts) (map[string]string, error) {
+	return pairs(command, "--group: want type=key, such as company=acme", given, func(key string) string { return key })
+}
+
+func pairs[V any](command, want string, given Texts, read func(string) V) (map[string]V, error) {
+	out := make(map[string]V, len(given))
+	for _, s := range given {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return nil, BadUsage(command, "%s, not %q", want, s)
+		}
+		out[name] = read(value)
 	}
-	return name, jsonOrText(text), nil
+	return out, nil
 }
 
 func jsonOrText(s string) any {
@@ -106,13 +119,4 @@ func jsonOrText(s string) any {
 		return s
 	}
 	return v
-}
-
-// Group reads type=key.
-func Group(s string) (groupType, key string, err error) {
-	groupType, key, ok := strings.Cut(s, "=")
-	if !ok || groupType == "" {
-		return "", "", fmt.Errorf("want type=key, such as company=acme, not %q", s)
-	}
-	return groupType, key, nil
 }

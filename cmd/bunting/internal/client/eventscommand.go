@@ -43,14 +43,14 @@ type tailOptions struct {
 	event, distinctID *string
 }
 
-var eventActions = []action{{name: "tail", project: reads, options: func(m *manager) any {
+var eventActions = []action{{name: "tail", project: reads, options: func(m *manager) runner {
 	o := &tailOptions{
 		lines: m.fs.Int("lines", 20, ""), follow: m.fs.Bool("follow", false, ""),
 		event: m.fs.String("event", "", ""), distinctID: m.fs.String("distinct-id", "", ""),
 	}
 	m.fs.BoolVar(o.follow, "f", false, "")
-	return o
-}, run: tailEvents}}
+	return o.tail
+}}}
 
 // eventShown is what is read of an event.
 type eventShown struct {
@@ -85,8 +85,7 @@ func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) (
 	return out, nil
 }
 
-func tailEvents(ctx context.Context, m *manager, _ []string, options any) error {
-	o := options.(*tailOptions)
+func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	if *o.lines < 1 || *o.lines > maxTail {
 		return cli.BadUsage("events", "--lines: want a number from 1 to %d, not %d", maxTail, *o.lines)
 	}

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -69,44 +67,50 @@ type flagSetOptions struct {
 }
 
 type documentOptions struct {
-	output *string
 	prune  *bool
 	format *string
 }
 
-func documentOption(m *manager) any {
-	return &documentOptions{prune: m.fs.Bool("prune", false, ""), format: m.fs.String("format", "text", "")}
+// withDocument is an action on a document.
+func withDocument(run func(ctx context.Context, m *manager, file string, o *documentOptions) error) func(*manager) runner {
+	return func(m *manager) runner {
+		o := &documentOptions{prune: m.fs.Bool("prune", false, ""), format: m.fs.String("format", "text", "")}
+		return func(ctx context.Context, m *manager, args []string) error { return run(ctx, m, args[0], o) }
+	}
+}
+
+// change is an action that changes a member of a flag.
+func change(member string, to bool) runner {
+	return func(ctx context.Context, m *manager, args []string) error {
+		return m.patchFlag(ctx, args[0], map[string]any{member: to})
+	}
 }
 
 var flagActions = []action{
 	{name: "list", project: reads, run: listFlags},
 	{name: "get", project: reads, args: []string{"KEY"}, run: getFlag},
-	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) any {
+	{name: "set", project: writes, args: []string{"KEY"}, options: func(m *manager) runner {
 		o := &flagSetOptions{
 			rollout: m.fs.String("rollout", "", ""), variants: m.fs.String("variants", "", ""),
 			name: m.fs.String("name", "", ""), filters: m.fs.String("filters", "", ""), off: m.fs.Bool("off", false, ""),
 		}
 		m.fs.Var(&o.payloads, "payload", "")
-		return o
-	}, run: setFlag},
-	{name: "enable", project: writes, args: []string{"KEY"}, run: func(ctx context.Context, m *manager, args []string, _ any) error {
-		return m.patchFlag(ctx, args[0], map[string]any{"active": true})
+		return o.set
 	}},
-	{name: "disable", project: writes, args: []string{"KEY"}, run: func(ctx context.Context, m *manager, args []string, _ any) error {
-		return m.patchFlag(ctx, args[0], map[string]any{"active": false})
-	}},
-	{name: "delete", project: writes, args: []string{"KEY"}, asks: true, run: func(ctx context.Context, m *manager, args []string, _ any) error {
+	{name: "enable", project: writes, args: []string{"KEY"}, run: change("active", true)},
+	{name: "disable", project: writes, args: []string{"KEY"}, run: change("active", false)},
+	{name: "delete", project: writes, args: []string{"KEY"}, asks: true, run: func(ctx context.Context, m *manager, args []string) error {
 		if err := m.confirm(ctx, fmt.Sprintf("Delete the flag %q?", args[0])); err != nil {
 			return err
 		}
-		return m.patchFlag(ctx, args[0], map[string]any{"deleted": true})
+		return change("deleted", true)(ctx, m, args)
 	}},
-	{name: "export", project: reads, options: func(m *manager) any { return &documentOptions{output: m.fs.String("output", "-", "")} }, run: exportFlags},
-	{name: "plan", project: reads, args: []string{"FILE"}, options: documentOption, run: planFlags},
-	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: documentOption, run: applyFlags},
+	{name: "export", project: reads, options: exportFlags},
+	{name: "plan", project: reads, args: []string{"FILE"}, options: withDocument(planFlags)},
+	{name: "apply", project: writes, args: []string{"FILE"}, asks: true, options: withDocument(applyFlags)},
 	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
 	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
-	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlagOptions, run: whyFlag},
+	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlag},
 }
 
 // flagShown is what is read of a flag as the server shows it.
@@ -189,26 +193,15 @@ func (m *manager) showFlags(list ...flagShown) error {
 
 func (m *manager) flagsPath(rest string) string { return m.inProject("/feature_flags/" + rest) }
 
-func listFlags(ctx context.Context, m *manager, _ []string, _ any) error {
-	if *m.asJSON {
-		list, err := all[json.RawMessage](ctx, m, m.flagsPath(""))
-		if err != nil {
-			return err
-		}
-		return m.printJSON(list)
-	}
-	list, err := all[flagShown](ctx, m, m.flagsPath(""))
-	if err != nil {
-		return err
-	}
-	return m.showFlags(list...)
+func listFlags(ctx context.Context, m *manager, _ []string) error {
+	return printAll(ctx, m, m.flagsPath(""), m.showFlags)
 }
 
 var errNoFlag = errors.New("there is no such flag")
 
 // findFlag finds a flag by its key.
 func (m *manager) findFlag(ctx context.Context, key string) (*flagShown, json.RawMessage, error) {
-	list, err := all[json.RawMessage](ctx, m, m.flagsPath("?search="+url.QueryEscape(key)))
+	list, err := pages[json.RawMessage](ctx, m.client, m.flagsPath("?search="+url.QueryEscape(key)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,7 +217,7 @@ func (m *manager) findFlag(ctx context.Context, key string) (*flagShown, json.Ra
 	return nil, nil, fmt.Errorf("flag %q: %w", key, errNoFlag)
 }
 
-func getFlag(ctx context.Context, m *manager, args []string, _ any) error {
+func getFlag(ctx context.Context, m *manager, args []string) error {
 	_, raw, err := m.findFlag(ctx, args[0])
 	if err != nil {
 		return err
@@ -249,8 +242,7 @@ func (m *manager) patchFlag(ctx context.Context, key string, change map[string]a
 	return m.saved(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
 }
 
-func setFlag(ctx context.Context, m *manager, args []string, options any) error {
-	o := options.(*flagSetOptions)
+func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) error {
 	old, _, err := m.findFlag(ctx, args[0])
 	if err != nil && !errors.Is(err, errNoFlag) {
 		return err
@@ -284,7 +276,7 @@ func (o *flagSetOptions) apply(m *manager, old *flagShown) (filters map[string]j
 		filters = old.Filters
 	}
 	if *o.filters != "" {
-		text, err := m.readInput(*o.filters)
+		text, err := readInput(m.Program, *o.filters)
 		if err != nil {
 			return nil, false, err
 		}
@@ -372,12 +364,4 @@ func variantsOf(text string) (json.RawMessage, error) {
 		list = append(list, variant{Key: key, Rollout: n})
 	}
 	return json.Marshal(map[string]any{"variants": list})
-}
-
-// readInput reads a file, or the standard input for a dash.
-func (m *manager) readInput(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(io.LimitReader(m.Stdin, maxAnswer))
-	}
-	return os.ReadFile(name)
 }

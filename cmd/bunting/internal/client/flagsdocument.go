@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -41,38 +40,36 @@ var documentFormats = map[string]func(a *documentAnswer, applied bool) string{
 	"text": (*documentAnswer).text, "markdown": (*documentAnswer).markdown, "json": nil,
 }
 
-func exportFlags(ctx context.Context, m *manager, _ []string, options any) error {
-	var text json.RawMessage
-	if err := m.send(ctx, "GET", m.flagsPath("export/"), nil, &text); err != nil {
-		return err
+func exportFlags(m *manager) runner {
+	output := m.fs.String("output", "-", "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		var text json.RawMessage
+		if err := m.send(ctx, "GET", m.flagsPath("export/"), nil, &text); err != nil {
+			return err
+		}
+		return write(m.Program, *output, string(text)+"\n")
 	}
-	text = append(text, '\n')
-	if output := *options.(*documentOptions).output; output != "-" {
-		return os.WriteFile(output, text, 0o644)
-	}
-	return m.Print(string(text))
 }
 
-func planFlags(ctx context.Context, m *manager, args []string, options any) error {
-	text, err := m.readInput(args[0])
+func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
+	text, err := readInput(m.Program, file)
 	if err != nil {
 		return err
 	}
-	changes, err := m.document(ctx, "plan/", args[0], text, options.(*documentOptions))
+	changes, err := m.document(ctx, "plan/", file, text, o)
 	if err == nil && changes > 0 {
 		err = cli.ErrChanges
 	}
 	return err
 }
 
-func applyFlags(ctx context.Context, m *manager, args []string, options any) error {
-	o := options.(*documentOptions)
-	text, err := m.readInput(args[0])
+func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
+	text, err := readInput(m.Program, file)
 	if err == nil && *o.prune {
-		err = m.confirmPrune(ctx, args[0], text, o)
+		err = m.confirmPrune(ctx, file, text, o)
 	}
 	if err == nil {
-		_, err = m.document(ctx, "apply/", args[0], text, o)
+		_, err = m.document(ctx, "apply/", file, text, o)
 	}
 	return err
 }

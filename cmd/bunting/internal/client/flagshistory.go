@@ -23,23 +23,16 @@ type versionShown struct {
 }
 
 // historyFlag lists what a flag has been, the newest first.
-func historyFlag(ctx context.Context, m *manager, args []string, _ any) error {
+func historyFlag(ctx context.Context, m *manager, args []string) error {
 	f, err := m.namedFlag(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	path := m.flagsPath(strconv.FormatInt(f.ID, 10) + "/versions/")
-	if *m.asJSON {
-		list, err := all[json.RawMessage](ctx, m, path)
-		if err != nil {
-			return err
-		}
-		return m.printJSON(list)
-	}
-	list, err := all[versionShown](ctx, m, path)
-	if err != nil {
-		return err
-	}
+	return printAll(ctx, m, m.flagsPath(strconv.FormatInt(f.ID, 10)+"/versions/"), m.showVersions)
+}
+
+// showVersions shows versions, the newest first.
+func (m *manager) showVersions(list ...versionShown) error {
 	rows := [][]string{{"VERSION", "WHEN", "BY", "STATE", "WHO", "VARIANTS", "CHANGED"}}
 	for i := range list {
 		v, by := &list[i], "-"
@@ -50,7 +43,7 @@ func historyFlag(ctx context.Context, m *manager, args []string, _ any) error {
 		if i+1 < len(list) {
 			changed = strings.Join(v.changes(&list[i+1]), ", ")
 		} else if v.Version > 1 {
-			changed = "-" // what was before is not kept
+			changed = "-" // the version before is no longer stored
 		}
 		rows = append(rows, []string{strconv.FormatInt(v.Version, 10), v.At, cli.Cell(by), v.state(), v.summary(), v.variants(), cli.Cell(changed)})
 	}
@@ -99,7 +92,7 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // restoreFlag makes an earlier version the next one.
-func restoreFlag(ctx context.Context, m *manager, args []string, _ any) error {
+func restoreFlag(ctx context.Context, m *manager, args []string) error {
 	version, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil {
 		return cli.BadUsage("flags", "restore: want the number of a version, as bunting flags history shows it, not %q", args[1])

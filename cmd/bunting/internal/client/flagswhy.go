@@ -8,18 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-type whyOptions struct {
-	distinctID, person *string
-	properties, groups cli.Texts
-}
-
-func whyFlagOptions(m *manager) any {
-	o := &whyOptions{distinctID: m.fs.String("distinct-id", "", ""), person: m.fs.String("person", "", "")}
-	m.fs.Var(&o.properties, "property", "")
-	m.fs.Var(&o.groups, "group", "")
-	return o
-}
-
 // explanation is what is read of the server's answer.
 type explanation struct {
 	Person *struct {
@@ -30,37 +18,39 @@ type explanation struct {
 }
 
 // whyFlag asks the server why somebody has a flag's value.
-func whyFlag(ctx context.Context, m *manager, args []string, options any) error {
-	o := options.(*whyOptions)
-	if (*o.distinctID == "") == (*o.person == "") {
-		return cli.BadUsage("flags", "why: for whom? give --distinct-id ID or --person UUID")
-	}
-	properties, groups := map[string]any{}, map[string]string{}
-	for _, s := range o.properties {
-		name, value, err := cli.Property(s)
-		if err != nil {
-			return cli.BadUsage("flags", "--property: %v", err)
+func whyFlag(m *manager) runner {
+	distinctID, person := m.fs.String("distinct-id", "", ""), m.fs.String("person", "", "")
+	var properties, groups cli.Texts
+	m.fs.Var(&properties, "property", "")
+	m.fs.Var(&groups, "group", "")
+	return func(ctx context.Context, m *manager, args []string) error {
+		if (*distinctID == "") == (*person == "") {
+			return cli.BadUsage("flags", "why: for whom? give --distinct-id ID or --person UUID")
 		}
-		properties[name] = value
-	}
-	for _, s := range o.groups {
-		name, key, err := cli.Group(s)
+		persons, err := cli.Properties("flags", properties)
 		if err != nil {
-			return cli.BadUsage("flags", "--group: %v", err)
+			return err
 		}
-		groups[name] = key
+		body := map[string]any{"person_properties": persons}
+		if body["groups"], err = cli.Groups("flags", groups); err != nil {
+			return err
+		}
+		if *person != "" {
+			body["person_id"] = *person
+		} else {
+			body["distinct_id"] = *distinctID
+		}
+		return m.explain(ctx, args[0], *distinctID, body)
 	}
-	body := map[string]any{"person_properties": properties, "groups": groups}
-	if *o.person != "" {
-		body["person_id"] = *o.person
-	} else {
-		body["distinct_id"] = *o.distinctID
-	}
+}
+
+// explain asks why a flag has its value, and prints the answer.
+func (m *manager) explain(ctx context.Context, key, distinctID string, body any) error {
 	var e explanation
-	if printed, err := m.fetch(ctx, "POST", m.flagsPath(pathPart(args[0])+"/explain/"), body, &e); printed || err != nil {
+	if printed, err := m.fetch(ctx, "POST", m.flagsPath(pathPart(key)+"/explain/"), body, &e); printed || err != nil {
 		return err
 	}
-	about := fmt.Sprintf("nobody has the distinct id %q: decided as for somebody of whom nothing is stored\n", *o.distinctID)
+	about := fmt.Sprintf("nobody has the distinct id %q: decided as for somebody of whom nothing is stored\n", distinctID)
 	if e.Person != nil {
 		about = fmt.Sprintf("person %s, %s\n", e.Person.UUID, cli.Cell(cmp.Or(e.Person.Name, "without a name")))
 	}

@@ -73,7 +73,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	}
 	var inputs []convert.Input
 	for _, name := range files {
-		data, err := readDefinitions(p, name)
+		data, err := readInput(p, name)
 		if err != nil {
 			return err
 		}
@@ -84,10 +84,11 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return err
 	}
 	whole := tellLeft(p, result)
+	var text []byte
 	if *server != "" {
 		err = applyDefinitions(ctx, p, result, *server, *key, *project)
-	} else {
-		err = writeDefinitions(p, result, *output)
+	} else if text, err = result.Document(); err == nil {
+		err = write(p, *output, string(text))
 	}
 	if err != nil {
 		return err
@@ -99,8 +100,9 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	return err
 }
 
-// readDefinitions reads a file, or the standard input for a dash.
-func readDefinitions(p *cli.Program, name string) ([]byte, error) {
+// readInput reads a file, or the standard input for a dash: what is longer than any
+// input may be to its last byte but one, so that it is refused as too long.
+func readInput(p *cli.Program, name string) ([]byte, error) {
 	from := p.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -110,11 +112,19 @@ func readDefinitions(p *cli.Program, name string) ([]byte, error) {
 		defer func() { _ = f.Close() }()
 		from = f
 	}
-	data, err := io.ReadAll(io.LimitReader(from, convert.MaxSize+1)) // the reader refuses what is larger
+	data, err := io.ReadAll(io.LimitReader(from, convert.MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return data, nil
+}
+
+// write writes a file, or the standard output for a dash.
+func write(p *cli.Program, output, text string) error {
+	if output == "-" {
+		return p.Print(text)
+	}
+	return os.WriteFile(output, []byte(text), 0o644)
 }
 
 // tellLeft lists what was not converted, or not wholly, and counts the flags that
@@ -135,17 +145,6 @@ func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
 	}
 	_ = w.Flush()
 	return whole
-}
-
-func writeDefinitions(p *cli.Program, r *convert.Result, output string) error {
-	text, err := r.Document()
-	if err != nil {
-		return err
-	}
-	if output == "-" {
-		return p.Print(string(text))
-	}
-	return os.WriteFile(output, text, 0o644)
 }
 
 // applyDefinitions makes the flags those of a server's project, all or none.

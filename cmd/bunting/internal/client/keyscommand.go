@@ -36,14 +36,12 @@ A key is shown once, when it is made or rolled: the server keeps its hash only.
 `
 }
 
-type keyOptions struct{ label, scopes, projects *string }
-
 var keyActions = []action{
 	{name: "list", run: listKeys},
-	{name: "create", options: func(m *manager) any {
-		return &keyOptions{m.fs.String("label", "", ""), m.fs.String("scopes", "*", ""), m.fs.String("projects", "", "")}
-	}, run: createKey},
-	{name: "roll", args: []string{"ID"}, run: rollKey},
+	{name: "create", options: createKey},
+	{name: "roll", args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+		return m.newKey(ctx, keysPath+pathPart(args[0])+"/roll/", map[string]any{})
+	}},
 	{name: "revoke", args: []string{"ID"}, run: revokeKey},
 }
 
@@ -61,7 +59,7 @@ type keyShown struct {
 	Used     *string  `json:"last_used_at"`
 }
 
-func listKeys(ctx context.Context, m *manager, _ []string, _ any) error {
+func listKeys(ctx context.Context, m *manager, _ []string) error {
 	var list []keyShown
 	if err := m.send(ctx, "GET", keysPath, nil, &list); err != nil {
 		return err
@@ -94,46 +92,39 @@ func numbers(list []int64) string {
 	return strings.Join(out, ",")
 }
 
-func createKey(ctx context.Context, m *manager, _ []string, options any) error {
-	o := options.(*keyOptions)
-	if *o.label == "" {
-		return cli.BadUsage("keys", "--label is missing: say what the key is for")
-	}
-	projects := []int64{}
-	for _, text := range cli.SplitList(*o.projects) {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return cli.BadUsage("keys", "--projects: want numbers, not %q", text)
+func createKey(m *manager) runner {
+	label, scopes, numbers := m.fs.String("label", "", ""), m.fs.String("scopes", "*", ""), m.fs.String("projects", "", "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		if *label == "" {
+			return cli.BadUsage("keys", "--label is missing: say what the key is for")
 		}
-		projects = append(projects, n)
+		projects := []int64{}
+		for _, text := range cli.SplitList(*numbers) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return cli.BadUsage("keys", "--projects: want numbers, not %q", text)
+			}
+			projects = append(projects, n)
+		}
+		return m.newKey(ctx, keysPath, map[string]any{
+			"label": *label, "scopes": cli.SplitList(*scopes), "scoped_teams": projects, "scoped_organizations": []string{},
+		})
 	}
-	var made keyShown
-	err := m.send(ctx, "POST", keysPath, map[string]any{
-		"label": *o.label, "scopes": cli.SplitList(*o.scopes), "scoped_teams": projects, "scoped_organizations": []string{},
-	}, &made)
-	if err != nil {
-		return err
-	}
-	return m.showKey(&made)
 }
 
-// showKey prints a key whose text is shown this once.
-func (m *manager) showKey(k *keyShown) error {
+// newKey asks for a key and prints it: its text is shown this once.
+func (m *manager) newKey(ctx context.Context, path string, body any) error {
+	var k keyShown
+	if err := m.send(ctx, "POST", path, body, &k); err != nil {
+		return err
+	}
 	if *m.asJSON {
 		return m.printJSON(k)
 	}
 	return m.Print(fmt.Sprintf("%s\n\nThis is key %s (%s). Keep it: it is not shown again.\n", textOr(k.Value, ""), k.ID, k.Label))
 }
 
-func rollKey(ctx context.Context, m *manager, args []string, _ any) error {
-	var rolled keyShown
-	if err := m.send(ctx, "POST", keysPath+pathPart(args[0])+"/roll/", map[string]any{}, &rolled); err != nil {
-		return err
-	}
-	return m.showKey(&rolled)
-}
-
-func revokeKey(ctx context.Context, m *manager, args []string, _ any) error {
+func revokeKey(ctx context.Context, m *manager, args []string) error {
 	if err := m.send(ctx, "DELETE", keysPath+pathPart(args[0])+"/", nil, nil); err != nil {
 		return err
 	}

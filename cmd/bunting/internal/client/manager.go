@@ -47,16 +47,20 @@ type action struct {
 	project touch
 	// args are the names of the arguments that it wants.
 	args []string
-	// options adds those of its own; nil: it has none.
-	options func(m *manager) any
+	// options adds those of its own, and returns what runs with them.
+	options func(m *manager) runner
 	// keyless: it does something without a key too.
 	keyless bool
 	// asks: it deletes, and has --yes (see confirm).
 	asks bool
-	run  func(ctx context.Context, m *manager, args []string, options any) error
+	// run is what runs without options of its own.
+	run runner
 	// offline, where it is there, runs instead of all this: it needs no server.
 	offline func(ctx context.Context, p *cli.Program, args []string) error
 }
+
+// runner does what is asked for.
+type runner func(ctx context.Context, m *manager, args []string) error
 
 const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
   --key KEY         personal API key, BUNTING_KEY in the environment by default
@@ -87,11 +91,7 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 
 func act(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
 	m := &manager{Program: p, command: command, fs: cli.NewFlags(command)}
-	server := p.Env["BUNTING_SERVER"]
-	if server == "" {
-		server = defaultServer
-	}
-	m.server = m.fs.String("server", server, "")
+	m.server = m.fs.String("server", cmp.Or(p.Env["BUNTING_SERVER"], defaultServer), "")
 	m.key = m.fs.String("key", p.Env["BUNTING_KEY"], "")
 	if a.project != nothing {
 		m.named = m.fs.String("project", p.Env[cli.ProjectVariable], "")
@@ -100,9 +100,9 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 	if a.asks {
 		m.yes = m.fs.Bool("yes", false, "")
 	}
-	var options any
+	run := a.run
 	if a.options != nil {
-		options = a.options(m)
+		run = a.options(m)
 	}
 	rest, err := cli.ParseArgs(m.fs, args)
 	switch {
@@ -123,7 +123,7 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 			return err
 		}
 	}
-	if err := a.run(ctx, m, rest, options); err != nil {
+	if err := run(ctx, m, rest); err != nil {
 		return err
 	}
 	if a.project == writes {
@@ -176,9 +176,20 @@ func (m *manager) fetch(ctx context.Context, method, path string, value, into an
 	return true, m.printJSON(raw)
 }
 
-// all reads all pages of a list.
-func all[T any](ctx context.Context, m *manager, path string) ([]T, error) {
-	return pages[T](ctx, m.client, path)
+// printAll prints all of a list: as it comes where JSON is wanted, else as show shows it.
+func printAll[T any](ctx context.Context, m *manager, path string, show func(list ...T) error) error {
+	if *m.asJSON {
+		list, err := pages[json.RawMessage](ctx, m.client, path)
+		if err != nil {
+			return err
+		}
+		return m.printJSON(list)
+	}
+	list, err := pages[T](ctx, m.client, path)
+	if err != nil {
+		return err
+	}
+	return show(list...)
 }
 
 // printJSON prints a value for programs.

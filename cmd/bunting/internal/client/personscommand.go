@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,13 +27,9 @@ Shows or erases a person of a server. ID is a distinct id, or the person's uuid.
 `
 }
 
-type personOptions struct{ events *bool }
-
 var personActions = []action{
 	{name: "show", project: reads, args: []string{"ID"}, run: showPerson},
-	{name: "delete", project: writes, args: []string{"ID"}, asks: true, options: func(m *manager) any {
-		return &personOptions{m.fs.Bool("events", false, "")}
-	}, run: deletePerson},
+	{name: "delete", project: writes, args: []string{"ID"}, asks: true, options: deletePerson},
 }
 
 // personShown is what is read of a person.
@@ -65,7 +62,7 @@ func (m *manager) findPerson(ctx context.Context, id string) (raw json.RawMessag
 	return raw, p, nil
 }
 
-func showPerson(ctx context.Context, m *manager, args []string, _ any) error {
+func showPerson(ctx context.Context, m *manager, args []string) error {
 	raw, p, err := m.findPerson(ctx, args[0])
 	if err != nil {
 		return err
@@ -81,12 +78,7 @@ func showPerson(ctx context.Context, m *manager, args []string, _ any) error {
 		{"NAME", cli.Cell(p.Name)}, {"UUID", p.UUID}, {"FIRST SEEN", p.Created}, {"IDENTIFIED", identified},
 		{"DISTINCT IDS", cli.Cell(strings.Join(p.DistinctIDs, ", "))},
 	}
-	names := make([]string, 0, len(p.Properties))
-	for name := range p.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(p.Properties)) {
 		first := ""
 		if i == 0 {
 			first = "PROPERTIES"
@@ -100,20 +92,23 @@ func showPerson(ctx context.Context, m *manager, args []string, _ any) error {
 	return m.printTable(rows)
 }
 
-func deletePerson(ctx context.Context, m *manager, args []string, options any) error {
-	_, p, err := m.findPerson(ctx, args[0])
-	if err != nil {
-		return err
+func deletePerson(m *manager) runner {
+	events := m.fs.Bool("events", false, "")
+	return func(ctx context.Context, m *manager, args []string) error {
+		_, p, err := m.findPerson(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		what, query := "", ""
+		if *events {
+			what, query = ", with all events", "?delete_events=true"
+		}
+		if err := m.confirm(ctx, fmt.Sprintf("Delete the person %s (%s)%s?", p.UUID, cli.Cell(p.Name), what)); err != nil {
+			return err
+		}
+		if err := m.send(ctx, "DELETE", m.inProject("/persons/"+p.UUID+"/"+query), nil, nil); err != nil {
+			return err
+		}
+		return m.Print(fmt.Sprintf("person %s (%s)%s is deleted\n", p.UUID, cli.Cell(p.Name), what))
 	}
-	what, query := "", ""
-	if *options.(*personOptions).events {
-		what, query = ", with all events", "?delete_events=true"
-	}
-	if err := m.confirm(ctx, fmt.Sprintf("Delete the person %s (%s)%s?", p.UUID, cli.Cell(p.Name), what)); err != nil {
-		return err
-	}
-	if err := m.send(ctx, "DELETE", m.inProject("/persons/"+p.UUID+"/"+query), nil, nil); err != nil {
-		return err
-	}
-	return m.Print(fmt.Sprintf("person %s (%s)%s is deleted\n", p.UUID, cli.Cell(p.Name), what))
 }

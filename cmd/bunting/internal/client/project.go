@@ -36,7 +36,7 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 	id, err := strconv.ParseInt(named, 10, 64)
 	if named == "@current" || err == nil {
 		var p projectRef
-		err := c.send(ctx, "GET", "/api/projects/"+pathPart(named)+"/", nil, &p)
+		err := c.send(ctx, "GET", projectPath(named), nil, &p)
 		switch {
 		case err == nil:
 			return &p, nil

@@ -26,17 +26,19 @@ Manages the projects of a server.
 `
 }
 
-type projectOptions struct{ organization, token *string }
-
 var projectActions = []action{
 	{name: "list", run: listProjects},
-	{name: "get", args: []string{"ID"}, run: getProject},
-	{name: "create", args: []string{"NAME"}, options: func(m *manager) any {
-		return &projectOptions{m.fs.String("organization", "@current", ""), m.fs.String("api-token", "", "")}
-	}, run: createProject},
-	{name: "rename", args: []string{"ID", "NAME"}, run: renameProject},
+	{name: "get", args: []string{"ID"}, run: func(ctx context.Context, m *manager, args []string) error {
+		return m.oneProject(ctx, "GET", projectPath(args[0]), nil)
+	}},
+	{name: "create", args: []string{"NAME"}, options: createProject},
+	{name: "rename", args: []string{"ID", "NAME"}, run: func(ctx context.Context, m *manager, args []string) error {
+		return m.oneProject(ctx, "PATCH", projectPath(args[0]), map[string]any{"name": args[1]})
+	}},
 	{name: "delete", args: []string{"ID"}, asks: true, run: deleteProject},
 }
+
+func projectPath(id string) string { return "/api/projects/" + pathPart(id) + "/" }
 
 func pathPart(text string) string { return url.PathEscape(text) }
 
@@ -57,8 +59,8 @@ func (m *manager) showProjects(list ...projectShown) error {
 	return m.printTable(rows)
 }
 
-func listProjects(ctx context.Context, m *manager, _ []string, _ any) error {
-	list, err := all[projectShown](ctx, m, "/api/projects/")
+func listProjects(ctx context.Context, m *manager, _ []string) error {
+	list, err := pages[projectShown](ctx, m.client, "/api/projects/")
 	if err != nil {
 		return err
 	}
@@ -70,42 +72,29 @@ func listProjects(ctx context.Context, m *manager, _ []string, _ any) error {
 
 // oneProject sends a request whose answer is a project.
 func (m *manager) oneProject(ctx context.Context, method, path string, body any) error {
-	if *m.asJSON {
-		var whole any
-		if err := m.send(ctx, method, path, body, &whole); err != nil {
-			return err
-		}
-		return m.printJSON(whole)
-	}
 	var p projectShown
-	if err := m.send(ctx, method, path, body, &p); err != nil {
+	if printed, err := m.fetch(ctx, method, path, body, &p); printed || err != nil {
 		return err
 	}
 	return m.showProjects(p)
 }
 
-func getProject(ctx context.Context, m *manager, args []string, _ any) error {
-	return m.oneProject(ctx, "GET", "/api/projects/"+pathPart(args[0])+"/", nil)
-}
-
-func createProject(ctx context.Context, m *manager, args []string, options any) error {
-	o := options.(*projectOptions)
-	body := map[string]any{"name": args[0]}
-	if *o.token != "" {
-		body["api_token"] = *o.token
+func createProject(m *manager) runner {
+	organization, token := m.fs.String("organization", "@current", ""), m.fs.String("api-token", "", "")
+	return func(ctx context.Context, m *manager, args []string) error {
+		body := map[string]any{"name": args[0]}
+		if *token != "" {
+			body["api_token"] = *token
+		}
+		return m.oneProject(ctx, "POST", "/api/organizations/"+pathPart(*organization)+"/projects/", body)
 	}
-	return m.oneProject(ctx, "POST", "/api/organizations/"+pathPart(*o.organization)+"/projects/", body)
 }
 
-func renameProject(ctx context.Context, m *manager, args []string, _ any) error {
-	return m.oneProject(ctx, "PATCH", "/api/projects/"+pathPart(args[0])+"/", map[string]any{"name": args[1]})
-}
-
-func deleteProject(ctx context.Context, m *manager, args []string, _ any) error {
+func deleteProject(ctx context.Context, m *manager, args []string) error {
 	if err := m.confirm(ctx, fmt.Sprintf("Delete the project %s?", args[0])); err != nil {
 		return err
 	}
-	if err := m.send(ctx, "DELETE", "/api/projects/"+pathPart(args[0])+"/", nil, nil); err != nil {
+	if err := m.send(ctx, "DELETE", projectPath(args[0]), nil, nil); err != nil {
 		return err
 	}
 	return m.Print("project " + args[0] + " is deleted\n")

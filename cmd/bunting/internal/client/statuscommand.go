@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,7 +23,10 @@ Exit code 1 when the server is not ready or does not take the key.
 `
 }
 
-var statusAction = action{keyless: true, options: func(m *manager) any { return m.fs.String("project", m.Env[cli.ProjectVariable], "") }, run: showStatus}
+var statusAction = action{keyless: true, options: func(m *manager) runner {
+	m.named = m.fs.String("project", m.Env[cli.ProjectVariable], "")
+	return showStatus
+}}
 
 // statusShown is what status prints, a line a member. Empty: not asked for, or the
 // key may not read it.
@@ -40,7 +42,7 @@ type statusShown struct {
 	Warning string `json:"newest_warning,omitempty"`
 }
 
-func showStatus(ctx context.Context, m *manager, _ []string, options any) error {
+func showStatus(ctx context.Context, m *manager, _ []string) error {
 	s := statusShown{Server: m.client.server}
 	said, _, err := m.client.once(ctx, "GET", "/_readiness/", nil)
 	var told *apiError
@@ -54,7 +56,7 @@ func showStatus(ctx context.Context, m *manager, _ []string, options any) error 
 	}
 	refused := false
 	if s.Ready && *m.key != "" {
-		refused = !m.readStatus(ctx, &s, *options.(*string))
+		refused = !m.readStatus(ctx, &s)
 	}
 	if err := m.printStatus(&s); err != nil {
 		return err
@@ -67,7 +69,7 @@ func showStatus(ctx context.Context, m *manager, _ []string, options any) error 
 
 // readStatus asks for everything that needs a key; what the key may not read is
 // left out. False: the key opens nothing.
-func (m *manager) readStatus(ctx context.Context, s *statusShown, named string) bool {
+func (m *manager) readStatus(ctx context.Context, s *statusShown) bool {
 	var key keyShown
 	if err := m.send(ctx, "GET", keysPath+"@current/", nil, &key); err != nil {
 		s.Key = err.Error()
@@ -79,7 +81,7 @@ func (m *manager) readStatus(ctx context.Context, s *statusShown, named string) 
 		s.User = me.Email
 	}
 	var err error
-	if m.project, err = m.client.findProject(ctx, named); err != nil {
+	if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
 		s.Project = strings.Join(strings.Fields(err.Error()), " ")
 		return statusOf(err) != http.StatusUnauthorized
 	}
@@ -123,18 +125,13 @@ func (m *manager) printStatus(s *statusShown) error {
 	if *m.asJSON {
 		return m.printJSON(s)
 	}
-	var members map[string]any
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(text, &members)
-	}
-	if err != nil {
-		return err
-	}
 	var rows [][]string
-	for _, name := range []string{"server", "state", "key", "user", "project", "flags", "newest_event", "newest_warning"} {
-		if value, ok := members[name]; ok {
-			rows = append(rows, []string{strings.ReplaceAll(name, "_", " "), fmt.Sprint(value)})
+	for _, row := range [][]string{
+		{"server", s.Server}, {"state", s.State}, {"key", s.Key}, {"user", s.User}, {"project", s.Project},
+		{"flags", s.Flags}, {"newest event", s.Event}, {"newest warning", s.Warning},
+	} {
+		if row[1] != "" {
+			rows = append(rows, row)
 		}
 	}
 	return m.printTable(rows)

@@ -22,7 +22,12 @@ number and its limit, then by project, key and SDK. Wants organization:read.
 `
 }
 
-var usageAction = action{options: func(m *manager) any { return m.fs.String("organization", "@current", "") }, run: showUsage}
+var usageAction = action{options: func(m *manager) runner {
+	organization := m.fs.String("organization", "@current", "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		return m.showUsage(ctx, "/api/organizations/"+pathPart(*organization)+"/usage/")
+	}
+}}
 
 // usageShown is what is read of a month's usage of one resource.
 type usageShown struct {
@@ -44,9 +49,8 @@ type spentShown struct {
 // usedResources are the resources in the order in which they are shown.
 var usedResources = []string{"events", "feature_flags", "exceptions", "surveys", "recordings", "llm_events"}
 
-func showUsage(ctx context.Context, m *manager, _ []string, options any) error {
+func (m *manager) showUsage(ctx context.Context, path string) error {
 	var raw json.RawMessage
-	path := "/api/organizations/" + pathPart(*options.(*string)) + "/usage/"
 	if printed, err := m.fetch(ctx, "GET", path, nil, &raw); printed || err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -177,18 +178,26 @@ func (e *evaluation) readUser(stdin io.Reader) error {
 	if !e.user.named {
 		return errors.New(`the user has no "distinct_id"; give one there or with --distinct-id`)
 	}
-	for _, s := range e.properties {
-		if err := e.user.setProperty(s); err != nil {
-			return cli.BadUsage("eval", "--property: %v", err)
-		}
+	properties, err := cli.Properties("eval", e.properties)
+	if err != nil {
+		return err
 	}
-	for _, s := range e.groups {
-		if err := e.user.setGroup(s); err != nil {
-			return cli.BadUsage("eval", "--group: %v", err)
-		}
+	groups, err := cli.Groups("eval", e.groups)
+	if err != nil {
+		return err
 	}
-	e.user.subject.Partial = e.partial
+	s := &e.user.subject
+	s.Person, s.Groups, s.Partial = laid(properties, s.Person), laid(groups, s.Groups), e.partial
 	return nil
+}
+
+// laid is a map with another laid over it.
+func laid[M ~map[string]V, V any](over map[string]V, m M) M {
+	if m == nil && len(over) > 0 {
+		m = M{}
+	}
+	maps.Copy(m, over)
+	return m
 }
 
 // locate looks the user's address up.

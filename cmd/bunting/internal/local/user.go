@@ -225,29 +225,3 @@ func byGroup(at string, v any) (map[string]flags.Properties, error) {
 	}
 	return out, nil
 }
-
-// setProperty takes "name=value" of the command line.
-func (u *user) setProperty(s string) error {
-	name, value, err := cli.Property(s)
-	if err != nil {
-		return err
-	}
-	if u.subject.Person == nil {
-		u.subject.Person = flags.Properties{}
-	}
-	u.subject.Person[name] = value
-	return nil
-}
-
-// setGroup takes "type=key" of the command line.
-func (u *user) setGroup(s string) error {
-	name, key, err := cli.Group(s)
-	if err != nil {
-		return err
-	}
-	if u.subject.Groups == nil {
-		u.subject.Groups = map[string]string{}
-	}
-	u.subject.Groups[name] = key
-	return nil
-}
