@@ -154,13 +154,18 @@ func (r *Resource[T, Stored, Shown]) Rows(v *View[T], list List[Stored]) (List[S
 
 // Get returns one thing.
 func (r *Resource[T, Stored, Shown]) Get(ctx context.Context, st *Standing, id string) (*Shown, error) {
-	return Read(ctx, r.desk, func(tx T) (*Shown, error) {
+	return Of(ctx, r, st, id, r.spec.Show)
+}
+
+// Of reads something of one thing.
+func Of[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, Stored, Shown], st *Standing, id string, read func(v *View[T], x *Stored) (Out, error)) (Out, error) {
+	return Read(ctx, r.desk, func(tx T) (out Out, err error) {
 		v := &View[T]{Tx: tx, Standing: st}
 		x, err := r.Load(v, id)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		return r.spec.Show(v, x)
+		return read(v, x)
 	})
 }
 
@@ -228,32 +233,48 @@ func (r *Resource[T, Stored, Shown]) Make(v *View[T], values Values) (shown *Sho
 			return nil, err
 		}
 	}
-	return r.save(&Edit[T, Stored]{View: v, Fresh: true, Now: x, Values: values}, r.spec.Fields, nil)
+	e := &Edit[T, Stored]{View: v, Fresh: true, Was: *x, Now: x, Values: values}
+	r.spec.Fields.Lay(values, x)
+	if err := does(r.spec.Rules, e); err != nil {
+		return nil, err
+	}
+	return r.finish(e, nil)
 }
 
 // Update changes a thing. put: all required fields have to be there.
 func (r *Resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error) {
-	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
-		x, before, err := r.loadForChange(v, id, &b)
-		if err != nil {
-			return nil, err
+	return r.act(ctx, st, id, &b, func(e *Edit[T, Stored]) (err error) {
+		if e.Values, err = r.spec.Changes.Update(b, put); err != nil {
+			return err
 		}
-		values, err := r.spec.Changes.Update(b, put)
-		if err != nil {
-			return nil, err
-		}
-		return r.save(&Edit[T, Stored]{View: v, Now: x, Values: values, Body: &b}, r.spec.Changes, before)
+		r.spec.Changes.Lay(e.Values, e.Now)
+		return does(r.spec.Rules, e)
 	})
 }
 
-// save lays values over a thing, checks, stores and notes it. before is what the log
-// knows of it, nil for a new one.
-func (r *Resource[T, Stored, Shown]) save(e *Edit[T, Stored], f Fields, before any) (*Shown, error) {
-	e.Was = *e.Now
-	f.Lay(e.Values, e.Now)
-	if err := does(r.spec.Rules, e); err != nil {
-		return nil, err
-	}
+// Act does something else with one thing than Update: it stores, shows and notes what
+// work makes of it.
+func (r *Resource[T, Stored, Shown]) Act(ctx context.Context, st *Standing, id string, work func(e *Edit[T, Stored]) error) (*Shown, error) {
+	return r.act(ctx, st, id, nil, work)
+}
+
+func (r *Resource[T, Stored, Shown]) act(ctx context.Context, st *Standing, id string, b *Body, work func(e *Edit[T, Stored]) error) (*Shown, error) {
+	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
+		x, before, err := r.loadForChange(v, id, b)
+		if err != nil {
+			return nil, err
+		}
+		e := &Edit[T, Stored]{View: v, Was: *x, Now: x, Body: b}
+		if err := work(e); err != nil {
+			return nil, err
+		}
+		return r.finish(e, before)
+	})
+}
+
+// finish stores, shows and notes a thing. before is what the log knows of it, nil for a
+// new one.
+func (r *Resource[T, Stored, Shown]) finish(e *Edit[T, Stored], before any) (*Shown, error) {
 	if err := r.put(e.View, e.Now, e.Fresh); err != nil {
 		return nil, err
 	}
@@ -261,8 +282,8 @@ func (r *Resource[T, Stored, Shown]) save(e *Edit[T, Stored], f Fields, before a
 		return nil, err
 	}
 	shown, err := r.spec.Show(e.View, e.Now)
-	if err != nil || r.spec.Scope == "" {
-		return shown, err
+	if err != nil {
+		return nil, err
 	}
 	after := any(shown)
 	if r.spec.Noted != nil {

@@ -11,14 +11,35 @@ import (
 	"strings"
 )
 
-// EarlyAccess are early access features (§5.5).
-type EarlyAccess struct{ *core }
-
 // kindFeature is an early access feature: Parent is the project, Sort the time.
 const kindFeature = "early_access_feature"
 
-// featureScope is what changes of features are noted under.
-const featureScope = "EarlyAccessFeature"
+// EarlyAccess are early access features (§5.5).
+type EarlyAccess struct {
+	*core
+	*management.Resource[Tx, storedFeature, Feature]
+}
+
+type featureEdit = management.Edit[Tx, storedFeature]
+
+func newEarlyAccess(c *core) (s EarlyAccess) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedFeature, Feature]{
+		Kind: kindFeature, Scope: "EarlyAccessFeature", Fields: FeatureFields, Changes: FeatureChangeFields, Newest: true,
+		Place: func(_ *management.Standing, f *storedFeature) management.Place {
+			return management.Place{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
+		},
+		New: func(*view) (*storedFeature, error) {
+			return &storedFeature{featureSettings: featureSettings{ID: c.Desk.NewID(), Created: management.At(c.Desk.Now())}}, nil
+		},
+		Rules: s.rules, Leave: s.leave,
+		Show: func(v *view, f *storedFeature) (*Feature, error) {
+			flag, err := minimalOf(v.Tx, v.Project.ID, f.Flag)
+			return &Feature{f.featureSettings, flag}, err
+		},
+	})
+	return s
+}
 
 // The stages of a feature. People may enroll in those of releaseStages.
 var (
@@ -26,10 +47,9 @@ var (
 	releaseStages = []string{"concept", "alpha", "beta", "general-availability"}
 )
 
-// Feature is an early access feature as it is shown.
-type Feature struct {
+// featureSettings are what is kept of a feature and shown as it is.
+type featureSettings struct {
 	ID               string           `json:"id"`
-	Flag             json.RawMessage  `json:"feature_flag"`
 	Name             string           `json:"name"`
 	Description      string           `json:"description"`
 	Stage            string           `json:"stage"`
@@ -37,15 +57,16 @@ type Feature struct {
 	Created          management.Stamp `json:"created_at"`
 }
 
+// Feature is an early access feature as it is shown.
+type Feature struct {
+	featureSettings
+	Flag json.RawMessage `json:"feature_flag"`
+}
+
 // storedFeature is a feature as it is kept.
 type storedFeature struct {
-	ID               string           `json:"id"`
-	Flag             int64            `json:"flag"`
-	Name             string           `json:"name"`
-	Description      string           `json:"description"`
-	Stage            string           `json:"stage"`
-	DocumentationURL string           `json:"documentation_url"`
-	Created          management.Stamp `json:"created_at"`
+	featureSettings
+	Flag int64 `json:"flag"`
 }
 
 // FeatureChangeFields are what can be changed of a feature, FeatureFields what a
@@ -58,63 +79,10 @@ var (
 		{Name: "documentation_url", Type: management.URL, Blank: true, Max: 800},
 	}
 	FeatureFields = append(slices.Clone(FeatureChangeFields), management.Fields{
-		{Name: "feature_flag_id", Type: management.Int, Null: true, Help: "the flag of the feature; without it one is made, named after the feature"},
-		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
+		{Name: "feature_flag_id", Type: management.Int, Null: true, Ruled: true, Help: "the flag of the feature; without it one is made, named after the feature"},
+		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
 	}...)
 )
-
-// List returns a page of features, newest first.
-func (s EarlyAccess) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Feature], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Feature], err error) {
-		list, err := management.ListRecords[storedFeature](tx, management.Query{
-			Kind: kindFeature, Parent: management.ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
-		})
-		out.Count = list.Count
-		for i := 0; i < len(list.Results) && err == nil; i++ {
-			var shown *Feature
-			if shown, err = s.show(tx, st, &list.Results[i]); err == nil {
-				out.Results = append(out.Results, *shown)
-			}
-		}
-		return out, err
-	})
-}
-
-// Get returns one feature.
-func (s EarlyAccess) Get(ctx context.Context, st *management.Standing, id string) (*Feature, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
-		f, err := s.load(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		return s.show(tx, st, f)
-	})
-}
-
-func (s EarlyAccess) load(tx Tx, st *management.Standing, id string) (*storedFeature, error) {
-	return loadRecord[storedFeature](tx, kindFeature, management.ProjectParent(st.Project.ID), id)
-}
-
-// loadRecord is the record of a uuid that is not hidden.
-func loadRecord[T any](tx Tx, kind, parent, id string) (*T, error) {
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, management.ErrNotFound()
-	}
-	r, err := tx.Get(kind, parent, id)
-	if err == nil && (r == nil || r.Hidden) {
-		err = management.ErrNotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[T](r)
-}
-
-func (s EarlyAccess) show(tx Tx, st *management.Standing, f *storedFeature) (*Feature, error) {
-	flag, err := minimalOf(tx, st.Project.ID, f.Flag)
-	return &Feature{f.ID, flag, f.Name, f.Description, f.Stage, f.DocumentationURL, f.Created}, err
-}
 
 // minimalOf is a flag inside of another answer, null for 0 and for one that is
 // gone.
@@ -134,56 +102,35 @@ func minimalOf(tx Tx, project, id int64) (json.RawMessage, error) {
 	return flagMinimal(f), nil
 }
 
-// Create makes a feature, and a flag for it when none is named.
-func (s EarlyAccess) Create(ctx context.Context, st *management.Standing, b management.Body) (*Feature, error) {
-	v, err := FeatureFields.Create(b)
+// rules give a feature its flag, which is another one while people may enroll.
+func (s EarlyAccess) rules(e *featureEdit) error {
+	flag, err := s.flagFor(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
-		f := &storedFeature{ID: s.Desk.NewID(), Created: management.At(s.Desk.Now())}
-		f.set(v)
-		flag, err := s.flagFor(tx, st, f, v)
-		if err != nil {
-			return nil, err
-		}
-		f.Flag = flag.ID
-		if err := s.attach(tx, st, f, flag); err != nil {
-			return nil, err
-		}
-		return s.put(tx, st, f, nil)
-	})
+	f := e.Now
+	f.Flag = flag.ID
+	return s.saveAttached(e, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, FlagLink{ID: LinkID(f.ID), Name: f.Name}))
 }
 
-func (f *storedFeature) set(v management.Values) {
-	management.Set(v, "name", &f.Name)
-	management.Set(v, "description", &f.Description)
-	management.Set(v, "stage", &f.Stage)
-	management.Set(v, "documentation_url", &f.DocumentationURL)
-}
-
-// put stores a feature and notes the change; before is nil for a new one.
-func (s EarlyAccess) put(tx Tx, st *management.Standing, f *storedFeature, before *Feature) (*Feature, error) {
-	parent := management.ProjectParent(st.Project.ID)
-	if err := tx.Put(&management.Record{Kind: kindFeature, Parent: parent, ID: f.ID, Sort: management.SortTime(f.Created.Time), Data: management.Encode(f)}); err != nil {
-		return nil, err
-	}
-	after, err := s.show(tx, st, f)
+// leave takes early access from the flag of a feature that goes. The flag stays.
+func (s EarlyAccess) leave(e *featureEdit) error {
+	flag, err := Flags{s.core}.loadFlag(e.Tx, e.Standing, e.Now.Flag)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var was any
-	if before != nil {
-		was = before
-	}
-	return after, s.Desk.Note(tx, st.Caller, parent, featureScope, f.ID, f.Name, was, after)
+	return s.saveAttached(e, flag, json.RawMessage("null"), dropLink(flag.Links.Features, e.Now.ID))
 }
 
-// flagFor is the flag that is named, if it can be a feature's, or a new one.
-func (s EarlyAccess) flagFor(tx Tx, st *management.Standing, f *storedFeature, v management.Values) (*storedFlag, error) {
-	flags := Flags(s)
+// flagFor is the flag of a feature: of a new one the one that is named, if it can be,
+// or a new one.
+func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
+	flags, f, v := Flags{s.core}, e.Now, e.Values
+	if !e.Fresh {
+		return flags.loadFlag(e.Tx, e.Standing, f.Flag)
+	}
 	if v.Has("feature_flag_id") && !v.Null("feature_flag_id") {
-		flag, err := loadLinked(tx, st, flags, v.Int("feature_flag_id"), "")
+		flag, err := loadLinked(e.Tx, e.Standing, flags, v.Int("feature_flag_id"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +146,7 @@ func (s EarlyAccess) flagFor(tx Tx, st *management.Standing, f *storedFeature, v
 		return flag, nil
 	}
 	filters := fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":0,"variant":null}],"payloads":{},"multivariate":null,"super_groups":%s}`, f.superGroups(slug(f.Name)))
-	return flags.makeLinked(tx, st, FlagDraft{
+	return flags.makeLinked(e.Tx, e.Standing, FlagDraft{
 		Key: slug(f.Name), Name: "Feature Flag for Feature " + f.Name, Active: true, Context: "early_access_features", Filters: json.RawMessage(filters),
 	})
 }
@@ -252,13 +199,8 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 	return management.Encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
 }
 
-// attach makes a flag its feature's: the link, and early access in a release stage.
-func (s EarlyAccess) attach(tx Tx, st *management.Standing, f *storedFeature, flag *storedFlag) error {
-	return s.saveAttached(tx, st, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, FlagLink{ID: LinkID(f.ID), Name: f.Name}))
-}
-
 // saveAttached stores a flag with other super groups and links, if they are others.
-func (s EarlyAccess) saveAttached(tx Tx, st *management.Standing, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
+func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
 	filters := management.JSONObject(flag.Filters)
 	same := bytes.Equal(compactOf(filters["super_groups"]), compactOf(groups))
 	if same && slices.Equal(links, flag.Links.Features) {
@@ -269,7 +211,7 @@ func (s EarlyAccess) saveAttached(tx Tx, st *management.Standing, flag *storedFl
 		flag.Filters = management.Encode(filters)
 	}
 	flag.Links.Features = links
-	return Flags(s).saveLinked(tx, st, flag)
+	return Flags{s.core}.saveLinked(e.Tx, e.Standing, flag)
 }
 
 // compactOf is a JSON value in one form: its members by name, null for none.
@@ -287,59 +229,6 @@ func setLink(list []FlagLink, link FlagLink) []FlagLink {
 // dropLink is a list without the link of an id.
 func dropLink(list []FlagLink, id string) []FlagLink {
 	return slices.DeleteFunc(slices.Clone(list), func(l FlagLink) bool { return string(l.ID) == id })
-}
-
-// Update changes a feature. put: all required fields have to be there.
-func (s EarlyAccess) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*Feature, error) {
-	v, err := FeatureChangeFields.Update(b, put)
-	if err != nil {
-		return nil, err
-	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Feature, error) {
-		f, err := s.load(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		before, err := s.show(tx, st, f)
-		if err != nil {
-			return nil, err
-		}
-		f.set(v)
-		flag, err := Flags(s).loadFlag(tx, st, f.Flag)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.attach(tx, st, f, flag); err != nil {
-			return nil, err
-		}
-		return s.put(tx, st, f, before)
-	})
-}
-
-// Delete takes a feature away for good. Its flag stays, without early access.
-func (s EarlyAccess) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		f, err := s.load(tx, st, id)
-		if err != nil {
-			return err
-		}
-		before, err := s.show(tx, st, f)
-		if err != nil {
-			return err
-		}
-		flag, err := Flags(s).loadFlag(tx, st, f.Flag)
-		if err != nil {
-			return err
-		}
-		if err := s.saveAttached(tx, st, flag, json.RawMessage("null"), dropLink(flag.Links.Features, f.ID)); err != nil {
-			return err
-		}
-		parent := management.ProjectParent(st.Project.ID)
-		if err := tx.Delete(kindFeature, parent, f.ID); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, parent, featureScope, f.ID, f.Name, before, nil)
-	})
 }
 
 // PublicFeature is a feature as everybody with the project's key may see it.

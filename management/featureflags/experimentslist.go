@@ -62,15 +62,7 @@ func (s Experiments) List(ctx context.Context, st *management.Standing, q Experi
 			return out, err
 		}
 		page, count := management.PageOf(all, q.Page)
-		out.Count = count
-		for i := range page {
-			shown, err := s.show(tx, st, &page[i])
-			if err != nil {
-				return out, err
-			}
-			out.Results = append(out.Results, *shown)
-		}
-		return out, nil
+		return s.Rows(&view{Tx: tx, Standing: st}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }
 

@@ -128,16 +128,12 @@ type Exposure struct {
 
 // Exposures counts the calls of an experiment's flag.
 func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*Exposures, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Exposures, error) {
-		e, err := s.load(tx, st, id)
+	return management.Of(ctx, s.Resource, st, id, func(v *view, e *storedExperiment) (*Exposures, error) {
+		shown, err := s.show(v, e)
 		if err != nil {
 			return nil, err
 		}
-		shown, err := s.show(tx, st, e)
-		if err != nil {
-			return nil, err
-		}
-		calls, err := tx.FlagCalls(st.Project.ID, shown.FlagKey)
+		calls, err := v.Tx.FlagCalls(st.Project.ID, shown.FlagKey)
 		if err != nil {
 			return nil, fmt.Errorf("exposures: %w", err)
 		}

@@ -49,7 +49,7 @@ var recurrences = map[string]struct{ years, months, days int }{
 
 // ScheduledChangeFields are the writable fields of a scheduled change.
 var ScheduledChangeFields = management.Fields{
-	{Name: "record_id", Type: management.Int, Required: true, Help: "the flag's id"},
+	{Name: "record_id", Type: management.Int, Required: true, Ruled: true, Help: "the flag's id"},
 	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
 	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, add_release_condition or update_variants; value"},
 	{Name: "scheduled_at", Type: management.Time, Required: true},
@@ -59,58 +59,51 @@ var ScheduledChangeFields = management.Fields{
 }
 
 // ScheduledChanges are changes of flags at a later time (§5.1.3).
-type ScheduledChanges struct{ *core }
+type ScheduledChanges struct {
+	*core
+	*management.Resource[Tx, storedChange, ScheduledChange]
+}
+
+func newScheduledChanges(c *core) (s ScheduledChanges) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedChange, ScheduledChange]{
+		Kind: kindScheduled, Fields: ScheduledChangeFields,
+		Place: func(_ *management.Standing, x *storedChange) management.Place {
+			return management.Place{ID: strconv.FormatInt(x.ID, 10)}
+		},
+		Load: func(v *view, id string, change *management.Body) (*storedChange, error) {
+			x, err := management.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
+			if x != nil && change != nil && !x.ExecutedAt.IsZero() {
+				err = management.Fault("", "Cannot modify a scheduled change that has already executed.")
+			}
+			return x, err
+		},
+		New: func(v *view) (*storedChange, error) {
+			id, err := v.Tx.Next(kindScheduled)
+			return &storedChange{ScheduledChange: ScheduledChange{ID: id, Team: v.Project.ID, CreatedAt: management.At(c.Desk.Now())}, Creator: v.User.ID}, err
+		},
+		Rules: s.rules,
+		Put:   func(v *view, x *storedChange) error { return putScheduled(v.Tx, x) },
+		Show: func(v *view, x *storedChange) (_ *ScheduledChange, err error) {
+			out := x.ScheduledChange
+			out.CreatedBy, err = v.Author(x.Creator)
+			return &out, err
+		},
+	})
+	return s
+}
 
 // List returns a page of scheduled changes, the next ones first; of one flag when
 // record is not empty, of one kind of thing when model is not nil.
 func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[ScheduledChange], error) {
-		q := management.Query{Kind: kindScheduled, Parent: management.ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit}
-		if record != "" || model != nil {
-			q.Match = func(r *management.Record) bool {
-				c, err := management.Decode[storedChange](r)
-				return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
-			}
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
+	if record != "" || model != nil {
+		q.Match = func(r *management.Record) bool {
+			c, err := management.Decode[storedChange](r)
+			return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
 		}
-		list, err := management.ListRecords[storedChange](tx, q)
-		out := management.List[ScheduledChange]{Count: list.Count}
-		for i := range list.Results {
-			shown, err := list.Results[i].show(tx)
-			if err != nil {
-				return out, err
-			}
-			out.Results = append(out.Results, *shown)
-		}
-		return out, err
-	})
-}
-
-func (c *storedChange) show(tx Tx) (_ *ScheduledChange, err error) {
-	out := c.ScheduledChange
-	out.CreatedBy, err = management.ViewOfUser(tx, c.Creator)
-	return &out, err
-}
-
-// Get returns one scheduled change.
-func (s ScheduledChanges) Get(ctx context.Context, st *management.Standing, id string) (*ScheduledChange, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
-		c, err := scheduledChange(tx, st.Project.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		return c.show(tx)
-	})
-}
-
-func scheduledChange(tx Tx, project int64, id string) (*storedChange, error) {
-	r, err := tx.Get(kindScheduled, management.ProjectParent(project), id)
-	if err == nil && r == nil {
-		err = management.ErrNotFound()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[storedChange](r)
+	return s.Query(ctx, st, q)
 }
 
 func putScheduled(tx Tx, c *storedChange) error {
@@ -123,40 +116,14 @@ func putScheduled(tx Tx, c *storedChange) error {
 	return tx.Put(&r)
 }
 
-// Create schedules a change.
-func (s ScheduledChanges) Create(ctx context.Context, st *management.Standing, b management.Body) (*ScheduledChange, error) {
-	v, err := ScheduledChangeFields.Create(b)
-	if err != nil {
-		return nil, err
+// rules check a change, and try it on a copy of its flag, so that a bad one is told now.
+func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
+	c := e.Now
+	if e.Values.Has("record_id") {
+		c.RecordID = strconv.FormatInt(e.Values.Int("record_id"), 10)
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
-		now := management.At(s.Desk.Now())
-		c := &storedChange{ScheduledChange: ScheduledChange{Team: st.Project.ID, CreatedAt: now}, Creator: st.User.ID}
-		if c.ID, err = tx.Next(kindScheduled); err != nil {
-			return nil, err
-		}
-		if err := s.set(tx, st, c, v); err != nil {
-			return nil, err
-		}
-		return c.show(tx)
-	})
-}
-
-// set lays values over a change, checks and stores it.
-func (s ScheduledChanges) set(tx Tx, st *management.Standing, c *storedChange, v management.Values) error {
-	if v.Has("record_id") {
-		c.RecordID = strconv.FormatInt(v.Int("record_id"), 10)
-	}
-	management.Set(v, "model_name", &c.ModelName)
-	management.Set(v, "payload", &c.Payload)
-	if v.Has("scheduled_at") {
-		c.ScheduledAt = management.At(v.Time("scheduled_at"))
+	if e.Values.Has("scheduled_at") {
 		c.Begin = c.ScheduledAt
-	}
-	management.Set(v, "is_recurring", &c.Recurring)
-	management.SetNull(v, "recurrence_interval", &c.Interval)
-	if v.Has("end_date") {
-		c.EndDate = management.At(v.Time("end_date"))
 	}
 	c.UpdatedAt = management.At(s.Desk.Now())
 	switch {
@@ -165,23 +132,20 @@ func (s ScheduledChanges) set(tx Tx, st *management.Standing, c *storedChange, v
 	case !c.EndDate.IsZero() && !c.EndDate.After(c.ScheduledAt.Time):
 		return management.Fault("end_date", "End date must be after the scheduled start date.")
 	}
-	f, err := s.flag(tx, st, c)
+	f, err := s.flag(e.Tx, e.Standing, c)
 	if err != nil {
 		return err
 	}
-	if err := c.apply(f); err != nil { // on a copy that is not saved: it is tried now so that a bad one is told now
+	if err := c.apply(f); err != nil {
 		return err
 	}
-	if err := Flags(s).check(tx, st, f); err != nil {
-		return err
-	}
-	return putScheduled(tx, c)
+	return Flags{s.core}.check(e.Tx, e.Standing, f)
 }
 
 // flag is the flag that a change is about.
 func (s ScheduledChanges) flag(tx Tx, st *management.Standing, c *storedChange) (*storedFlag, error) {
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
-	f, err := Flags(s).loadFlag(tx, st, id)
+	f, err := Flags{s.core}.loadFlag(tx, st, id)
 	var told *management.Error
 	if errors.As(err, &told) && told.Kind == management.NotFound || err == nil && f.Deleted {
 		return nil, management.Fault("record_id", "Feature flag not found")
@@ -256,38 +220,6 @@ var scheduledOperations = map[string]func(f *storedFlag, value json.RawMessage) 
 		f.Filters = management.Encode(filters)
 		return nil
 	},
-}
-
-// Update changes what is to come. put: all required fields have to be there.
-func (s ScheduledChanges) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*ScheduledChange, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*ScheduledChange, error) {
-		c, err := scheduledChange(tx, st.Project.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		if !c.ExecutedAt.IsZero() {
-			return nil, management.Fault("", "Cannot modify a scheduled change that has already executed.")
-		}
-		v, err := ScheduledChangeFields.Update(b, put)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.set(tx, st, c, v); err != nil {
-			return nil, err
-		}
-		return c.show(tx)
-	})
-}
-
-// Delete takes a scheduled change away.
-func (s ScheduledChanges) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		c, err := scheduledChange(tx, st.Project.ID, id)
-		if err != nil {
-			return err
-		}
-		return tx.Delete(kindScheduled, management.ProjectParent(st.Project.ID), strconv.FormatInt(c.ID, 10))
-	})
 }
 
 // dueAtOnce is how many changes one call of RunDue makes.
@@ -375,5 +307,5 @@ func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	return Flags(s).saveFlag(tx, st, f)
+	return Flags{s.core}.saveFlag(tx, st, f)
 }

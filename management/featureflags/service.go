@@ -42,5 +42,5 @@ func New(c Config) *Service {
 		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
 	s := &core{c}
-	return &Service{Flags{s}, Cohorts{s}, EarlyAccess{s}, Experiments{s}, ScheduledChanges{s}, newSurveys(s)}
+	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), newExperiments(s), newScheduledChanges(s), newSurveys(s)}
 }
