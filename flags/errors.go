@@ -22,7 +22,7 @@ var (
 	// ErrNotReady says that there are no definitions yet.
 	ErrNotReady = errors.New("flags: there are no definitions yet")
 	// ErrClosed says that what the flags were read from is closed.
-	ErrClosed = errors.New("flags: closed")
+	ErrClosed = errors.New("flags: what the flags are read from is closed")
 )
 
 // ErrUnknownKey says that no project has the given API key.

@@ -2,15 +2,11 @@ package ofprovider
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/flags"
 )
-
-// errQuota: the month's quota of the organization is spent, or flags are paused.
-var errQuota = errors.New("ofprovider: the month's quota of feature flag requests is spent, or feature flags are paused for this project")
 
 // local is a Client over a Decider.
 type local struct {
@@ -50,7 +46,7 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 		l.changed()
 	}
 	if m.answer.QuotaLimited {
-		return d, false, errQuota
+		return d, false, flags.ErrQuotaLimited
 	}
 	if d := m.answer.Decisions.Find(key); d != nil {
 		return *d, true, nil

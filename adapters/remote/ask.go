@@ -19,10 +19,6 @@ import (
 // maxAnswer bounds an answer of the server, in bytes.
 const maxAnswer = 16 << 20
 
-// ErrQuotaLimited says that the server answers no flags, since the organization's
-// quota is used up (decision 11).
-var ErrQuotaLimited = errors.New("remote: the quota of flag requests is used up")
-
 // StatusError is an answer that is not the one hoped for.
 type StatusError struct {
 	Status int
@@ -49,7 +45,7 @@ type Answer struct {
 // AskAll asks the server for all flags of a subject, whether AskServer is set or not.
 // Stored facts of the subject are not sent: the server has its own.
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
-	if err := unfit(sub); err != nil {
+	if err := c.unfit(sub); err != nil {
 		return nil, err
 	}
 	return c.ask(ctx, sub, nil)
@@ -169,7 +165,7 @@ func parseAnswer(raw []byte) (*Answer, error) {
 		return nil, fmt.Errorf("remote: the server's answer cannot be read: %w", err)
 	}
 	if slices.Contains(w.QuotaLimited, "feature_flags") {
-		return nil, ErrQuotaLimited
+		return nil, flags.ErrQuotaLimited
 	}
 	if w.Flags == nil {
 		return nil, errors.New(`remote: the server's answer has no member "flags": is Config.URL a server of flags?`)

@@ -1,6 +1,11 @@
 package remote
 
-import "testing"
+import (
+	"context"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
 
 // What a server answers is read or refused, without a panic, and what is read can
 // be used: keys in order, no variant or value on what is off or failed.
@@ -27,8 +32,9 @@ func FuzzParseAnswer(f *testing.F) {
 			if (d.Failed() || !d.Enabled) && (d.Value() != false || d.Variant != "") {
 				t.Errorf("%+v", d)
 			}
-			pickNumber(*d)
-			pickJSON[map[string]any](*d)
+			r := flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Decision = *d })
+			r.Number(t.Context(), d.Key, nil, 0)
+			flags.JSON(t.Context(), r, d.Key, nil, map[string]any{})
 			_ = d.Reason.Description()
 		}
 	})

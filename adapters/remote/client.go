@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -62,22 +63,18 @@ const (
 )
 
 var (
-	// ErrNotReady says that there are no definitions yet.
-	ErrNotReady = errors.New("remote: there are no definitions yet: wait for them with WaitForReady, or bring them along in Config.Bundle")
-	// ErrUnknownFlag says that the project has no such flag, or it is not active.
-	ErrUnknownFlag = errors.New("remote: the project has no active flag of this key")
-	// ErrFailed says that the flag's definition cannot be evaluated.
-	ErrFailed = errors.New("remote: the flag could not be computed")
-	// ErrClosed says that the Client is closed.
-	ErrClosed = errors.New("remote: the client is closed")
-
-	errNoSubject = errors.New("remote: a decision needs a subject")
+	errNotReady = fmt.Errorf("remote: %w: wait for them with WaitForReady, or bring them along in Config.Bundle", flags.ErrNotReady)
+	errClosed   = fmt.Errorf("remote: %w", flags.ErrClosed)
 )
 
 // Client decides a project's flags in this process. It is safe for any number of
 // goroutines; deciding takes no lock.
+//
+// Its typed reads send an exposure ($feature_flag_called), once for each distinct id,
+// flag, value and groups. After Close they give the fallback and flags.ErrClosed.
 type Client struct {
 	*Source
+	flags.Reader
 	set       func() *flags.Set
 	config    Config
 	http      *http.Client
@@ -87,6 +84,7 @@ type Client struct {
 	queue     *queue
 	sender    *sender
 	closing   sync.Once
+	ended     atomic.Bool
 	closed    error
 }
 
@@ -111,6 +109,7 @@ func newClient(config Config, set func() *flags.Set, requests *http.Client) (*Cl
 	}
 	config.fill()
 	c := &Client{set: set, config: config, http: requests, log: config.Logger}
+	c.Reader = flags.NewReader(c.read)
 	c.scratches.New = func() any { return new(scratch) }
 	var err error
 	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {
@@ -159,6 +158,7 @@ func (c *Client) Flush(ctx context.Context) error { return c.sender.flush(ctx) }
 // Give it a deadline: a server that is away is waited for.
 func (c *Client) Close(ctx context.Context) error {
 	c.closing.Do(func() {
+		c.ended.Store(true)
 		c.queue.close()
 		err := c.sender.flush(ctx)
 		c.sender.end()

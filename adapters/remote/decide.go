@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -17,7 +18,7 @@ type scratch struct {
 type result struct {
 	d     flags.Decision
 	found bool
-	err   error   // of asking, or ErrNotReady
+	err   error   // of asking, or why nobody could decide
 	from  *Answer // the server's answer that it is from, nil: decided here
 }
 
@@ -26,14 +27,10 @@ func (r *result) problem() error {
 	switch {
 	case r.err != nil:
 		return r.err
-	case !r.found:
-		return ErrUnknownFlag
-	case r.d.Undecided != nil:
-		return r.d.Undecided
-	case r.d.Failed():
-		return ErrFailed
+	case !r.found && !r.d.Failed():
+		return flags.ErrUnknownFlag
 	}
-	return nil
+	return r.d.Problem()
 }
 
 // everywhere selects flags of any runtime.
@@ -42,11 +39,11 @@ var everywhere = flags.Selection{Runtime: "all"}
 // Decide decides one flag for a subject, whatever runtime and contexts it is for.
 // found is false where the project has no such flag or it is not active. An answer
 // that cannot be known here has Undecided set. It sends no exposure. With AskServer
-// what is not known is asked, and err says why that failed; without, the only errors
-// are ErrNotReady and that there is no subject, or that it has no distinct id
-// (flags.ErrNoDistinctID).
+// what is not known is asked, and err says why that failed, and is the *flags.Undecided
+// too; without, the only errors are flags.ErrNotReady, flags.ErrClosed and
+// flags.ErrNoDistinctID, also for no subject.
 func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
-	if len(c.config.Hooks) == 0 && unfit(sub) == nil {
+	if len(c.config.Hooks) == 0 && c.unfit(sub) == nil {
 		if set := c.set(); set != nil {
 			sc := c.scratches.Get().(*scratch)
 			d, found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
@@ -60,14 +57,14 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	return r.d, r.found, r.err
 }
 
-// unfit says why there is nobody to decide for, nil when there is. The empty distinct
-// id would be in every rollout (§2.4).
-func unfit(sub *flags.Subject) error {
+// unfit says why nothing is decided: there is nobody to decide for, or no more. The
+// empty distinct id would be in every rollout (§2.4).
+func (c *Client) unfit(sub *flags.Subject) error {
 	switch {
-	case sub == nil:
-		return errNoSubject
-	case sub.DistinctID == "":
+	case sub == nil || sub.DistinctID == "":
 		return flags.ErrNoDistinctID
+	case c.ended.Load():
+		return errClosed
 	}
 	return nil
 }
@@ -98,7 +95,7 @@ func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
 // resolve decides one flag into r, and asks the server where that is wanted and
 // needed.
 func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r *result) {
-	if r.err = unfit(sub); r.err != nil {
+	if r.err = c.unfit(sub); r.err != nil {
 		return
 	}
 	set := c.set()
@@ -106,20 +103,22 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 		sc := c.scratches.Get().(*scratch)
 		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
 		c.scratches.Put(sc)
-		if r.found && !askable(&r.d) || !c.config.AskServer {
-			return
+		if !r.found {
+			r.d.Reason = whyNot(set, key)
 		}
-		// The server would not answer these either.
-		if !r.found && (set.Disabled(key, &everywhere) || set.Unanswered(key, &everywhere)) {
+		// The server would not answer the inactive and the cyclic either.
+		if r.found && !askable(&r.d) || !c.config.AskServer || r.d.Reason.Code != flags.NoReason {
 			return
 		}
 	} else if !c.config.AskServer {
-		r.err = ErrNotReady
+		r.err = errNotReady
 		return
 	}
 	answer, err := c.ask(ctx, sub, []string{key})
 	if err != nil {
-		r.err = err
+		if r.err = err; r.d.Undecided != nil {
+			r.err = fmt.Errorf("%w; %w", r.d.Undecided, err)
+		}
 		return
 	}
 	before := *r
@@ -134,19 +133,31 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 	}
 }
 
+// whyNot says why a flag has no answer that there is.
+func whyNot(set *flags.Set, key string) flags.Reason {
+	why := flags.Reason{Condition: flags.NoCondition}
+	switch {
+	case set.Disabled(key, &everywhere):
+		why.Code = flags.FlagDisabled
+	case set.Unanswered(key, &everywhere):
+		why.Code = flags.FlagCycle
+	}
+	return why
+}
+
 // DecideAll decides all flags for a subject into out, whose memory is used again.
 // Those that cannot be known here are named in out.List, with Undecided set; with
 // AskServer they are asked, all at once, and err says why that failed. It sends no
 // exposure and calls no hook.
 func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
 	out.List, out.Errors = out.List[:0], false
-	if err := unfit(sub); err != nil {
+	if err := c.unfit(sub); err != nil {
 		return err
 	}
 	set := c.set()
 	if set == nil {
 		if !c.config.AskServer {
-			return ErrNotReady
+			return errNotReady
 		}
 		answer, err := c.ask(ctx, sub, nil)
 		if err == nil {

@@ -155,7 +155,7 @@ func exposureError(r *result, problem error) string {
 	var status *StatusError
 	var network net.Error
 	switch {
-	case problem == nil || errors.Is(problem, ErrUnknownFlag):
+	case problem == nil || errors.Is(problem, flags.ErrUnknownFlag):
 		var said []string
 		if r.from != nil && r.from.Errors {
 			said = append(said, computing)
@@ -166,7 +166,7 @@ func exposureError(r *result, problem error) string {
 		return strings.Join(said, ",")
 	case r.err == nil: // failed, or not to be decided here
 		return computing
-	case errors.Is(r.err, ErrQuotaLimited):
+	case errors.Is(r.err, flags.ErrQuotaLimited):
 		return "quota_limited"
 	case errors.As(r.err, &status):
 		return "api_error_" + strconv.Itoa(status.Status)

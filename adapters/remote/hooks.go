@@ -12,8 +12,7 @@ import (
 // goes on. Hooks must not change the subject.
 type Hook struct {
 	Before func(ctx context.Context, key string, sub *flags.Subject)
-	// After gets the decision, and why there is none: ErrNotReady, ErrUnknownFlag,
-	// ErrFailed, flags.ErrNoDistinctID, a *flags.Undecided, or what went wrong when the server was asked.
+	// After gets the decision, and why there is none, as flags.Detail has it.
 	After func(ctx context.Context, key string, sub *flags.Subject, d flags.Decision, err error)
 }
 

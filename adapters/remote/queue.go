@@ -78,7 +78,7 @@ func (q *queue) add(body []byte) error {
 	switch {
 	case q.closed:
 		q.dropped[DropClosed]++
-		return ErrClosed
+		return errClosed
 	case len(q.waiting) >= q.maxEvents || q.bytes+len(body) > q.maxBytes:
 		q.dropped[DropQueueFull]++
 		q.signal()

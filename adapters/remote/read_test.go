@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -60,14 +61,14 @@ func TestRemote_NoDistinctID(t *testing.T) {
 			}
 			client := clientOn(t, c, set)
 			sub := &flags.Subject{Person: flags.Properties{"plan": "pro"}}
-			if client.Bool(ctx, "f", sub, false) || client.String(ctx, "f", sub, "none") != "none" || client.Number(ctx, "f", sub, 7) != 7 || remote.JSON(ctx, client, "f", sub, 7) != 7 {
+			if client.Bool(ctx, "f", sub, false) || client.String(ctx, "f", sub, "none") != "none" || client.Number(ctx, "f", sub, 7) != 7 || flags.JSON(ctx, client, "f", sub, 7) != 7 {
 				t.Error("a read gives another value than the fallback")
 			}
-			details := map[string]remote.Detail{}
+			details := map[string]flags.Detail{}
 			_, details["bool"] = client.BoolDetail(ctx, "f", sub, false)
 			_, details["string"] = client.StringDetail(ctx, "f", sub, "")
 			_, details["number"] = client.NumberDetail(ctx, "f", sub, 0)
-			_, details["JSON"] = remote.JSONDetail(ctx, client, "f", sub, 0)
+			_, details["JSON"] = flags.JSONDetail(ctx, client, "f", sub, 0)
 			for read, detail := range details {
 				if !errors.Is(detail.Err, flags.ErrNoDistinctID) || detail.Enabled || detail.Asked {
 					t.Errorf("%s: %+v", read, detail)
@@ -141,13 +142,13 @@ func TestRemote_Decide(t *testing.T) {
 func TestRemote_NotReady(t *testing.T) {
 	c := clientOn(t, remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}, nil)
 	sub := &flags.Subject{DistinctID: "u"}
-	if _, _, err := c.Decide(ctx, "on", sub); !errors.Is(err, remote.ErrNotReady) {
+	if _, _, err := c.Decide(ctx, "on", sub); !errors.Is(err, flags.ErrNotReady) {
 		t.Error(err)
 	}
-	if err := c.DecideAll(ctx, sub, &flags.Decisions{}); !errors.Is(err, remote.ErrNotReady) {
+	if err := c.DecideAll(ctx, sub, &flags.Decisions{}); !errors.Is(err, flags.ErrNotReady) {
 		t.Error(err)
 	}
-	if v, d := c.BoolDetail(ctx, "on", sub, true); !v || !errors.Is(d.Err, remote.ErrNotReady) {
+	if v, d := c.BoolDetail(ctx, "on", sub, true); !v || !errors.Is(d.Err, flags.ErrNotReady) {
 		t.Error(v, d.Err)
 	}
 }
@@ -163,32 +164,32 @@ func TestRemote_Reads(t *testing.T) {
 		Value any
 		Err   error
 	}
-	of := func(v any, d remote.Detail) got { return got{v, d.Err} }
+	of := func(v any, d flags.Detail) got { return got{v, d.Err} }
 	var undecided *flags.Undecided
 	for name, tt := range map[string]struct{ got, want got }{
 		"on":                   {of(c.BoolDetail(ctx, "on", sub, false)), got{true, nil}},
 		"a variant is on":      {of(c.BoolDetail(ctx, "color", sub, false)), got{true, nil}},
 		"off":                  {of(c.BoolDetail(ctx, "off", sub, true)), got{false, nil}},
-		"unknown flag":         {of(c.BoolDetail(ctx, "nix", sub, true)), got{true, remote.ErrUnknownFlag}},
-		"inactive":             {of(c.BoolDetail(ctx, "inactive", sub, true)), got{true, remote.ErrUnknownFlag}},
-		"failed":               {of(c.BoolDetail(ctx, "broken", sub, true)), got{true, remote.ErrFailed}},
+		"unknown flag":         {of(c.BoolDetail(ctx, "nix", sub, true)), got{true, flags.ErrUnknownFlag}},
+		"inactive":             {of(c.BoolDetail(ctx, "inactive", sub, true)), got{true, flags.ErrUnknownFlag}},
+		"failed":               {of(c.BoolDetail(ctx, "broken", sub, true)), got{true, flags.ErrFailed}},
 		"undecided":            {of(c.BoolDetail(ctx, "for-pro", sub, true)), got{true, undecided}},
 		"variant":              {of(c.StringDetail(ctx, "color", sub, "green")), got{"blue", nil}},
-		"on without a variant": {of(c.StringDetail(ctx, "on", sub, "green")), got{"green", remote.ErrNoValue}},
-		"off, no variant":      {of(c.StringDetail(ctx, "off", sub, "green")), got{"green", remote.ErrNoValue}},
+		"on without a variant": {of(c.StringDetail(ctx, "on", sub, "green")), got{"green", flags.ErrWrongKind}},
+		"off, no variant":      {of(c.StringDetail(ctx, "off", sub, "green")), got{"green", nil}},
 		"number of payload":    {of(c.NumberDetail(ctx, "limit", sub, 1)), got{42.0, nil}},
 		"number of variant":    {of(c.NumberDetail(ctx, "size", sub, 1)), got{12.5, nil}},
-		"no number in payload": {of(c.NumberDetail(ctx, "color", sub, 1)), got{1.0, remote.ErrNoValue}},
-		"no number":            {of(c.NumberDetail(ctx, "off", sub, 1)), got{1.0, remote.ErrNoValue}},
-		"JSON in a text":       {of(remote.JSONDetail(ctx, c, "on", sub, limits{1})), got{limits{10}, nil}},
-		"raw":                  {of(remote.JSONDetail(ctx, c, "on", sub, json.RawMessage(nil))), got{json.RawMessage(`{"limit": 10}`), nil}},
-		"text, not JSON":       {of(remote.JSONDetail(ctx, c, "color", sub, "")), got{"hello", nil}},
-		"text of a number":     {of(remote.JSONDetail(ctx, c, "limit", sub, "")), got{"42", nil}},
-		"number":               {of(remote.JSONDetail(ctx, c, "limit", sub, 1)), got{42, nil}},
-		"another type":         {of(remote.JSONDetail(ctx, c, "on", sub, []int{1})), got{[]int{1}, remote.ErrNoValue}},
-		"no payload":           {of(remote.JSONDetail(ctx, c, "off", sub, limits{1})), got{limits{1}, remote.ErrNoValue}},
+		"no number in payload": {of(c.NumberDetail(ctx, "color", sub, 1)), got{1.0, flags.ErrWrongKind}},
+		"no number":            {of(c.NumberDetail(ctx, "off", sub, 1)), got{1.0, nil}},
+		"JSON in a text":       {of(flags.JSONDetail(ctx, c, "on", sub, limits{1})), got{limits{10}, nil}},
+		"raw":                  {of(flags.JSONDetail(ctx, c, "on", sub, json.RawMessage(nil))), got{json.RawMessage(`{"limit": 10}`), nil}},
+		"text, not JSON":       {of(flags.JSONDetail(ctx, c, "color", sub, "")), got{"hello", nil}},
+		"text of a number":     {of(flags.JSONDetail(ctx, c, "limit", sub, "")), got{"42", nil}},
+		"number":               {of(flags.JSONDetail(ctx, c, "limit", sub, 1)), got{42, nil}},
+		"another type":         {of(flags.JSONDetail(ctx, c, "on", sub, []int{1})), got{[]int{1}, flags.ErrWrongKind}},
+		"no payload":           {of(flags.JSONDetail(ctx, c, "off", sub, limits{1})), got{limits{1}, nil}},
 		"no subject":           {got{c.Bool(ctx, "on", nil, true), nil}, got{true, nil}},
-		"short forms":          {got{fmt.Sprintf("%v %v %v %v", c.Bool(ctx, "on", sub, false), c.String(ctx, "color", sub, ""), c.Number(ctx, "limit", sub, 0), remote.JSON(ctx, c, "on", sub, limits{})), nil}, got{"true blue 42 {10}", nil}},
+		"short forms":          {got{fmt.Sprintf("%v %v %v %v", c.Bool(ctx, "on", sub, false), c.String(ctx, "color", sub, ""), c.Number(ctx, "limit", sub, 0), flags.JSON(ctx, c, "on", sub, limits{})), nil}, got{"true blue 42 {10}", nil}},
 	} {
 		if diff := cmp.Diff(tt.want.Value, tt.got.Value); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
@@ -204,6 +205,44 @@ func TestRemote_Reads(t *testing.T) {
 	}
 	if _, d := c.StringDetail(ctx, "color", sub, ""); d.Key != "color" || d.Version != 7 || d.Reason.Code != flags.ConditionMatch || d.Asked {
 		t.Errorf("%+v", d)
+	}
+}
+
+// With the server down what is not known here is told all the same, and why the server
+// could not be asked.
+func TestRemote_UndecidedWhileServerIsDown(t *testing.T) {
+	c := alone(t, func(c *remote.Config) { c.AskServer = true })
+	sub := &flags.Subject{DistinctID: "u"}
+	_, found, err := c.Decide(ctx, "for-pro", sub)
+	v, detail := c.BoolDetail(ctx, "for-pro", sub, true)
+	if !found || !v || detail.Undecided == nil {
+		t.Errorf("found %v, %v, %+v", found, v, detail)
+	}
+	for _, err := range []error{err, detail.Err} {
+		var undecided *flags.Undecided
+		var network net.Error
+		if !errors.As(err, &undecided) || undecided.Name != "plan" || !errors.As(err, &network) {
+			t.Error(err)
+		}
+	}
+}
+
+// After Close there is no value but the fallback.
+func TestRemote_ReadAfterClose(t *testing.T) {
+	c := alone(t, func(c *remote.Config) { c.NoExposures = true })
+	sub := &flags.Subject{DistinctID: "u"}
+	if !c.Bool(ctx, "on", sub, false) {
+		t.Error("off before Close")
+	}
+	if err := c.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	v, detail := c.BoolDetail(ctx, "on", sub, false)
+	_, _, err := c.Decide(ctx, "on", sub)
+	for _, err := range []error{detail.Err, err, c.DecideAll(ctx, sub, &flags.Decisions{})} {
+		if v || !errors.Is(err, flags.ErrClosed) {
+			t.Errorf("%v, %v", v, err)
+		}
 	}
 }
 
@@ -238,7 +277,7 @@ func TestRemote_Hooks(t *testing.T) {
 	}
 	want := []string{
 		"a before color u", "c before color u", "a after blue <nil>", "c after blue <nil>",
-		"a before nix u", "c before nix u", "a after false " + remote.ErrUnknownFlag.Error(), "c after false " + remote.ErrUnknownFlag.Error(),
+		"a before nix u", "c before nix u", "a after false " + flags.ErrUnknownFlag.Error(), "c after false " + flags.ErrUnknownFlag.Error(),
 	}
 	if !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)

@@ -326,11 +326,11 @@ func TestRemote_14_Full(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := c.Track(ctx, "u", "after", nil, nil); !errors.Is(err, remote.ErrClosed) {
+		if err := c.Track(ctx, "u", "after", nil, nil); !errors.Is(err, flags.ErrClosed) {
 			t.Error(err)
 		}
-		if v := c.Bool(ctx, "on", &flags.Subject{DistinctID: "u"}, false); !v {
-			t.Error("a closed client does not decide")
+		if v, d := c.BoolDetail(ctx, "on", &flags.Subject{DistinctID: "u"}, false); v || !errors.Is(d.Err, flags.ErrClosed) {
+			t.Errorf("a closed client decides: %v, %v", v, d.Err)
 		}
 		if s := c.Stats(); s.Waiting != 0 || s.WaitingBytes != 0 || s.Dropped[remote.DropClosed] != 12 {
 			t.Errorf("%+v", s)

@@ -48,9 +48,6 @@ type known struct {
 	faults  int
 }
 
-// errClosed is the answer of a Source that was closed before it had anything.
-var errClosed = errors.New("remote: the source is closed")
-
 // Open starts a Source. It answers from the copy on disk, or the bundle, before it
 // returns; the network is only asked afterwards. It fails on a Config that cannot
 // work, never for what cannot be had.

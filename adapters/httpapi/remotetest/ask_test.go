@@ -119,8 +119,8 @@ func TestRemote_AskFails(t *testing.T) {
 		"cut":         {func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }, "", func(err error) bool { return err != nil }, "connection_error"},
 		"no JSON":     {answer(200, "<html>"), "", func(err error) bool { return strings.Contains(err.Error(), "cannot be read") }, "unknown_error"},
 		"no flags":    {answer(200, "{}"), "", func(err error) bool { return strings.Contains(err.Error(), `no member "flags"`) }, "unknown_error"},
-		"not Bunting": {answer(200, `{"quotaLimited":["feature_flags"],"flags":{}}`), "", func(err error) bool { return errors.Is(err, remote.ErrQuotaLimited) }, "quota_limited"},
-		"quota":       {nil, "phc_paused", func(err error) bool { return errors.Is(err, remote.ErrQuotaLimited) }, "quota_limited"},
+		"not Bunting": {answer(200, `{"quotaLimited":["feature_flags"],"flags":{}}`), "", func(err error) bool { return errors.Is(err, flags.ErrQuotaLimited) }, "quota_limited"},
+		"quota":       {nil, "phc_paused", func(err error) bool { return errors.Is(err, flags.ErrQuotaLimited) }, "quota_limited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := h.client(t, func(c *remote.Config) {

@@ -79,7 +79,7 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 			"$feature_flag_id": 2.0, "$feature_flag_version": 1.0, "$feature_flag_reason": "Out of rollout bound",
 			"$feature_flag_has_experiment": false, "locally_evaluated": true,
 		})},
-		{"missing", unknownMembers, func(c *remote.Client) { remote.JSON(ctx, c, "nix", sub, 1) }, with(map[string]any{
+		{"missing", unknownMembers, func(c *remote.Client) { flags.JSON(ctx, c, "nix", sub, 1) }, with(map[string]any{
 			"$feature_flag": "nix", "$feature_flag_response": nil, "$feature/nix": nil, "$feature_flag_error": "flag_missing", "locally_evaluated": false,
 		})},
 		{"not decided", unknownMembers, func(c *remote.Client) { c.Bool(ctx, "for-pro", sub, true) }, with(map[string]any{
