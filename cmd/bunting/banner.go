@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
@@ -33,20 +33,19 @@ func (s *served) projects(ctx context.Context) string {
 	if err != nil {
 		s.log.Error("the projects could not be read", "error", err)
 	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "PROJECT\tID\tKEY\tFLAGS")
+	rows := [][]string{{"PROJECT", "ID", "KEY", "FLAGS"}}
 	decider, flag := s.Decider(), ""
 	for i := range projects {
 		_, set, err := decider.Project(ctx, projects[i].APIKey)
 		if err != nil {
 			continue // gone just now
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%s\t%d\n", projects[i].Name, projects[i].ID, projects[i].APIKey, set.Len())
+		rows = append(rows, []string{projects[i].Name, strconv.FormatInt(projects[i].ID, 10), projects[i].APIKey, strconv.Itoa(set.Len())})
 		if i == 0 {
 			flag = someFlag(decider, set)
 		}
 	}
-	_ = table.Flush()
+	b.WriteString(cli.Table(rows))
 	if file := s.key.file; s.key.made.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}

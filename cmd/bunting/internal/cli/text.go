@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 )
 
 // Plural counts things: 1 flag, 2 flags.
@@ -37,4 +39,15 @@ func Cell(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// Table lays rows out in columns, the first of which may be headings.
+func Table(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush()
+	return b.String()
 }

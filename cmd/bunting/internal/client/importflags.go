@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -133,17 +132,16 @@ func tellLeft(p *cli.Program, r *convert.Result) (whole int) {
 	if len(r.Left) == 0 {
 		return 0
 	}
-	w := tabwriter.NewWriter(p.Stderr, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "FLAG\tLEFT OUT\tPLACE\tREASON")
+	rows := [][]string{{"FLAG", "LEFT OUT", "PLACE", "REASON"}}
 	for _, l := range r.Left {
 		out := "no"
 		if l.Whole {
 			out = "yes"
 			whole++
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cli.Cell(l.Flag), out, cli.Cell(l.Place), cli.Cell(l.Reason))
+		rows = append(rows, []string{cli.Cell(l.Flag), out, cli.Cell(l.Place), cli.Cell(l.Reason)})
 	}
-	_ = w.Flush()
+	_, _ = io.WriteString(p.Stderr, cli.Table(rows))
 	return whole
 }
 

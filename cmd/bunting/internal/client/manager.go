@@ -1,14 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -202,16 +200,4 @@ func (m *manager) printJSON(v any) error {
 }
 
 // printTable prints rows for people, the first of which are the headings.
-func (m *manager) printTable(rows [][]string) error {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return m.Print(out.String())
-}
+func (m *manager) printTable(rows [][]string) error { return m.Print(cli.Table(rows)) }

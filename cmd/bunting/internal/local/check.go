@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -217,14 +216,13 @@ func (p *checkedProject) text(b *strings.Builder) {
 		return
 	}
 	b.WriteString("    Evaluated locally by an SDK, these flags may not be decided as on the server:\n")
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "      FLAG\tSDK\tTHERE\tWHY")
+	rows := [][]string{{"      FLAG", "SDK", "THERE", "WHY"}}
 	for _, l := range p.Local {
 		there := "asks the server"
 		if l.Differs {
 			there = "differs"
 		}
-		_, _ = fmt.Fprintf(w, "      %s\t%s\t%s\t%s\n", l.Flag, l.SDK, there, l.Why)
+		rows = append(rows, []string{"      " + l.Flag, l.SDK, there, l.Why})
 	}
-	_ = w.Flush()
+	b.WriteString(cli.Table(rows))
 }

@@ -93,8 +93,11 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	case d.limit < 0:
 		return false, cli.BadUsage("diff", "--limit: want a number of examples, 0 for all, not %d", d.limit)
 	}
-	if d.at, err = diffTime(*at); err != nil {
+	if d.at, err = parseAt("diff", *at); err != nil {
 		return false, err
+	}
+	if d.at.IsZero() {
+		d.at = time.Now()
 	}
 	var sets [2]*flags.Set
 	for i, path := range files {
@@ -119,17 +122,6 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	}
 	_, changed := d.diff.Users()
 	return changed > 0 || len(d.diff.Flags()) > 0, p.Print(out)
-}
-
-func diffTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Now(), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, cli.BadUsage("diff", "--at: want a time such as 2026-01-31T12:00:00Z, not %q", text)
-	}
-	return at, nil
 }
 
 // load compiles the project of a file that is meant. A file with one project

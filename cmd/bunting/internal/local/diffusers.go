@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // maxUserLine bounds the text of one user among many, in bytes.
@@ -27,7 +28,7 @@ type userReader struct {
 // manyMembers is the table of what a user among many may say: there is nothing
 // to locate an address with, and "properties" is what events call them.
 var manyMembers = append([]reader{
-	{"properties", func(u *user, at string, v any) (err error) { u.subject.Person, err = propertiesOf(at, v); return err }},
+	{"properties", into(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Person })},
 }, slices.DeleteFunc(slices.Clone(userMembers), func(r reader) bool { return r.name == "ip" })...)
 
 func newUserReader(name string, from io.Reader) *userReader {

@@ -131,12 +131,9 @@ func parseEval(args []string) (*evaluation, error) {
 		return nil, err
 	}
 	e.apiKey = cmp.Or(e.apiKey, payloadKey)
-	if *at != "" {
-		t, err := time.Parse(time.RFC3339, *at)
-		if err != nil {
-			return nil, cli.BadUsage("eval", "--at: want a time such as 2026-01-31T12:00:00Z, not %q", *at)
-		}
-		e.at = t
+	var err error
+	if e.at, err = parseAt("eval", *at); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(e.definitions) == 0:
@@ -147,6 +144,16 @@ func parseEval(args []string) (*evaluation, error) {
 		return nil, cli.BadUsage("eval", "--runtime: want server, client or all, not %q", e.runtime)
 	}
 	return e, nil
+}
+
+// parseAt reads --at, zero when it is empty.
+func parseAt(command, text string) (at time.Time, err error) {
+	if text != "" {
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			err = cli.BadUsage(command, "--at: want a time such as 2026-01-31T12:00:00Z, not %q", text)
+		}
+	}
+	return at, err
 }
 
 // readUser reads the user's file and lays the command line over it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -55,8 +54,7 @@ func (r *evaluated) trace(key string) *flags.Trace {
 func (r *evaluated) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "user %q, project %s, at %s\n\n", r.subject.DistinctID, r.project.APIKey, r.at.UTC().Format(time.RFC3339))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "FLAG\tVALUE\tREASON\tPAYLOAD")
+	rows := [][]string{{"FLAG", "VALUE", "REASON", "PAYLOAD"}}
 	for i := range r.list {
 		d := &r.list[i]
 		payload := "-"
@@ -72,9 +70,9 @@ func (r *evaluated) table() string {
 		case d.ReasonOpen != nil:
 			reason = "open, unknown " + d.ReasonOpen.Fact + " " + d.ReasonOpen.Name
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Key, value, reason, payload)
+		rows = append(rows, []string{d.Key, value, reason, payload})
 	}
-	_ = w.Flush()
+	b.WriteString(cli.Table(rows))
 	if len(r.list) == 0 {
 		b.WriteString("no flag has an answer\n")
 	}

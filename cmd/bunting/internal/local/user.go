@@ -47,30 +47,12 @@ var userMembers = []reader{
 		u.named = err == nil
 		return err
 	}},
-	{"person_properties", func(u *user, at string, v any) (err error) { u.subject.Person, err = propertiesOf(at, v); return err }},
-	{"groups", func(u *user, at string, v any) error {
-		groups, err := propertiesOf(at, v)
-		if err != nil {
-			return err
-		}
-		u.subject.Groups, err = textsOf(at, groups)
-		return err
-	}},
-	{"group_properties", func(u *user, at string, v any) (err error) {
-		u.subject.GroupProperties, err = byGroup(at, v)
-		return err
-	}},
-	{"$anon_distinct_id", func(u *user, at string, v any) (err error) { u.subject.AnonymousID, err = textOf(at, v); return err }},
-	{"$device_id", func(u *user, at string, v any) (err error) { u.subject.DeviceID, err = textOf(at, v); return err }},
-	{"ip", func(u *user, at string, v any) error {
-		text, _ := v.(string)
-		ip, err := netip.ParseAddr(text)
-		if err != nil {
-			return wrong(at, "an address such as 192.0.2.1")
-		}
-		u.ip = ip
-		return nil
-	}},
+	{"person_properties", into(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Person })},
+	{"groups", into(textsOf, func(u *user) *map[string]string { return &u.subject.Groups })},
+	{"group_properties", into(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.GroupProperties })},
+	{"$anon_distinct_id", into(textOf, func(u *user) *string { return &u.subject.AnonymousID })},
+	{"$device_id", into(textOf, func(u *user) *string { return &u.subject.DeviceID })},
+	{"ip", into(addressOf, func(u *user) *netip.Addr { return &u.ip })},
 	{"stored", func(u *user, at string, v any) error {
 		u.subject.Stored = &flags.Stored{}
 		return readMembers(u, at, v, storedMembers)
@@ -78,43 +60,19 @@ var userMembers = []reader{
 }
 
 var storedMembers = []reader{
-	{"person_properties", func(u *user, at string, v any) (err error) {
-		u.subject.Stored.Person, err = propertiesOf(at, v)
+	{"person_properties", into(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Stored.Person })},
+	{"groups", into(byGroup, func(u *user) *map[string]flags.Properties { return &u.subject.Stored.Groups })},
+	{"cohorts", into(cohortsOf, func(u *user) *[]int64 { return &u.subject.Stored.Cohorts })},
+	{"created_at", into(timeOf, func(u *user) *time.Time { return &u.subject.Stored.CreatedAt })},
+	{"overrides", into(textsOf, func(u *user) *map[string]string { return &u.subject.Stored.Overrides })},
+}
+
+// into reads a member into a field.
+func into[T any](read func(at string, v any) (T, error), field func(*user) *T) func(*user, string, any) error {
+	return func(u *user, at string, v any) (err error) {
+		*field(u), err = read(at, v)
 		return err
-	}},
-	{"groups", func(u *user, at string, v any) (err error) { u.subject.Stored.Groups, err = byGroup(at, v); return err }},
-	{"cohorts", func(u *user, at string, v any) error {
-		ids, ok := v.([]any)
-		if !ok {
-			return wrong(at, "an array of cohort ids")
-		}
-		for i, v := range ids {
-			id, ok := v.(json.Number)
-			n, err := id.Int64()
-			if !ok || err != nil {
-				return wrong(fmt.Sprintf("%s[%d]", at, i), "the id of a cohort as a whole number")
-			}
-			u.subject.Stored.Cohorts = append(u.subject.Stored.Cohorts, n)
-		}
-		return nil
-	}},
-	{"created_at", func(u *user, at string, v any) error {
-		text, _ := v.(string)
-		created, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return wrong(at, "a time such as 2026-01-31T12:00:00Z")
-		}
-		u.subject.Stored.CreatedAt = created
-		return nil
-	}},
-	{"overrides", func(u *user, at string, v any) error {
-		ids, err := propertiesOf(at, v)
-		if err != nil {
-			return err
-		}
-		u.subject.Stored.Overrides, err = textsOf(at, ids)
-		return err
-	}},
+	}
 }
 
 // readUser reads the JSON of a user. Numbers keep their form: 5 and 5.0 are
@@ -192,19 +150,41 @@ func textOf(at string, v any) (string, error) {
 	return "", wrong(at, "text or a number")
 }
 
-func textsOf(at string, members map[string]any) (map[string]string, error) {
-	out := make(map[string]string, len(members))
-	for name, v := range members {
-		text, err := textOf(joinPlace(at, name), v)
-		if err != nil {
-			return nil, err
-		}
-		out[name] = text
+func addressOf(at string, v any) (netip.Addr, error) {
+	text, _ := v.(string)
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		return ip, wrong(at, "an address such as 192.0.2.1")
 	}
-	return out, nil
+	return ip, nil
 }
 
-func propertiesOf(at string, v any) (map[string]any, error) {
+func timeOf(at string, v any) (time.Time, error) {
+	text, _ := v.(string)
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, wrong(at, "a time such as 2026-01-31T12:00:00Z")
+	}
+	return t, nil
+}
+
+func cohortsOf(at string, v any) (ids []int64, err error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, wrong(at, "an array of cohort ids")
+	}
+	for i, v := range list {
+		id, _ := v.(json.Number)
+		n, err := id.Int64()
+		if err != nil {
+			return nil, wrong(fmt.Sprintf("%s[%d]", at, i), "the id of a cohort as a whole number")
+		}
+		ids = append(ids, n)
+	}
+	return ids, nil
+}
+
+func propertiesOf(at string, v any) (flags.Properties, error) {
 	properties, ok := v.(map[string]any)
 	if !ok {
 		return nil, wrong(at, "a JSON object")
@@ -212,14 +192,21 @@ func propertiesOf(at string, v any) (map[string]any, error) {
 	return properties, nil
 }
 
+func textsOf(at string, v any) (map[string]string, error) { return membersOf(at, v, textOf) }
+
 func byGroup(at string, v any) (map[string]flags.Properties, error) {
-	groups, err := propertiesOf(at, v)
+	return membersOf(at, v, propertiesOf)
+}
+
+// membersOf reads each member of an object.
+func membersOf[T any](at string, v any, read func(at string, v any) (T, error)) (map[string]T, error) {
+	members, err := propertiesOf(at, v)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]flags.Properties, len(groups))
-	for name, v := range groups {
-		if out[name], err = propertiesOf(joinPlace(at, name), v); err != nil {
+	out := make(map[string]T, len(members))
+	for name, v := range members {
+		if out[name], err = read(joinPlace(at, name), v); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
@@ -86,18 +87,22 @@ func (s *setting) read(value any) ([]string, bool) {
 }
 
 func findMember(name string) *setting {
-	for i := range All {
-		if All[i].member() == name {
-			return &All[i]
-		}
+	i := slices.IndexFunc(All, func(s setting) bool { return s.member() == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &All[i]
 }
 
-func memberNames() []string {
+func memberNames() []string { return namesBy((*setting).member) }
+
+// Variables are the names of all settings in the environment.
+func Variables() []string { return namesBy((*setting).Env) }
+
+func namesBy(name func(*setting) string) []string {
 	names := make([]string, len(All))
 	for i := range All {
-		names[i] = All[i].member()
+		names[i] = name(&All[i])
 	}
 	return names
 }

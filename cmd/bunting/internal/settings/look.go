@@ -2,28 +2,27 @@ package settings
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
-// IsIn reports whether a value comes from a source, such as the command line, where
-// every user of the machine can read it.
-func (r *Resolved) IsIn(name, source string) bool {
-	for i := range All {
-		if All[i].Name == name {
-			return strings.HasPrefix(r.values[i].origin.source, source)
-		}
-	}
-	return false
+// value is what a setting has been given.
+func (r *Resolved) value(name string) given {
+	return r.values[slices.IndexFunc(All, func(s setting) bool { return s.Name == name })]
 }
 
-// Given is the value of a setting that has one.
+// IsIn reports whether the value of a setting comes from a source, such as the command
+// line, where every user of the machine can read it.
+func (r *Resolved) IsIn(name, source string) bool {
+	return strings.HasPrefix(r.value(name).origin.source, source)
+}
+
+// Given is the value of a setting, the first of a list.
 func (r *Resolved) Given(name string) string {
-	for i := range All {
-		if All[i].Name == name && len(r.values[i].Values) > 0 {
-			return r.values[i].Values[0]
-		}
+	if values := r.value(name).Values; len(values) > 0 {
+		return values[0]
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ func Named(text string) string { return named.Replace(text) }
 // NewLogger is the log of serve.
 func (c *Config) NewLogger(to io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.logLevel}
-	if c.logFormat == "json" {
+	if c.logJSON {
 		return slog.New(namedHandler{slog.NewJSONHandler(to, options)})
 	}
 	return slog.New(namedHandler{slog.NewTextHandler(to, options)})

@@ -5,6 +5,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/mail"
 	"net/netip"
@@ -23,7 +24,7 @@ type Config struct {
 	server.Options
 	OwnerKeyFile string
 	logLevel     slog.Level
-	logFormat    string
+	logJSON      bool
 }
 
 type kind uint8
@@ -85,12 +86,7 @@ var All = slices.Concat([]setting{
 	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
-		func(c *Config, v []string) (err error) {
-			if c.RetainDays, err = strconv.Atoi(v[0]); err != nil || c.RetainDays < 0 {
-				return fmt.Errorf("want a number of days, 0 or more, not %q", v[0])
-			}
-			return nil
-		}},
+		whole(func(c *Config) *int { return &c.RetainDays }, 0, math.MaxInt, "a number of days, 0 or more")},
 	{"posthog-js", text, "DIR", []string{""}, "copy of npm's posthog-js/dist that the HTML snippet and posthog-js load scripts from (npm pack posthog-js, tar xzf posthog-js-*.tgz: package/dist)",
 		func(c *Config, v []string) error { c.PosthogJS = v[0]; return nil }},
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
@@ -99,46 +95,18 @@ var All = slices.Concat([]setting{
 		func(c *Config, v []string) (err error) { c.StrictGeoIP, err = strconv.ParseBool(v[0]); return err }},
 	{"trusted-proxies", list, "CIDRS", defaultProxies(), "networks whose proxies are believed about a client's address in rate limits",
 		func(c *Config, v []string) error {
-			c.TrustedProxies = []netip.Prefix{} // not nil: an empty list trusts nobody
-			for _, text := range v {
-				network, err := parseNetwork(text)
-				if err != nil {
-					return err
-				}
-				c.TrustedProxies = append(c.TrustedProxies, network)
-			}
-			return nil
+			networks, err := parseNetworks(v)
+			c.TrustedProxies = append([]netip.Prefix{}, networks...) // not nil: an empty list trusts nobody
+			return err
 		}},
 	{"export-networks", list, "CIDRS", nil, "networks beside public addresses that batch exports may go to, such as 10.0.0.0/8",
-		func(c *Config, v []string) error {
-			for _, text := range v {
-				network, err := parseNetwork(text)
-				if err != nil {
-					return err
-				}
-				c.ExportNetworks = append(c.ExportNetworks, network)
-			}
-			return nil
-		}},
+		func(c *Config, v []string) (err error) { c.ExportNetworks, err = parseNetworks(v); return err }},
 	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and unpacked",
-		func(c *Config, v []string) (err error) {
-			if c.MaxBody, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.MaxBody <= 0 {
-				return fmt.Errorf("want a number of bytes above 0, not %q", v[0])
-			}
-			return nil
-		}},
+		whole(func(c *Config) *int64 { return &c.MaxBody }, 1, math.MaxInt64, "a number of bytes above 0")},
 	{"rate-limit", text, "off|api|log|on", []string{"api"}, "rate limits: off, of the management API only, of flags too (on), or log what flags would refuse",
-		func(c *Config, v []string) error {
-			limits, ok := rateLimits[v[0]]
-			if !ok {
-				return fmt.Errorf("want off, api, log or on, not %q", v[0])
-			}
-			c.RateLimits, c.ManagementLimits = limits(), nil // the default ones
-			if v[0] == "off" {
-				c.ManagementLimits = &httpapi.ManagementLimits{}
-			}
-			return nil
-		}},
+		oneOf(rateLimits, "off, api, log or on", func(c *Config, l limits) {
+			c.RateLimits, c.ManagementLimits = l.flags, l.management
+		})},
 	{"rate-limit-keys", list, "KEY=RATE", nil, "limits of single project keys, such as phc_abc=1200/minute, at most 100; may be repeated",
 		func(c *Config, v []string) error {
 			c.TokenRates = map[string]httpapi.Rate{}
@@ -163,37 +131,51 @@ var All = slices.Concat([]setting{
 			return nil
 		}},
 	{"log-level", text, "LEVEL", []string{"info"}, "least that is logged: debug, info, warn or error",
-		func(c *Config, v []string) error {
-			level, ok := logLevels[v[0]]
-			if !ok {
-				return fmt.Errorf("want debug, info, warn or error, not %q", v[0])
-			}
-			c.logLevel = level
-			return nil
-		}},
+		oneOf(logLevels, "debug, info, warn or error", func(c *Config, level slog.Level) { c.logLevel = level })},
 	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (10 a second, 100 at once), or all; failed authentication always",
-		func(c *Config, v []string) error {
-			which, ok := requestLogs[v[0]]
-			if !ok {
-				return fmt.Errorf("want off, errors or all, not %q", v[0])
-			}
-			c.LogRequests = which
-			return nil
-		}},
+		oneOf(requestLogs, "off, errors or all", func(c *Config, which httpapi.RequestLog) { c.LogRequests = which })},
 	{"log-format", text, "text|json", []string{"text"}, "form of the log, which goes to the standard error",
-		func(c *Config, v []string) error {
-			if c.logFormat = v[0]; v[0] != "text" && v[0] != "json" {
-				return fmt.Errorf("want text or json, not %q", v[0])
-			}
-			return nil
-		}},
+		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
 }, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
-var rateLimits = map[string]func() httpapi.RateLimits{
-	"off": func() httpapi.RateLimits { return httpapi.RateLimits{} },
-	"api": func() httpapi.RateLimits { return httpapi.RateLimits{} },
-	"on":  httpapi.DefaultRateLimits,
-	"log": func() httpapi.RateLimits { l := httpapi.DefaultRateLimits(); l.LogOnly = true; return l },
+// whole takes a whole number between two.
+func whole[N int | int64](field func(*Config) *N, least, most N, want string) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		n, err := strconv.ParseInt(v[0], 10, 64)
+		if err != nil || n < int64(least) || n > int64(most) {
+			return fmt.Errorf("want %s, not %q", want, v[0])
+		}
+		*field(c) = N(n)
+		return nil
+	}
+}
+
+// oneOf takes one of some words.
+func oneOf[T any](words map[string]T, want string, take func(*Config, T)) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		value, ok := words[v[0]]
+		if !ok {
+			return fmt.Errorf("want %s, not %q", want, v[0])
+		}
+		take(c, value)
+		return nil
+	}
+}
+
+// limits are what a word of --rate-limit means; management nil: the default ones.
+type limits struct {
+	flags      httpapi.RateLimits
+	management *httpapi.ManagementLimits
+}
+
+var rateLimits = map[string]limits{
+	"off": {management: &httpapi.ManagementLimits{}}, "api": {}, "on": {flags: httpapi.DefaultRateLimits()}, "log": {flags: onlyLogged()},
+}
+
+func onlyLogged() httpapi.RateLimits {
+	l := httpapi.DefaultRateLimits()
+	l.LogOnly = true
+	return l
 }
 
 var logLevels = map[string]slog.Level{
@@ -210,6 +192,17 @@ func defaultProxies() []string {
 		out = append(out, network.String())
 	}
 	return out
+}
+
+func parseNetworks(texts []string) (out []netip.Prefix, err error) {
+	for _, text := range texts {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, network)
+	}
+	return out, nil
 }
 
 func parseNetwork(s string) (netip.Prefix, error) {

@@ -20,12 +20,7 @@ var shadowSettings = []setting{
 			return nil
 		}},
 	{"shadow-answer", text, "self|upstream", []string{"self"}, "with --upstream: who answers",
-		func(c *Config, v []string) error {
-			if c.Shadow.UpstreamAnswers = v[0] == "upstream"; !c.Shadow.UpstreamAnswers && v[0] != "self" {
-				return fmt.Errorf("want self or upstream, not %q", v[0])
-			}
-			return nil
-		}},
+		oneOf(map[string]bool{"self": false, "upstream": true}, "self or upstream", func(c *Config, is bool) { c.Shadow.UpstreamAnswers = is })},
 	{"shadow-sample", text, "SHARE", []string{"1"}, "with --upstream: share of the flag requests that are compared, above 0 to 1",
 		func(c *Config, v []string) (err error) {
 			if c.Shadow.Sample, err = strconv.ParseFloat(v[0], 64); err != nil || !(c.Shadow.Sample > 0 && c.Shadow.Sample <= 1) {
