@@ -36,7 +36,7 @@ func (s Flags) check(tx Tx, st *management.Standing, f *storedFlag) error {
 	if back {
 		f.Key = strings.TrimSuffix(f.Key, deletedSuffix(f))
 	}
-	if f.Key != was.Key || back {
+	if f.was == nil || f.Key != was.Key || back {
 		if err := s.checkKey(tx, st, f); err != nil {
 			return err
 		}
