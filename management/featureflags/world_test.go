@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -372,6 +373,11 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			}{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(f.ScheduledChanges.List(ctx, st, q.Model, path, q.Page))
+		},
+		"until": func(_ standing, path, _ string) (any, error) { // lets time pass
+			at, err := time.Parse(time.RFC3339, path)
+			w.Clock = at
+			return nil, err
 		},
 		"due": func(standing, string, string) (any, error) { return f.ScheduledChanges.RunDue(ctx) },
 	}
