@@ -199,30 +199,27 @@ func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 }
 
 func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason error) error {
-	before := r.AssignmentRule
 	message := reason.Error()
 	var told *management.Error
 	if errors.As(reason, &told) {
 		message = told.Message
 	}
-	r.Disabled = &RuleFailure{
+	failure := &RuleFailure{
 		Message: message,
 		Issue:   management.Encode(map[string]string{"status": i.Status, "name": i.Name, "description": i.Description}),
 		Props:   json.RawMessage("{}"),
 	}
 	if len(e.Properties) <= maxRuleProps && json.Valid([]byte(e.Properties)) {
-		r.Disabled.Props = json.RawMessage(e.Properties)
+		failure.Props = json.RawMessage(e.Properties)
 	}
-	if err := putRule(f.tx, e.Project, r); err != nil {
-		return err
-	}
-	return f.Desk.Note(f.tx, nil, management.ProjectParent(e.Project), ruleScope, r.ID, "", before, r.AssignmentRule)
+	return f.Service.rules().Keep(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
 }
 
 // save puts the issues that have changed.
 func (f *issueRun) save() error {
+	issues := f.Service.issues()
 	for _, i := range f.order {
-		if err := putIssue(f.tx, i.project, i.storedIssue); err != nil {
+		if err := issues.Put(inProject(f.tx, i.project), i.storedIssue); err != nil {
 			return err
 		}
 	}

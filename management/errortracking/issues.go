@@ -10,8 +10,6 @@ import (
 // project and status, Sort when it was seen last.
 const kindIssue = "issue"
 
-const issueScope = "ErrorTrackingIssue"
-
 // The states of issues. Exceptions make resolved and archived ones active again,
 // suppressed ones stay as they are.
 const (
@@ -55,7 +53,7 @@ var IssueFields = management.Fields{
 	{Name: "name", Type: management.Text, Blank: true, Max: maxIssueName},
 	{Name: "description", Type: management.Text, Blank: true, Max: maxIssueDescription},
 	{Name: "status", Type: management.Choice, Choices: issueStates, Help: "active, resolved, suppressed or archived"},
-	{Name: "assignee", Type: management.Any, Null: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "assignee", Type: management.Any, Null: true, Ruled: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
 var issueStatus = management.Field{Name: "status", Type: management.Choice, Choices: issueStates}
@@ -63,14 +61,14 @@ var issueStatus = management.Field{Name: "status", Type: management.Choice, Choi
 // Issues returns a page of issues, those of one status when it is not empty, last
 // seen first.
 func (s Service) Issues(ctx context.Context, st *management.Standing, status string, p management.Page) (management.List[Issue], error) {
-	q := management.Query{Kind: kindIssue, Parent: management.ProjectParent(st.Project.ID), Descending: true, Offset: p.Offset, Limit: p.Limit}
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if status != "" {
 		if _, err := issueStatus.Read(management.Encode(status)); err != nil {
 			return management.List[Issue]{}, err
 		}
 		q.Other = issuesOf(st.Project.ID, status)
 	}
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Issue], error) { return management.ListRecords[Issue](tx, q) })
+	return s.issues().Query(ctx, st, q)
 }
 
 func issuesOf(project int64, status string) string {
@@ -81,68 +79,37 @@ func issueUnique(project int64, fingerprint string) string {
 	return management.ProjectParent(project) + "/" + fingerprint
 }
 
+func (s Service) issues() *management.Resource[management.Tx, storedIssue, Issue] {
+	return management.NewResource(&s.Desk, management.Spec[management.Tx, storedIssue, Issue]{
+		Kind: kindIssue, Scope: "ErrorTrackingIssue", Fields: IssueFields, Newest: true,
+		Place: func(st *management.Standing, i *storedIssue) management.Place {
+			return management.Place{
+				ID: i.ID, Title: i.Name, Other: issuesOf(st.Project.ID, i.Status), Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(st.Project.ID, i.Fingerprint),
+			}
+		},
+		Rules: func(e *management.Edit[management.Tx, storedIssue]) (err error) {
+			i := e.Now
+			if i.Status != e.Was.Status {
+				i.Changed = management.At(s.Desk.Now())
+			}
+			if e.Values.Has("assignee") {
+				i.Assignee, err = readAssignee(e.Tx, e.Standing, e.Values.Raw("assignee"))
+			}
+			return err
+		},
+		Show: func(_ *view, i *storedIssue) (*Issue, error) { return &i.Issue, nil },
+	})
+}
+
 // Issue returns one issue.
 func (s Service) Issue(ctx context.Context, st *management.Standing, id string) (*Issue, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*Issue, error) {
-		i, err := issueOf(tx, st.Project.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		return &i.Issue, nil
-	})
-}
-
-func issueOf(tx management.Tx, project int64, id string) (*storedIssue, error) {
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, management.ErrNotFound()
-	}
-	r, err := tx.Get(kindIssue, management.ProjectParent(project), id)
-	if err == nil && r == nil {
-		err = management.ErrNotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[storedIssue](r)
-}
-
-func putIssue(tx management.Tx, project int64, i *storedIssue) error {
-	return tx.Put(&management.Record{
-		Kind: kindIssue, Parent: management.ProjectParent(project), ID: i.ID, Other: issuesOf(project, i.Status),
-		Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(project, i.Fingerprint), Data: management.Encode(i),
-	})
+	return s.issues().Get(ctx, st, id)
 }
 
 // UpdateIssue changes what people may change of an issue. No field has to be
 // there.
 func (s Service) UpdateIssue(ctx context.Context, st *management.Standing, id string, b management.Body) (*Issue, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Issue, error) {
-		i, err := issueOf(tx, st.Project.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		before := i.Issue
-		v, err := IssueFields.Change(b)
-		if err != nil {
-			return nil, err
-		}
-		management.Set(v, "name", &i.Name)
-		management.Set(v, "description", &i.Description)
-		management.Set(v, "status", &i.Status)
-		if i.Status != before.Status {
-			i.Changed = management.At(s.Desk.Now())
-		}
-		if v.Has("assignee") {
-			if i.Assignee, err = readAssignee(tx, st, v.Raw("assignee")); err != nil {
-				return nil, err
-			}
-		}
-		if err := putIssue(tx, st.Project.ID, i); err != nil {
-			return nil, err
-		}
-		return &i.Issue, s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), issueScope, i.ID, i.Name, before, i.Issue)
-	})
+	return s.issues().Update(ctx, st, id, b, false)
 }
 
 // firstCharacters is the beginning of a text, at most n characters.

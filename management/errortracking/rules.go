@@ -19,12 +19,16 @@ type Service struct {
 // kindRule is an assignment rule of a project: Sort is its order, then its age.
 const kindRule = "assignment_rule"
 
-const (
-	// MaxRules is how many assignment rules a project may have.
-	MaxRules = 1000
-	// ruleScope is what the log of changes calls a rule.
-	ruleScope = "ErrorTrackingAssignmentRule"
-)
+// MaxRules is how many assignment rules a project may have.
+const MaxRules = 1000
+
+// view is a transaction and in whose name it runs.
+type view = management.View[management.Tx]
+
+// inProject is the view of a project in nobody's name.
+func inProject(tx management.Tx, project int64) *view {
+	return &view{Tx: tx, Standing: &management.Standing{Project: &management.ProjectRecord{ID: project}}}
+}
 
 // AssignmentRule says whom issues are assigned to that its filters match.
 type AssignmentRule struct {
@@ -55,8 +59,8 @@ type storedRule struct {
 
 // RuleFields are the writable fields of a rule.
 var RuleFields = management.Fields{
-	{Name: "filters", Type: management.Object, Required: true, Help: "a property group; filters of type event, feature, person and error_tracking_issue"},
-	{Name: "assignee", Type: management.Any, Null: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "filters", Type: management.Object, Required: true, Ruled: true, Help: "a property group; filters of type event, feature, person and error_tracking_issue"},
+	{Name: "assignee", Type: management.Any, Null: true, Ruled: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
 // RuleOrderFields are what a change of the order brings.
@@ -67,130 +71,75 @@ var RuleOrderFields = management.Fields{
 // ruleKeys are the numbers that an order_key may be.
 const ruleKeys = math.MaxInt32
 
+func (s Service) rules() *management.Resource[management.Tx, storedRule, AssignmentRule] {
+	return management.NewResource(&s.Desk, management.Spec[management.Tx, storedRule, AssignmentRule]{
+		Kind: kindRule, Scope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
+		Place: func(_ *management.Standing, r *storedRule) management.Place {
+			// The keys are moved up so that the texts of negative ones are in order too.
+			return management.Place{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
+		},
+		New: func(*view) (*storedRule, error) {
+			return &storedRule{AssignmentRule: AssignmentRule{ID: s.Desk.NewID()}}, nil
+		},
+		Rules: setRule,
+		Show:  func(_ *view, r *storedRule) (*AssignmentRule, error) { return &r.AssignmentRule, nil },
+	})
+}
+
+// setRule takes over what a body says. New filters put a disabled rule into use again
+// (§7). A new rule is the last of those with the order_key 0.
+func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
+	r, v := e.Now, e.Values
+	if v.Has("filters") {
+		r.Filters, r.Disabled = v.Raw("filters"), nil
+		if _, err := compileRule(r.Filters); err != nil {
+			return err
+		}
+	}
+	if v.Has("assignee") {
+		if r.Assignee, err = readAssignee(e.Tx, e.Standing, v.Raw("assignee")); err != nil {
+			return err
+		}
+	}
+	if !e.Fresh {
+		return nil
+	}
+	_, rules, err := e.Tx.List(management.Query{Kind: kindRule, Parent: e.Parent(), Limit: 1})
+	if err != nil {
+		return err
+	}
+	if rules >= MaxRules {
+		return management.Fault("", "A project can have at most %d assignment rules.", MaxRules)
+	}
+	r.Number, err = e.Tx.Next(kindRule)
+	return err
+}
+
 // Rules returns a page of rules in their order.
 func (s Service) Rules(ctx context.Context, st *management.Standing, p management.Page) (management.List[AssignmentRule], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[AssignmentRule], error) {
-		return management.ListRecords[AssignmentRule](tx, management.Query{Kind: kindRule, Parent: management.ProjectParent(st.Project.ID), Offset: p.Offset, Limit: p.Limit})
-	})
+	return s.rules().List(ctx, st, p)
 }
 
 // Rule returns one rule.
 func (s Service) Rule(ctx context.Context, st *management.Standing, id string) (*AssignmentRule, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*AssignmentRule, error) {
-		r, err := ruleOf(tx, st.Project.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		return &r.AssignmentRule, nil
-	})
+	return s.rules().Get(ctx, st, id)
 }
 
-func ruleOf(tx management.Tx, project int64, id string) (*storedRule, error) {
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, management.ErrNotFound()
-	}
-	r, err := tx.Get(kindRule, management.ProjectParent(project), id)
-	if err == nil && r == nil {
-		err = management.ErrNotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[storedRule](r)
-}
-
-func putRule(tx management.Tx, project int64, r *storedRule) error {
-	// The keys are moved up so that the texts of negative ones are in order too.
-	sort := management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)
-	return tx.Put(&management.Record{Kind: kindRule, Parent: management.ProjectParent(project), ID: r.ID, Sort: sort, Data: management.Encode(r)})
-}
-
-// CreateRule makes a rule, the last of those with the order_key 0.
+// CreateRule makes a rule.
 func (s Service) CreateRule(ctx context.Context, st *management.Standing, b management.Body) (*AssignmentRule, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*AssignmentRule, error) {
-		r := &storedRule{AssignmentRule: AssignmentRule{ID: s.Desk.NewID()}}
-		v, err := RuleFields.Create(b)
-		if err == nil {
-			err = r.set(tx, st, v)
-		}
-		if err != nil {
-			return nil, err
-		}
-		parent := management.ProjectParent(st.Project.ID)
-		_, rules, err := tx.List(management.Query{Kind: kindRule, Parent: parent, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if rules >= MaxRules {
-			return nil, management.Fault("", "A project can have at most %d assignment rules.", MaxRules)
-		}
-		if r.Number, err = tx.Next(kindRule); err != nil {
-			return nil, err
-		}
-		if err := putRule(tx, st.Project.ID, r); err != nil {
-			return nil, err
-		}
-		return &r.AssignmentRule, s.Desk.Note(tx, st.Caller, parent, ruleScope, r.ID, "", nil, r.AssignmentRule)
-	})
-}
-
-// set takes over what a body says. New filters put a disabled rule into use again
-// (§7).
-func (r *storedRule) set(tx management.Tx, st *management.Standing, v management.Values) error {
-	if v.Has("filters") {
-		filters := v.Raw("filters")
-		if _, err := compileRule(filters); err != nil {
-			return err
-		}
-		r.Filters, r.Disabled = filters, nil
-	}
-	if v.Has("assignee") {
-		a, err := readAssignee(tx, st, v.Raw("assignee"))
-		if err != nil {
-			return err
-		}
-		r.Assignee = a
-	}
-	return nil
+	return s.rules().Create(ctx, st, b)
 }
 
 // UpdateRule changes the filters or the assignee of a rule. put: the filters have
 // to be there.
 func (s Service) UpdateRule(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		r, err := ruleOf(tx, st.Project.ID, id)
-		if err != nil {
-			return err
-		}
-		before := r.AssignmentRule
-		v, err := RuleFields.Update(b, put)
-		if err != nil {
-			return err
-		}
-		if err := r.set(tx, st, v); err != nil {
-			return err
-		}
-		if err := putRule(tx, st.Project.ID, r); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule)
-	})
+	_, err := s.rules().Update(ctx, st, id, b, put)
+	return err
 }
 
 // DeleteRule takes a rule away for good.
 func (s Service) DeleteRule(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		r, err := ruleOf(tx, st.Project.ID, id)
-		if err != nil {
-			return err
-		}
-		parent := management.ProjectParent(st.Project.ID)
-		if err := tx.Delete(kindRule, parent, r.ID); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, parent, ruleScope, r.ID, "", r.AssignmentRule, nil)
-	})
+	return s.rules().Delete(ctx, st, id)
 }
 
 // ReorderRules gives rules their order_key. Ids of no rule are passed over.
@@ -217,23 +166,14 @@ func (s Service) ReorderRules(ctx context.Context, st *management.Standing, b ma
 			if !ok {
 				continue
 			}
-			record, err := tx.Get(kindRule, management.ProjectParent(st.Project.ID), uuid)
-			if err != nil {
-				return err
-			}
-			r, err := management.Decode[storedRule](record)
+			r, err := management.LoadRecord[storedRule](tx, kindRule, st.Parent(), uuid)
 			if err != nil {
 				return err
 			}
 			if r == nil {
 				continue
 			}
-			before := r.AssignmentRule
-			r.OrderKey = key.(int64)
-			if err := putRule(tx, st.Project.ID, r); err != nil {
-				return err
-			}
-			if err := s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), ruleScope, r.ID, "", before, r.AssignmentRule); err != nil {
+			if err := s.rules().Keep(&view{Tx: tx, Standing: st}, r, func() { r.OrderKey = key.(int64) }); err != nil {
 				return err
 			}
 		}
