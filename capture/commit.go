@@ -90,7 +90,7 @@ func (c *commit) work(tx Tx) error {
 func (c *commit) mergesRefused() (n uint64) {
 	for i := range c.changes.Warnings {
 		switch w := &c.changes.Warnings[i]; w.Type {
-		case WarnAlreadyIdentified, WarnIllegalDistinctID:
+		case warnAlreadyIdentified, warnIllegalDistinctID:
 			n += uint64(w.Count)
 		}
 	}

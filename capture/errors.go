@@ -89,19 +89,19 @@ type WarningType string
 
 // The warnings about events that are stored all the same.
 const (
-	WarnProcessPersonProfile WarningType = "invalid_process_person_profile"
-	WarnIllegalDistinctID    WarningType = "cannot_merge_with_illegal_distinct_id"
-	WarnAlreadyIdentified    WarningType = "cannot_merge_already_identified"
+	warnProcessPersonProfile WarningType = "invalid_process_person_profile"
+	warnIllegalDistinctID    WarningType = "cannot_merge_with_illegal_distinct_id"
+	warnAlreadyIdentified    WarningType = "cannot_merge_already_identified"
 	WarnGroupSet             WarningType = "invalid_group_set"
-	WarnPersonTooLarge       WarningType = "person_properties_size_violation"
-	WarnGroupTooLarge        WarningType = "group_properties_size_violation"
-	WarnGroupTypes           WarningType = "too_many_group_types"
-	WarnHistoricalTooYoung   WarningType = "historical_event_too_young"
+	warnPersonTooLarge       WarningType = "person_properties_size_violation"
+	warnGroupTooLarge        WarningType = "group_properties_size_violation"
+	warnGroupTypes           WarningType = "too_many_group_types"
+	warnHistoricalTooYoung   WarningType = "historical_event_too_young"
 	WarnTimestamp            WarningType = "invalid_timestamp"
-	WarnUUIDTime             WarningType = "event_uuid_time_differs"
-	// WarnExceptionList is about exceptions whose list cannot be read: one of it has
+	warnUUIDTime             WarningType = "event_uuid_time_differs"
+	// warnExceptionList is about exceptions whose list cannot be read: one of it has
 	// no type (spec/clients.md §17).
-	WarnExceptionList WarningType = "invalid_exception_list"
+	warnExceptionList WarningType = "invalid_exception_list"
 	// WarnDeadLetter is about events that were accepted and that the store refuses.
 	WarnDeadLetter WarningType = "kept_as_dead_letter"
 )

@@ -89,7 +89,7 @@ func (p *preparer) exception(e *Event, out *Batch) {
 		for _, name := range derivedNames {
 			p.props.forget(name)
 		}
-		p.warnOf(e, WarnExceptionList, out)
+		p.warnOf(e, warnExceptionList, out)
 		return
 	}
 	handled := "false"

@@ -71,8 +71,12 @@ type Receipt struct {
 }
 
 // Accept takes a submission in. It returns when its events are durable, or with
-// a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted.
+// a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted. A nil
+// Intake is ErrUnavailable.
 func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receipt, error) {
+	if i == nil {
+		return Receipt{}, ErrUnavailable
+	}
 	token, err := s.Token()
 	if err != nil {
 		return Receipt{}, err

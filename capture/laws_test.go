@@ -120,7 +120,7 @@ func checkHistory(t testing.TB, data []byte) {
 			same(t, fmt.Sprintf("commits of %d: records", size), m.records, modelRecords(s.saved.Events))
 			warnings := map[WarningType]int64{}
 			for _, w := range s.saved.Warnings {
-				if w.Type != WarnGroupTypes { // once a commit
+				if w.Type != warnGroupTypes { // once a commit
 					warnings[w.Type] += w.Count
 				}
 			}
@@ -168,7 +168,7 @@ func TestPlan_LawsSeeMerges(t *testing.T) {
 			reached["overrides"] += len(o)
 		}
 	}
-	for _, what := range []string{"merges", "overrides", "full", "propertyless", "force_upgrade", string(WarnAlreadyIdentified), string(WarnIllegalDistinctID), string(WarnGroupTypes)} {
+	for _, what := range []string{"merges", "overrides", "full", "propertyless", "force_upgrade", string(warnAlreadyIdentified), string(warnIllegalDistinctID), string(warnGroupTypes)} {
 		if reached[what] < 20 {
 			t.Errorf("%s: reached %d times", what, reached[what])
 		}

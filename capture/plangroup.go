@@ -84,7 +84,7 @@ func (p *plan) groupType(name string, e *Event) int {
 				p.refusedTypes = make(map[string]bool)
 			}
 			p.refusedTypes[name] = true
-			p.warn(WarnGroupTypes, e, "group type "+wire.Quote(cutBytes(name, warningID)))
+			p.warn(warnGroupTypes, e, "group type "+wire.Quote(cutBytes(name, warningID)))
 		}
 		return -1
 	}
@@ -148,7 +148,7 @@ func (p *plan) updateGroup(e *Event) {
 	case !differs:
 		return
 	case !fits(o):
-		p.warn(WarnGroupTooLarge, e, "the update of the group was refused")
+		p.warn(warnGroupTooLarge, e, "the update of the group was refused")
 		return
 	case !g.changed:
 		copied := *g.Group

@@ -33,7 +33,7 @@ func TestCapture_11_1_WarnsOncePerType(t *testing.T) {
 	again := e
 	again.UUID = planUUID(2)
 	s.commit([]Event{e, again})
-	if len(s.saved.Warnings) != 1 || s.saved.Warnings[0].Count != 2 || s.saved.Warnings[0].Type != WarnGroupTypes {
+	if len(s.saved.Warnings) != 1 || s.saved.Warnings[0].Count != 2 || s.saved.Warnings[0].Type != warnGroupTypes {
 		t.Errorf("%+v", s.saved.Warnings)
 	}
 	if s.saved.Events[0].Properties != "{}" || len(s.groups) != 0 {

@@ -59,7 +59,7 @@ func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 		into.owner, w = from, from
 	case w == from:
 	case from.Identified && e.Kind != MergeDangerously:
-		p.warn(WarnAlreadyIdentified, e, "the person of $anon_distinct_id or alias is identified")
+		p.warn(warnAlreadyIdentified, e, "the person of $anon_distinct_id or alias is identified")
 	default:
 		p.absorb(e, w, from)
 		changed = true
@@ -79,7 +79,7 @@ func (p *plan) absorb(e *Event, into, from *profile) {
 	into.edit()
 	o, _ := applyUpdate(from.Properties, nil, into.Properties, nil, true)
 	if !into.setProperties(o) {
-		p.warn(WarnPersonTooLarge, e, "the properties of the merged person were left out")
+		p.warn(warnPersonTooLarge, e, "the properties of the merged person were left out")
 	}
 	if from.CreatedAt.Before(into.CreatedAt) {
 		into.CreatedAt = from.CreatedAt

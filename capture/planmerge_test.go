@@ -109,7 +109,7 @@ func TestCapture_4_6_MergeTooLarge(t *testing.T) {
 	if len(s.persons) != 1 || w.UUID != PersonID(1, "u") || w.Properties.String() != want || w.Version != 1 || !w.Identified {
 		t.Errorf("%d persons, %s, version %d, identified %v, %d bytes", len(s.persons), w.UUID, w.Version, w.Identified, w.Properties.size())
 	}
-	if len(s.saved.Warnings) != 1 || s.saved.Warnings[0].Type != WarnPersonTooLarge {
+	if len(s.saved.Warnings) != 1 || s.saved.Warnings[0].Type != warnPersonTooLarge {
 		t.Errorf("warnings %+v", s.saved.Warnings)
 	}
 }

@@ -131,7 +131,7 @@ func (p *plan) attribute(e *Event, r *Record) {
 	case mergeNone:
 		w = p.ordinary(e, id)
 	default:
-		p.warn(WarnIllegalDistinctID, e, asked.detail())
+		p.warn(warnIllegalDistinctID, e, asked.detail())
 		w = p.ordinary(e, id)
 	}
 	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, p.shown(w)
@@ -158,7 +158,7 @@ func (p *plan) create(e *Event, by *distinctID) *profile {
 	case e.Kind == Untouching:
 		w.Properties = creator
 	case !w.setProperties(newProperties(e, creator[0])):
-		p.warn(WarnPersonTooLarge, e, "the person was made without properties")
+		p.warn(warnPersonTooLarge, e, "the person was made without properties")
 		w.Properties = creator
 	}
 	by.owner = w
@@ -191,7 +191,7 @@ func (p *plan) update(e *Event, w *profile, changed bool) {
 		case w.setProperties(o):
 			changed = true
 		default:
-			p.warn(WarnPersonTooLarge, e, "the update of the person was refused")
+			p.warn(warnPersonTooLarge, e, "the update of the person was refused")
 		}
 	}
 	if changed {

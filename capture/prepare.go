@@ -170,18 +170,18 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 		p.warnOf(e, WarnTimestamp, out)
 	}
 	if p.historical && !e.Historical {
-		p.warnOf(e, WarnHistoricalTooYoung, out)
+		p.warnOf(e, warnHistoricalTooYoung, out)
 	}
 	// Imports give old events new uuids.
 	if !p.historical && it.UUID[6]>>4 == 7 {
 		if drift := it.UUID.Time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
-			p.warnOf(e, WarnUUIDTime, out)
+			p.warnOf(e, warnUUIDTime, out)
 		}
 	}
 	switch p.props.value(slotProcessPerson) {
 	case "", "true", "false":
 	default:
-		p.warnOf(e, WarnProcessPersonProfile, out)
+		p.warnOf(e, warnProcessPersonProfile, out)
 	}
 	if e.Kind == GroupIdentify {
 		if set := p.props.value(slotGroupSet); set != "" && set != "null" && !isObject(set) {

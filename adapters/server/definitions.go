@@ -29,19 +29,31 @@ func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 		}
 		return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail})
 	}
-	p.source, err = filesource.Open(filesource.Config{
-		Files: p.Definitions, APIKey: p.APIKey, Logger: p.log,
-		OnChange: func() {
-			p.warnOfKeys()
-			if err := p.applyFiles(watching); err != nil && watching.Err() == nil {
-				p.log.Error("a changed definitions file is not taken into use, its last good state stays", "error", err)
-			}
-		},
+	err = p.watchDefinitions(func() {
+		if err := p.applyFiles(watching); err != nil && watching.Err() == nil {
+			p.log.Error("a changed definitions file is not taken into use, its last good state stays", "error", err)
+		}
 	})
 	if err != nil {
 		return err
 	}
 	return p.applyFiles(ctx)
+}
+
+// watchDefinitions reads the files, and again when they change.
+func (p *parts) watchDefinitions(changed func()) (err error) {
+	p.source, err = filesource.Open(filesource.Config{
+		Files: p.Definitions, APIKey: p.APIKey, Logger: p.log,
+		OnChange: func() {
+			p.warnOfKeys()
+			if changed == nil {
+				p.renew(0)
+				return
+			}
+			changed()
+		},
+	})
+	return err
 }
 
 // firstKey is the owner's key as Options.OwnerKey has it.

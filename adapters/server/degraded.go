@@ -110,7 +110,7 @@ func (s *Server) openDegraded() (*degraded, error) {
 	d.handler, err = httpapi.New(httpapi.Config{
 		Decider: d.decider, Keys: gone{}, Partial: true, TrustedProxies: o.TrustedProxies, StrictGeoIP: o.StrictGeoIP,
 		MaxBody: o.MaxBody, RateLimits: o.RateLimits, TokenRates: o.TokenRates, Logger: o.Logger, PosthogJS: s.scripts,
-		Ready:   d.ready,
+		Ready: d.ready, NewID: o.NewID,
 		Metrics: metrics.Handler(s.flagMetrics(d.decider, func() *httpapi.Handler { return d.handler })),
 	})
 	return d, err
@@ -127,7 +127,7 @@ func (d *degraded) ready(context.Context) error {
 // ready reports whether there is something to answer with. It waits as look-ups do: for
 // a database that has not answered a moment ago not at all.
 func (p *parts) ready(ctx context.Context) error {
-	projects, err := p.store.Projects(ctx)
+	projects, err := p.projects(ctx)
 	switch {
 	case err == nil:
 	case p.decider.Stats().Compilations > 0:

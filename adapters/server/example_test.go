@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = s.Close() }()
+	defer func() { _ = s.Close(context.Background()) }()
 	mux := http.NewServeMux()
 	mux.Handle("/", s.Handler())
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "hello") })
@@ -38,7 +38,7 @@ func ExampleServer_Decider() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = s.Close() }()
+	defer func() { _ = s.Close(context.Background()) }()
 	_, set, err := s.Decider().Project(ctx, "phc_demo")
 	if err != nil {
 		fmt.Println(err)

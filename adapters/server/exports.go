@@ -34,7 +34,7 @@ func (p *parts) runExports(ctx context.Context) {
 	say := sparing(exportSilence, func(err error, _ int) {
 		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
 	})
-	p.manager.BatchExports.RunExports(ctx, ticker.C, func(err error) {
+	p.rooms.BatchExports.RunExports(ctx, ticker.C, func(err error) {
 		p.jobs.count(jobExports, err)
 		say(err)
 	})

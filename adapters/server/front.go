@@ -34,7 +34,7 @@ const drainingBody = `{"type":"server_error","code":"service_unavailable","detai
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.draining.Load() {
 		w.Header().Set("Connection", "close")
-		if strings.TrimSuffix(r.URL.Path, "/") == "/_readiness" {
+		if strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/_readiness") { // below any prefix
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -76,9 +76,6 @@ const mailPoll = time.Minute
 
 // deliverMail sends the mails of the outbox until the context ends.
 func (p *parts) deliverMail(ctx context.Context) {
-	if p.mailQueued == nil {
-		return
-	}
 	for ctx.Err() == nil {
 		next, err := p.manager.Organizations.DeliverMail(ctx)
 		if ctx.Err() == nil {

@@ -12,12 +12,17 @@ func (p *parts) openManagement() (err error) {
 		People: sqlstore.ManagementStore{Store: p.store},
 		Events: sqlstore.ManagementStore{Store: p.store},
 
-		ExportRows: sqlstore.ExportStore{Store: p.store}, ExportRunner: p.exportRunner(),
 		JobDone: p.jobs.managed,
+	}
+	if !p.Without.has(Exports) {
+		c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: p.store}, p.exportRunner()
 	}
 	if err := p.openMail(&c); err != nil {
 		return err
 	}
-	p.manager, err = rooms.Open(c)
-	return err
+	if p.manager, err = rooms.Open(c); err != nil {
+		return err
+	}
+	p.serveRooms(p.manager)
+	return nil
 }

@@ -14,14 +14,19 @@ import (
 // metrics is what /metrics shows of a server that has all parts.
 func (p *parts) metrics() http.Handler {
 	c := p.server.flagMetrics(p.decider, func() *httpapi.Handler { return p.handler })
-	c.Intake, c.Recorder = p.intake.Stats, p.recorder.Stats
+	if p.recorder != nil {
+		c.Intake, c.Recorder = p.intake.Stats, p.recorder.Stats
+	}
 	if p.source != nil {
 		c.Files = p.fileMetrics
 	}
 	if p.stream != nil {
 		c.Stream, c.Processor = p.stream.Stats, p.processor.Stats
 	}
-	c.Jobs, c.Storage = p.jobs.metrics, p.storageMetrics()
+	c.Jobs = p.jobs.metrics
+	if p.store != nil {
+		c.Storage = p.storageMetrics()
+	}
 	return metrics.Handler(c)
 }
 

@@ -2,12 +2,14 @@ package server
 
 import (
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"path/filepath"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // DatabaseFile is the SQLite file in the data folder.
@@ -20,9 +22,9 @@ const (
 	DefaultGrace = 10 * time.Second
 )
 
-// Options say what a server runs with. The zero value is a server that keeps
-// everything in memory and makes a first project. Errors and lines of the log name
-// options as they are written in Go: Options.Data.
+// Options say what a server runs with. The zero value is a server that has all parts,
+// keeps everything in memory, makes a first project and listens nowhere. Errors and
+// lines of the log name options as they are written in Go: Options.Data.
 type Options struct {
 	// Data is the folder of everything that is stored, made when it is missing. One
 	// server uses it at a time. Without it and Database nothing is kept.
@@ -34,6 +36,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Version of the program, for metrics.
 	Version string
+	// Without leaves parts out, such as Capture|Management for flags alone. With these
+	// and Definitions, and without Data and Database, there is no store at all: what
+	// experience continuity keeps, and counts of quotas, end with the process.
+	Without Parts
 
 	// Definitions are files with projects and flags, watched for changes. APIKey is the
 	// project key of one that is a bare definitions payload.
@@ -67,6 +73,14 @@ type Options struct {
 	ManagementLimits *httpapi.ManagementLimits
 	// LogRequests says which requests are logged, httpapi.LogNoRequests when zero.
 	LogRequests httpapi.RequestLog
+	// NewID makes the ids of requests whose caller gives none: httpapi.Config.NewID.
+	NewID func(*http.Request) string
+	// Authenticate lets the program use its own sign-in for management: it says who
+	// sends a request, by an e-mail address of a user of this server for example, and
+	// what the caller may at most (management.Service.Admit). Nil, and where it returns
+	// neither a caller nor an error: personal keys say so. An error is answered 401,
+	// which does not tell it.
+	Authenticate func(*http.Request) (*management.Caller, error)
 
 	// SiteURL is where people reach the server, such as https://flags.example.com, for
 	// links in mails. SMTP sends these.

@@ -25,16 +25,17 @@ type parts struct {
 	log    *slog.Logger
 	jobs   *jobs
 
-	store     *sqlstore.Store
-	recorder  *capture.Recorder
+	store     *sqlstore.Store    // nil for flags of files alone
+	recorder  *capture.Recorder  // nil without Capture
 	source    *filesource.Source // nil without Options.Definitions
 	keeper    *keptsource.Keeper // nil without copies
 	stream    *natsstream.Stream // nil without Options.Stream
 	processor *capture.Processor // nil without Options.Stream
-	intake    *capture.Intake
+	intake    *capture.Intake    // nil without Capture
 	decider   *flags.Decider
 	deciding  atomic.Pointer[flags.Decider] // decider, for those who may come before it
-	manager   *rooms.Rooms
+	manager   *rooms.Rooms                  // nil without a store
+	rooms     *rooms.Rooms                  // those that are served, nil without Management
 	handler   *httpapi.Handler
 
 	mailQueued chan struct{} // nil where no mails are sent
@@ -59,49 +60,89 @@ func (s *Server) openParts(starting, watching context.Context) (*parts, error) {
 	return p, nil
 }
 
-func (p *parts) open(starting, ctx context.Context) (err error) {
-	if err := p.openStore(starting); err != nil {
-		return err
+func (p *parts) open(starting, ctx context.Context) error {
+	steps := []func() error{
+		func() error { return p.openStore(starting) },
+		p.openManagement,
+		func() error { return p.openDefinitions(starting, ctx) },
+		func() error { return p.tellBrowsers(starting) },
+		func() error { return p.openStream(ctx) },
+		p.openIntake,
 	}
-	if err := p.openManagement(); err != nil {
-		return err
+	if p.storeless() {
+		steps = []func() error{func() error { return p.watchDefinitions(nil) }}
 	}
-	if err := p.openDefinitions(starting, ctx); err != nil {
-		return err
+	for _, step := range append(steps, p.openDecider, p.openHandler) {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := p.manager.Organizations.TellBrowsers(starting); err != nil {
-		return err
-	}
-	if err := p.openStream(ctx); err != nil {
-		return err
-	}
-	if err := p.openIntake(); err != nil {
-		return err
-	}
-	for _, work := range []func(context.Context){p.retain, p.deliverMail, p.runExports, p.schedule, p.follow, p.reportMerges} {
+	for _, work := range p.works() {
 		p.background.Go(func() { work(ctx) })
 	}
-	if err := p.openDecider(); err != nil {
-		return err
-	}
-	p.handler, err = httpapi.New(httpapi.Config{
-		Decider: p.decider, Intake: p.intake, History: p.store, People: &capture.People{History: p.store, Between: p.recorder, Intake: p.intake}, Keys: keys{p.store},
-		Management: p.manager, ManagementLimits: *p.ManagementLimits, Backup: p.backups(),
-		TrustedProxies: p.TrustedProxies, StrictGeoIP: p.StrictGeoIP,
-		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates,
-		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
-		PosthogJS: p.server.scripts,
-	})
-	if err != nil {
-		return err
-	}
-	p.background.Go(func() { p.reportSpent(ctx) })
 	return nil
 }
 
-// openDecider makes what decides: by the flags of the store, keeping the last good ones.
+// works is what goes on in the background, of the parts that there are.
+func (p *parts) works() (out []func(context.Context)) {
+	for _, w := range []struct {
+		has bool
+		run func(context.Context)
+	}{
+		{p.RetainDays > 0, p.retain},
+		{p.mailQueued != nil, p.deliverMail},
+		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
+		{p.rooms != nil, p.schedule},
+		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
+		{p.recorder != nil, p.reportMerges},
+		{p.store != nil, p.reportSpent},
+	} {
+		if w.has {
+			out = append(out, w.run)
+		}
+	}
+	return out
+}
+
+// tellBrowsers brings what projects tell browsers up to date.
+func (p *parts) tellBrowsers(ctx context.Context) error {
+	if p.rooms == nil {
+		return nil
+	}
+	return p.rooms.Organizations.TellBrowsers(ctx)
+}
+
+// openHandler makes what answers.
+func (p *parts) openHandler() (err error) {
+	c := httpapi.Config{
+		Decider: p.decider, Intake: p.intake, Management: p.rooms, ManagementLimits: *p.ManagementLimits, Authenticate: p.Authenticate,
+		Keys: p.keys(), TrustedProxies: p.TrustedProxies, StrictGeoIP: p.StrictGeoIP,
+		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID,
+		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
+		PosthogJS: p.server.scripts,
+	}
+	if p.Without.has(Flags) {
+		c.Decider = nil
+	}
+	if p.store != nil {
+		c.Backup = p.backups()
+	}
+	if p.recorder != nil {
+		c.History, c.People = p.store, &capture.People{History: p.store, Between: p.recorder, Intake: p.intake}
+	}
+	p.handler, err = httpapi.New(c)
+	return err
+}
+
+// openDecider makes what decides: by the flags of the store, keeping the last good ones,
+// or by those of files.
 func (p *parts) openDecider() (err error) {
-	c := flags.DeciderConfig{Source: p.store, People: p.store, Continuity: p.store, Members: p.store, Usage: p.store}
+	c := flags.DeciderConfig{}
+	if p.store == nil {
+		c.Source, c.People, c.Continuity, c.Members = p.source, p.source.Memory(), p.source.Memory(), p.source.Memory()
+	} else {
+		c = flags.DeciderConfig{Source: p.store, People: p.store, Continuity: p.store, Members: p.store, Usage: p.store}
+	}
 	if copies := p.server.copies; copies != nil {
 		p.keeper = copies.Keep(p.store)
 		c.Source, c.LastGood = p.keeper, copies

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 )
@@ -22,6 +25,37 @@ func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 		key.Projects = append(key.Projects, p.APIKey)
 	}
 	return key, err
+}
+
+// keys looks up those of the store, or of the files where there is none.
+func (p *parts) keys() httpapi.Keys {
+	if p.store == nil {
+		return fileKeys{p.source}
+	}
+	return keys{p.store}
+}
+
+// fileKeys looks up the keys of definitions files.
+type fileKeys struct{ source *filesource.Source }
+
+func (k fileKeys) Key(_ context.Context, text string) (httpapi.Key, error) {
+	secret, scopes, projects, ok := k.source.Key(text)
+	if !ok {
+		return httpapi.Key{}, httpapi.ErrUnknownKey
+	}
+	return httpapi.Key{Secret: secret, Scopes: scopes, Projects: projects}, nil
+}
+
+// projects are all projects, by id.
+func (p *parts) projects(ctx context.Context) (out []sqlstore.ProjectName, err error) {
+	if p.store != nil {
+		return p.store.Projects(ctx)
+	}
+	for _, project := range p.source.Projects() {
+		out = append(out, sqlstore.ProjectName{ID: project.ID, Name: project.Name, APIKey: project.APIKey, OrganizationID: project.OrganizationID})
+	}
+	slices.SortFunc(out, func(a, b sqlstore.ProjectName) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
 }
 
 // snapshot is httpapi.Config.Backup.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -11,8 +12,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Server is a running server. It is safe for several goroutines.
@@ -37,16 +40,20 @@ type Server struct {
 	stop       context.CancelFunc // ends what runs in the background
 	background sync.WaitGroup
 	closing    sync.Once
+	ended      chan struct{} // closed when close has returned
 	closed     error
 }
 
 // Open opens a server, whose background work goes on until Close. The context bounds
 // the start alone: when it ends meanwhile, Open fails soon, whatever it waits for.
 func Open(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{options: o.withDefaults(), recovered: make(chan struct{})}
+	if err := o.checkParts(); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o.withDefaults(), recovered: make(chan struct{}), ended: make(chan struct{})}
 	s.jobs = newJobs(s.options.Logger)
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
@@ -88,7 +95,10 @@ func (s *Server) take(p *parts) {
 	close(s.recovered)
 }
 
-// Handler answers everything that the server answers.
+// Handler answers everything that the server answers. It may be mounted below any
+// prefix: by a pattern of net/http that ends with a slash or {rest...}, by chi's Mount or
+// Handle, or in any router behind http.StripPrefix. Links in its answers have the prefix.
+// With Options.Shadow it wants to be at the root, or behind StripPrefix.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Recovered is closed when the server answers everything. It is closed already when
@@ -127,7 +137,44 @@ func (s *Server) Projects(ctx context.Context) ([]sqlstore.ProjectName, error) {
 	if p == nil {
 		return nil, errGone
 	}
-	return p.store.Projects(ctx)
+	return p.projects(ctx)
+}
+
+// Reader reads the flags of a project in the process, as values of Go types: that of an
+// API key, or with an empty one the only project that there is. It is asked for once and
+// kept; one that is asked for before Recovered goes on with the last good definitions.
+func (s *Server) Reader(apiKey string) flags.Reader {
+	if apiKey == "" {
+		projects, err := s.Projects(context.Background())
+		if err == nil && len(projects) != 1 {
+			err = fmt.Errorf("%w: there are %d projects, and Reader was not told the API key of one", flags.ErrUnknownKey, len(projects))
+		}
+		if err != nil {
+			return flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Err = err })
+		}
+		apiKey = projects[0].APIKey
+	}
+	return s.Decider().Reader(apiKey, flags.Selection{})
+}
+
+// Intake takes events in as the routes of capture do, by the same rules: what it has
+// accepted is as durable. Nil without the part Capture, and while the server waits for
+// its database; a nil Intake accepts nothing.
+func (s *Server) Intake() *capture.Intake {
+	if p := s.whole.Load(); p != nil {
+		return p.intake
+	}
+	return nil
+}
+
+// Management are the rooms of what people manage, behind the checks of who may: see
+// management.Service for callers. Nil without the part Management, and while the server
+// waits for its database.
+func (s *Server) Management() *rooms.Rooms {
+	if p := s.whole.Load(); p != nil {
+		return p.rooms
+	}
+	return nil
 }
 
 // Copies is how many projects have last good definitions, by which flags are answered
@@ -148,11 +195,26 @@ func (s *Server) EndStreams() {
 	}
 }
 
-// Close ends everything, and waits until it has. What was answered before is safe.
-// The error is that of the store. Further calls return the same.
-func (s *Server) Close() error {
-	s.closing.Do(func() { s.closed = s.close() })
-	return s.closed
+// Close ends everything and waits until it has, or until the context ends: then the
+// rest ends behind it, and its error is the context's. What was answered before is
+// safe. Otherwise the error is that of the store. Further calls wait alike. A nil Server
+// is closed.
+func (s *Server) Close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.closing.Do(func() {
+		go func() {
+			s.closed = s.close()
+			close(s.ended)
+		}()
+	})
+	select {
+	case <-s.ended:
+		return s.closed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *Server) close() (err error) {

@@ -38,7 +38,7 @@ func open(t *testing.T, o server.Options) *server.Server {
 
 func closed(t *testing.T, s *server.Server) {
 	t.Helper()
-	if err := s.Close(); err != nil {
+	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,7 +143,7 @@ func TestServer_OwnerKey(t *testing.T) {
 		return server.OwnerKey{Show: func(string) error { return io.ErrShortWrite }}, nil
 	}}
 	if s, err := server.Open(t.Context(), o); err == nil {
-		t.Error("a key was made that nobody has seen", s.Close())
+		t.Error("a key was made that nobody has seen", s.Close(context.Background()))
 	}
 	shown := ""
 	o.OwnerKey = func() (server.OwnerKey, error) {
@@ -262,5 +262,12 @@ func TestPublic(t *testing.T) {
 		if got := server.Public(address); got != public {
 			t.Errorf("%s: public %v, want %v", address, got, public)
 		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -21,6 +21,9 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew}); err != nil {
 		return err
 	}
+	if p.Without.has(Capture) {
+		return nil
+	}
 	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.store, OnFailure: p.storeFailed()})
 	return nil
 }
@@ -66,6 +69,9 @@ func (p *parts) renew(projectID int64) {
 
 // openIntake makes what judges events.
 func (p *parts) openIntake() (err error) {
+	if p.recorder == nil {
+		return nil
+	}
 	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: p.store}, Into: p.recorder, Usage: p.store}
 	if p.stream != nil {
 		c.Into = p.stream

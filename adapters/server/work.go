@@ -11,9 +11,6 @@ import (
 // retain deletes events that are older than Options.RetainDays says, a piece at a
 // time.
 func (p *parts) retain(ctx context.Context) {
-	if p.RetainDays == 0 {
-		return
-	}
 	const pause, piece = time.Minute, 5000
 	for gone := int64(0); ; {
 		before := time.Now().AddDate(0, 0, -p.RetainDays)
@@ -46,7 +43,7 @@ const scheduleEvery = time.Second
 func (p *parts) schedule(ctx context.Context) {
 	failing := false
 	every(ctx, scheduleEvery, func() {
-		_, err := p.manager.FeatureFlags.ScheduledChanges.RunDue(ctx)
+		_, err := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -68,7 +65,7 @@ const followPause = time.Second
 func (p *parts) follow(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
-		more, err := p.manager.ErrorTracking.Follow(ctx)
+		more, err := p.rooms.ErrorTracking.Follow(ctx)
 		if ctx.Err() == nil {
 			p.jobs.count(jobIssues, err)
 		}

@@ -175,7 +175,7 @@ func (s *served) print(text string) {
 }
 
 func (s *served) close() {
-	if err := s.Close(); err != nil {
+	if err := s.Close(context.Background()); err != nil {
 		s.log.Error("the store could not be closed", "error", err)
 	}
 }

@@ -1,0 +1,237 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/go-chi/chi/v5"
+)
+
+// The goroutines of parts, by a name that stands in their stacks.
+var goroutines = map[string]server.Parts{
+	"capture.(*Recorder)": server.Capture,
+	"reportMerges":        server.Capture,
+	"(*parts).schedule":   server.Management,
+	"(*parts).runExports": server.Exports,
+	"(*parts).follow":     server.ErrorTracking,
+}
+
+func stacks() string {
+	text := make([]byte, 1<<20)
+	return string(text[:runtime.Stack(text, true)])
+}
+
+// What is left out has no routes and no goroutines; what is not, has.
+func TestServer_Without(t *testing.T) {
+	key := "phx_demo"
+	routes := []struct {
+		part               server.Parts
+		method, path, body string
+	}{
+		{server.Flags, "POST", "/flags?v=2", `{"api_key": "phc_demo", "distinct_id": "user-1"}`},
+		{server.Capture, "POST", "/batch", `{"api_key": "phc_demo", "batch": [{"event": "e", "distinct_id": "d"}]}`},
+		{server.Capture | server.Management, "GET", "/api/projects/1/events/", ""},
+		{server.Management, "GET", "/api/users/@me/", ""},
+		{server.Management | server.Exports, "GET", "/api/projects/1/batch_exports/", ""},
+		{server.Management | server.ErrorTracking, "GET", "/api/projects/1/error_tracking/assignment_rules/", ""},
+	}
+	for name, without := range map[string]server.Parts{
+		"nothing": 0, "exports": server.Exports, "error tracking": server.ErrorTracking, "capture": server.Capture, "management": server.Management,
+		"flags alone": server.Capture | server.Management, "capture alone": server.Flags | server.Management,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, server.Options{Data: t.TempDir(), Definitions: []string{demo}, Without: without})
+			out := without
+			if without&server.Management != 0 {
+				out |= server.Exports | server.ErrorTracking
+			}
+			for _, r := range routes {
+				status, body := ask(t, s, r.method, r.path, key, r.body)
+				if left := r.part&out != 0; left != (status == http.StatusNotFound) || status >= 500 {
+					t.Errorf("%s, left out %v: %d %s", r.path, left, status, body)
+				}
+			}
+			for running, part := range goroutines {
+				if has := strings.Contains(stacks(), running); has == (out&part != 0) {
+					t.Errorf("%s runs: %v", running, has)
+				}
+			}
+			if (s.Intake() == nil) != (out&server.Capture != 0) || (s.Management() == nil) != (out&server.Management != 0) {
+				t.Error("parts that are left out can be had, or others not")
+			}
+			if on := s.Reader("").Bool(t.Context(), "new-onboarding", &flags.Subject{DistinctID: "user-1"}, false); !on {
+				t.Error("the process is not told of flags")
+			}
+			if status, _ := ask(t, s, "GET", "/metrics", "", ""); status != http.StatusOK {
+				t.Error("metrics:", status)
+			}
+		})
+	}
+}
+
+// Flags of files need no store: the start makes no file, one goroutine watches, and a
+// change is taken into use.
+func TestServer_FlagsOfFiles(t *testing.T) {
+	before := runtime.NumGoroutine()
+	path := filepath.Join(t.TempDir(), "flags.json")
+	text := func(active string) string {
+		return `{"projects": [{"id": 1, "api_key": "phc_p", "secret_api_keys": ["phs_p"], "flags": [{"id": 1, "key": "moved", "active": ` + active + `, "filters": {"groups": [{}]}}]}]}`
+	}
+	write(t, path, text("false"))
+	s := open(t, server.Options{Definitions: []string{path}, Without: server.Capture | server.Management})
+	if n := runtime.NumGoroutine() - before; n > 2 { // filesource's and fsnotify's
+		t.Errorf("%d goroutines:\n%s", n, stacks())
+	}
+	if on := enabled(t, s, "phc_p"); on["moved"] {
+		t.Errorf("on: %v", on)
+	}
+	if status, body := ask(t, s, "GET", "/flags/definitions?token=phc_p", "phs_p", ""); status != http.StatusOK {
+		t.Errorf("definitions: %d %s", status, body)
+	}
+	if status, _ := ask(t, s, "GET", "/flags/definitions?token=phc_p", "phs_q", ""); status != http.StatusUnauthorized {
+		t.Errorf("another key: %d", status)
+	}
+	if status, body := ask(t, s, "GET", "/_readiness", "", ""); status != http.StatusOK {
+		t.Errorf("readiness: %d %s", status, body)
+	}
+	write(t, path, text("true"))
+	reader := s.Reader("phc_p")
+	for deadline := time.Now().Add(patience); !reader.Bool(t.Context(), "moved", &flags.Subject{DistinctID: "u"}, false); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the change is not seen")
+		}
+	}
+}
+
+// What cannot be left out, or wants what is left out, is said by name.
+func TestServer_WithoutFaults(t *testing.T) {
+	signIn := func(*http.Request) (*management.Caller, error) { return nil, nil }
+	for want, o := range map[string]server.Options{
+		"which Management needs":                {Without: server.Flags},
+		"nothing is left to serve":              {Without: server.Flags | server.Capture | server.Management},
+		"give Options.Definitions":              {Without: server.Capture | server.Management},
+		"Options.Stream.URL is for the part":    {Without: server.Capture, Stream: server.Stream{URL: "nats://127.0.0.1:1"}},
+		"Options.RetainDays is for the part":    {Without: server.Capture, RetainDays: 1},
+		"Options.SMTP.URL is for the part":      {Without: server.Management, SMTP: server.SMTP{URL: "smtp://127.0.0.1:1"}},
+		"Options.Authenticate is for the part ": {Without: server.Management, Authenticate: signIn},
+	} {
+		s, err := server.Open(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The program that has a server inside takes events in, reads flags and manages with
+// its own sign-in; the same is seen over HTTP, below a prefix.
+func TestServer_Inside(t *testing.T) {
+	s := open(t, server.Options{
+		NewID: func(r *http.Request) string { return "trace-" + r.Header.Get("Trace") },
+		Authenticate: func(r *http.Request) (*management.Caller, error) {
+			if r.Header.Get("Cookie") != "session=ana" {
+				return nil, errors.New("secret-reason")
+			}
+			return &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}, Key: &management.KeyRecord{Scopes: []string{"feature_flag:write", "query:read"}}}, nil
+		},
+	})
+	outer := chi.NewRouter()
+	outer.Mount("/a", http.StripPrefix("/a", func() http.Handler {
+		m := http.NewServeMux()
+		m.Handle("/ph/", s.Handler())
+		return m
+	}()))
+	get := func(method, path, body, cookie string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "/a/ph"+path, strings.NewReader(body))
+		r.Header.Set("Cookie", cookie)
+		r.Header.Set("Trace", "7")
+		w := httptest.NewRecorder()
+		outer.ServeHTTP(w, r)
+		return w
+	}
+	const flag = `{"key": "new", "active": true, "filters": {"groups": [{"rollout_percentage": 100}]}}`
+	if w := get("POST", "/api/projects/1/feature_flags/", flag, "session=bob"); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "secret") || w.Header().Get("X-Request-Id") != "trace-7" {
+		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
+	}
+	if w := get("POST", "/api/projects/1/feature_flags/", flag, "session=ana"); w.Code != http.StatusCreated {
+		t.Fatal(w.Code, w.Body)
+	}
+	if w := get("GET", "/api/users/@me/", "", "session=ana"); w.Code != http.StatusForbidden {
+		t.Errorf("a scope that the service has not named: %d %s", w.Code, w.Body)
+	}
+	if !s.Reader("").Bool(t.Context(), "new", &flags.Subject{DistinctID: "ana"}, false) {
+		t.Error("the flag is not read")
+	}
+	key := made(t, s).APIKey
+	for range 2 {
+		if err := s.Intake().Capture(t.Context(), key, "ana", "ordered", map[string]any{"total": 49}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := get("GET", "/api/projects/1/events/?limit=1", "", "session=ana"); !strings.Contains(w.Body.String(), `"total":49`) || !strings.Contains(w.Body.String(), `"next":"http://example.com/a/ph/api/projects/1/events/?`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if s.Management().FeatureFlags == nil {
+		t.Error("no room of flags")
+	}
+}
+
+// With several projects Reader wants to be told which.
+func TestServer_ReaderOfSeveral(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_p", "flags": []}, {"id": 2, "api_key": "phc_q", "flags": []}]}`)
+	s := open(t, server.Options{Definitions: []string{path}, Without: server.Capture | server.Management})
+	_, d := s.Reader("").BoolDetail(t.Context(), "x", &flags.Subject{DistinctID: "ana"}, false)
+	if !errors.Is(d.Err, flags.ErrUnknownKey) || !strings.Contains(d.Err.Error(), "2 projects") {
+		t.Error(d.Err)
+	}
+	if _, d := s.Reader("phc_q").BoolDetail(t.Context(), "x", &flags.Subject{DistinctID: "ana"}, false); !errors.Is(d.Err, flags.ErrUnknownFlag) {
+		t.Error(d.Err)
+	}
+}
+
+// Close does not wait longer than its context, and ends everything all the same.
+func TestServer_CloseInTime(t *testing.T) {
+	s := open(t, server.Options{})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Close(ended); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	closed(t, s)
+	if _, err := s.Projects(t.Context()); err == nil {
+		t.Error("the store is open")
+	}
+}
+
+// What a start costs, with all parts and with fewer.
+func BenchmarkOpen(b *testing.B) {
+	for name, o := range map[string]server.Options{
+		"all": {Definitions: []string{demo}}, "flags of files": {Definitions: []string{demo}, Without: server.Capture | server.Management},
+		"without management": {Definitions: []string{demo}, Without: server.Management},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s, err := server.Open(b.Context(), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// Parts of a server, for Options.Without. What is left out is not opened: it has no
+// routes, no goroutines, and asks the database nothing.
+type Parts uint8
+
+const (
+	// Flags are the routes that answer flags. Decider and Reader stay.
+	Flags Parts = 1 << iota
+	// Capture takes in events and reads them back, and deletes old ones.
+	Capture
+	// Management is everything that people manage: its API, changes of flags at a time,
+	// mails, and the two that follow.
+	Management
+	// Exports write events and persons to other places.
+	Exports
+	// ErrorTracking makes issues of captured exceptions.
+	ErrorTracking
+)
+
+func (p Parts) has(some Parts) bool { return p&some == some }
+
+// misplaced are options that want a part.
+var misplaced = []struct {
+	name, part string
+	needs      Parts
+	given      func(*Options) bool
+}{
+	{"Options.Stream.URL", "Capture", Capture, func(o *Options) bool { return o.Stream.URL != "" }},
+	{"Options.RetainDays", "Capture", Capture, func(o *Options) bool { return o.RetainDays != 0 }},
+	{"Options.SMTP.URL", "Management", Management, func(o *Options) bool { return o.SMTP.URL != "" }},
+	{"Options.Authenticate", "Management", Management, func(o *Options) bool { return o.Authenticate != nil }},
+}
+
+// checkParts says what cannot be left out.
+func (o *Options) checkParts() error {
+	for _, m := range misplaced {
+		if m.given(o) && o.Without.has(m.needs) {
+			return fmt.Errorf("%s is for the part %s, which Options.Without leaves out", m.name, m.part)
+		}
+	}
+	switch {
+	case o.Without.has(Flags) && !o.Without.has(Management):
+		return errors.New("Options.Without leaves Flags out, which Management needs: leave that out too")
+	case o.Without.has(Flags | Capture):
+		return errors.New("Options.Without leaves both Flags and Capture out: nothing is left to serve")
+	case o.Without.has(Capture|Management) && o.Data == "" && o.Database == "" && len(o.Definitions) == 0:
+		return errors.New("there are no flags and nobody can make some: give Options.Definitions, Options.Data or Options.Database")
+	}
+	return nil
+}
+
+// storeless reports whether a server needs no store: it has flags alone, and they stand
+// in files.
+func (o *Options) storeless() bool {
+	return o.Without.has(Capture|Management) && o.Data == "" && o.Database == ""
+}
+
+// serveRooms chooses the rooms that are served.
+func (p *parts) serveRooms(all *rooms.Rooms) {
+	if p.Without.has(Management) {
+		return
+	}
+	some := *all
+	if p.Without.has(Exports) {
+		some.BatchExports = nil
+	}
+	if p.Without.has(ErrorTracking) {
+		some.ErrorTracking = nil
+	}
+	p.rooms = &some
+}
