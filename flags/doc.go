@@ -3,8 +3,8 @@
 // flags, which are package flag of the standard library.)
 //
 // It answers as PostHog's flags service does, so that existing SDKs cannot tell
-// the two apart. It does no input or output: what it needs from the world it
-// asks for through the interfaces of ports.go.
+// the two apart. It does no input or output, but for [Open], which reads a file: what it
+// needs from the world it asks for through the interfaces of ports.go.
 //
 // # Words
 //
@@ -29,8 +29,8 @@
 //
 // # Use
 //
-// To read flags as values: [Reader]. With a flag file: [ParseDefinitions], [Compile],
-// [Set.Evaluate], [Set.Reader]. With stores and many projects: [NewDecider],
+// To read flags as values: [Reader]; of a file that is followed, [Open]. With flags in
+// memory: [ParseDefinitions], [Compile], [Set.Evaluate], [Set.Reader]. With stores and many projects: [NewDecider],
 // [Decider.Decide], [Decider.Reader]. To see why:
 // [Set.Explain]; [Set.Replay] decides again from nothing but a trace.
 //
@@ -102,7 +102,7 @@
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
 //	local*.go                          what SDKs cannot decide from them   §11
-//	reader.go, read*.go                typed reads                         decision 31
+//	reader.go, read*.go, open.go       typed reads                         decision 31
 //	quota.go                           counting                            §9.12, §10.1, decision 11
 //	explain*.go, trace*.go             explanations                        none: they listen and change nothing
 //
@@ -155,13 +155,15 @@
 // # Time
 //
 // The time of an evaluation is an argument; a Decider takes its clock from
-// [DeciderConfig].Now. There is one exception to "no clock, no goroutine": patterns
-// with look-around or back-references run on a backtracking engine, whose time
-// limit needs a clock. The engine (github.com/dlclark/regexp2/v2) starts one
-// goroutine with the first such search, which ends a second after the last. A
-// search over the limit is no match for regex and not_regex alike; it is counted
-// in [Stats].PatternTimeouts, and a trace shows it as an outcome of its own. Tests
-// that look for leaked goroutines end that goroutine at once with
+// [DeciderConfig].Now. [Open] has a goroutine that looks at its file, and a Reader of
+// a Set or a file asks time.Now where a flag compares dates. Besides there is one
+// exception to "no clock, no goroutine": patterns with look-around or back-references
+// run on a backtracking engine, whose time limit needs a clock. The engine
+// (github.com/dlclark/regexp2/v2) starts one goroutine with the first such search,
+// which ends a second after the last. A search over the limit is no match for regex
+// and not_regex alike; it is counted in [Stats].PatternTimeouts, and a trace shows it
+// as an outcome of its own. Tests that look for leaked goroutines end that goroutine
+// at once with
 // regexp2.StopTimeoutClock. All other patterns take time in proportion to program and
 // text, which are bounded: a pattern of more than 10,000 instructions is a fault, and
 // a text of more than 1 MiB, or of 2^25 bytes divided by the instructions, is no

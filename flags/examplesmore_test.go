@@ -1,7 +1,10 @@
 package flags_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -113,4 +116,57 @@ func ExampleOperator_Info() {
 	// icontains is known: true; "contains the text, ignoring ASCII case", opposite "not_icontains"
 	// min is known: true; "is a number at least", opposite ""
 	// sounds_like is known: false; "", opposite ""
+}
+
+// Definitions that the program brings along, read in one line.
+func ExampleStatic() {
+	reader, err := flags.Static([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"age": 36}}
+	fmt.Println(reader.String(context.Background(), "checkout-layout", user, "control"))
+	// Output:
+	// wide
+}
+
+// A file of flags, followed: a change is in use within a second.
+func ExampleOpen() {
+	path := filepath.Join(os.TempDir(), "bunting-example.json")
+	if err := os.WriteFile(path, []byte(exampleDefinitions), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.Remove(path) }()
+
+	reader, err := flags.Open(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "pro"}}
+	fmt.Println(reader.Bool(context.Background(), "beta-search", user, false))
+	fmt.Println(reader.Close(), reader.Err())
+	// Output:
+	// true
+	// <nil> <nil>
+}
+
+// The flags of a project in this process, decided as a server does.
+func ExampleDecider_Reader() {
+	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_demo", flags.Project{ID: 1}, d)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader := decider.Reader("phc_demo", flags.Selection{})
+	fmt.Println(reader.Bool(context.Background(), "beta-search", &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "pro"}}, false))
+	// Output:
+	// true
 }

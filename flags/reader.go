@@ -96,9 +96,7 @@ func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *D
 	})
 }
 
-var notReady = newReader(func(context.Context, string, *Subject, *readMemory) (*Decision, error) {
-	return nil, ErrNotReady
-})
+var notReady = newReader(nil)
 
 // decideOne decides one flag with the memory of m, where the decision stands until m is
 // used again; it may be nil with an error.
@@ -129,10 +127,17 @@ func (t *typed) memory() *readMemory {
 	return new(readMemory)
 }
 
+func (t *typed) one(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+	if t.decide == nil {
+		return nil, ErrNotReady
+	}
+	return t.decide(ctx, key, sub, m)
+}
+
 // readValue decides and picks the value.
 func readValue[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) T {
 	m := t.memory()
-	d, err := t.decide(ctx, key, sub, m)
+	d, err := t.one(ctx, key, sub, m)
 	if err == nil {
 		if v, err := pick(d); err == nil {
 			fallback = v
@@ -146,7 +151,7 @@ func readValue[T any](ctx context.Context, t *typed, key string, sub *Subject, f
 func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
 	m := t.memory()
 	defer t.pool.Put(m)
-	d, err := t.decide(ctx, key, sub, m)
+	d, err := t.one(ctx, key, sub, m)
 	detail := Detail{Asked: m.detail.Asked, Err: err}
 	if d != nil {
 		detail.Decision, detail.stored = *d, d.Payload
@@ -173,7 +178,7 @@ func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback boo
 		}
 	}
 	m := t.memory()
-	d, err := t.decide(ctx, key, sub, m)
+	d, err := t.one(ctx, key, sub, m)
 	if err == nil {
 		if v, err := asBool(d); err == nil {
 			fallback = v

@@ -18,6 +18,16 @@ func newSetReader(s *Set, now func() time.Time) *typed {
 	return r
 }
 
+// followed decides with what is in use of a file.
+func followed(f *FileReader) decideOne {
+	return func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+		if f.closed.Load() {
+			return nil, ErrClosed
+		}
+		return m.one(f.set.Load(), key, sub, time.Now)
+	}
+}
+
 // one decides one flag of a Set.
 func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time) (*Decision, error) {
 	if s == nil {

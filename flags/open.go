@@ -1,0 +1,174 @@
+package flags
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// This file alone of the package reads files, and has a goroutine.
+
+const (
+	// openPoll is how often an open file is looked at.
+	openPoll = time.Second
+	// openSettled is how old a file must be before an unchanged size and time prove that
+	// its content is unchanged: file systems count time in steps of up to two seconds.
+	openSettled = 3 * time.Second
+	// openMax bounds a file, in bytes.
+	openMax = 256 << 20
+)
+
+// Static is a Reader of definitions that do not change, such as embedded ones, in any
+// form that [ParseDefinitions] takes. A bad flag fails alone.
+func Static(definitions []byte) (Reader, error) {
+	d, err := ParseDefinitions(definitions)
+	if err != nil {
+		return nil, err
+	}
+	return Compile(d).Reader(), nil
+}
+
+// FileReader is a Reader of a definitions file. The file is looked at once a second; a
+// change replaces all flags at once. A file that is gone, half written or no
+// definitions leaves the last good ones in use. The zero value is not ready.
+type FileReader struct {
+	typed
+	path   string
+	told   []func(error)
+	set    atomic.Pointer[Set]
+	closed atomic.Bool
+	fault  atomic.Pointer[error]
+
+	info os.FileInfo // of what was read last, nil: read it again
+	sum  [sha256.Size]byte
+	read bool // sum is that of what was judged last
+
+	stop chan struct{}
+	once sync.Once
+	done sync.WaitGroup
+}
+
+// Open reads a definitions file of at most 256 MiB, in any form that
+// [ParseDefinitions] takes, and follows its changes until Close. It fails when the file
+// cannot be used now; later, told are called from one goroutine: with nil after a change
+// that is in use, and with why one is not. They must not call Close. A bad flag fails
+// alone: see [Set.Faults].
+func Open(path string, told ...func(error)) (*FileReader, error) {
+	f := &FileReader{path: path, told: told, stop: make(chan struct{})}
+	f.decide = followed(f)
+	if _, err := f.look(); err != nil {
+		return nil, err
+	}
+	f.done.Go(f.follow)
+	return f, nil
+}
+
+// Set is what is in use now.
+func (f *FileReader) Set() *Set { return f.set.Load() }
+
+// Err says why what stands in the file now is not in use; nil when it is.
+func (f *FileReader) Err() error {
+	if err := f.fault.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Close ends the watching. Reads give the fallback and [ErrClosed] then. It may be
+// called again.
+func (f *FileReader) Close() error {
+	f.closed.Store(true)
+	if f.stop != nil {
+		f.once.Do(func() { close(f.stop) })
+	}
+	f.done.Wait()
+	return nil
+}
+
+func (f *FileReader) follow() {
+	poll := time.NewTicker(openPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case <-f.stop:
+			return
+		case <-poll.C:
+		}
+		news, err := f.look()
+		if !news {
+			continue
+		}
+		for _, tell := range f.told {
+			tell(err)
+		}
+	}
+}
+
+// look takes the file into use if it has changed. news: it was, or cannot be for another
+// reason than before.
+func (f *FileReader) look() (news bool, err error) {
+	before := f.Err()
+	changed, err := f.take()
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil { // without the path, or "flags:"
+			err = inner
+		}
+		err = fmt.Errorf("flags: %s: %w", f.path, err)
+		f.fault.Store(&err)
+		return before == nil || before.Error() != err.Error(), err
+	}
+	if changed {
+		f.fault.Store(nil)
+	}
+	return changed, f.Err()
+}
+
+func (f *FileReader) take() (changed bool, err error) {
+	info, err := os.Stat(f.path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is not a regular file")
+	}
+	var text []byte
+	if err == nil {
+		if f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) {
+			return false, nil
+		}
+		text, err = readFile(f.path)
+	}
+	if err != nil {
+		f.info, f.read = nil, false
+		return false, err
+	}
+	if f.info = info; time.Since(info.ModTime()) < openSettled {
+		f.info = nil
+	}
+	sum := sha256.Sum256(text)
+	if f.read && sum == f.sum {
+		return false, nil
+	}
+	f.sum, f.read = sum, true
+	d, err := ParseDefinitions(text)
+	if err != nil {
+		return false, err
+	}
+	f.set.Store(Compile(d))
+	return true, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, openMax+1))
+	if err == nil && len(text) > openMax {
+		err = fmt.Errorf("is larger than %d MiB", openMax>>20)
+	}
+	return text, err
+}
