@@ -48,7 +48,7 @@ func readDocument(b management.Body) (*wantedDocument, error) {
 		return nil, err
 	}
 	out := &wantedDocument{settings: map[string]json.RawMessage{}}
-	if v.Has("group_type_mapping") && json.Unmarshal(v.Raw("group_type_mapping"), &out.groupTypes) != nil {
+	if v.Has("group_type_mapping") && !v.Null("group_type_mapping") && json.Unmarshal(v.Raw("group_type_mapping"), &out.groupTypes) != nil {
 		return nil, management.Fault("group_type_mapping", "Expected names of group types by index.")
 	}
 	for _, name := range documentSettings {
