@@ -225,19 +225,10 @@ func (q *query) compareInt(a attribute, op string, n float64) formula {
 		}
 		return a.number("le", m-1)
 	}
-	switch op {
-	case "eq":
-		return allOf(from(n), below(n+1))
-	case "ne":
-		return anyOf(below(n), from(n+1))
-	case "gt":
-		return from(n + 1)
-	case "ge":
-		return from(n)
-	case "lt":
-		return below(n)
-	}
-	return below(n + 1)
+	return map[string]formula{
+		"eq": allOf(from(n), below(n+1)), "ne": anyOf(below(n), from(n+1)),
+		"gt": from(n + 1), "ge": from(n), "lt": below(n), "le": below(n + 1),
+	}[op]
 }
 
 func (q *query) constant(a attribute, op, word string) formula {

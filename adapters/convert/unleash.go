@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -122,7 +123,8 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 	f.Name = n.at("description").textOr()
 	f.Active = t.enabled
 	u.b.carryOnly(n, "name", "description", "enabled", "strategies", "variants", "dependencies", "archived", "archivedAt")
-	v := u.variants(t.variants)
+	v, all := u.variants(t.variants), &variantSet{payload: map[string]json.RawMessage{}}
+	v.addTo(all)
 	needs := u.dependencies(t.dependencies)
 	var list []rule
 	var kept []*node
@@ -140,8 +142,8 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 		list = u.result(list, n, needs, v, 100)
 	}
 	for _, s := range kept {
-		list = u.strategy(list, s, needs, v)
+		list = u.strategy(list, s, needs, v, all)
 	}
 	u.b.rules(f, list)
-	v.declareUsed(f)
+	all.declare(f)
 }

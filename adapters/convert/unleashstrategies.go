@@ -20,7 +20,7 @@ var carriedStrategy = []string{
 	"projectId", "featureEnvironment",
 }
 
-func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants) []rule {
+func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants, all *variantSet) []rule {
 	s.object()
 	u.b.carryOnly(s, carriedStrategy...)
 	asked := append(each(s.at("constraints").items(), u.constraint), each(s.at("segments").items(), u.segment)...)
@@ -34,7 +34,7 @@ func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleash
 	if own.total == 0 {
 		own = feature
 	} else {
-		feature.also(own)
+		own.addTo(all)
 	}
 	return u.result(list, s, allOf(when, who), own, percent)
 }
@@ -256,8 +256,6 @@ type unleashVariants struct {
 	at    *node
 	list  []unleashVariant
 	total float64
-	// others are the variants of strategies, which the flag declares too.
-	others []*unleashVariants
 }
 
 type unleashVariant struct {
@@ -300,24 +298,18 @@ func (u *unleash) payload(p *node) json.RawMessage {
 	return wire.MustEncode(string(wire.MustEncode(value)))
 }
 
-func (v *unleashVariants) also(o *unleashVariants) { v.others = append(v.others, o) }
-
-// declareUsed declares all variants, each once.
-func (v *unleashVariants) declareUsed(f *flags.Flag) {
-	all := variantSet{payload: map[string]json.RawMessage{}}
-	for _, set := range append([]*unleashVariants{v}, v.others...) {
-		for _, o := range set.list {
-			old, there := all.payload[o.name]
-			switch {
-			case !there:
-				all.order = append(all.order, o.name)
-			case string(old) != string(o.payload):
-				o.at.refuse("is a variant %q with another payload than the one before", short(o.name))
-			}
-			all.payload[o.name] = o.payload
+// addTo adds the variants to those that the flag declares, each once.
+func (v *unleashVariants) addTo(all *variantSet) {
+	for _, o := range v.list {
+		old, there := all.payload[o.name]
+		switch {
+		case !there:
+			all.order = append(all.order, o.name)
+		case string(old) != string(o.payload):
+			o.at.refuse("is a variant %q with another payload than the one before", short(o.name))
 		}
+		all.payload[o.name] = o.payload
 	}
-	all.declare(f)
 }
 
 // result adds the rules for those of whom when holds, of whom a share is on:

@@ -44,7 +44,7 @@ func TestCompletion_IsComplete(t *testing.T) {
 		r := call(t, "", nil, "completion", shell)
 		r.Want(t, cli.ExitOK, "bunting", "")
 		for _, c := range commands {
-			options := regexp.MustCompile(`--[a-z][a-z-]*[a-z]`).FindAllString(c.Help(), -1)
+			options := regexp.MustCompile(`--[a-z][a-z-]*[a-z]`).FindAllString(c.Help, -1)
 			for _, name := range slices.Concat([]string{c.Name}, c.Actions, options) {
 				if !strings.Contains(r.Stdout, strings.TrimPrefix(name, "--")) {
 					t.Errorf("%s: no %s", shell, name)

@@ -8,8 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
-func shadowHelp() string {
-	return `Usage: bunting shadow --upstream URL [SETTINGS OF serve]
+const shadowHelp = `Usage: bunting shadow --upstream URL [SETTINGS OF serve]
 
 Serves as bunting serve does, and compares each answer to a flag request with that
 of another service that speaks PostHog's wire. It shows before a move which flags
@@ -30,7 +29,6 @@ only the reason differs, which no user sees. A table is printed at the end. Requ
 are compared behind the answer; each costs the upstream one flag request. What does
 not fit into the queue (1,024 requests, 32 MiB) is answered and not compared.
 `
-}
 
 // runShadow is serve with an upstream.
 func runShadow(ctx context.Context, p *cli.Program, args []string) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,7 +42,7 @@ type Program struct {
 type Command struct {
 	Name, Summary string
 	Run           func(ctx context.Context, p *Program, args []string) error
-	Help          func() string
+	Help          string
 	Actions       []string // words that may follow the name
 	// Ends: the context of Run ends with SIGTERM and SIGINT, which do not end the
 	// program then.
@@ -151,19 +152,15 @@ func (p *Program) exit(err error) int {
 }
 
 func (p *Program) find(name string) *Command {
-	for i := range p.Commands {
-		if p.Commands[i].Name == name {
-			return &p.Commands[i]
-		}
+	i := slices.IndexFunc(p.Commands, func(c Command) bool { return c.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &p.Commands[i]
 }
 
 func (p *Program) unknown(name string) error {
-	names := make([]string, len(p.Commands))
-	for i, c := range p.Commands {
-		names[i] = c.Name
-	}
+	names := Names(p.Commands, func(c Command) string { return c.Name })
 	return Usage(
 		fmt.Sprintf("unknown command %q%s", name, DidYouMean(name, append(names, "help"), "")),
 		"there are "+strings.Join(names, ", ")+" and help; bunting help says more",

@@ -11,8 +11,7 @@ import (
 // Completion prints what makes a shell complete the program's commands.
 var Completion = Command{Name: "completion", Summary: "print what makes a shell complete commands and options", Run: completion, Help: completionHelp}
 
-func completionHelp() string {
-	return `Usage: bunting completion bash|zsh|fish
+const completionHelp = `Usage: bunting completion bash|zsh|fish
 
 Prints a script with which a shell completes commands, their actions and options:
 
@@ -20,7 +19,6 @@ Prints a script with which a shell completes commands, their actions and options
   zsh   source <(bunting completion zsh)                in ~/.zshrc, after compinit
   fish  bunting completion fish > ~/.config/fish/completions/bunting.fish
 `
-}
 
 var completions = map[string]func([]completed) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 
@@ -53,21 +51,13 @@ func (p *Program) completed() []completed {
 	for _, row := range p.Commands {
 		c := completed{name: row.Name, summary: row.Summary, words: row.Actions}
 		out[0].words = append(out[0].words, c.name)
-		c.options = append(optionNamed.FindAllString(row.Help(), -1), "--help")
+		c.options = append(optionNamed.FindAllString(row.Help, -1), "--help")
 		slices.Sort(c.options)
 		c.options = slices.Compact(c.options)
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b completed) int { return strings.Compare(a.name, b.name) })
 	return out
-}
-
-func namesOf(list []completed) string {
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].name
-	}
-	return strings.Join(names, " ")
 }
 
 // bashCompletion completes the first word with a command, the second with its
@@ -78,7 +68,7 @@ func bashCompletion(list []completed) string {
   local now="${COMP_WORDS[COMP_CWORD]}" words="" options=""
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "` + namesOf(list) + `" -- "$now"))
+    COMPREPLY=($(compgen -W "` + strings.Join(Names(list, func(c completed) string { return c.name }), " ") + `" -- "$now"))
     return
   fi
   case "${COMP_WORDS[1]}" in

@@ -17,7 +17,7 @@ func (p *Program) help(args []string) error {
 	if c == nil {
 		return p.unknown(args[0])
 	}
-	return p.Print(c.Help())
+	return p.Print(c.Help)
 }
 
 func (p *Program) overview() string {

@@ -51,3 +51,12 @@ func Table(rows [][]string) string {
 	_ = w.Flush()
 	return b.String()
 }
+
+// Names are the names of the elements of a list.
+func Names[T any](list []T, name func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = name(v)
+	}
+	return out
+}

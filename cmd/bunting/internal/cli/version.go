@@ -13,15 +13,13 @@ import (
 // Version prints what the binary knows of itself.
 var Version = Command{Name: "version", Summary: "print version and build", Run: version, Help: versionHelp}
 
-func versionHelp() string {
-	return `Usage: bunting version [--json]
+const versionHelp = `Usage: bunting version [--json]
 
 Prints the version, the revision it was built from when that is known, the
 Go release and the platform.
 
   --json   for programs
 `
-}
 
 // Build is what the binary knows of itself. Revision and time are empty where they
 // are not known.

@@ -27,18 +27,16 @@ func Keys(recovery func(ctx context.Context, p *cli.Program, args []string) erro
 }
 
 // managed is a command with actions.
-func managed(name, summary string, actions []action, help func() string) cli.Command {
+func managed(name, summary string, actions []action, help string) cli.Command {
 	c := cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return manage(ctx, p, name, actions, args)
 	}}
-	for _, a := range actions {
-		c.Actions = append(c.Actions, a.name)
-	}
+	c.Actions = cli.Names(actions, func(a action) string { return a.name })
 	return c
 }
 
 // single is a command that is one action.
-func single(name, summary string, a *action, help func() string) cli.Command {
+func single(name, summary string, a *action, help string) cli.Command {
 	return cli.Command{Name: name, Summary: summary, Help: help, Ends: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return act(ctx, p, name, a, args)
 	}}

@@ -22,8 +22,7 @@ const (
 	maxTail, tailSeen = 500, 10_000
 )
 
-func eventsHelp() string {
-	return `Usage: bunting events tail [OPTIONS]
+const eventsHelp = `Usage: bunting events tail [OPTIONS]
 
 Prints the newest events of a project, the newest last.
 
@@ -35,7 +34,6 @@ Prints the newest events of a project, the newest last.
   --distinct-id ID  only those of this distinct id
 ` + projectOption + managerOptions + `  --json            an event a line, for programs
 `
-}
 
 type tailOptions struct {
 	lines             *int

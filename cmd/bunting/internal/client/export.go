@@ -18,8 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func exportHelp() string {
-	return `Usage: bunting export --server URL --key phx_… [OPTIONS]
+const exportHelp = `Usage: bunting export --server URL --key phx_… [OPTIONS]
 
 Writes a project's persons, groups and events as JSON lines: one object a line,
 whose "type" is person, group or event. Persons come first and events last, in
@@ -40,7 +39,6 @@ With a file, FILE.part says how far the export is: after an interruption the
 same command goes on there, without gaps or doubles. FILE.part goes away at the
 end.
 `
-}
 
 // The parts of an export, in the order in which they are written: an import finds
 // the persons there when their events come.

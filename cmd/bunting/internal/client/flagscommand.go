@@ -12,8 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func flagsHelp() string {
-	return `Usage: bunting flags ACTION [OPTIONS]
+const flagsHelp = `Usage: bunting flags ACTION [OPTIONS]
 
 Manages the feature flags of a server.
 
@@ -58,7 +57,6 @@ Manages the feature flags of a server.
   --group TYPE=KEY  group; may be repeated
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
-}
 
 type flagSetOptions struct {
 	rollout, variants, name, filters *string

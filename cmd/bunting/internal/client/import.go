@@ -13,8 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func importHelp() string {
-	return `Usage: bunting import --server URL --project-key phc_… [OPTIONS] FILE...
+var importHelp = `Usage: bunting import --server URL --project-key phc_… [OPTIONS] FILE...
 
 Reads JSON lines, or a JSON list, plain or gzip, and sends events, persons and
 groups to a server: files of bunting export, PostHog's batch exports of events,
@@ -40,7 +39,6 @@ on there. It goes away at the end.
 
 Exit code 1 when something was refused or left out; each such line is told.
 ` + importFlagsHelp()
-}
 
 // maxRecord is the longest record that is kept in memory, in bytes.
 const maxRecord = 4 << 20
@@ -93,7 +91,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	case i.server == "":
 		hint := ""
 		if len(files) > 0 {
-			hint = cli.DidYouMean(files[0], formatNames(), "")
+			hint = cli.DidYouMean(files[0], cli.Names(convert.Formats, func(f convert.Format) string { return f.Name }), "")
 		}
 		return cli.BadUsage("import", "--server is missing%s", hint)
 	case i.projectKey == "" && *key == "":

@@ -41,13 +41,6 @@ Exit code 1 when a flag was left out.
 	return b.String()
 }
 
-func formatNames() (out []string) {
-	for _, f := range convert.Formats {
-		out = append(out, f.Name)
-	}
-	return out
-}
-
 // importDefinitions is bunting import with the name of a format.
 func importDefinitions(ctx context.Context, p *cli.Program, format convert.Format, args []string) error {
 	fs := cli.NewFlags("import")

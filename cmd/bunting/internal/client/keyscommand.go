@@ -9,8 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func keysHelp() string {
-	return `Usage: bunting keys ACTION [OPTIONS]
+const keysHelp = `Usage: bunting keys ACTION [OPTIONS]
 
 Manages your personal API keys on a server.
 
@@ -34,7 +33,6 @@ Manages your personal API keys on a server.
 
 A key is shown once, when it is made or rolled: the server keeps its hash only.
 `
-}
 
 var keyActions = []action{
 	{name: "list", run: listKeys},

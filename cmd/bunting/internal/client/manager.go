@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,25 +67,21 @@ const managerOptions = `  --server URL      http://127.0.0.1:8000 by default, or
 
 // manage runs the action that the first argument names.
 func manage(ctx context.Context, p *cli.Program, command string, actions []action, args []string) error {
-	words := make([]string, len(actions))
-	for i := range actions {
-		words[i] = actions[i].name
-	}
+	words := cli.Names(actions, func(a action) string { return a.name })
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
+		if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
 			return cli.HelpWanted(command)
 		}
 		return cli.BadUsage(command, "say what to do: %s", strings.Join(words, ", "))
 	}
-	for i := range actions {
-		if actions[i].name == args[0] {
-			if actions[i].offline != nil {
-				return actions[i].offline(ctx, p, args[1:])
-			}
-			return act(ctx, p, command, &actions[i], args[1:])
-		}
+	i := slices.Index(words, args[0])
+	switch {
+	case i < 0:
+		return cli.BadUsage(command, "there is no %q, only %s%s", args[0], strings.Join(words, ", "), cli.DidYouMean(args[0], words, ""))
+	case actions[i].offline != nil:
+		return actions[i].offline(ctx, p, args[1:])
 	}
-	return cli.BadUsage(command, "there is no %q, only %s%s", args[0], strings.Join(words, ", "), cli.DidYouMean(args[0], words, ""))
+	return act(ctx, p, command, &actions[i], args[1:])
 }
 
 func act(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {

@@ -14,8 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func personsHelp() string {
-	return `Usage: bunting persons ACTION ID [OPTIONS]
+const personsHelp = `Usage: bunting persons ACTION ID [OPTIONS]
 
 Shows or erases a person of a server. ID is a distinct id, or the person's uuid.
 
@@ -25,7 +24,6 @@ Shows or erases a person of a server. ID is a distinct id, or the person's uuid.
   --events          delete the person's events too
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
-}
 
 var personActions = []action{
 	{name: "show", project: reads, args: []string{"ID"}, run: showPerson},

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-func projectsHelp() string {
-	return `Usage: bunting projects ACTION [OPTIONS]
+const projectsHelp = `Usage: bunting projects ACTION [OPTIONS]
 
 Manages the projects of a server.
 
@@ -24,7 +23,6 @@ Manages the projects of a server.
                       owners
 ` + yesHelp + managerOptions + `  --json            for programs
 `
-}
 
 var projectActions = []action{
 	{name: "list", run: listProjects},

@@ -11,8 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func statusHelp() string {
-	return `Usage: bunting status [OPTIONS]
+const statusHelp = `Usage: bunting status [OPTIONS]
 
 Says whether a server answers and is ready; with a key, what that key opens, and
 how the project is: its flags, its newest event, its newest warning.
@@ -21,7 +20,6 @@ how the project is: its flags, its newest event, its newest warning.
 
 Exit code 1 when the server is not ready or does not take the key.
 `
-}
 
 var statusAction = action{keyless: true, options: func(m *manager) runner {
 	m.named = m.fs.String("project", m.Env[cli.ProjectVariable], "")

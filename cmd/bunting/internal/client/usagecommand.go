@@ -11,8 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func usageHelp() string {
-	return `Usage: bunting usage [OPTIONS]
+const usageHelp = `Usage: bunting usage [OPTIONS]
 
 Prints what an organization has used in this UTC month: for each resource the
 number and its limit, then by project, key and SDK. Wants organization:read.
@@ -20,7 +19,6 @@ number and its limit, then by project, key and SDK. Wants organization:read.
   --organization ID   @current (default) is the one that you work in
 ` + managerOptions + `  --json            for programs, with every day
 `
-}
 
 var usageAction = action{options: func(m *manager) runner {
 	organization := m.fs.String("organization", "@current", "")

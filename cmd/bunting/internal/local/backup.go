@@ -12,8 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func backupHelp() string {
-	return `Usage: bunting backup [--data DIR] --output FILE
+const backupHelp = `Usage: bunting backup [--data DIR] --output FILE
 
 Copies everything that is stored in the data folder into one file: events,
 persons, groups, flags, cohorts, projects with their settings and keys, members,
@@ -40,10 +39,8 @@ same file, unchecked:
 PostgreSQL (--database) has pg_dump for this; bunting move makes a SQLite file of
 one too. bunting restore reads the file.
 `
-}
 
-func restoreHelp() string {
-	return `Usage: bunting restore --input FILE [--data DIR] [--replace]
+const restoreHelp = `Usage: bunting restore --input FILE [--data DIR] [--replace]
 
 Makes the database of a data folder out of a file that bunting backup has
 written. The file is checked before anything is changed. No server may be using
@@ -57,7 +54,6 @@ the folder.
 
 Keys, ids and addresses are those of the backup: clients need not be told.
 `
-}
 
 // backup copies a data folder's database into a file.
 func backup(ctx context.Context, p *cli.Program, args []string) error {

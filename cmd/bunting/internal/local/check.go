@@ -15,8 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func checkHelp() string {
-	return `Usage: bunting check [--json] FILE...
+const checkHelp = `Usage: bunting check [--json] FILE...
 
 Reads definitions files, bare payloads as PostHog serves them, or documents of
 bunting flags export, and lists:
@@ -33,7 +32,6 @@ bunting flags export, and lists:
 
 Exit code 1 when there is an error.
 `
-}
 
 // checked is what was found in one file.
 type checked struct {

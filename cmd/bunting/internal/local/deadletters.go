@@ -11,8 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
-func deadLettersHelp() string {
-	return `Usage: bunting deadletters --stream URL [--stream-creds FILE] [--id ID] list|requeue|drop
+const deadLettersHelp = `Usage: bunting deadletters --stream URL [--stream-creds FILE] [--id ID] list|requeue|drop
 
 Events that were taken in over --stream and that the database refuses, or that
 cannot be read, are kept for 90 days, at most a gigabyte of them, and counted in
@@ -27,7 +26,6 @@ drop deletes them. Both take all, or with --id one.
   --id ID
         only this one
 `
-}
 
 // deadLetters lists, requeues or drops dead letters.
 func deadLetters(ctx context.Context, p *cli.Program, args []string) error {

@@ -17,8 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func diffHelp() string {
-	return `Usage: bunting diff [OPTIONS] A B
+const diffHelp = `Usage: bunting diff [OPTIONS] A B
 
 Compares two definitions files, or bare payloads as PostHog serves them: which
 flags only one of them has and, with --users, which users would change value from
@@ -41,7 +40,6 @@ A user is what bunting eval takes: {"distinct_id": "user-1", "person_properties"
 Exit code 0 when there is no difference, 1 when there is one, 2 when it did not
 work.
 `
-}
 
 // diffLimit is how many examples of each flag are shown when nobody says.
 const diffLimit = 10

@@ -13,8 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
-func doctorHelp() string {
-	return `Usage: bunting doctor [--quick] [--json] [SETTINGS]
+const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
 
 Looks at a server from outside, running or not, and changes nothing: whether the
 database is whole (every page, every index), its schema, the free disk, the
@@ -29,7 +28,6 @@ Levels: ok, note, warning (works, but look at it), fault. Exit code 1 when there
 is a fault. PostgreSQL looks after its own files and disk: of it the schema and
 the settings are looked at.
 `
-}
 
 // The levels of findings.
 const (

@@ -20,8 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-func evalHelp() string {
-	return `Usage: bunting eval --definitions FILE (--user FILE | --distinct-id ID) [OPTIONS]
+const evalHelp = `Usage: bunting eval --definitions FILE (--user FILE | --distinct-id ID) [OPTIONS]
 
 Decides the flags of one user from a definitions file, without a server.
 
@@ -64,7 +63,6 @@ The user, all members optional:
 "stored" is what a server would know; "ip" counts as named by X-Forwarded-For.
 Numbers keep their form: 5 and 5.0 are different texts.
 `
-}
 
 // evaluation is one call of eval.
 type evaluation struct {

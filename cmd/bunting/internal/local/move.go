@@ -12,8 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-func moveHelp() string {
-	return `Usage: bunting move --from DATABASE --to DATABASE
+const moveHelp = `Usage: bunting move --from DATABASE --to DATABASE
 
 Copies everything from one database into another, empty one: from SQLite to
 PostgreSQL, back, or between two of a kind. Project keys, personal keys, ids,
@@ -32,7 +31,6 @@ until it has ended no server starts on the new database. At the end the number o
 rows and a checksum of every table are compared. Passwords can be left out of
 PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
 `
-}
 
 // move copies one database into another.
 func move(ctx context.Context, p *cli.Program, args []string) error {

@@ -111,7 +111,7 @@ func readMembers(u *user, at string, v any, table []reader) error {
 	}
 	for name := range members {
 		if !slices.ContainsFunc(table, func(r reader) bool { return r.name == name }) {
-			return &memberError{joinPlace(at, name), "is not known here; there are " + strings.Join(memberList(table), ", ")}
+			return &memberError{joinPlace(at, name), "is not known here; there are " + strings.Join(cli.Names(table, func(r reader) string { return r.name }), ", ")}
 		}
 	}
 	for _, r := range table {
@@ -122,14 +122,6 @@ func readMembers(u *user, at string, v any, table []reader) error {
 		}
 	}
 	return nil
-}
-
-func memberList(table []reader) []string {
-	names := make([]string, len(table))
-	for i := range table {
-		names[i] = table[i].name
-	}
-	return names
 }
 
 func joinPlace(at, name string) string {

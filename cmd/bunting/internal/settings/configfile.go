@@ -94,15 +94,7 @@ func findMember(name string) *setting {
 	return &All[i]
 }
 
-func memberNames() []string { return namesBy((*setting).member) }
+func memberNames() []string { return cli.Names(All, func(s setting) string { return s.member() }) }
 
 // Variables are the names of all settings in the environment.
-func Variables() []string { return namesBy((*setting).Env) }
-
-func namesBy(name func(*setting) string) []string {
-	names := make([]string, len(All))
-	for i := range All {
-		names[i] = name(&All[i])
-	}
-	return names
-}
+func Variables() []string { return cli.Names(All, func(s setting) string { return s.Env() }) }
