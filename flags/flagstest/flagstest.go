@@ -1,0 +1,237 @@
+// Package flagstest gives tests the flags that they choose, as a flags.Reader.
+//
+//	f := flagstest.New(t).Bool("search", true).Variant("layout", "wide")
+//	shop := NewShop(f.Reader()) // what is tested
+//	f.Set("search", false)      // in the middle
+//
+// What was read and tracked is recorded for the length of the test.
+package flagstest
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Flags are flags with values that a test chooses. It is safe for any number of
+// goroutines. Its setters return it, so that they can be written one after the other.
+type Flags struct {
+	*state
+	subject string // whom values are set for, empty: everybody
+}
+
+// state is what all Flags of a test share.
+type state struct {
+	t  testing.TB
+	mu sync.Mutex
+
+	values    map[string]map[string]value // by distinct id, empty for everybody, and key
+	strict    bool
+	missed    map[string]bool // unknown keys that the test has failed for
+	ended     bool
+	exposures []Exposure
+	events    []Event
+}
+
+// value is what a flag gives.
+type value struct {
+	on      bool
+	variant string
+	payload json.RawMessage
+	err     error
+}
+
+// Exposure is that a flag was shown to somebody.
+type Exposure struct {
+	Key, DistinctID string
+	// Value is true, false or the variant; nil where there was none.
+	Value any
+}
+
+// Event is what was tracked.
+type Event struct {
+	DistinctID, Name string
+	Properties       map[string]any
+	Groups           map[string]string
+}
+
+// New has no flags: a read gives the fallback and flags.ErrUnknownFlag.
+func New(t testing.TB) *Flags {
+	s := &state{t: t, values: map[string]map[string]value{}, missed: map[string]bool{}}
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended = true
+	})
+	return &Flags{state: s}
+}
+
+// Strict fails the test when a flag is read that is not set, once for each key.
+func (f *Flags) Strict() *Flags {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.strict = true
+	return f
+}
+
+// ForSubject gives the same flags for setting values of one distinct id, which go
+// before those of everybody. Its Reader is that of all.
+func (f *Flags) ForSubject(distinctID string) *Flags { return &Flags{f.state, distinctID} }
+
+// Bool turns a flag on or off; a variant and a payload that it had are gone.
+func (f *Flags) Bool(key string, on bool) *Flags {
+	return f.change(key, func(v *value) { *v = value{on: on} })
+}
+
+// Variant turns a flag on with a variant; a payload that it had is gone.
+func (f *Flags) Variant(key, variant string) *Flags {
+	return f.change(key, func(v *value) { *v = value{on: true, variant: variant} })
+}
+
+// Payload turns a flag on with what encoding/json makes of v; a variant stays. The test
+// fails when v has no form in JSON.
+func (f *Flags) Payload(key string, v any) *Flags {
+	f.t.Helper()
+	payload, err := json.Marshal(v)
+	if err != nil {
+		f.t.Fatalf("flagstest: the payload of %q: %v", key, err)
+	}
+	return f.change(key, func(v *value) { *v = value{on: true, variant: v.variant, payload: payload} })
+}
+
+// Fail makes reads of a flag give the fallback and an error, such as flags.ErrNotReady.
+func (f *Flags) Fail(key string, err error) *Flags {
+	return f.change(key, func(v *value) { *v = value{err: err} })
+}
+
+// Set is for the middle of a test: true and false as Bool, a text as Variant, nil to
+// take the flag away, everything else as Payload.
+func (f *Flags) Set(key string, v any) {
+	f.t.Helper()
+	switch v := v.(type) {
+	case nil:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.values[f.subject], key)
+	case bool:
+		f.Bool(key, v)
+	case string:
+		f.Variant(key, v)
+	default:
+		f.Payload(key, v)
+	}
+}
+
+func (f *Flags) change(key string, change func(*value)) *Flags {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, _ := f.find(f.subject, key)
+	change(&v)
+	if f.values[f.subject] == nil {
+		f.values[f.subject] = map[string]value{}
+	}
+	f.values[f.subject][key] = v
+	return f
+}
+
+// find is what somebody gets: a value of their own, or everybody's.
+func (s *state) find(distinctID, key string) (value, bool) {
+	if v, ok := s.values[distinctID][key]; ok {
+		return v, true
+	}
+	v, ok := s.values[""][key]
+	return v, ok
+}
+
+// Exposures are those so far: one for each distinct id, flag and value, as a
+// remote.Client sends them.
+func (f *Flags) Exposures() []Exposure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.exposures)
+}
+
+// Events are what was tracked so far.
+func (f *Flags) Events() []Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.events)
+}
+
+// Reader is a flags.Reader that can track, as a remote.Client can.
+type Reader struct {
+	flags.Reader
+	state *state
+}
+
+// Reader reads the flags as they are at each read.
+func (f *Flags) Reader() *Reader {
+	return &Reader{flags.NewReader(f.decide), f.state}
+}
+
+func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *flags.Detail) {
+	s.t.Helper()
+	if sub == nil || sub.DistinctID == "" {
+		out.Err = flags.ErrNoDistinctID
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.find(sub.DistinctID, key)
+	switch {
+	case !ok:
+		out.Err = flags.ErrUnknownFlag
+		s.miss(key)
+	case v.err != nil:
+		out.Err = v.err
+	default:
+		out.Key, out.Enabled, out.Variant, out.Payload = key, v.on, v.variant, v.payload
+		if v.variant != "" {
+			out.Kind = flags.VariantKind
+		}
+		out.Reason = flags.Reason{Code: flags.NoConditionMatch, Condition: flags.NoCondition}
+		if v.on {
+			out.Reason = flags.Reason{Code: flags.ConditionMatch}
+		}
+	}
+	e := Exposure{Key: key, DistinctID: sub.DistinctID}
+	if out.Err == nil {
+		e.Value = out.Value()
+	}
+	if !slices.Contains(s.exposures, e) {
+		s.exposures = append(s.exposures, e)
+	}
+}
+
+// miss fails a strict test for an unknown key.
+func (s *state) miss(key string) {
+	s.t.Helper()
+	if !s.strict || s.missed[key] || s.ended {
+		return
+	}
+	s.missed[key] = true
+	known := map[string]bool{}
+	for _, values := range s.values {
+		for key := range values {
+			known[key] = true
+		}
+	}
+	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+}
+
+// Track records an event.
+func (r *Reader) Track(_ context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
+	if distinctID == "" {
+		return flags.ErrNoDistinctID
+	}
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	r.state.events = append(r.state.events, Event{distinctID, event, maps.Clone(properties), maps.Clone(groups)})
+	return nil
+}
