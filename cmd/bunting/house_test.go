@@ -97,7 +97,8 @@ var table = map[string]room{
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
-	"cmd/bunting/internal/client": {ours: []string{"cmd/bunting/internal/cli", "adapters/convert", "capture"}},
+	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "capture", "flags"}},
+	"cmd/bunting/internal/codegen": {ours: []string{"flags"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
 	}, ofManagement...)},

@@ -31,6 +31,8 @@ var commands = []cli.Command{
 	client.Persons,
 	client.Keys(local.RecoverKey),
 	client.Projects,
+	client.Generate,
+	client.Unused,
 	client.Usage,
 	client.Status,
 	client.Export,

@@ -237,13 +237,22 @@ func write(t *testing.T, file, text string) {
 // goCommand runs the go command and gives what it prints.
 func goCommand(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
+	out, err := goTry(dir, env, args...)
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// goTry returns what a command prints, or with an error what it complains of.
+func goTry(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, &said)
+		return said.String(), err
 	}
-	return string(out)
+	return string(out), nil
 }

@@ -30,6 +30,7 @@ var scenes = map[string][]scene{
 	"cmd/bunting/README.md": {
 		{setup: (*stage).made, says: []string{"phx_"}},
 		{setup: (*stage).empty, says: []string{"+ flag new-checkout", "1 changed"}},
+		{}, // in the same place
 		{setup: (*stage).clone, says: []string{"beta-program"}},
 		{setup: (*stage).demo},
 		{setup: (*stage).own},

@@ -16,6 +16,8 @@ var (
 	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)
 	Usage    = single("usage", "print what an organization has used this month", &usageAction, usageHelp)
 	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
+	Generate = managed("generate", "write typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
+	Unused   = single("unused", "list flags that no code names, and code that names no flag", &unusedAction, unusedHelp)
 	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, Ends: true}
 	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, Ends: true}
 )

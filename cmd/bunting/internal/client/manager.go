@@ -48,6 +48,8 @@ type action struct {
 	args []string
 	// options adds those of its own, and returns what runs with them.
 	options func(m *manager) runner
+	// orFile: one more argument is a file that stands for the server, which is not asked.
+	orFile bool
 	// keyless: it does something without a key too.
 	keyless bool
 	// asks: it deletes, and has --yes (see confirm).
@@ -103,6 +105,8 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 	switch {
 	case err != nil:
 		return err
+	case a.orFile && len(rest) == len(a.args)+1:
+		return run(ctx, m, rest)
 	case len(rest) != len(a.args):
 		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wanted(a.args))
 	case *m.key == "" && !a.keyless:

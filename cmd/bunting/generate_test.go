@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+)
+
+// reading is a program of somebody's, with the functions that were generated.
+const reading = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"example.org/service/features"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+func main() {
+	text, err := os.ReadFile("flags.json")
+	if err != nil {
+		panic(err)
+	}
+	file, err := flags.ParseFile(text)
+	if err != nil {
+		panic(err)
+	}
+	r := flags.Compile(file.Projects[0].Definitions).Reader()
+	ctx, s := context.Background(), &flags.Subject{DistinctID: "user-1"}
+	layout := features.ReadCheckoutLayout(ctx, r, s, features.CheckoutLayoutControl)
+	payload := features.ReadCheckoutLayoutPayload(ctx, r, s, features.CheckoutLayoutPayload{})
+	fmt.Println(features.ReadNewOnboarding(ctx, r, s, false), layout == features.CheckoutLayoutSteps, payload.Columns, *payload.Progress)
+}
+`
+
+// The functions of the demo's flags compile, read what bunting eval decides for
+// user-1, and no longer compile when a flag has gone.
+func TestGenerate_Go(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, err := os.ReadFile(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Mkdir(in("features"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, "flags", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, in(name), strings.Replace(string(text), "module "+module+"/flags", "module example.org/service", 1))
+	}
+	env := []string{"GOWORK=off", "GOFLAGS=-mod=mod"}
+	goCommand(t, dir, env, "mod", "edit", "-require="+module+"/flags@"+published, "-replace="+module+"/flags="+filepath.Join(root, "flags"))
+	write(t, in("main.go"), reading)
+	write(t, in("flags.json"), string(definitions))
+	generate := func(code int, args ...string) clitest.Result {
+		t.Helper()
+		r := call(t, "", nil, append([]string{"generate", "go", in("flags.json"), "--output", in("features/flags.go")}, args...)...)
+		if r.Code != code {
+			t.Fatalf("exit %d, want %d: %s%s", r.Code, code, r.Stdout, r.Stderr)
+		}
+		return r
+	}
+	generate(2, "--check")
+	generate(0)
+	generate(0, "--check")
+	if got := goCommand(t, dir, env, "run", "."); got != "true true 1 true\n" {
+		t.Errorf("the program says %q", got)
+	}
+	write(t, in("flags.json"), strings.Replace(string(definitions), `"key": "new-onboarding"`, `"key": "newer-onboarding"`, 1))
+	if r := generate(2, "--check"); !strings.Contains(r.Stderr, "not up to date") {
+		t.Errorf("%q", r.Stderr)
+	}
+	generate(0)
+	out, err := goTry(dir, env, "build", "-o", in("service"), ".")
+	if err == nil || !strings.Contains(out, "undefined: features.ReadNewOnboarding") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The same from a server, and what no code names there.
+func TestGenerate_OfServer(t *testing.T) {
+	s := serve(t, time.Second, "--definitions", demo)
+	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo", "BUNTING_PROJECT=1"}
+	r := call(t, "", env, "generate", "ts")
+	if r.Code != 0 || !strings.Contains(r.Stdout, `export type CheckoutLayout = "control" | "one-page" | "steps"`) {
+		t.Errorf("exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	code := t.TempDir()
+	write(t, filepath.Join(code, "a.ts"), "posthog.getFeatureFlag('checkout-layout')\nposthog.isFeatureEnabled('long-gone')\n")
+	for name, args := range map[string][]string{"of the server": {"--json"}, "of the file": {"--json", demo}} {
+		r = call(t, "", env, append([]string{"unused", "--code", code}, args...)...)
+		var got struct {
+			Files  int
+			Unused []struct {
+				Key    string
+				Called *string `json:"last_called_at"`
+			}
+			Unknown []struct {
+				Line int
+				Key  string
+			}
+		}
+		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
+			t.Fatalf("%s: %v in %s%s", name, err, r.Stdout, r.Stderr)
+		}
+		if r.Code != 2 || got.Files != 1 || len(got.Unused) != 7 || len(got.Unknown) != 1 || got.Unknown[0].Key != "long-gone" || got.Unknown[0].Line != 2 {
+			t.Errorf("%s: exit %d, %+v", name, r.Code, got)
+		}
+		for _, f := range got.Unused {
+			if f.Key == "checkout-layout" || f.Called != nil {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	if r = call(t, "", env, "unused", "--code", t.TempDir(), demo); r.Code != 1 || !strings.Contains(r.Stderr, "no source code") {
+		t.Errorf("exit %d: %s", r.Code, r.Stderr)
+	}
+	s.stop()
+	s.wait(0)
+}

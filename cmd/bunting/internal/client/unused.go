@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/codegen"
+)
+
+const unusedHelp = `Usage: bunting unused --code DIR [FILE] [OPTIONS]
+
+Searches source code for the flags of FILE (definitions, a payload or a document
+of bunting flags export) or of a server, and lists:
+
+  flags that no code names, with when each was last asked for
+  code that reads a key that no flag has, with its place
+
+A flag is named by a text that is its key, or by a function that bunting generate
+has made for it. Keys that code puts together are not found. Code is read up to
+4 MiB a file; hidden folders and those of packages are left out.
+
+  --code DIR        where the code is; . by default
+` + projectOption + managerOptions + `  --json            for programs
+
+Exit code 2 when there is something to list.
+`
+
+// unusedFlag is a flag that no code names.
+type unusedFlag struct {
+	Key    string  `json:"key"`
+	Active bool    `json:"active"`
+	Called *string `json:"last_called_at"` // null: never, or not known of a file
+}
+
+type strangeRead struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Key  string `json:"key"`
+}
+
+type unusedAnswer struct {
+	Files   int           `json:"files"`
+	Left    int           `json:"files_too_large"`
+	Unused  []unusedFlag  `json:"unused"`
+	Strange []strangeRead `json:"unknown"`
+}
+
+var unusedAction = action{project: reads, orFile: true, options: func(m *manager) runner {
+	code := m.fs.String("code", ".", "")
+	return func(ctx context.Context, m *manager, args []string) error { return m.unused(ctx, *code, args) }
+}}
+
+func (m *manager) unused(ctx context.Context, dir string, args []string) error {
+	list, err := m.searched(ctx, args)
+	if err != nil {
+		return err
+	}
+	keys := make([]string, len(list))
+	for i := range list {
+		keys[i] = list[i].Key
+	}
+	found, err := codegen.Search(dir, keys)
+	if err != nil {
+		return err
+	}
+	if found.Files == 0 {
+		return fmt.Errorf("there is no source code below %s", dir)
+	}
+	unused := found.Unused(keys)
+	out := unusedAnswer{Files: found.Files, Left: found.Left, Strange: []strangeRead{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
+		return !slices.Contains(unused, f.Key)
+	})}
+	for _, use := range found.Strange {
+		out.Strange = append(out.Strange, strangeRead(use))
+	}
+	if *m.asJSON {
+		err = m.printJSON(out)
+	} else {
+		err = m.Print(out.text(len(args) == 0))
+	}
+	if err == nil && len(out.Unused)+len(out.Strange) > 0 {
+		err = cli.ErrChanges
+	}
+	return err
+}
+
+// searched are the flags that are not deleted, by key.
+func (m *manager) searched(ctx context.Context, args []string) (list []unusedFlag, err error) {
+	if len(args) == 0 {
+		list, err = pages[unusedFlag](ctx, m.client, m.flagsPath(""))
+	} else {
+		d, _, readErr := m.definitions(ctx, args)
+		err = readErr
+		for i := range d.Flags {
+			if f := &d.Flags[i]; !f.Deleted && f.Key != "" {
+				list = append(list, unusedFlag{Key: f.Key, Active: f.Active})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b unusedFlag) int { return strings.Compare(a.Key, b.Key) })
+	return list, err
+}
+
+func (a *unusedAnswer) text(called bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of source code read", cli.Plural(a.Files, "file"))
+	if a.Left > 0 {
+		fmt.Fprintf(&b, ", %d too large and left out", a.Left)
+	}
+	b.WriteString("\n")
+	if len(a.Unused) > 0 {
+		b.WriteString("\nflags that no code names\n")
+	}
+	for _, f := range a.Unused {
+		fmt.Fprintf(&b, "  %s", cli.Cell(f.Key))
+		if !f.Active {
+			b.WriteString("  (off)")
+		}
+		switch {
+		case called && f.Called == nil:
+			b.WriteString("  never asked for")
+		case f.Called != nil:
+			b.WriteString("  last asked for " + *f.Called)
+		}
+		b.WriteString("\n")
+	}
+	if len(a.Strange) > 0 {
+		b.WriteString("\ncode that reads a key that no flag has\n")
+	}
+	for _, s := range a.Strange {
+		fmt.Fprintf(&b, "  %s:%d: %s\n", s.File, s.Line, cli.Cell(s.Key))
+	}
+	if len(a.Unused)+len(a.Strange) == 0 {
+		b.WriteString("every flag is named, and every key that is read is a flag's\n")
+	}
+	return b.String()
+}

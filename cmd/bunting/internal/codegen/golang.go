@@ -1,0 +1,122 @@
+package codegen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/format"
+	"go/token"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Go writes a package with a function for each flag that is not deleted, a type for
+// the variants of a flag that has some, and one for its payloads. They read through a
+// [flags.Reader]. Schemas are JSON schemas of payloads by key of the flag; a payload
+// without one has the type that fits those that the flag has. From says where the
+// flags come from. It is an error when two flags would have one name, or when pkg is
+// no name of a package.
+func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage) ([]byte, error) {
+	if !token.IsIdentifier(pkg) {
+		return nil, fmt.Errorf("%q cannot be the name of a package", pkg)
+	}
+	all, err := nameAll(list, schemas)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n\n", oneLine(from))
+	fmt.Fprintf(&b, "// Package %s reads feature flags by name. A flag that goes takes its function along.\npackage %s\n", pkg, pkg)
+	if len(all) > 0 {
+		b.WriteString("\nimport (\n\t\"context\"\n\n\t\"github.com/bunting-flags/bunting/flags\"\n)\n")
+	}
+	for i := range all {
+		all[i].goCode(&b)
+	}
+	return format.Source(b.Bytes())
+}
+
+func (n *named) goCode(b *bytes.Buffer) {
+	key := quoted(n.flag.Key)
+	if len(n.variants) == 0 {
+		fmt.Fprintf(b, "\n// Read%s reads %s.\n", n.name, n.about())
+		fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback bool) bool {\n\treturn r.Bool(ctx, %s, s, fallback)\n}\n", n.name, key)
+	} else {
+		n.goVariants(b)
+	}
+	if n.payload != nil {
+		fmt.Fprintf(b, "\n// %sPayload is what %s brings along.\ntype %sPayload %s\n", n.name, key, n.name, n.payload.goType())
+		fmt.Fprintf(b, "\n// Read%sPayload reads it.\n", n.name)
+		fmt.Fprintf(b, "func Read%sPayload(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %sPayload) %sPayload {\n\treturn flags.JSON(ctx, r, %s, s, fallback)\n}\n", n.name, n.name, n.name, key)
+	}
+}
+
+func (n *named) goVariants(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n// %s is a variant of %s.\ntype %s string\n", n.name, n.about(), n.name)
+	fmt.Fprintf(b, "\n// The variants of %s.\nconst (\n", quoted(n.flag.Key))
+	names := make([]string, len(n.variants))
+	for i, v := range n.variants {
+		names[i] = v.name
+		fmt.Fprintf(b, "\t%s %s = %s\n", v.name, n.name, quoted(v.key))
+	}
+	b.WriteString(")\n")
+	fmt.Fprintf(b, "\n// Read%s reads it. A variant that this code does not know is the fallback.\n", n.name)
+	fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %s) %s {\n", n.name, n.name, n.name)
+	fmt.Fprintf(b, "\tswitch v := %s(r.String(ctx, %s, s, string(fallback))); v {\n\tcase %s:\n\t\treturn v\n\t}\n\treturn fallback\n}\n", n.name, quoted(n.flag.Key), strings.Join(names, ", "))
+}
+
+// goType writes a type of Go. What may be missing or null is a pointer.
+func (s *shape) goType() string {
+	switch s.kind {
+	case boolean:
+		return "bool"
+	case text:
+		return "string"
+	case integer:
+		return "int64"
+	case number:
+		return "float64"
+	case list:
+		if s.item == nil {
+			return "[]any"
+		}
+		return "[]" + s.item.goOptional(false)
+	case object:
+		return s.goStruct()
+	}
+	return "any"
+}
+
+func (s *shape) goOptional(optional bool) string {
+	t := s.goType()
+	if (optional || s.null) && s.kind != list && t != "any" && !strings.HasPrefix(t, "map[") {
+		return "*" + t
+	}
+	return t
+}
+
+// goStruct is a struct, or a map where a member has no name in Go.
+func (s *shape) goStruct() string {
+	var b strings.Builder
+	b.WriteString("struct {\n")
+	seen := map[string]bool{}
+	for _, name := range s.names() {
+		field := exported(name)
+		if seen[field] || name == "" || name == "-" || strings.ContainsAny(name, "`\",\\\n") {
+			return "map[string]any"
+		}
+		seen[field] = true
+		m := s.members[name]
+		tag := name
+		if m.optional {
+			tag += ",omitempty"
+		}
+		fmt.Fprintf(&b, "%s %s `json:\"%s\"`\n", field, m.goOptional(m.optional), tag)
+	}
+	b.WriteString("}")
+	if len(seen) == 0 {
+		return "map[string]any"
+	}
+	return b.String()
+}

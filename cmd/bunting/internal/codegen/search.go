@@ -1,0 +1,134 @@
+package codegen
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Use is a place in source code that names a flag.
+type Use struct {
+	File string
+	Line int // from 1
+	Key  string
+}
+
+// Found is what [Search] has seen.
+type Found struct {
+	Used    map[string]int // how often each flag is named, by key
+	Strange []Use          // reads of keys that no flag has, in the order of the files
+	Files   int            // how many files were read
+	Left    int            // files that are too large, and were not
+}
+
+// MaxSource is how large a file may be that is searched, in bytes.
+const MaxSource = 4 << 20
+
+// sources are the endings of files that are read as source code.
+var sources = func() map[string]bool {
+	out := map[string]bool{}
+	for _, ending := range strings.Fields("go js jsx mjs cjs ts tsx mts cts vue svelte astro html py rb erb php java kt kts groovy scala swift m mm dart cs fs vb rs ex exs erl clj lua c h cc cpp hpp ejs hbs twig") {
+		out["."+ending] = true
+	}
+	return out
+}()
+
+// skipped are folders that hold nobody's own code.
+var skipped = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "target": true, "__pycache__": true, "venv": true}
+
+// Patterns of what source code has: texts, names, and calls that read a flag with a
+// text as its key, of PostHog's and OpenFeature's clients and of ours.
+var (
+	texts = regexp.MustCompile(`"[^"\\\n]{1,400}"|'[^'\\\n]{1,400}'|` + "`[^`\\\\\n]{1,400}`")
+	names = regexp.MustCompile(`\b(?:R|r)ead[\pL\pN]+`)
+	reads = regexp.MustCompile(`\b(?:` + strings.Join([]string{
+		`(?:[iI]s)?[fF]eature_?[eE]nabled`, `[iI]sFeatureEnabled`, `is_feature_enabled`, `[gG]etFeatureFlag(?:Payload|Result)?`, `get_feature_flag(?:_payload|_result)?`,
+		`useFeatureFlag(?:Enabled|VariantKey|Payload)?`, `onFeatureFlag`,
+		`[gG]et(?:Boolean|String|Number|Integer|Float|Double|Object)(?:Value|Details)`, `get_(?:boolean|string|integer|float|object)_(?:value|details)`,
+		`use(?:Boolean|String|Number|Object)Flag(?:Value|Details)`, `(?:Boolean|String|Float|Int|Object)Value(?:Details)?`,
+	}, "|") + `)\(\s*(?:[cC]tx\s*,\s*|context\.\w+\(\)\s*,\s*)?["'` + "`" + `]([^"'` + "`" + `\\\n]{1,400})["'` + "`" + `]` +
+		`|\.(?:Bool|String|Number|JSON)(?:Detail)?\(\s*(?:ctx|\w*[cC]tx|context\.\w+\(\)|r\.Context\(\))\s*,\s*"([^"\\\n]{1,400})"`)
+)
+
+// Search reads the source code below a folder for the keys of flags, and for the
+// functions that [Go] and [TypeScript] make of them; code that those have written does
+// not count. Hidden folders and those of packages are left out, links are not followed.
+func Search(dir string, keys []string) (Found, error) {
+	found := Found{Used: map[string]int{}}
+	s := search{found: &found, known: map[string]bool{}, functions: map[string]string{}}
+	for _, key := range keys {
+		s.known[key] = true
+		s.functions["ead"+exported(key)], s.functions["ead"+exported(key)+"Payload"] = key, key
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if path != dir && (skipped[d.Name()] || strings.HasPrefix(d.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		case !d.Type().IsRegular() || !sources[strings.ToLower(filepath.Ext(path))]:
+			return nil
+		}
+		return s.file(path)
+	})
+	return found, err
+}
+
+type search struct {
+	found     *Found
+	known     map[string]bool
+	functions map[string]string // key of a flag by the end of its function's name
+}
+
+func (s *search) file(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() > MaxSource {
+		s.found.Left++
+		return nil
+	}
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	s.found.Files++
+	if bytes.HasPrefix(code, []byte(generatedMark)) {
+		return nil
+	}
+	for _, text := range texts.FindAll(code, -1) {
+		if key := string(text[1 : len(text)-1]); s.known[key] {
+			s.found.Used[key]++
+		}
+	}
+	for _, name := range names.FindAll(code, -1) {
+		if key, ok := s.functions[string(name[1:])]; ok {
+			s.found.Used[key]++
+		}
+	}
+	for _, at := range reads.FindAllSubmatchIndex(code, -1) {
+		from, to := at[2], at[3]
+		if from < 0 {
+			from, to = at[4], at[5]
+		}
+		if key := string(code[from:to]); !s.known[key] {
+			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:from], []byte("\n")), key})
+		}
+	}
+	return nil
+}
+
+// Unused are the keys that no code names, sorted.
+func (f *Found) Unused(keys []string) []string {
+	out := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return f.Used[key] > 0 })
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,256 @@
+package codegen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// kind is what a payload, or a part of it, is.
+type kind int
+
+const (
+	anything kind = iota // of several kinds, or of none that is known
+	boolean
+	text
+	integer
+	number
+	list
+	object
+)
+
+// shape is the type of a payload.
+type shape struct {
+	kind    kind
+	null    bool // it may be null
+	item    *shape
+	members map[string]*member
+}
+
+type member struct {
+	*shape
+	optional bool
+}
+
+// payloadShape is the type of a flag's payloads: what its schema says, else what fits
+// all of them. Nil: it has none.
+func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
+	if schema != nil {
+		s, err := fromSchema(schema, "", 0)
+		if err != nil {
+			return nil, fmt.Errorf("the schema of flag %q: %w", f.Key, err)
+		}
+		return s, nil
+	}
+	var out *shape
+	for _, key := range slices.Sorted(maps.Keys(f.Payloads)) {
+		if strings.HasPrefix(key, "holdout-") {
+			continue
+		}
+		s, err := example(f.Payloads[key])
+		if err != nil {
+			return nil, fmt.Errorf("the payload %s of flag %q is no JSON: %w", quoted(key), f.Key, err)
+		}
+		out = both(out, s)
+	}
+	return out, nil
+}
+
+// example is the type of one payload. PostHog keeps payloads as texts that hold JSON.
+func example(raw json.RawMessage) (*shape, error) {
+	v, err := decode(raw)
+	if held, ok := v.(string); ok && err == nil {
+		if inner, innerErr := decode([]byte(held)); innerErr == nil {
+			v = inner
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return shapeOf(v), nil
+}
+
+func decode(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err = dec.Decode(&v); err == nil && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
+		err = fmt.Errorf("there is more behind the value")
+	}
+	return v, err
+}
+
+func shapeOf(v any) *shape {
+	switch v := v.(type) {
+	case nil:
+		return &shape{null: true}
+	case bool:
+		return &shape{kind: boolean}
+	case string:
+		return &shape{kind: text}
+	case json.Number:
+		if _, err := v.Int64(); err == nil {
+			return &shape{kind: integer}
+		}
+		return &shape{kind: number}
+	case []any:
+		s := &shape{kind: list}
+		for _, item := range v {
+			s.item = both(s.item, shapeOf(item))
+		}
+		return s
+	case map[string]any:
+		s := &shape{kind: object, members: map[string]*member{}}
+		for name, value := range v {
+			s.members[name] = &member{shape: shapeOf(value)}
+		}
+		return s
+	}
+	return &shape{}
+}
+
+// both is the type of what is of one or the other.
+func both(a, b *shape) *shape {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.onlyNull() || b.onlyNull():
+		out := *a
+		if a.onlyNull() {
+			out = *b
+		}
+		out.null = true
+		return &out
+	}
+	out := &shape{kind: a.kind, null: a.null || b.null}
+	switch {
+	case a.numeric() && b.numeric():
+		out.kind = max(a.kind, b.kind)
+	case a.kind != b.kind:
+		out.kind = anything
+	case a.kind == list:
+		out.item = both(a.item, b.item)
+	case a.kind == object:
+		out.members = bothMembers(a.members, b.members)
+	}
+	return out
+}
+
+func (s *shape) onlyNull() bool { return s.kind == anything && s.null }
+func (s *shape) numeric() bool  { return s.kind == integer || s.kind == number }
+
+func bothMembers(a, b map[string]*member) map[string]*member {
+	out := map[string]*member{}
+	for name, m := range a {
+		other, there := b[name]
+		if !there {
+			out[name] = &member{m.shape, true}
+			continue
+		}
+		out[name] = &member{both(m.shape, other.shape), m.optional || other.optional}
+	}
+	for name, m := range b {
+		if a[name] == nil {
+			out[name] = &member{m.shape, true}
+		}
+	}
+	return out
+}
+
+// names are the members in the order in which code has them.
+func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.members)) }
+
+// maxSchema is how deep schemas may be nested.
+const maxSchema = 32
+
+// fromSchema reads the part of JSON Schema that says types: type, properties, required,
+// items and enum. What it cannot follow is an error, not a guess.
+func fromSchema(raw json.RawMessage, place string, depth int) (*shape, error) {
+	var schema struct {
+		Type       json.RawMessage            `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+		Items      json.RawMessage            `json:"items"`
+		Enum       []any                      `json:"enum"`
+		Ref        string                     `json:"$ref"`
+	}
+	fault := func(format string, args ...any) (*shape, error) {
+		at := place
+		if at == "" {
+			at = "its root"
+		}
+		return nil, fmt.Errorf("at %s: "+format, append([]any{at}, args...)...)
+	}
+	if depth > maxSchema {
+		return fault("nested more than %d deep", maxSchema)
+	}
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return fault("%v", err)
+	}
+	if schema.Ref != "" {
+		return fault("$ref is not followed, write the type out")
+	}
+	if len(schema.Enum) > 0 && schema.Type == nil {
+		var out *shape
+		for _, v := range schema.Enum {
+			out = both(out, shapeOf(v))
+		}
+		return out, nil
+	}
+	out, err := schemaType(schema.Type)
+	if err != nil {
+		return fault("%v", err)
+	}
+	if out.kind == list && schema.Items != nil {
+		if out.item, err = fromSchema(schema.Items, place+"/items", depth+1); err != nil {
+			return nil, err
+		}
+	}
+	if out.kind == object {
+		out.members = map[string]*member{}
+		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+			s, err := fromSchema(schema.Properties[name], place+"/properties/"+name, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.members[name] = &member{s, !slices.Contains(schema.Required, name)}
+		}
+	}
+	return out, nil
+}
+
+var schemaKinds = map[string]kind{"boolean": boolean, "string": text, "integer": integer, "number": number, "array": list, "object": object}
+
+func schemaType(raw json.RawMessage) (*shape, error) {
+	var one string
+	names := []string{}
+	switch {
+	case raw == nil:
+	case json.Unmarshal(raw, &one) == nil:
+		names = []string{one}
+	case json.Unmarshal(raw, &names) != nil:
+		return nil, fmt.Errorf("type is %s, want a name or a list of names", raw)
+	}
+	var out *shape
+	for _, name := range names {
+		k, known := schemaKinds[name]
+		switch {
+		case name == "null":
+			out = both(out, &shape{null: true})
+		case !known:
+			return nil, fmt.Errorf("there is no type %q", name)
+		default:
+			out = both(out, &shape{kind: k})
+		}
+	}
+	if out == nil {
+		out = &shape{}
+	}
+	return out, nil
+}

@@ -1,0 +1,95 @@
+package codegen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// TypeScript writes a module with a function for each flag that is not deleted, and
+// the types of its variants and payloads. They read through anything with posthog-js's
+// getFeatureFlag and getFeatureFlagPayload. Otherwise it is like [Go].
+func TypeScript(list []flags.Flag, from string, schemas map[string]json.RawMessage) ([]byte, error) {
+	all, err := nameAll(list, schemas)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n", oneLine(from))
+	b.WriteString(`
+/** What flags are read through: posthog-js has both methods. */
+export interface FlagReader {
+  getFeatureFlag(key: string): string | boolean | null | undefined
+  getFeatureFlagPayload(key: string): unknown
+}
+`)
+	for i := range all {
+		all[i].typeScript(&b)
+	}
+	return b.Bytes(), nil
+}
+
+func (n *named) typeScript(b *bytes.Buffer) {
+	key, function := quoted(n.flag.Key), "read"+n.name
+	about := strings.ReplaceAll(n.about(), "*/", "* /")
+	if len(n.variants) == 0 {
+		fmt.Fprintf(b, "\n/** Reads %s. */\nexport function %s(r: FlagReader, fallback = false): boolean {\n", about, function)
+		fmt.Fprintf(b, "  const v = r.getFeatureFlag(%s)\n  return v === undefined || v === null ? fallback : v !== false\n}\n", key)
+	} else {
+		keys := make([]string, len(n.variants))
+		for i, v := range n.variants {
+			keys[i] = quoted(v.key)
+		}
+		fmt.Fprintf(b, "\n/** A variant of %s. */\nexport type %s = %s\n", about, n.name, strings.Join(keys, " | "))
+		fmt.Fprintf(b, "\nconst variantsOf%s: readonly %s[] = [%s]\n", n.name, n.name, strings.Join(keys, ", "))
+		fmt.Fprintf(b, "\n/** Reads it. A variant that this code does not know is the fallback. */\nexport function %s(r: FlagReader, fallback: %s): %s {\n", function, n.name, n.name)
+		fmt.Fprintf(b, "  const v = r.getFeatureFlag(%s)\n  return variantsOf%s.find((known) => known === v) ?? fallback\n}\n", key, n.name)
+	}
+	if n.payload != nil {
+		fmt.Fprintf(b, "\n/** What %s brings along. */\nexport type %sPayload = %s\n", key, n.name, n.payload.tsType(""))
+		fmt.Fprintf(b, "\n/** Reads it; undefined when there is none. */\nexport function %sPayload(r: FlagReader): %sPayload | undefined {\n", function, n.name)
+		fmt.Fprintf(b, "  return (r.getFeatureFlagPayload(%s) ?? undefined) as %sPayload | undefined\n}\n", key, n.name)
+	}
+}
+
+func (s *shape) tsType(indent string) string {
+	t := s.tsBare(indent)
+	if s.null && t != "unknown" {
+		t += " | null"
+	}
+	return t
+}
+
+func (s *shape) tsBare(indent string) string {
+	switch s.kind {
+	case boolean:
+		return "boolean"
+	case text:
+		return "string"
+	case integer, number:
+		return "number"
+	case list:
+		if s.item == nil {
+			return "unknown[]"
+		}
+		return "Array<" + s.item.tsType(indent) + ">"
+	case object:
+		if len(s.members) == 0 {
+			return "Record<string, unknown>"
+		}
+		var b strings.Builder
+		b.WriteString("{\n")
+		for _, name := range s.names() {
+			m, mark := s.members[name], ""
+			if m.optional {
+				mark = "?"
+			}
+			fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, quoted(name), mark, m.tsType(indent+"  "))
+		}
+		return b.String() + indent + "}"
+	}
+	return "unknown"
+}
