@@ -2,6 +2,7 @@ package organizations
 
 import (
 	"context"
+	"errors"
 	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
@@ -54,37 +55,37 @@ func (s Members) List(ctx context.Context, st *management.Standing, q MemberQuer
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[OrganizationMember]{}, err
 	}
-	narrowed := q.Email != "" || q.Search != "" || !q.UpdatedAfter.IsZero()
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[OrganizationMember], error) {
-		query := management.Query{Kind: management.KindMember, Parent: st.Organization.ID, Descending: q.Latest}
-		if !narrowed {
-			query.Offset, query.Limit = q.Offset, q.Limit
-		}
-		records, count, err := tx.List(query)
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[OrganizationMember], err error) {
+		records, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: st.Organization.ID, Descending: q.Latest})
 		if err != nil {
-			return management.List[OrganizationMember]{}, err
+			return out, err
 		}
-		out := management.List[OrganizationMember]{Count: count}
 		for i := range records {
 			m, u, err := memberOf(tx, st.Organization.ID, records[i].ID)
-			if err != nil {
-				return management.List[OrganizationMember]{}, err
+			if isMissing(err) { // inactive
+				continue
 			}
-			if view := viewMember(m, u); !narrowed || q.match(view) {
+			if err != nil {
+				return out, err
+			}
+			if view := viewMember(m, u); q.match(view) {
 				out.Results = append(out.Results, *view)
 			}
 		}
-		if narrowed {
-			out.Results, out.Count = management.PageOf(out.Results, q.Page)
-		}
+		out.Results, out.Count = management.PageOf(out.Results, q.Page)
 		return out, nil
 	})
+}
+
+func isMissing(err error) bool {
+	var told *management.Error
+	return errors.As(err, &told) && told.Kind == management.NotFound
 }
 
 // me is how paths name the caller.
 const me = "@me"
 
-// memberOf finds a member by the uuid of the user.
+// memberOf finds a member by the uuid of the user. Who is inactive is hidden (§4.6).
 func memberOf(tx Tx, organization, uuid string) (*management.Membership, *management.User, error) {
 	m, err := management.MembershipOf(tx, organization, uuid)
 	if err == nil && m == nil {
@@ -94,7 +95,7 @@ func memberOf(tx Tx, organization, uuid string) (*management.Membership, *manage
 		return nil, nil, err
 	}
 	u, err := management.UserByUUID(tx, m.User)
-	if err == nil && u == nil {
+	if err == nil && (u == nil || u.Inactive) {
 		err = management.ErrNotFound()
 	}
 	return m, u, err

@@ -30,6 +30,7 @@ type Role struct {
 type RoleMember struct {
 	ID      string               `json:"id"`
 	Role    string               `json:"role_id"`
+	Member  *OrganizationMember  `json:"organization_member"`
 	User    *management.UserView `json:"user"`
 	Joined  management.Stamp     `json:"joined_at"`
 	Updated management.Stamp     `json:"updated_at"`
@@ -97,8 +98,18 @@ func roleMembers(tx Tx, q management.Query) (management.List[RoleMember], error)
 }
 
 func (m *storedRoleMember) view(tx Tx) (*RoleMember, error) {
+	out := &RoleMember{ID: m.ID, Role: m.Role, Joined: m.Joined, Updated: m.Joined}
 	u, err := management.UserByUUID(tx, m.User)
-	return &RoleMember{ID: m.ID, Role: m.Role, User: u.View(), Joined: m.Joined, Updated: m.Joined}, err
+	if err != nil {
+		return nil, err
+	}
+	out.User = u.View()
+	if member, err := management.MembershipOf(tx, m.Organization, m.User); err != nil {
+		return nil, err
+	} else if member != nil {
+		out.Member = viewMember(member, u)
+	}
+	return out, nil
 }
 
 // storedRoleOf finds a role, nil for none.

@@ -71,7 +71,8 @@ func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 			tx.PutProject(&management.ProjectRecord{ID: TheirProject, Organization: TheirOrganization, Name: "T", APIKey: "phc_theirs", CreatedAt: Start}),
 		)
 		for i, name := range people {
-			u := management.User{ID: int64(i + 1), UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
+			id, err := tx.Next(management.KindUser) // 1 and so on: whoever is new is the next
+			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
 			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.At(Start)}
 			switch name {
 			case "ann":
@@ -81,7 +82,7 @@ func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 			case "dan":
 				m.Organization, m.Level = TheirOrganization, owner
 			}
-			failed = errors.Join(failed, management.PutUser(tx, &u), management.PutMembership(tx, &m))
+			failed = errors.Join(failed, err, management.PutUser(tx, &u), management.PutMembership(tx, &m))
 		}
 		return failed
 	})
@@ -124,14 +125,17 @@ func (w *World) Standing(t testing.TB, name string) *management.Standing {
 		var failed [4]error
 		st.User, failed[0] = management.UserByUUID(tx, UUID(name))
 		st.Memberships, failed[1] = management.MembershipsOf(tx, UUID(name))
-		st.Project, failed[2] = tx.Project(project)
-		st.Organization, failed[3] = tx.Organization(st.Project.Organization)
+		if st.Project, failed[2] = tx.Project(project); st.Project != nil {
+			st.Organization, failed[3] = tx.Organization(st.Project.Organization)
+		}
 		return errors.Join(failed[:]...)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.Level = st.Caller.Level(st.Organization.ID)
+	if st.Organization != nil { // else its owner has closed it
+		st.Level = st.Caller.Level(st.Organization.ID)
+	}
 	return st
 }
 
