@@ -22,15 +22,6 @@ var fields = [...]field{
 	{"$geoip_time_zone", func(r *geoip2.City) string { return r.Location.TimeZone }},
 }
 
-// Names lists the seven properties, in the order of §8.3.
-func Names() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	return names
-}
-
 // properties returns what a record says; nil when it says none of the seven.
 func properties(r *geoip2.City) Properties {
 	var p Properties

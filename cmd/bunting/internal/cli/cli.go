@@ -71,6 +71,22 @@ func (p *Program) Print(text string) error {
 	return err
 }
 
+// Open opens a file, or the standard input for a dash. Its size is 0 where that is not
+// known.
+func (p *Program) Open(name string) (in io.ReadCloser, size int64, err error) {
+	if name == "-" {
+		return io.NopCloser(p.Stdin), 0, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return f, size, nil
+}
+
 // UsageError is a wrong command line: exit code 2 and a hint.
 type UsageError struct{ Problem, Hint string }
 

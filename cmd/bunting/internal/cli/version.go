@@ -24,24 +24,17 @@ Go release and the platform.
 // Build is what the binary knows of itself. Revision and time are empty where they
 // are not known.
 type Build struct {
-	Version, Revision, Time string
-	Modified                bool // since the revision
-}
-
-// buildShown is a build for programs. Revision and time are empty where they are
-// not known.
-type buildShown struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`
-	Time     string `json:"time"` // of the revision
-	Modified bool   `json:"modified"`
+	Time     string `json:"time"`     // of the revision
+	Modified bool   `json:"modified"` // since the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
 // ReadBuild asks the binary.
 func ReadBuild() Build {
-	b := Build{Version: "(devel)"}
+	b := Build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -70,7 +63,7 @@ func version(_ context.Context, p *Program, args []string) error {
 	}
 	b := ReadBuild()
 	if *asJSON {
-		text, err := wire.Indent(buildShown{b.Version, b.Revision, b.Time, b.Modified, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+		text, err := wire.Indent(b)
 		if err != nil {
 			return err
 		}
@@ -88,6 +81,6 @@ func version(_ context.Context, p *Program, args []string) error {
 		}
 		out.WriteByte('\n')
 	}
-	fmt.Fprintf(&out, "go        %s\nplatform  %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&out, "go        %s\nplatform  %s\n", b.Go, b.Platform)
 	return p.Print(out.String())
 }

@@ -107,7 +107,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	i.client.told = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
 	var total importState
 	for _, file := range files {
-		if err := i.file(ctx, p.Stdin, file); err != nil {
+		if err := i.file(ctx, p, file); err != nil {
 			i.progress.Clear()
 			return fmt.Errorf("%s: %w\n%s so far; the same command goes on where this one has stopped", file, err, i.state.summary())
 		}
@@ -147,19 +147,14 @@ func (i *importer) where() string {
 func stateOf(file string) string { return file + ".import" }
 
 // file imports one file, from where the state says.
-func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error {
+func (i *importer) file(ctx context.Context, p *cli.Program, name string) error {
 	i.state, i.batch = importState{Server: i.server, ProjectKey: i.projectKey}, importBatch{}
-	from, size := &cli.Counter{Reader: stdin}, int64(0)
+	in, size, err := p.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
 	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		if info, err := f.Stat(); err == nil {
-			size = info.Size()
-		}
-		from.Reader = f
 		if err := i.resume(name); err != nil {
 			return err
 		}
@@ -167,6 +162,7 @@ func (i *importer) file(ctx context.Context, stdin io.Reader, name string) error
 	if i.state.Done {
 		return nil
 	}
+	from := &cli.Counter{Reader: in}
 	all, err := cli.NewRecords(from, maxRecord)
 	if err != nil {
 		return err

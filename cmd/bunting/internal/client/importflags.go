@@ -95,15 +95,11 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 // readInput reads a file, or the standard input for a dash: what is longer than any
 // input may be to its last byte but one, so that it is refused as too long.
 func readInput(p *cli.Program, name string) ([]byte, error) {
-	from := p.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = f.Close() }()
-		from = f
+	from, _, err := p.Open(name)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { _ = from.Close() }()
 	data, err := io.ReadAll(io.LimitReader(from, convert.MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -141,21 +140,14 @@ func (d *differ) load(path, apiKey string) (*flags.Set, error) {
 }
 
 func (d *differ) compare(ctx context.Context, p *cli.Program) error {
-	from, name, size := p.Stdin, "the standard input", int64(0)
-	if d.usersFile != "-" {
-		f, err := os.Open(d.usersFile)
-		if err != nil {
-			return fmt.Errorf("--users: %w", err)
-		}
-		defer func() { _ = f.Close() }()
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size = info.Size()
-		}
-		from, name = f, d.usersFile
+	from, size, err := p.Open(d.usersFile)
+	if err != nil {
+		return fmt.Errorf("--users: %w", err)
 	}
+	defer func() { _ = from.Close() }()
 	bar := cli.NewProgress(p.Stderr)
 	defer bar.Clear()
-	users := newUserReader(name, from)
+	users := newUserReader(inputName(d.usersFile), from)
 	for n := int64(1); ; n++ {
 		u, err := users.next()
 		if u == nil || err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/netip"
 	"os"
@@ -87,7 +86,7 @@ func eval(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.readUser(p.Stdin); err != nil {
+	if err := e.readUser(p); err != nil {
 		return err
 	}
 	if err := e.locate(); err != nil {
@@ -155,27 +154,17 @@ func parseAt(command, text string) (at time.Time, err error) {
 }
 
 // readUser reads the user's file and lays the command line over it.
-func (e *evaluation) readUser(stdin io.Reader) error {
+func (e *evaluation) readUser(p *cli.Program) error {
 	e.user = &user{}
-	switch e.userFile {
-	case "":
-	case "-":
-		u, err := readUser("the standard input", stdin)
-		if err != nil {
-			return err
-		}
-		e.user = u
-	default:
-		f, err := os.Open(e.userFile)
+	if e.userFile != "" {
+		f, _, err := p.Open(e.userFile)
 		if err != nil {
 			return fmt.Errorf("--user: %w", err)
 		}
-		u, err := readUser(e.userFile, f)
-		_ = f.Close()
-		if err != nil {
+		defer func() { _ = f.Close() }()
+		if e.user, err = readUser(inputName(e.userFile), f); err != nil {
 			return err
 		}
-		e.user = u
 	}
 	if e.distinctID != nil {
 		e.user.subject.DistinctID, e.user.named = *e.distinctID, true
@@ -194,6 +183,14 @@ func (e *evaluation) readUser(stdin io.Reader) error {
 	s := &e.user.subject
 	s.Person, s.Groups, s.Partial = laid(properties, s.Person), laid(groups, s.Groups), e.partial
 	return nil
+}
+
+// inputName names a file for people.
+func inputName(file string) string {
+	if file == "-" {
+		return "the standard input"
+	}
+	return file
 }
 
 // laid is a map with another laid over it.
