@@ -2,13 +2,11 @@ package httpapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 )
 
 // bodyError is a request body that cannot be used: the answer's status, its
@@ -108,7 +106,7 @@ func encodingOf(header, compression string, form bool, raw []byte) string {
 		}
 	}
 	switch header = strings.ToLower(header); {
-	case strings.Contains(header, "gzip"), bytes.HasPrefix(raw, []byte("\x1f\x8b\x08")):
+	case strings.Contains(header, "gzip"), isGzip(raw):
 		return "gzip"
 	case strings.Contains(header, "deflate"):
 		return "deflate"
@@ -131,78 +129,55 @@ func (u *unpacker) free() []byte {
 	return buf
 }
 
-// gunzipper is a pooled gzip reader and the bytes that it reads.
-type gunzipper struct {
-	src bytes.Reader
-	gz  gzip.Reader
-}
-
-var gunzippers = sync.Pool{New: func() any { return new(gunzipper) }}
-
 // gunzip inflates every member of a gzip stream. A stream that ends early or
-// fails its checksum is an error; bytes after the last member that begin no
-// other one are ignored.
+// fails its checksum is an error.
 func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
-	g := gunzippers.Get().(*gunzipper)
-	defer func() {
-		g.src.Reset(nil)
-		gunzippers.Put(g)
-	}()
-	g.src.Reset(raw)
 	out := u.free()
-	for {
-		err := g.gz.Reset(&g.src)
-		if err == nil {
-			g.gz.Multistream(false)
-			var tooLarge *bodyError
-			if out, tooLarge, err = readUpTo(out, &g.gz, u.limit, u.lease); tooLarge != nil {
-				return nil, tooLarge
-			}
-		}
-		if err != nil {
-			return nil, failedInflating("gzip", err, raw, &g.src)
-		}
-		if rest := raw[len(raw)-g.src.Len():]; !bytes.HasPrefix(rest, []byte("\x1f\x8b\x08")) {
-			return out, nil
-		}
-	}
+	at, err := eachMember(raw, func(src io.Reader) (err error) {
+		out, err = readUpTo(out, src, u.limit, u.lease)
+		return err
+	})
+	return out, failedInflating("gzip", err, raw, at)
 }
 
 // inflate undoes Content-Encoding: deflate, which is the zlib format.
-func (u *unpacker) inflate(raw []byte) ([]byte, *bodyError) {
+func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
 	src := bytes.NewReader(raw)
 	z, err := zlib.NewReader(src)
-	if err != nil {
-		return nil, failedInflating("deflate", err, raw, src)
+	if err == nil {
+		out, err = readUpTo(u.free(), z, u.limit, u.lease)
 	}
-	out, tooLarge, err := readUpTo(u.free(), z, u.limit, u.lease)
-	if err != nil {
-		return nil, failedInflating("deflate", err, raw, src)
-	}
-	return out, tooLarge
+	return out, failedInflating("deflate", err, raw, len(raw)-src.Len())
 }
 
-func failedInflating(format string, err error, raw []byte, src *bytes.Reader) *bodyError {
-	if errors.Is(err, io.EOF) { // an empty body, or one that ends in a header
+// failedInflating is what is wrong with a packed body, of which at bytes were read.
+func failedInflating(format string, err error, raw []byte, at int) *bodyError {
+	var refused *bodyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return refused
+	case errors.Is(err, io.EOF): // an empty body, or one that ends in a header
 		err = io.ErrUnexpectedEOF
 	}
-	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)",
-		format, err, len(raw)-src.Len(), len(raw)))
+	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, at, len(raw)))
 }
 
 // readUpTo appends all of src to out, at most limit bytes in all, whose memory is
-// reserved with l. Once there is a first chunk of a text, l looks at it.
-func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, *bodyError, error) {
+// reserved with l. Once there is a first chunk of a text, l looks at it. The error is
+// that of src, or a *bodyError.
+func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, error) {
 	for {
 		if l != nil && l.key != nil && !l.looked && len(out) >= firstChunk {
 			if err := l.lookForKey(out); err != nil {
-				return nil, &bodyError{cause: err}, nil
+				return nil, &bodyError{cause: err}
 			}
 		}
 		if len(out) == cap(out) {
 			size := min(max(2*int64(cap(out)), 4096), limit+1)
 			if err := l.Reserve(size); err != nil {
-				return nil, &bodyError{cause: err}, nil
+				return nil, &bodyError{cause: err}
 			}
 			old := int64(cap(out))
 			out = append(make([]byte, 0, size), out...)
@@ -212,11 +187,11 @@ func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, *bodyEr
 		out = out[:len(out)+n]
 		switch {
 		case int64(len(out)) > limit:
-			return nil, bodyTooLarge(limit, int64(len(out))), nil
+			return nil, bodyTooLarge(limit, int64(len(out)))
 		case err == io.EOF:
-			return out, nil, nil
+			return out, nil
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
 		return nil, err
 	case !ok:
 		return text, nil
-	case bytes.HasPrefix(decoded, []byte("\x1f\x8b\x08")):
+	case isGzip(decoded):
 		return u.gunzip(decoded)
 	}
 	return decoded, nil

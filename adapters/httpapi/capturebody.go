@@ -184,30 +184,37 @@ type inflater struct {
 
 var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
-// gunzip unpacks every member of a gzip stream. What follows the last one and
-// begins no other is ignored.
-func (l *lease) gunzip(packed []byte, limit int64) ([]byte, error) {
+// eachMember calls take with what every member of a gzip stream holds. What follows the
+// last one and begins no other is ignored. at is how far the stream was read.
+func eachMember(packed []byte, take func(src io.Reader) error) (at int, err error) {
 	z := inflaters.Get().(*inflater)
 	defer func() {
 		z.src.Reset(nil)
 		inflaters.Put(z)
 	}()
 	z.src.Reset(packed)
-	expected := unpackedLength(packed)
-	var out []byte
 	for {
-		err := z.gz.Reset(&z.src)
-		if err == nil {
+		if err = z.gz.Reset(&z.src); err == nil {
 			z.gz.Multistream(false)
-			if out, err = l.unpackInto(out, &z.gz, expected, limit); err == nil {
-				if isGzip(packed[len(packed)-z.src.Len():]) {
-					continue
-				}
-				return out, nil
-			}
+			err = take(&z.gz)
 		}
+		at = len(packed) - z.src.Len()
+		if err != nil || !isGzip(packed[at:]) {
+			return at, err
+		}
+	}
+}
+
+func (l *lease) gunzip(packed []byte, limit int64) (out []byte, err error) {
+	expected := unpackedLength(packed)
+	_, err = eachMember(packed, func(src io.Reader) (err error) {
+		out, err = l.unpackInto(out, src, expected, limit)
+		return err
+	})
+	if err != nil {
 		return nil, unpackProblem(err, &problemBadGzip)
 	}
+	return out, nil
 }
 
 // unpackedLength is what a gzip stream says of its own length where that is likely,

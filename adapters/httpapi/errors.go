@@ -142,6 +142,22 @@ func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the caller has gone: nothing is left to do
 }
 
+// writeJSON sends a value as JSON.
+func (s *server) writeJSON(w http.ResponseWriter, status int, value any) error {
+	body, err := wire.Encode(value)
+	if err == nil {
+		s.write(w, status, body)
+	}
+	return err
+}
+
+// send answers with 200 and a body of a kind.
+func send(w http.ResponseWriter, kind string, body []byte) error {
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(body) // the caller has gone: nothing is left to do
+	return nil
+}
+
 var contentTypeJSON = []string{"application/json"}
 
 // shorten keeps names chosen by a client from filling an error message.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -36,7 +37,7 @@ func (rd *reader) lookThrough(ctx context.Context, project int64, q capture.Even
 			e := &piece[i]
 			last = e
 			q.After = &capture.EventCursor{Timestamp: e.Timestamp, ID: e.ID}
-			bytes := len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain)
+			bytes := eventBytes(e)
 			read += bytes
 			switch {
 			case l.match != nil && !l.match(e):
@@ -66,18 +67,9 @@ var eventPlaces = map[string]string{"": "event:", "event": "event:", "feature": 
 // eventFilters reads a JSON list of property filters and makes one for persons of it
 // whose keys say where the property stands; empty: there are none.
 func eventFilters(text string) (string, error) {
-	var list []map[string]json.RawMessage
-	if text == "" {
-		return "", nil
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return "", invalid("properties", "properties must be a JSON list of property filters: %s.", err)
-	}
-	if len(list) == 0 {
-		return "", nil
-	}
-	if len(list) > maxFilters {
-		return "", invalid("properties", "properties has %d filters, at most %d are allowed.", len(list), maxFilters)
+	list, err := filterList[map[string]json.RawMessage](text)
+	if err = cmp.Or(err, checkFilters(len(list))); err != nil {
+		return "", err
 	}
 	for i, filter := range list {
 		var kind, key string
@@ -97,8 +89,7 @@ func eventFilters(text string) (string, error) {
 		}
 		filter["key"], filter["type"] = quoted, json.RawMessage(`"person"`)
 	}
-	filters, err := json.Marshal(list)
-	return string(filters), err
+	return filterText(list)
 }
 
 // eventMatcher compiles a JSON list of property filters once for a request; nil:

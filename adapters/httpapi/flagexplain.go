@@ -55,7 +55,7 @@ func explainFlag(of flagDesk, c *call) (any, error) {
 	out.Trace, out.Decided, out.Text = trace, trace.Decided, trace.String()
 	c.w.Header().Add("Vary", "Accept")
 	if prefers(c.r, "text/plain") {
-		return answer{status: http.StatusOK, raw: []byte(out.Text), kind: "text/plain; charset=utf-8"}, nil
+		return answer{status: http.StatusOK, raw: []byte(out.Text), kind: plainText}, nil
 	}
 	if d := trace.Decision; trace.Found && d.Undecided == nil {
 		out.Value = d.Enabled

@@ -61,7 +61,7 @@ type format struct {
 }
 
 // flagsFormat chooses the answer of /flags (§9.5).
-func flagsFormat(q *flagsQuery) format {
+func flagsFormat(q flagsQuery) format {
 	switch {
 	case !q.HasV && !q.HasConfig:
 		return format{shapeV2, true}
@@ -73,7 +73,7 @@ func flagsFormat(q *flagsQuery) format {
 
 // decideFormat chooses the answer of /decide, which gives its configuration
 // unless told not to.
-func decideFormat(q *flagsQuery) format {
+func decideFormat(q flagsQuery) format {
 	f := format{shapeList, q.Config || !q.HasConfig}
 	switch {
 	case !q.HasV:
@@ -87,26 +87,24 @@ func decideFormat(q *flagsQuery) format {
 	return f
 }
 
-func postFlags(s *server, w http.ResponseWriter, r *http.Request) error {
-	q := parseQuery(r.URL.RawQuery)
-	return s.evaluate(w, r, &q, flagsFormat(&q))
-}
-
-func postDecide(s *server, w http.ResponseWriter, r *http.Request) error {
-	q := parseQuery(r.URL.RawQuery)
-	return s.evaluate(w, r, &q, decideFormat(&q))
+// inFormat answers in the format that a path and its query choose.
+func inFormat(choose func(flagsQuery) format, answer func(*server, http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
+	return func(s *server, w http.ResponseWriter, r *http.Request) error {
+		q := parseQuery(r.URL.RawQuery)
+		return answer(s, w, r, q, choose(q))
+	}
 }
 
 // evaluate answers POST /flags and /decide, in the order of §9.10: address
 // limit, decoding, token limit, and then what the Decider checks.
-func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery, f format) error {
+func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
 	if s.limits.enabled && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
 	s.begin(sc, w, r)
-	decodeErr := s.decode(r, q, sc)
+	decodeErr := s.decode(r, q.Compression, sc)
 	exchangeOf(r.Context()).noteToken(sc.body.Token)
 	if s.limits.enabled {
 		key := sc.body.Token
@@ -124,7 +122,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q *flagsQuery,
 	if sc.body.Token == "" {
 		return problemNoToken.with("", "token")
 	}
-	s.ask(r, q, sc)
+	s.ask(r, q.OnlySurveyFlags, sc)
 	if err := s.Decider.Decide(r.Context(), &sc.request, &sc.answer); err != nil {
 		return err
 	}
@@ -144,9 +142,9 @@ func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
 
 // decode reads and unpacks the body and parses its fields. The key of a long body is
 // looked for as soon as it is there.
-func (s *server) decode(r *http.Request, q *flagsQuery, sc *scratch) error {
+func (s *server) decode(r *http.Request, compression string, sc *scratch) error {
 	sc.lease.key = &sc.body.Token
-	body, err := s.unpacked(r, q.Compression, sc)
+	body, err := s.unpacked(r, compression, sc)
 	if err != nil {
 		return err
 	}
@@ -205,13 +203,14 @@ func readBody(l *lease, limit int64, buf []byte) ([]byte, error) {
 	if err := l.take(int64(cap(buf))); err != nil {
 		return buf, err
 	}
-	out, tooLarge, err := readUpTo(buf, &l.body, limit, l)
-	switch {
-	case tooLarge != nil:
-		return buf, tooLarge.orCause()
-	case err != nil:
+	out, err := readUpTo(buf, &l.body, limit, l)
+	if err != nil {
+		var refused *bodyError
 		var outer *http.MaxBytesError // of a router around this one
-		if errors.As(err, &outer) {
+		switch {
+		case errors.As(err, &refused):
+			return buf, refused.orCause()
+		case errors.As(err, &outer):
 			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
 		}
 		return buf, &problemBodyUnreadable
@@ -222,7 +221,7 @@ func readBody(l *lease, limit int64, buf []byte) ([]byte, error) {
 }
 
 // ask turns the body into the Decider's question.
-func (s *server) ask(r *http.Request, q *flagsQuery, sc *scratch) {
+func (s *server) ask(r *http.Request, surveysOnly bool, sc *scratch) {
 	b, req := &sc.body, &sc.request
 	req.APIKey = b.Token
 	req.NoDistinctID = !b.HasDistinctID
@@ -236,7 +235,7 @@ func (s *server) ask(r *http.Request, q *flagsQuery, sc *scratch) {
 		req.IP, req.IPFromHeader = s.locatedIP(r)
 	}
 	req.Selection = flags.Selection{
-		Runtime: runtimeOf(b.EvaluationRuntime, r.Header), Contexts: b.EvaluationContexts, SurveysOnly: q.OnlySurveyFlags,
+		Runtime: runtimeOf(b.EvaluationRuntime, r.Header), Contexts: b.EvaluationContexts, SurveysOnly: surveysOnly,
 	}
 	if b.HasFlagKeys {
 		req.Selection.Keys = b.FlagKeys
@@ -258,18 +257,8 @@ func (s *server) requestID(r *http.Request) string {
 	return wire.RandomUUID()
 }
 
-// getFlags and getDecide answer without authentication and without flags (§9.1).
-func getFlags(s *server, w http.ResponseWriter, r *http.Request) error {
-	q := parseQuery(r.URL.RawQuery)
-	return s.minimal(w, r, flagsFormat(&q))
-}
-
-func getDecide(s *server, w http.ResponseWriter, r *http.Request) error {
-	q := parseQuery(r.URL.RawQuery)
-	return s.minimal(w, r, decideFormat(&q))
-}
-
-func (s *server) minimal(w http.ResponseWriter, r *http.Request, f format) error {
+// minimal answers without authentication and without flags (§9.1).
+func (s *server) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, f format) error {
 	if f.shape != shapeV2 {
 		f.shape = shapeLegacy
 	}

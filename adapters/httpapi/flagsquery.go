@@ -3,8 +3,6 @@ package httpapi
 import (
 	"strconv"
 	"strings"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // flagsQuery is what the query of /flags says (§9.2). Empty parameters count
@@ -80,22 +78,9 @@ func queryBool(text string) bool {
 }
 
 // queryText undoes the percent escapes and plus signs of a query or form.
-// A percent sign without two hexadecimal digits stands for itself.
 func queryText(s string) string {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s
 	}
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '+':
-			out = append(out, ' ')
-		case s[i] == '%' && i+2 < len(s) && wire.HexDigit(s[i+1]) >= 0 && wire.HexDigit(s[i+2]) >= 0:
-			out = append(out, byte(wire.HexDigit(s[i+1])<<4|wire.HexDigit(s[i+2])))
-			i += 2
-		default:
-			out = append(out, s[i])
-		}
-	}
-	return string(out)
+	return string(unescape([]byte(s)))
 }

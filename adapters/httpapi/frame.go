@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -227,12 +226,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 	if list, ok := result.(interface{ Counted() (int, any) }); ok {
 		result = c.wrap(list.Counted())
 	}
-	body, err := wire.Encode(result)
-	if err != nil {
-		return err
-	}
-	s.write(c.w, status, body)
-	return nil
+	return s.writeJSON(c.w, status, result)
 }
 
 // wrap is a page with its links (§3).

@@ -97,22 +97,19 @@ func (rd *reader) listGroups(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, size, largest, next := firstPiece, 0, 1, after
-	for len(out.Results) < p.limit && size < pageBytes {
-		n = min(n, p.limit-len(out.Results))
+	by, next := pieces{limit: p.limit}, after
+	for n := by.next(); n > 0; n = by.next() {
 		var piece []capture.Group
 		if piece, next, err = rd.history.Groups(c.ctx, c.project(), index, next, params.Get("search"), n); err != nil {
 			return nil, err
 		}
 		for i := range piece {
 			out.Results = append(out.Results, showGroup(&piece[i]))
-			bytes := objectBytes(piece[i].Properties)
-			size, largest = size+bytes, max(largest, bytes)
+			by.took(objectBytes(piece[i].Properties))
 		}
 		if len(piece) < n || next == "" {
 			break
 		}
-		n = max((pageBytes-size)/largest, 1)
 	}
 	if next != "" {
 		out.Next = c.link(map[string]string{"cursor": textCursor(next), "limit": strconv.Itoa(p.limit), "offset": ""})

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"sync/atomic"
 )
@@ -15,8 +14,7 @@ type counters struct {
 
 // getLiveness says that the process answers.
 func getLiveness(_ *server, w http.ResponseWriter, _ *http.Request) error {
-	plain(w, "ok\n")
-	return nil
+	return send(w, plainText, []byte("ok\n"))
 }
 
 // getReadiness says that requests may be sent here.
@@ -24,21 +22,16 @@ func getReadiness(s *server, w http.ResponseWriter, r *http.Request) error {
 	if s.Ready != nil {
 		err := s.Ready(r.Context())
 		if errors.Is(err, ErrDegraded) {
-			plain(w, err.Error()+"\n")
-			return nil
+			return send(w, plainText, []byte(err.Error()+"\n"))
 		}
 		if err != nil {
 			return problemUnavailable.with(err.Error(), "")
 		}
 	}
-	plain(w, "ready\n")
-	return nil
+	return send(w, plainText, []byte("ready\n"))
 }
 
-func plain(w http.ResponseWriter, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text)
-}
+const plainText = "text/plain; charset=utf-8"
 
 func getMetrics(s *server, w http.ResponseWriter, r *http.Request) error {
 	s.Metrics.ServeHTTP(w, r)

@@ -22,11 +22,9 @@ const maxFilters = 50
 // personFilters is a JSON list of the filters in a query: those of properties,
 // and one for email. Empty: there are none.
 func personFilters(params url.Values) (string, error) {
-	var list []json.RawMessage
-	if text := params.Get("properties"); text != "" {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return "", invalid("properties", "properties must be a JSON list of property filters: %s.", err)
-		}
+	list, err := filterList[json.RawMessage](params.Get("properties"))
+	if err != nil {
+		return "", err
 	}
 	if email := params.Get("email"); email != "" {
 		filter, err := json.Marshal(map[string]string{"key": "email", "value": email, "operator": string(flags.Exact), "type": string(flags.PersonProperty)})
@@ -35,14 +33,37 @@ func personFilters(params url.Values) (string, error) {
 		}
 		list = append(list, filter)
 	}
+	if err := checkFilters(len(list)); err != nil {
+		return "", err
+	}
+	return filterText(list)
+}
+
+// filterText is a list of filters as JSON, empty for none.
+func filterText[T any](list []T) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
-	if len(list) > maxFilters {
-		return "", invalid("properties", "properties has %d filters, at most %d are allowed.", len(list), maxFilters)
-	}
 	all, err := json.Marshal(list)
 	return string(all), err
+}
+
+func checkFilters(n int) error {
+	if n > maxFilters {
+		return invalid("properties", "properties has %d filters, at most %d are allowed.", n, maxFilters)
+	}
+	return nil
+}
+
+// filterList reads the JSON list of filters in a query.
+func filterList[T any](text string) (list []T, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, invalid("properties", "properties must be a JSON list of property filters: %s.", err)
+	}
+	return list, nil
 }
 
 // personMatcher compiles filters once for a request. What it makes is for one

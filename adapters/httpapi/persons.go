@@ -130,9 +130,8 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 		}
 		left -= len(piece)
 	}
-	n, size, largest := firstPiece, 0, 1
-	for len(page) < p.limit && size < pageBytes {
-		n = min(n, p.limit-len(page))
+	by := pieces{limit: p.limit}
+	for n := by.next(); n > 0; n = by.next() {
 		piece, err := read(n)
 		if err != nil {
 			return nil, 0, 0, err
@@ -142,10 +141,8 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 			break
 		}
 		for i := range piece {
-			bytes := objectBytes(piece[i].Properties)
-			size, largest = size+bytes, max(largest, bytes)
+			by.took(objectBytes(piece[i].Properties))
 		}
-		n = max((pageBytes-size)/largest, 1)
 	}
 	return page, next, 0, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // rootAnswer says what this is and where to go.
@@ -53,12 +52,7 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	for _, l := range there {
 		out.Links[l.name] = prefix + l.path
 	}
-	body, err := wire.Encode(out)
-	if err != nil {
-		return err
-	}
-	s.write(w, http.StatusOK, body)
-	return nil
+	return s.writeJSON(w, http.StatusOK, out)
 }
 
 // rootPage has links relative to it: a proxy may have cut a prefix off.
@@ -73,13 +67,11 @@ func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 		rows[i] = row{l.path, here + l.path, l.about}
 	}
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	text, err := pages.Render("root.html", map[string]any{"About": rootAbout, "Rows": rows})
 	if err != nil {
 		return err
 	}
-	_, _ = w.Write(text) // the caller has gone: nothing is left to do
-	return nil
+	return send(w, "text/html; charset=utf-8", text)
 }

@@ -13,8 +13,8 @@ import (
 // THE TABLE: what handlers answer by themselves where there is a Decider. A path serves
 // with and without a trailing slash.
 var flagEndpoints = slices.Concat(
-	serving(forSDKs, "/flags", methods{"POST": postFlags, "GET": getFlags}),
-	serving(forSDKs, "/decide", methods{"POST": postDecide, "GET": getDecide}),
+	serving(forSDKs, "/flags", methods{"POST": inFormat(flagsFormat, (*server).evaluate), "GET": inFormat(flagsFormat, (*server).minimal)}),
+	serving(forSDKs, "/decide", methods{"POST": inFormat(decideFormat, (*server).evaluate), "GET": inFormat(decideFormat, (*server).minimal)}),
 	serving(forSDKs, "/flags/definitions", methods{"GET": getDefinitions}),
 	serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream}),
 	serving(forSDKs, "/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation}),

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
@@ -62,12 +61,7 @@ func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
 		return managementProblem(err)
 	}
-	body, err := wire.Encode(list)
-	if err != nil {
-		return err
-	}
-	s.write(w, http.StatusOK, body)
-	return nil
+	return s.writeJSON(w, http.StatusOK, list)
 }
 
 // isConfigToken reports whether a token is of letters, digits, - and _ (§16.1).
