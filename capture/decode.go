@@ -58,15 +58,28 @@ func Decode(body string, o DecodeOptions) (*Submission, error) {
 	case '{':
 		err = d.readObject(o)
 	default:
-		if _, ok := d.Raw(); ok && d.End() {
-			return nil, unreadable("the body is neither a list nor an object", "")
-		}
-		err = d.problem()
+		err = d.otherBody()
 	}
 	if err != nil {
 		return nil, err
 	}
 	return d.sub, nil
+}
+
+// otherBody refuses a body that is neither a list nor an object.
+func (d *decoder) otherBody() error {
+	if _, ok := d.Raw(); !ok || !d.End() {
+		return d.problem()
+	}
+	return unreadable("the body is neither a list nor an object", "")
+}
+
+// whole is the outcome of a body that was read, and should end there.
+func (d *decoder) whole(ok bool) error {
+	if !ok || !d.End() {
+		return d.problem()
+	}
+	return nil
 }
 
 // decoder reads the items of one body.
@@ -137,8 +150,8 @@ type fields struct {
 
 // readList reads the first shape of §3.1, a list of events.
 func (d *decoder) readList() error {
-	if !d.List(d.element) || !d.End() {
-		return d.problem()
+	if err := d.whole(d.List(d.element)); err != nil {
+		return err
 	}
 	return d.checkItems()
 }
@@ -163,8 +176,8 @@ func (d *decoder) readObject(o DecodeOptions) error {
 	var f fields
 	start := d.Pos
 	d.bound(start)
-	if !d.Object(func(key string) bool { return d.envelope(&f, key) }) || !d.End() {
-		return d.problem()
+	if err := d.whole(d.Object(func(key string) bool { return d.envelope(&f, key) })); err != nil {
+		return err
 	}
 	switch {
 	case f.batch:
@@ -182,41 +195,37 @@ func (d *decoder) readObject(o DecodeOptions) error {
 // envelope reads a member of the outermost object: that of a batch, or of an
 // event.
 func (d *decoder) envelope(f *fields, key string) (ok bool) {
-	switch key {
-	case "batch":
-		f.batch, f.noBatch = false, true
-		d.sub.Items, d.sub.Tokens, d.outer, d.nameless = d.sub.Items[:0], nil, false, 0
-		if d.Peek() == '[' {
-			f.batch, f.noBatch = true, false
-			d.outer = present(f.apiKey, f.token, f.dollarToken) != ""
-			return d.List(d.element)
-		}
-		_, ok = d.Raw()
-	case "historical_migration":
-		f.historical, ok = d.Raw()
-	case "sent_at":
-		f.sentAt, ok = d.Raw()
-	default:
-		ok = d.member(f, key)
+	if key != "batch" {
+		return d.member(f, key)
 	}
+	f.batch = d.Peek() == '['
+	f.noBatch = !f.batch
+	d.sub.Items, d.sub.Tokens, d.outer, d.nameless = d.sub.Items[:0], nil, false, 0
+	if f.batch {
+		d.outer = f.givenToken() != ""
+		return d.List(d.element)
+	}
+	_, ok = d.Raw()
 	return ok
 }
 
 func (d *decoder) finishBatch(f *fields) error {
-	switch f.historical {
-	case "true":
-		d.sub.Historical = true
-	case "", "false", "null":
-	default:
+	if !d.sub.setHistorical(f.historical) {
 		return unreadable("historical_migration is neither true nor false", "historical_migration")
 	}
 	if at, ok := parseTime(scalar(f.sentAt)); ok {
 		d.sub.SentAt = at
 	}
-	if outer := present(f.apiKey, f.token, f.dollarToken); outer != "" {
+	if outer := f.givenToken(); outer != "" {
 		d.sub.Tokens = append(d.sub.Tokens[:0], tokenText(outer))
 	}
 	return d.checkItems()
+}
+
+// setHistorical reads historical_migration; false for what is no truth.
+func (s *Submission) setHistorical(value string) bool {
+	s.Historical = value == "true"
+	return s.Historical || absent(value) || value == "false"
 }
 
 // element reads one element of a list of events.
@@ -283,11 +292,11 @@ func (d *decoder) ask() bool {
 
 // member reads one member of an event.
 func (d *decoder) member(f *fields, key string) (ok bool) {
-	var v string
 	switch key {
 	case "properties":
-		v, ok = d.collect(&f.properties)
-		f.malformed = v != "" && v != "null"
+		var other string
+		other, ok = d.collect(&f.properties)
+		f.malformed = other != "" && other != "null"
 		return ok
 	case "$set":
 		_, ok = d.collect(&f.set)
@@ -296,25 +305,22 @@ func (d *decoder) member(f *fields, key string) (ok bool) {
 		_, ok = d.collect(&f.setOnce)
 		return ok
 	}
-	v, ok = d.Raw()
-	switch key {
-	case "event":
-		f.event = v
-	case "uuid":
-		f.uuid = v
-	case "timestamp":
-		f.timestamp = v
-	case "offset":
-		f.offset = v
-	default:
-		f.whose(key, v)
-	}
+	v, ok := d.Raw()
+	f.take(key, v)
 	return ok
 }
 
-// whose keeps a member that tells whose an event is: a distinct id or a token.
-func (f *fields) whose(key, value string) {
+// take keeps a member of which the text counts.
+func (f *fields) take(key, value string) {
 	switch key {
+	case "event":
+		f.event = value
+	case "uuid":
+		f.uuid = value
+	case "timestamp":
+		f.timestamp = value
+	case "offset":
+		f.offset = value
 	case "distinct_id":
 		f.distinctID = value
 	case "$distinct_id":
@@ -325,8 +331,15 @@ func (f *fields) whose(key, value string) {
 		f.token = value
 	case "$token":
 		f.dollarToken = value
+	case "historical_migration":
+		f.historical = value
+	case "sent_at":
+		f.sentAt = value
 	}
 }
+
+// givenToken is the token that stands beside an event or a list, empty for none.
+func (f *fields) givenToken() string { return present(f.apiKey, f.token, f.dollarToken) }
 
 // collect reads an object's members. Of another value it returns the text, and
 // there are no members.
@@ -355,7 +368,7 @@ func (d *decoder) finish(it *Item, f *fields, size int) {
 	it.Size = size
 	it.Properties, it.Set, it.SetOnce = f.properties, f.set, f.setOnce
 	id := present(f.distinctID, f.dollarDistinctID)
-	token := present(f.apiKey, f.token, f.dollarToken)
+	token := f.givenToken()
 	if id == "" || token == "" && !d.outer {
 		// Most events of browsers have both here (§15.3).
 		for _, m := range f.properties {

@@ -136,34 +136,29 @@ func (d *v1Decoder) read(body string) error {
 		return unreadableV1("the body is not an object")
 	}
 	var createdAt, historical string
-	ok := d.Object(func(key string) (ok bool) {
+	err := d.whole(d.Object(func(key string) bool {
+		if key == "batch" {
+			return d.readBatch()
+		}
+		v, ok := d.Raw()
 		switch key {
 		case "created_at":
-			createdAt, ok = d.Raw()
+			createdAt = v
 		case "historical_migration":
-			historical, ok = d.Raw()
-		case "batch":
-			ok = d.readBatch()
-		default:
-			_, ok = d.Raw()
+			historical = v
 		}
 		return ok
-	})
-	if !ok || !d.End() {
-		return d.problem()
+	}))
+	if err != nil {
+		return err
 	}
 	at, _ := text(createdAt)
 	if _, ok := parseRFC3339(at); !ok {
 		return unreadableV1("created_at is not a time by RFC 3339")
 	}
-	switch historical {
-	case "true":
-		d.sub.Historical = true
-	case "", "false", "null":
-	default:
-		return unreadableV1("historical_migration is neither true nor false")
-	}
 	switch {
+	case !d.sub.setHistorical(historical):
+		return unreadableV1("historical_migration is neither true nor false")
 	case !d.batch:
 		return unreadableV1("batch is missing")
 	case len(d.sub.Items) == 0:

@@ -16,7 +16,7 @@ func Early(text string) (token string, err error) {
 	switch d.Peek() {
 	case '[':
 		err = d.earlyList(&f)
-		if token := present(f.apiKey, f.token, f.dollarToken); token != "" {
+		if token := f.givenToken(); token != "" {
 			return tokenText(token), err
 		}
 		if len(d.sub.Tokens) > 0 {
@@ -29,10 +29,9 @@ func Early(text string) (token string, err error) {
 				err = d.earlyList(&first)
 				return false
 			}
-			var v string
 			v, ok := d.Raw()
 			if ok {
-				f.whose(key, v)
+				f.take(key, v)
 			}
 			return ok
 		})

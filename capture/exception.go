@@ -106,30 +106,18 @@ func (p *preparer) exception(e *Event, out *Batch) {
 func (d *derived) read(list string) (ok bool) {
 	ok, first := true, true
 	eachElement(list, func(value string) {
-		var kind, message, mechanism, trace string
-		for _, m := range appendMembers(nil, value) {
-			switch m.Key {
-			case "type":
-				kind = m.Value
-			case "value":
-				message = m.Value
-			case "mechanism":
-				mechanism = m.Value
-			case "stacktrace":
-				trace = m.Value
-			}
-		}
-		name, is := text(kind)
+		members := appendMembers(nil, value)
+		name, is := text(valueOf(members, "type"))
 		if ok = ok && is; !ok {
 			return
 		}
 		d.types.add(name)
-		d.values.add(asText(message))
+		d.values.add(asText(valueOf(members, "value")))
 		if first {
-			d.handled = memberOf(mechanism, "handled") == "true"
+			d.handled = memberOf(valueOf(members, "mechanism"), "handled") == "true"
 			first = false
 		}
-		d.trace(trace)
+		d.trace(valueOf(members, "stacktrace"))
 	})
 	return ok
 }
@@ -174,30 +162,16 @@ type frame struct {
 	notInApp                                      bool   // in_app is false; absent is true
 }
 
-func readFrame(members []Member) (f frame) {
-	for _, m := range members {
-		switch m.Key {
-		case "platform":
-			f.platform, _ = text(m.Value)
-		case "filename":
-			f.filename, _ = text(m.Value)
-		case "abs_path":
-			f.absPath, _ = text(m.Value)
-		case "function":
-			f.function, _ = text(m.Value)
-		case "module":
-			f.module, _ = text(m.Value)
-		case "source":
-			f.source, _ = text(m.Value)
-		case "resolved_name":
-			f.resolvedName, _ = text(m.Value)
-		case "colno":
-			f.column = m.Value
-		case "in_app":
-			f.notInApp = m.Value == "false"
-		}
+func readFrame(members []Member) frame {
+	named := func(key string) string {
+		s, _ := text(valueOf(members, key))
+		return s
 	}
-	return f
+	return frame{
+		platform: named("platform"), filename: named("filename"), absPath: named("abs_path"), function: named("function"), module: named("module"),
+		source: named("source"), resolvedName: named("resolved_name"),
+		column: valueOf(members, "colno"), notInApp: valueOf(members, "in_app") == "false",
+	}
 }
 
 // platforms are the rules of the languages whose frames tell more than in_app:
@@ -265,10 +239,4 @@ func webPath(name string) string {
 }
 
 // memberOf is the JSON text of a member of an object, empty for none.
-func memberOf(object, key string) string {
-	members := appendMembers(nil, object)
-	if i := find(members, 0, nil, key); i >= 0 {
-		return members[i].Value
-	}
-	return ""
-}
+func memberOf(object, key string) string { return valueOf(appendMembers(nil, object), key) }

@@ -194,7 +194,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, At: now})
 		}
 	}
-	batch.Usage = charges.usage()
+	batch.Usage = charges.counts
 	return batch, charges
 }
 

@@ -125,11 +125,15 @@ func (o Object) Text(key string) (string, bool) {
 	return text(value)
 }
 
-// AppendJSON appends the object as JSON text.
+// AppendJSON appends the object as JSON text. Members without a value are left out.
 func (o Object) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	for i, m := range o {
-		if i > 0 {
+	start := len(dst)
+	for _, m := range o {
+		if m.Value == "" {
+			continue
+		}
+		if len(dst) > start {
 			dst = append(dst, ',')
 		}
 		dst = wire.AppendQuoted(dst, m.Key)

@@ -249,19 +249,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 	}
 
 	start := len(p.buf)
-	p.buf = append(p.buf, '{')
-	for _, m := range props.members {
-		if m.Value == "" {
-			continue
-		}
-		if len(p.buf) > start+1 {
-			p.buf = append(p.buf, ',')
-		}
-		p.buf = wire.AppendQuoted(p.buf, m.Key)
-		p.buf = append(p.buf, ':')
-		p.buf = append(p.buf, m.Value...)
-	}
-	p.buf = append(p.buf, '}')
+	p.buf = Object(props.members).AppendJSON(p.buf)
 	e.Properties = p.cut(start)
 }
 

@@ -1,6 +1,9 @@
 package capture
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // slot numbers the properties that mean something to us, 0 for all others, so
 // that one pass over an event finds them all.
@@ -162,9 +165,12 @@ func (p *properties) drop(s slot) {
 }
 
 // named is the JSON text of a property that has no slot, empty when it is absent.
-func (p *properties) named(name string) string {
-	if i := find(p.members, 0, nil, name); i >= 0 {
-		return p.members[i].Value
+func (p *properties) named(name string) string { return valueOf(p.members, name) }
+
+// valueOf is the JSON text of a member, empty for none.
+func valueOf(members []Member, key string) string {
+	if i := find(members, 0, nil, key); i >= 0 {
+		return members[i].Value
 	}
 	return ""
 }
@@ -187,13 +193,7 @@ func (p *properties) forget(name string) {
 
 // itemProperty is the value of an item's property, empty for absent.
 func itemProperty(it *Item, key string) string {
-	if i := find(it.Overrides, 0, nil, key); i >= 0 {
-		return it.Overrides[i].Value
-	}
-	if i := find(it.Properties, 0, nil, key); i >= 0 {
-		return it.Properties[i].Value
-	}
-	return ""
+	return cmp.Or(valueOf(it.Overrides, key), valueOf(it.Properties, key)) // no JSON text is empty
 }
 
 // truthy reports whether JavaScript takes a JSON text for true; an absent one

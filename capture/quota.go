@@ -142,8 +142,6 @@ func (c *charges) take(ctx context.Context, r Resource) bool {
 	return true
 }
 
-func (c *charges) usage() []Usage { return c.counts }
-
 // refund takes back what was not stored.
 func (c *charges) refund() {
 	for _, u := range c.counts {

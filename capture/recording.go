@@ -25,7 +25,7 @@ func DecodeRecording(body string) (token string, items int, err error) {
 	if d.items == 0 {
 		return "", 0, noEvent()
 	}
-	if token := present(d.outer.apiKey, d.outer.token, d.outer.dollarToken, d.first.apiKey, d.first.token, d.first.dollarToken, d.inner.token); token != "" {
+	if token := present(d.outer.givenToken(), d.first.givenToken(), d.inner.token); token != "" {
 		d.sub.addToken(tokenText(token))
 	}
 	if token, err = d.sub.Token(); err != nil {
@@ -50,22 +50,13 @@ type recordingDecoder struct {
 type recordingFields struct{ token, distinctID, sessionID, data string }
 
 func (d *recordingDecoder) read() error {
-	ok := false
 	switch d.Peek() {
 	case '[':
-		ok = d.List(d.item)
+		return d.whole(d.List(d.item))
 	case '{':
 		return d.readOne()
-	default:
-		if _, ok := d.Raw(); !ok || !d.End() {
-			return d.problem()
-		}
-		return unreadable("the body is neither a list nor an object", "")
 	}
-	if !ok || !d.End() {
-		return d.problem()
-	}
-	return nil
+	return d.otherBody()
 }
 
 // readOne reads one item, or a batch.
@@ -79,14 +70,11 @@ func (d *recordingDecoder) readOne() error {
 		}
 		return d.field(&d.outer, &inner, key)
 	})
-	if !ok || !d.End() {
-		return d.problem()
-	}
-	if !batch {
+	if !batch && ok {
 		d.first, d.outer = d.outer, fields{}
 		d.add(&inner)
 	}
-	return nil
+	return d.whole(ok)
 }
 
 // item reads one element of the list.
@@ -122,13 +110,12 @@ func (d *recordingDecoder) add(inner *recordingFields) {
 func (d *recordingDecoder) field(f *fields, inner *recordingFields, key string) (ok bool) {
 	if key != "properties" || d.Peek() != '{' {
 		v, ok := d.Raw()
-		f.whose(key, v)
+		f.take(key, v)
 		return ok
 	}
 	*inner = recordingFields{}
-	return d.Object(func(key string) (ok bool) {
-		var v string
-		v, ok = d.Raw()
+	return d.Object(func(key string) bool {
+		v, ok := d.Raw()
 		switch key {
 		case "token":
 			inner.token = v
