@@ -230,7 +230,7 @@ func (r *batchReader) event() (e Event) {
 	r.bad = r.bad || bits&^eventBits != 0
 	e.Historical, e.Personless, e.HasOther = bits&bitHistorical != 0, bits&bitPersonless != 0, bits&bitOther != 0
 	e.Kind = Kind(r.byte())
-	r.bad = r.bad || e.Kind > Untouching
+	r.bad = r.bad || e.Kind > untouchingEvent
 	e.UUID = r.uuid()
 	e.Name, e.DistinctID = r.text(), r.text()
 	e.Properties, e.ElementsChain = r.text(), r.text()

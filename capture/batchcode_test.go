@@ -18,7 +18,7 @@ func fill(t testing.TB, v reflect.Value, n *int) {
 		v.Set(reflect.ValueOf(time.UnixMicro(int64(1767225600_000000 + *n)).UTC()))
 		return
 	case Kind:
-		v.SetUint(uint64(Untouching))
+		v.SetUint(uint64(untouchingEvent))
 		return
 	}
 	switch v.Kind() {

@@ -389,9 +389,9 @@ func (d *decoder) finish(it *Item, f *fields, size int) {
 	it.Offset, it.HasOffset = parseOffset(f.offset)
 	var ok bool
 	if it.UUID, ok = optionalUUID(f.uuid); !ok {
-		it.Fault = InvalidUUID
+		it.Fault = invalidUUID
 	}
 	if f.malformed {
-		it.Fault = MalformedProperties
+		it.Fault = malformedProperties
 	}
 }

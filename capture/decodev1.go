@@ -218,7 +218,7 @@ func (d *v1Decoder) event() bool {
 	it.Timestamp, _ = text(f.timestamp)
 	var ok bool
 	if it.Overrides, ok = d.overrides(&f); !ok {
-		it.Fault = InvalidOptions
+		it.Fault = invalidOptions
 	}
 	if fault := it.v1Fault(f.otherProperties != ""); fault != None {
 		it.Fault = fault
@@ -280,15 +280,15 @@ func (it *Item) v1Fault(malformed bool) DropReason {
 	case it.Name == "":
 		return MissingEventName
 	case utf8.RuneCountInString(it.Name) > maxName:
-		return EventNameTooLong
+		return eventNameTooLong
 	case it.DistinctID == "":
-		return MissingDistinctID
+		return missingDistinctID
 	case utf8.RuneCountInString(it.DistinctID) > maxID:
-		return DistinctIDTooLarge
+		return distinctIDTooLarge
 	case !understood:
-		return InvalidTimestamp
+		return invalidTimestamp
 	case malformed:
-		return MalformedProperties
+		return malformedProperties
 	}
 	return None
 }

@@ -49,35 +49,35 @@ type DropReason string
 const (
 	None                  DropReason = ""
 	MissingEventName      DropReason = "missing_event_name"
-	EventNameTooLong      DropReason = "event_name_too_long"
-	MissingDistinctID     DropReason = "missing_distinct_id"
-	DistinctIDTooLarge    DropReason = "distinct_id_too_large"
-	InvalidUUID           DropReason = "invalid_event_uuid"
-	InvalidTimestamp      DropReason = "invalid_event_timestamp"
-	MalformedProperties   DropReason = "malformed_event_properties"
-	InvalidOptions        DropReason = "invalid_options"
-	EventTooLarge         DropReason = "event_too_large"
-	PerformanceEvent      DropReason = "dropped_performance_event"
-	CookielessOff         DropReason = "cookieless_mode_off"
-	SnapshotElsewhere     DropReason = "snapshot_belongs_to_s"
-	ClientWarning         DropReason = "client_ingestion_warning"
-	HeatmapNotKept        DropReason = "heatmaps_are_not_kept"
-	RecordingNotKept      DropReason = "recordings_are_not_kept"
-	PersonProfileNeeded   DropReason = "invalid_event_when_process_person_profile_is_false"
-	InvalidAnonDistinctID DropReason = "invalid_anon_distinct_id"
-	InvalidAlias          DropReason = "invalid_alias"
-	GroupKeyTooLong       DropReason = "group_key_too_long"
+	eventNameTooLong      DropReason = "event_name_too_long"
+	missingDistinctID     DropReason = "missing_distinct_id"
+	distinctIDTooLarge    DropReason = "distinct_id_too_large"
+	invalidUUID           DropReason = "invalid_event_uuid"
+	invalidTimestamp      DropReason = "invalid_event_timestamp"
+	malformedProperties   DropReason = "malformed_event_properties"
+	invalidOptions        DropReason = "invalid_options"
+	eventTooLarge         DropReason = "event_too_large"
+	performanceEvent      DropReason = "dropped_performance_event"
+	cookielessOff         DropReason = "cookieless_mode_off"
+	snapshotElsewhere     DropReason = "snapshot_belongs_to_s"
+	clientWarned          DropReason = "client_ingestion_warning"
+	heatmapNotKept        DropReason = "heatmaps_are_not_kept"
+	recordingNotKept      DropReason = "recordings_are_not_kept"
+	personProfileNeeded   DropReason = "invalid_event_when_process_person_profile_is_false"
+	invalidAnonDistinctID DropReason = "invalid_anon_distinct_id"
+	invalidAlias          DropReason = "invalid_alias"
+	groupKeyTooLong       DropReason = "group_key_too_long"
 	EventsOverQuota       DropReason = "events_over_quota"
-	ExceptionsOverQuota   DropReason = "exceptions_over_quota"
-	SurveysOverQuota      DropReason = "survey_responses_over_quota"
-	LLMEventsOverQuota    DropReason = "llm_events_over_quota"
+	exceptionsOverQuota   DropReason = "exceptions_over_quota"
+	surveysOverQuota      DropReason = "survey_responses_over_quota"
+	llmEventsOverQuota    DropReason = "llm_events_over_quota"
 	Duplicate             DropReason = "duplicate"
 )
 
 // OverQuota reports whether a limit was the reason (§13.4).
 func (r DropReason) OverQuota() bool {
 	switch r {
-	case EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota:
+	case EventsOverQuota, exceptionsOverQuota, surveysOverQuota, llmEventsOverQuota:
 		return true
 	}
 	return false

@@ -91,22 +91,22 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	// Ordinary events change the person's properties, unless only noisy ones differ
+	// ordinaryEvent: it changes the person's properties, unless only noisy ones differ
 	// (§9.3).
-	Ordinary Kind = iota
-	// Identify is $identify: it merges Other into the event's person.
-	Identify
-	// Alias is $create_alias: as Identify.
-	Alias
-	// MergeDangerously merges even a person that is identified.
-	MergeDangerously
-	// SetProperties is $set: its changes are always applied.
-	SetProperties
-	// GroupIdentify is $groupidentify, and $group_identify (decision 16).
-	GroupIdentify
-	// Untouching events find or make their person but change nothing of it:
+	ordinaryEvent Kind = iota
+	// identifyEvent is $identify: it merges Other into the event's person.
+	identifyEvent
+	// aliasEvent is $create_alias: as identifyEvent.
+	aliasEvent
+	// mergeDangerouslyEvent merges even a person that is identified.
+	mergeDangerouslyEvent
+	// setPropertiesEvent is $set: its changes are always applied.
+	setPropertiesEvent
+	// groupIdentifyEvent is $groupidentify, and $group_identify (decision 16).
+	groupIdentifyEvent
+	// untouchingEvent: it finds or makes its person but changes nothing of it:
 	// $exception, $$heatmap.
-	Untouching
+	untouchingEvent
 )
 
 // GroupKey is a group that an event belongs to.

@@ -170,7 +170,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 		it := &s.Items[n]
 		reason := it.Fault
 		if reason == None && it.Size > MaxEvent {
-			reason = EventTooLarge
+			reason = eventTooLarge
 		}
 		if reason == None {
 			reason = p.prepare(it, batch)
@@ -200,7 +200,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 
 // quiet reasons are counted and keep no warning: what §3.7 discards silently, and
 // what has left a warning of its own.
-var quiet = []DropReason{Duplicate, PerformanceEvent, ClientWarning}
+var quiet = []DropReason{Duplicate, performanceEvent, clientWarned}
 
 const (
 	// batchWarnings is how many distinct ids one batch may leave warnings for; more
@@ -250,14 +250,14 @@ func (i *Intake) Recording(ctx context.Context, token string, items int) (limite
 	if err != nil {
 		return false, err
 	}
-	i.stats.dropped(RecordingNotKept, items)
+	i.stats.dropped(recordingNotKept, items)
 	limit, has := project.Limits[ResourceRecordings]
 	if slices.Contains(project.Paused, ResourceRecordings) || has && limit == 0 {
 		return true, nil
 	}
 	if i.said.again(project.ID, now) {
 		batch := &Batch{ProjectID: project.ID}
-		batch.warn(Warning{Type: WarningType(RecordingNotKept), At: now, Detail: "session recordings are accepted and not stored"})
+		batch.warn(Warning{Type: WarningType(recordingNotKept), At: now, Detail: "session recordings are accepted and not stored"})
 		if err := i.config.Into.Append(ctx, batch); err != nil {
 			return false, unavailable(err)
 		}

@@ -62,7 +62,7 @@ func planHistory(data []byte) (steps []planStep) {
 			Timestamp: start.Add(time.Duration(next(8)-2) * 30 * time.Second), ReceivedAt: start,
 		}
 		e.Kind = planKinds[e.Name]
-		e.Personless = next(4) == 0 && e.Kind != Identify && e.Kind != Alias && e.Kind != MergeDangerously
+		e.Personless = next(4) == 0 && e.Kind != identifyEvent && e.Kind != aliasEvent && e.Kind != mergeDangerouslyEvent
 		if next(5) > 0 {
 			e.Other, e.HasOther = lawIDs[next(len(lawIDs))], true
 		}
@@ -75,7 +75,7 @@ func planHistory(data []byte) (steps []planStep) {
 				e.Groups = []GroupKey{{lawTypes[next(len(lawTypes))], `"k"`}}
 			}
 		}
-		if e.Kind == GroupIdentify {
+		if e.Kind == groupIdentifyEvent {
 			e.Group = &GroupUpdate{lawTypes[next(len(lawTypes))], lawIDs[next(2)], object()}
 		}
 		steps = append(steps, planStep{event: e})
@@ -185,9 +185,9 @@ func TestPlan_Refused(t *testing.T) {
 		for _, into := range lawIDs {
 			for _, other := range lawIDs {
 				before, ids := s.byID(), fmt.Sprint(s.ids)
-				kind, name := Identify, "$identify"
+				kind, name := identifyEvent, "$identify"
 				if (len(into)+len(other))%2 == 0 {
-					kind, name = Alias, "$create_alias"
+					kind, name = aliasEvent, "$create_alias"
 				}
 				had := len(s.saved.Warnings)
 				if s.ids[into].IsZero() || s.ids[other].IsZero() || !before[other].Identified && legalID(into) && legalID(other) {

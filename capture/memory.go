@@ -6,8 +6,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// DefaultRemembered is RecorderConfig.Remembered where that is zero: 24 MiB.
-const DefaultRemembered = 24 << 20
+// defaultRemembered is RecorderConfig.Remembered where that is zero: 24 MiB.
+const defaultRemembered = 24 << 20
 
 // memory remembers whom distinct ids belong to, and their persons, so that
 // events of known people read nothing. The least recently used are forgotten
@@ -53,7 +53,7 @@ const (
 
 func newMemory(limit int) *memory {
 	if limit <= 0 {
-		limit = DefaultRemembered
+		limit = defaultRemembered
 	}
 	m := &memory{limit: int64(limit)}
 	// The caches bound themselves only as a net: bytes are what counts.

@@ -85,8 +85,8 @@ type planEvent struct {
 }
 
 var planKinds = map[string]Kind{
-	"$identify": Identify, "$create_alias": Alias, "$merge_dangerously": MergeDangerously, "$set": SetProperties,
-	"$groupidentify": GroupIdentify, "$exception": Untouching,
+	"$identify": identifyEvent, "$create_alias": aliasEvent, "$merge_dangerously": mergeDangerouslyEvent, "$set": setPropertiesEvent,
+	"$groupidentify": groupIdentifyEvent, "$exception": untouchingEvent,
 }
 
 // planTime reads an hour and minute of 2026-01-01, or a whole time.

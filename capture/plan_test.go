@@ -21,7 +21,7 @@ func TestPlan_Netted(t *testing.T) {
 	}
 	events = append(events,
 		Event{UUID: planUUID(11), Name: "e", DistinctID: "u", Properties: "{}", Timestamp: at},
-		Event{UUID: planUUID(12), Name: "$identify", Kind: Identify, DistinctID: "u", Other: "a", HasOther: true, Properties: "{}", Timestamp: at})
+		Event{UUID: planUUID(12), Name: "$identify", Kind: identifyEvent, DistinctID: "u", Other: "a", HasOther: true, Properties: "{}", Timestamp: at})
 	s.commit(events)
 	c := s.saved
 	if len(c.Persons) != 1 || len(c.Merges) != 0 || len(c.IDs) != 2 || len(c.Events) != 12 {
@@ -58,7 +58,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 	body := strings.Clone("user|anon|key|\"value\"|once|2|company|acme")
 	part := strings.Split(body, "|")
 	events := []Event{{
-		UUID: planUUID(1), Name: "$identify", Kind: Identify, DistinctID: part[0], Other: part[1], HasOther: true, Properties: "{}",
+		UUID: planUUID(1), Name: "$identify", Kind: identifyEvent, DistinctID: part[0], Other: part[1], HasOther: true, Properties: "{}",
 		Set: Object{{part[2], part[3]}}, SetOnce: Object{{part[4], part[5]}}, Groups: []GroupKey{{part[6], `"x"`}},
 	}}
 	p := newPlan(1, nil)
@@ -95,10 +95,10 @@ func TestPlan_Asks(t *testing.T) {
 		return Event{Kind: kind, DistinctID: id, Other: other, HasOther: other != ""}
 	}
 	events := []Event{
-		id(Ordinary, "a", ""), id(Ordinary, "a", "unused"), id(Identify, "u", "a"), id(Alias, "u", "b"), id(Identify, "u", "null"),
-		id(Identify, "guest", "c"), id(MergeDangerously, "v", "v"),
+		id(ordinaryEvent, "a", ""), id(ordinaryEvent, "a", "unused"), id(identifyEvent, "u", "a"), id(aliasEvent, "u", "b"), id(identifyEvent, "u", "null"),
+		id(identifyEvent, "guest", "c"), id(mergeDangerouslyEvent, "v", "v"),
 	}
-	personless := id(Identify, "w", "d")
+	personless := id(identifyEvent, "w", "d")
 	personless.Personless = true
 	events = append(events, personless)
 	p := newPlan(1, []string{"company"})
@@ -122,7 +122,7 @@ func TestPlan_Asks(t *testing.T) {
 func TestPlan_Warnings(t *testing.T) {
 	p := newPlan(1, nil)
 	for i := range commitWarnings + 50 {
-		e := Event{UUID: planUUID(i), Name: "$identify", Kind: Identify, DistinctID: fmt.Sprintf("%d%s", i, strings.Repeat("x", 300)), Other: "guest", HasOther: true}
+		e := Event{UUID: planUUID(i), Name: "$identify", Kind: identifyEvent, DistinctID: fmt.Sprintf("%d%s", i, strings.Repeat("x", 300)), Other: "guest", HasOther: true}
 		p.apply(&e)
 		p.apply(&e)
 	}

@@ -8,7 +8,7 @@ import (
 
 func groupEvent(n int, groupType, key string, set Object) Event {
 	return Event{
-		UUID: planUUID(n), Name: "$groupidentify", Kind: GroupIdentify, DistinctID: "u", Properties: "{}", Timestamp: benchTime, ReceivedAt: benchTime,
+		UUID: planUUID(n), Name: "$groupidentify", Kind: groupIdentifyEvent, DistinctID: "u", Properties: "{}", Timestamp: benchTime, ReceivedAt: benchTime,
 		Group: &GroupUpdate{groupType, key, set},
 	}
 }

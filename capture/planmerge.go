@@ -25,9 +25,9 @@ func mergeAsked(e *Event) asked {
 	switch {
 	case !e.HasOther, e.Other == e.DistinctID:
 		return mergeNone
-	case e.Kind != Identify && e.Kind != Alias && e.Kind != MergeDangerously:
+	case e.Kind != identifyEvent && e.Kind != aliasEvent && e.Kind != mergeDangerouslyEvent:
 		return mergeNone
-	case e.Other == "" && e.Kind != Identify: // an alias that says nothing
+	case e.Other == "" && e.Kind != identifyEvent: // an alias that says nothing
 		return mergeNone
 	case !legalID(e.DistinctID):
 		return illegalOwn
@@ -58,7 +58,7 @@ func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 	case w == nil:
 		into.owner, w = from, from
 	case w == from:
-	case from.Identified && e.Kind != MergeDangerously:
+	case from.Identified && e.Kind != mergeDangerouslyEvent:
 		p.warn(warnAlreadyIdentified, e, "the person of $anon_distinct_id or alias is identified")
 	default:
 		p.absorb(e, w, from)

@@ -9,7 +9,7 @@ import (
 )
 
 func mergeEvent(n int, into, other string) Event {
-	return Event{UUID: planUUID(n), Name: "$identify", Kind: Identify, DistinctID: into, Other: other, HasOther: true, Properties: "{}", Timestamp: benchTime}
+	return Event{UUID: planUUID(n), Name: "$identify", Kind: identifyEvent, DistinctID: into, Other: other, HasOther: true, Properties: "{}", Timestamp: benchTime}
 }
 
 // storedPeople puts persons with one id each into a store.
@@ -51,7 +51,7 @@ func TestPlan_MergeChains(t *testing.T) {
 	}
 	dangerously := func(n int, into, other string) Event {
 		e := mergeEvent(n, into, other)
-		e.Name, e.Kind = "$merge_dangerously", MergeDangerously
+		e.Name, e.Kind = "$merge_dangerously", mergeDangerouslyEvent
 		return e
 	}
 	for _, c := range []struct {

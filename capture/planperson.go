@@ -155,7 +155,7 @@ func (p *plan) create(e *Event, by *distinctID) *profile {
 	}
 	creator := Object{{creatorKey, wire.Quote(e.UUID.String())}}
 	switch {
-	case e.Kind == Untouching:
+	case e.Kind == untouchingEvent:
 		w.Properties = creator
 	case !w.setProperties(newProperties(e, creator[0])):
 		p.warn(warnPersonTooLarge, e, "the person was made without properties")
@@ -183,8 +183,8 @@ func newProperties(e *Event, creator Member) Object {
 // version grows once an event; changed says that the event has changed the person
 // already.
 func (p *plan) update(e *Event, w *profile, changed bool) {
-	if e.Kind != Untouching {
-		noisyToo := e.Kind != Ordinary && e.Kind != GroupIdentify
+	if e.Kind != untouchingEvent {
+		noisyToo := e.Kind != ordinaryEvent && e.Kind != groupIdentifyEvent
 		o, differs := applyUpdate(w.Properties, e.SetOnce, e.Set, e.Unset, noisyToo)
 		switch {
 		case !differs:

@@ -266,7 +266,7 @@ func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
 		var list []Event
 		for i := range events {
 			e := someEvent("e", "u")
-			e.Kind, e.Set = SetProperties, Object{{"n", strconv.Itoa(i)}}
+			e.Kind, e.Set = setPropertiesEvent, Object{{"n", strconv.Itoa(i)}}
 			list = append(list, e)
 		}
 		for _, id := range p.ids(list, nil) {

@@ -58,17 +58,17 @@ type eventRule struct {
 
 // eventRules are those of the names that mean something (§9.3, §12.7).
 var eventRules = map[string]eventRule{
-	"$identify":                  {kind: Identify, merges: true},
-	"$create_alias":              {kind: Alias, merges: true},
-	"$merge_dangerously":         {kind: MergeDangerously, merges: true},
-	"$set":                       {kind: SetProperties},
-	"$groupidentify":             {kind: GroupIdentify},
-	"$group_identify":            {kind: GroupIdentify},
-	"$exception":                 {kind: Untouching},
-	"$$heatmap":                  {drop: HeatmapNotKept},
-	"$performance_event":         {drop: PerformanceEvent},
-	"$snapshot":                  {drop: SnapshotElsewhere},
-	"$$client_ingestion_warning": {drop: ClientWarning},
+	"$identify":                  {kind: identifyEvent, merges: true},
+	"$create_alias":              {kind: aliasEvent, merges: true},
+	"$merge_dangerously":         {kind: mergeDangerouslyEvent, merges: true},
+	"$set":                       {kind: setPropertiesEvent},
+	"$groupidentify":             {kind: groupIdentifyEvent},
+	"$group_identify":            {kind: groupIdentifyEvent},
+	"$exception":                 {kind: untouchingEvent},
+	"$$heatmap":                  {drop: heatmapNotKept},
+	"$performance_event":         {drop: performanceEvent},
+	"$snapshot":                  {drop: snapshotElsewhere},
+	"$$client_ingestion_warning": {drop: clientWarned},
 }
 
 // cookielessFault reports whether an item has a $cookieless_mode that is no
@@ -86,7 +86,7 @@ func cookielessFault(it *Item) bool {
 // as well.
 //
 // The caller warns of every reason that prepare returns, except of
-// ClientWarning: that warning, with the client's own text, is in out already.
+// clientWarned: that warning, with the client's own text, is in out already.
 func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	rule := eventRules[it.Name]
 	name, reason := p.name(it, rule)
@@ -94,21 +94,21 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 		return reason
 	}
 	p.props.load(it)
-	if rule.drop == ClientWarning {
+	if rule.drop == clientWarned {
 		p.clientWarning(it, out)
 	}
 	if rule.drop != None {
 		return rule.drop
 	}
 	if it.DistinctID == "" {
-		return MissingDistinctID
+		return missingDistinctID
 	}
 	if p.props.isTrue(slotCookieless) || it.DistinctID == cookielessID {
-		return CookielessOff
+		return cookielessOff
 	}
 	at, understood := eventTime(it, p.now, p.sentAt, p.props.isTrue(slotIgnoreSentAt))
 	if !understood && p.v1 {
-		return InvalidTimestamp
+		return invalidTimestamp
 	}
 	if reason := p.check(rule); reason != None {
 		return reason
@@ -124,7 +124,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	e.Historical = p.historical && p.now.Sub(e.Timestamp) >= youngest
 	e.Personless = p.props.value(slotProcessPerson) == "false" || p.v1 && ImpersonalV1(e.DistinctID)
 	p.warn(e, it, understood, out)
-	if rule.kind == Untouching {
+	if rule.kind == untouchingEvent {
 		p.exception(e, out)
 	}
 	p.fill(e, it)
@@ -135,12 +135,12 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 // name is an item's name, cut to what is stored.
 func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
 	switch {
-	case rule.kind != Ordinary || rule.drop != None:
+	case rule.kind != ordinaryEvent || rule.drop != None:
 		return it.Name, None
 	case strings.TrimSpace(it.Name) == "":
 		return "", MissingEventName
 	case p.v1 && longer(it.Name, maxEventName):
-		return "", EventNameTooLong
+		return "", eventNameTooLong
 	}
 	return cut(it.Name, maxEventName), None
 }
@@ -149,13 +149,13 @@ func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
 func (p *preparer) check(rule eventRule) DropReason {
 	switch {
 	case rule.merges && !textOrNull(p.props.value(slotAnonDistinctID)):
-		return InvalidAnonDistinctID
+		return invalidAnonDistinctID
 	case rule.merges && !textOrNull(p.props.value(slotAlias)):
-		return InvalidAlias
+		return invalidAlias
 	case rule.merges && p.props.value(slotProcessPerson) == "false":
-		return PersonProfileNeeded
-	case rule.kind == GroupIdentify && longer(p.groupText(slotGroupKey), maxGroupName):
-		return GroupKeyTooLong
+		return personProfileNeeded
+	case rule.kind == groupIdentifyEvent && longer(p.groupText(slotGroupKey), maxGroupName):
+		return groupKeyTooLong
 	}
 	return None
 }
@@ -183,7 +183,7 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	default:
 		p.warnOf(e, warnProcessPersonProfile, out)
 	}
-	if e.Kind == GroupIdentify {
+	if e.Kind == groupIdentifyEvent {
 		if set := p.props.value(slotGroupSet); set != "" && set != "null" && !isObject(set) {
 			p.warnOf(e, WarnGroupSet, out)
 		}
@@ -200,7 +200,7 @@ func (p *preparer) warnOf(e *Event, kind WarningType, out *Batch) {
 func (p *preparer) clientWarning(it *Item, out *Batch) {
 	detail, _ := text(p.props.value(slotWarningText))
 	out.warn(Warning{
-		Type: WarningType(ClientWarning), DistinctID: it.DistinctID, EventUUID: it.UUID,
+		Type: WarningType(clientWarned), DistinctID: it.DistinctID, EventUUID: it.UUID,
 		Detail: cut(detail, maxWarningText), At: p.now,
 	})
 }
@@ -216,7 +216,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 	}
 	e.ElementsChain = p.chain()
 
-	keepsSet := !e.Personless && e.Kind != GroupIdentify
+	keepsSet := !e.Personless && e.Kind != groupIdentifyEvent
 	if !keepsSet {
 		props.drop(slotSet)
 		props.drop(slotSetOnce)
@@ -228,7 +228,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 		e.Groups = p.groups()
 	}
 	switch e.Kind {
-	case Identify:
+	case identifyEvent:
 		if v := props.value(slotAnonDistinctID); v != "" {
 			e.HasOther = true
 			if s, ok := text(v); ok {
@@ -237,12 +237,12 @@ func (p *preparer) fill(e *Event, it *Item) {
 				e.Other = v // null, which is no id to merge with (§10.2)
 			}
 		}
-	case Alias, MergeDangerously:
+	case aliasEvent, mergeDangerouslyEvent:
 		e.Other, _ = text(props.value(slotAlias))
 		e.HasOther = e.Other != ""
-	case GroupIdentify:
+	case groupIdentifyEvent:
 		e.Group = p.groupUpdate()
-	case Ordinary:
+	case ordinaryEvent:
 		if e.Name == "$feature_flag_called" {
 			e.Flag = p.flagCall()
 		}

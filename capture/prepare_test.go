@@ -187,7 +187,7 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 		reason DropReason
 	}{
 		{200, false, 200, None}, {300, false, 200, None},
-		{200, true, 200, None}, {201, true, 0, EventNameTooLong},
+		{200, true, 200, None}, {201, true, 0, eventNameTooLong},
 	} {
 		p := testPreparer()
 		p.v1 = c.v1
@@ -204,7 +204,7 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 
 // A group key of 400 characters is kept, one of 401 is not (§11.3).
 func TestCapture_11_3_LongGroupKeys(t *testing.T) {
-	for n, want := range map[int]DropReason{400: None, 401: GroupKeyTooLong} {
+	for n, want := range map[int]DropReason{400: None, 401: groupKeyTooLong} {
 		var out Batch
 		got := testPreparer().prepare(&Item{Name: "$groupidentify", DistinctID: "u", Properties: []Member{
 			{"$group_type", `"company"`}, {"$group_key", wire.Quote(strings.Repeat("ü", n))},

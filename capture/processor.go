@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 
 // Defaults of ProcessorConfig.
 const (
-	DefaultTries = 8
-	DefaultPause = 250 * time.Millisecond
+	defaultTries = 8
+	defaultPause = 250 * time.Millisecond
 )
 
 // maxPause is the longest pause between two tries.
@@ -25,10 +26,10 @@ type ProcessorConfig struct {
 	// Places are those that Into's ledger keeps.
 	Places Places
 	// Tries is how often a message is tried alone that the store refuses while it takes
-	// others, until it is a dead letter. DefaultTries when zero. What fails with
+	// others, until it is a dead letter. 8 when zero. What fails with
 	// ErrStore is tried for as long as it takes.
 	Tries int
-	// Pause is the one before the second try, DefaultPause when zero. Each further
+	// Pause is the one before the second try, 250 ms when zero. Each further
 	// one is twice as long, up to ten seconds.
 	Pause time.Duration
 	// OnFailure is told what goes wrong, from several goroutines. Nil: nobody is.
@@ -58,12 +59,8 @@ func NewProcessor(c ProcessorConfig) (*Processor, error) {
 	if c.Stream == nil || c.Into == nil || c.Places == nil {
 		return nil, errors.New("capture: a Processor needs Stream, Into and Places")
 	}
-	if c.Tries <= 0 {
-		c.Tries = DefaultTries
-	}
-	if c.Pause <= 0 {
-		c.Pause = DefaultPause
-	}
+	c.Tries = cmp.Or(max(c.Tries, 0), defaultTries)
+	c.Pause = cmp.Or(max(c.Pause, 0), defaultPause)
 	if c.OnFailure == nil {
 		c.OnFailure = func(error) {}
 	}

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,26 +27,26 @@ type Appender interface {
 
 // Defaults of RecorderConfig.
 const (
-	DefaultCommitEvents = 2000
-	DefaultWaiting      = 4096
-	DefaultPatience     = 20 * time.Second
+	defaultCommitEvents = 2000
+	defaultWaiting      = 4096
+	defaultPatience     = 20 * time.Second
 )
 
 // RecorderConfig says where a Recorder writes. Only Ledger is required.
 type RecorderConfig struct {
 	Ledger Ledger
 	// CommitEvents is at about how many events a commit is full,
-	// DefaultCommitEvents when zero. A larger batch is a commit of its own.
+	// 2,000 when zero. A larger batch is a commit of its own.
 	CommitEvents int
-	// Waiting is how many batches may wait, DefaultWaiting when zero. One more is
+	// Waiting is how many batches may wait, 4,096 when zero. One more is
 	// ErrUnavailable at once.
 	Waiting int
-	// Patience is how long a batch may take until it is durable, DefaultPatience
+	// Patience is how long a batch may take until it is durable, 20 seconds
 	// when zero. After that its sender is told ErrUnavailable; if its commit was
 	// under way by then it may still succeed.
 	Patience time.Duration
 	// Remembered bounds what is remembered of people, in bytes, if the ledger is
-	// Alone. DefaultRemembered when zero.
+	// Alone. 24 MiB when zero.
 	Remembered int
 	// OnFailure is told about failed commits, from the goroutine that writes. Nil:
 	// nobody is told.
@@ -98,15 +99,9 @@ type Indexer interface {
 
 // NewRecorder starts a Recorder, which runs until Close.
 func NewRecorder(c RecorderConfig) *Recorder {
-	if c.CommitEvents <= 0 {
-		c.CommitEvents = DefaultCommitEvents
-	}
-	if c.Waiting <= 0 {
-		c.Waiting = DefaultWaiting
-	}
-	if c.Patience <= 0 {
-		c.Patience = DefaultPatience
-	}
+	c.CommitEvents = cmp.Or(max(c.CommitEvents, 0), defaultCommitEvents)
+	c.Waiting = cmp.Or(max(c.Waiting, 0), defaultWaiting)
+	c.Patience = cmp.Or(max(c.Patience, 0), defaultPatience)
 	if c.OnFailure == nil {
 		c.OnFailure = func(error) {}
 	}

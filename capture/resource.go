@@ -36,13 +36,13 @@ func resourceOf(it *Item) Resource {
 func overQuota(r Resource) DropReason {
 	switch r {
 	case ResourceExceptions:
-		return ExceptionsOverQuota
+		return exceptionsOverQuota
 	case ResourceSurveys:
-		return SurveysOverQuota
+		return surveysOverQuota
 	case ResourceLLMEvents:
-		return LLMEventsOverQuota
+		return llmEventsOverQuota
 	case ResourceRecordings:
-		return RecordingNotKept
+		return recordingNotKept
 	}
 	return EventsOverQuota
 }

@@ -8,12 +8,12 @@ func TestCapture_13_4_Resources(t *testing.T) {
 		want             Resource
 		over             DropReason
 	}{
-		{"$exception", `{}`, ResourceExceptions, ExceptionsOverQuota},
-		{"survey sent", `{}`, ResourceSurveys, SurveysOverQuota},
-		{"survey shown", `{"$product_tour_id":null}`, ResourceSurveys, SurveysOverQuota},
+		{"$exception", `{}`, ResourceExceptions, exceptionsOverQuota},
+		{"survey sent", `{}`, ResourceSurveys, surveysOverQuota},
+		{"survey shown", `{"$product_tour_id":null}`, ResourceSurveys, surveysOverQuota},
 		{"survey dismissed", `{"$product_tour_id":"t"}`, ResourceEvents, EventsOverQuota},
 		{"survey abandoned", `{}`, ResourceEvents, EventsOverQuota},
-		{"$ai_generation", `{}`, ResourceLLMEvents, LLMEventsOverQuota},
+		{"$ai_generation", `{}`, ResourceLLMEvents, llmEventsOverQuota},
 		{"$ai", `{}`, ResourceEvents, EventsOverQuota},
 		{"$pageview", `{}`, ResourceEvents, EventsOverQuota},
 	} {
@@ -26,7 +26,7 @@ func TestCapture_13_4_Resources(t *testing.T) {
 	if got := resourceOf(&tour); got != ResourceEvents {
 		t.Errorf("a tour by protocol v1: %s", got)
 	}
-	if got := overQuota(ResourceRecordings); got != RecordingNotKept {
+	if got := overQuota(ResourceRecordings); got != recordingNotKept {
 		t.Errorf("recordings: %s", got)
 	}
 }

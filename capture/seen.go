@@ -169,7 +169,7 @@ func (p *preparer) seeEvent(e *Event, out *Batch) {
 			p.see(out, SeenEventProperty, m.Key, typeOf(m.Value))
 		}
 	}
-	if e.Kind == Untouching {
+	if e.Kind == untouchingEvent {
 		return
 	}
 	for _, o := range [...]Object{e.SetOnce, e.Set} {

@@ -4,10 +4,10 @@ import "sync/atomic"
 
 // reasons are all there are, for counting.
 var reasons = []DropReason{
-	MissingEventName, EventNameTooLong, MissingDistinctID, DistinctIDTooLarge, InvalidUUID, InvalidTimestamp,
-	MalformedProperties, InvalidOptions, EventTooLarge, PerformanceEvent, CookielessOff, SnapshotElsewhere, ClientWarning,
-	HeatmapNotKept, RecordingNotKept, PersonProfileNeeded, InvalidAnonDistinctID, InvalidAlias, GroupKeyTooLong,
-	EventsOverQuota, ExceptionsOverQuota, SurveysOverQuota, LLMEventsOverQuota, Duplicate,
+	MissingEventName, eventNameTooLong, missingDistinctID, distinctIDTooLarge, invalidUUID, invalidTimestamp,
+	malformedProperties, invalidOptions, eventTooLarge, performanceEvent, cookielessOff, snapshotElsewhere, clientWarned,
+	heatmapNotKept, recordingNotKept, personProfileNeeded, invalidAnonDistinctID, invalidAlias, groupKeyTooLong,
+	EventsOverQuota, exceptionsOverQuota, surveysOverQuota, llmEventsOverQuota, Duplicate,
 }
 
 type intakeCounters struct {

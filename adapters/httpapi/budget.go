@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// DefaultBudget is Config.Budget where that is zero: 96 MiB, in bytes
+	// defaultBudget is Config.Budget where that is zero: 96 MiB, in bytes
 	// (decision 14).
-	DefaultBudget = 96 << 20
-	// DefaultFlagsBudget is Config.FlagsBudget where that is zero: 48 MiB, in bytes.
-	DefaultFlagsBudget = 48 << 20
+	defaultBudget = 96 << 20
+	// defaultFlagsBudget is Config.FlagsBudget where that is zero: 48 MiB, in bytes.
+	defaultFlagsBudget = 48 << 20
 )
 
 // budgetPatience is how long a body waits for memory before its sender is told

@@ -16,8 +16,8 @@ import (
 
 // Bounds of bodies, in bytes (§4.6).
 const (
-	// DefaultMaxCaptureBody is Config.MaxCaptureBody where that is zero: 20 MiB.
-	DefaultMaxCaptureBody = 20 << 20
+	// defaultMaxCaptureBody is Config.MaxCaptureBody where that is zero: 20 MiB.
+	defaultMaxCaptureBody = 20 << 20
 	// maxRecording is the wire limit of session recordings.
 	maxRecording = 25 << 20
 	// unpackedTimes is how many times the wire limit a v0 body may have unpacked.

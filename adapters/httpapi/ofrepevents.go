@@ -36,8 +36,8 @@ import (
 // flags that it has may lack.
 
 const (
-	// DefaultMaxPublicStreams is Config.MaxPublicStreams where that is zero.
-	DefaultMaxPublicStreams = 20_000
+	// defaultMaxPublicStreams is Config.MaxPublicStreams where that is zero.
+	defaultMaxPublicStreams = 20_000
 	// MaxAddressStreams is how many event streams of OFREP one client address, or
 	// network /64 of IPv6, may have open at once.
 	MaxAddressStreams = 100

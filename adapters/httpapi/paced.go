@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// LeastRate is how fast a body has to arrive, in bytes a second, once it has had
-	// paceSpan: whoever brings less than LeastRate times paceSpan in that long is cut
+	// leastRate is how fast a body has to arrive, in bytes a second, once it has had
+	// paceSpan: whoever brings less than leastRate times paceSpan in that long is cut
 	// off. So slow senders cannot hold memory for long.
-	LeastRate = 16 << 10
+	leastRate = 16 << 10
 	paceSpan  = 5 * time.Second
 	// inOnePacket is the declared length, in bytes, up to which the first read of a
 	// body is not timed, as it is there with the headers. Such a body holds no more
@@ -48,7 +48,7 @@ func (p *pacedBody) pace() {
 		if s, _ := p.r.Context().Value(http.ServerContextKey).(*http.Server); s != nil && s.ReadTimeout > 0 {
 			p.ends = now.Add(s.ReadTimeout)
 		}
-	case p.n < LeastRate*int64(paceSpan/time.Second), now.Sub(p.since) < time.Second:
+	case p.n < leastRate*int64(paceSpan/time.Second), now.Sub(p.since) < time.Second:
 		return
 	}
 	p.since, p.n = now, 0

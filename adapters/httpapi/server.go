@@ -14,11 +14,12 @@
 // Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
 // JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of
 // rate-limited tokens and addresses that are remembered, how slowly a body may
-// arrive (LeastRate). How long it may take in all is the server's to bound
+// arrive (16 KiB a second). How long it may take in all is the server's to bound
 // (http.Server.ReadTimeout).
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,14 +74,14 @@ type Config struct {
 	// is refused with 503. A quarter is for small bodies, of at most a 64th of it; a
 	// body that holds more than a quarter gets what is free at once, or 503, and one that
 	// is larger than three quarters is 413. What arrives from one address holds at most
-	// a quarter, but for one body. DefaultBudget when zero.
+	// a quarter, but for one body. 96 MiB when zero.
 	Budget int64
 	// FlagsBudget does the same for requests for flags, those of OFREP too.
-	// DefaultFlagsBudget when zero.
+	// 48 MiB when zero.
 	FlagsBudget int64
 	// MaxCaptureBody bounds one body of events as it is sent, in bytes; unpacked it
 	// may have five times as many. Session recordings and protocol v1 have limits
-	// of their own (§4.6 of capture). DefaultMaxCaptureBody when zero.
+	// of their own (§4.6 of capture). 20 MiB when zero.
 	MaxCaptureBody int64
 	// Keys knows the keys that may read definitions and remote configuration.
 	// Nil: nobody may.
@@ -101,11 +102,11 @@ type Config struct {
 	// MaxTokenRates. They do nothing while RateLimits are off.
 	TokenRates map[string]Rate
 	// MaxStreams bounds the streams of definitions that are open at once, each of
-	// which holds a connection. DefaultMaxStreams when zero.
+	// which holds a connection. 20,000 when zero.
 	MaxStreams int
 	// MaxPublicStreams bounds the event streams of OFREP that are open at once, each
 	// of which holds a connection; one client address may have MaxAddressStreams of
-	// them. DefaultMaxPublicStreams when zero.
+	// them. 20,000 when zero.
 	MaxPublicStreams int
 	// Ready says whether the server can answer. An error that is ErrDegraded: flags
 	// alone, which is told with 200. Nil: always.
@@ -173,18 +174,10 @@ func New(c Config) (*Handler, error) {
 			return nil, fmt.Errorf("httpapi: Config.Extra[%q]: want a path that begins with a slash, and a handler", path)
 		}
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = DefaultMaxBody
-	}
-	if c.MaxCaptureBody <= 0 {
-		c.MaxCaptureBody = DefaultMaxCaptureBody
-	}
-	if c.MaxStreams <= 0 {
-		c.MaxStreams = DefaultMaxStreams
-	}
-	if c.MaxPublicStreams <= 0 {
-		c.MaxPublicStreams = DefaultMaxPublicStreams
-	}
+	c.MaxBody = cmp.Or(max(c.MaxBody, 0), DefaultMaxBody)
+	c.MaxCaptureBody = cmp.Or(max(c.MaxCaptureBody, 0), defaultMaxCaptureBody)
+	c.MaxStreams = cmp.Or(max(c.MaxStreams, 0), defaultMaxStreams)
+	c.MaxPublicStreams = cmp.Or(max(c.MaxPublicStreams, 0), defaultMaxPublicStreams)
 	if c.TrustedProxies == nil {
 		c.TrustedProxies = geoip.DefaultTrusted()
 	}
@@ -193,7 +186,7 @@ func New(c Config) (*Handler, error) {
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	s := &server{
-		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, DefaultBudget), flagsBudget: newBudget(c.FlagsBudget, DefaultFlagsBudget),
+		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, defaultBudget), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget),
 		manageLimits: newManagementLimiters(c.ManagementLimits),
 	}
 	s.flagsBudget.atOnce = 1 // long bodies are rare there, and answers wanted at once

@@ -36,8 +36,8 @@ import (
 // all else is free. A client that reads too slowly for a change gets only the
 // newest.
 
-// DefaultMaxStreams is Config.MaxStreams where that is zero.
-const DefaultMaxStreams = 20_000
+// defaultMaxStreams is Config.MaxStreams where that is zero.
+const defaultMaxStreams = 20_000
 
 // streamTiming is how long things take.
 type streamTiming struct {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// DefaultRemembered is Config.MaxRemembered where that is zero: 24 MiB.
-	DefaultRemembered = 24 << 20
+	// defaultRemembered is Config.MaxRemembered where that is zero: 24 MiB.
+	defaultRemembered = 24 << 20
 	// rememberedEntries bounds the distinct ids that are remembered, and the groups.
 	rememberedEntries = 16384
 	// rememberedMost is the largest person or group that is remembered: 16 KiB of
@@ -98,7 +98,7 @@ type knownGroup struct {
 
 func newPeopleCache(bytes int) *peopleCache {
 	if bytes <= 0 {
-		bytes = DefaultRemembered
+		bytes = defaultRemembered
 	}
 	c := &peopleCache{seed: maphash.MakeSeed(), most: bytes / peopleShards}
 	c.types.byProject, _ = simplelru.NewLRU[int64, *knownTypes](1024, nil) // fails only for sizes below 1

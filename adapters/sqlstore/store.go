@@ -20,7 +20,7 @@ type Config struct {
 	// them: what others have changed may have been missed. Nil: nobody is told.
 	Changed func(projectID int64)
 	// MaxRemembered bounds, in bytes, what is remembered of people for flags. Zero:
-	// DefaultRemembered.
+	// 24 MiB.
 	MaxRemembered int
 }
 
