@@ -122,8 +122,8 @@ func BenchmarkOursCompile(b *testing.B) {
 	b.ReportMetric(float64(held), "B-held")
 }
 
-// BenchmarkOursParse times ParseDefinitions on the same project, for knowledge:
-// no limit is set on it.
+// BenchmarkOursParse times ParseDefinitions on the same project, for knowledge: the
+// limit is on BenchmarkOursLoad.
 func BenchmarkOursParse(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
 	b.SetBytes(int64(len(data)))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Compile prepares definitions for evaluation. It never refuses the whole for
@@ -16,6 +17,7 @@ func Compile(d Definitions) *Set {
 		preparation:   preparation{matchingVersion: max(d.PropertyMatchingVersion, 1), patterns: map[string]*compiledPattern{}},
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},
+		texts:         map[string]string{},
 		staticCohorts: d.staticCohorts(),
 	}
 	zone, fault := d.zone()
@@ -37,6 +39,7 @@ type compiler struct {
 	set *Set
 	preparation
 	slotIndex     map[slotKey]int32
+	texts         map[string]string // see keep
 	cohortIndex   map[int64]int32
 	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
 	direct        [][]int32      // flags that each flag depends on directly, -1 for one that is not there
@@ -51,11 +54,22 @@ type slotKey struct {
 	group, key string
 }
 
+// keep returns a text for the set: equal ones are one, and none is a piece of the
+// document that the definitions were read from, which would stay in memory with it.
+func (c *compiler) keep(text string) string {
+	kept, ok := c.texts[text]
+	if !ok {
+		kept = strings.Clone(text)
+		c.texts[kept] = kept
+	}
+	return kept
+}
+
 // report adds a fault about the flag that is being compiled.
 func (c *compiler) report(code ReasonCode, path, problem string) {
 	f := &c.d.Flags[c.flag]
 	c.set.faults = append(c.set.faults, &DefinitionError{
-		FlagID: f.ID, Flag: f.Key, Code: code, Problem: problem,
+		FlagID: f.ID, Flag: strings.Clone(f.Key), Code: code, Problem: problem,
 		Path: "flags[" + strconv.Itoa(c.flag) + "]" + path,
 	})
 }
@@ -64,6 +78,7 @@ func (c *compiler) report(code ReasonCode, path, problem string) {
 // a fault and is not evaluated.
 func (c *compiler) names() {
 	n := len(c.d.Flags)
+	prefixes := c.prefixes()
 	c.set.flags = make([]compiledFlag, n)
 	c.set.byKey = make(map[string]int32, n)
 	c.set.byID = make(map[int64]int32, n)
@@ -72,7 +87,8 @@ func (c *compiler) names() {
 		c.flag = i
 		f := &c.d.Flags[i]
 		out := &c.set.flags[i]
-		out.prefix, out.id, out.version, out.enrollment = f.Key+".", f.ID, f.Version, -1
+		out.prefix, prefixes = prefixes[:len(f.Key)+1], prefixes[len(f.Key)+1:]
+		out.id, out.version, out.enrollment = f.ID, f.Version, -1
 		if f.Active && !f.Deleted {
 			out.bits |= bitActive
 		} else if !f.Deleted {
@@ -92,6 +108,21 @@ func (c *compiler) names() {
 	}
 }
 
+// prefixes are the keys of all flags, each with a dot, in one piece of memory.
+func (c *compiler) prefixes() string {
+	var b strings.Builder
+	size := 0
+	for i := range c.d.Flags {
+		size += len(c.d.Flags[i].Key) + 1
+	}
+	b.Grow(size)
+	for i := range c.d.Flags {
+		b.WriteString(c.d.Flags[i].Key)
+		b.WriteByte('.')
+	}
+	return b.String()
+}
+
 // claimKey makes the flag that is being compiled the one of its key; false when
 // another one is, or nothing could be answered with the key.
 func (c *compiler) claimKey(f *Flag) bool {
@@ -109,7 +140,7 @@ func (c *compiler) claimKey(f *Flag) bool {
 		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is taken by flags["+strconv.Itoa(int(other))+"], which is used")
 		return false
 	}
-	c.set.byKey[f.Key] = int32(c.flag)
+	c.set.byKey[c.set.flags[c.flag].key()] = int32(c.flag)
 	return true
 }
 

@@ -1,6 +1,9 @@
 package flags
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // cohortFilter compiles membership of a cohort.
 func (c *compiler) cohortFilter(id int64, op *operator, out *filter) {
@@ -61,7 +64,7 @@ func (c *compiler) cohort(id int64) int32 {
 		if out.carried {
 			out.members = make(map[string]struct{}, len(in.Members))
 			for _, id := range in.Members {
-				out.members[truncate(id)] = struct{}{}
+				out.members[strings.Clone(truncate(id))] = struct{}{}
 			}
 		}
 	default:

@@ -72,7 +72,7 @@ var cohortProblems = map[ReasonCode]string{
 // property compiles a comparison of a person's or group's property. The result
 // tells why it can never match, empty when it can.
 func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, name: p.Key}
+	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
 	if op.only != "" {
 		return "the operator is for " + string(op.only) + " filters"
 	}
@@ -90,7 +90,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	switch kind {
 	case GroupProperty:
 		if p.GroupType != nil {
-			group = c.d.GroupTypes[*p.GroupType]
+			group = c.d.GroupTypes[*p.GroupType] // which slot keeps
 		}
 		out.target = c.slot(slotGroup, group, p.Key)
 	case PersonMetadata:
@@ -98,7 +98,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	default:
 		out.target = c.slot(slotPerson, "", p.Key)
 	}
-	out.matcher, out.negated, out.missing, out.kind, out.name = matcher, op.negated, missing, filterProperty, p.Key
+	out.matcher, out.negated, out.missing, out.kind = matcher, op.negated, missing, filterProperty
 	out.direct, _ = matcher.(directMatcher)
 	return problem
 }
@@ -109,6 +109,8 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	if i, ok := c.slotIndex[k]; ok {
 		return i
 	}
+	key, group = c.keep(key), c.keep(group)
+	k.key, k.group = key, group
 	s := slot{kind: kind, key: key, groupType: group}
 	switch kind {
 	case slotPerson:
@@ -127,7 +129,7 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 
 // flagFilter compiles a dependency on another flag (§6, decision 3).
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
-	*out = filter{kind: filterNever, operator: op, name: p.Key}
+	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
 	target, found := c.set.findFlag(p)
 	if found {
 		c.direct[c.flag] = append(c.direct[c.flag], target)
@@ -136,7 +138,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 		if own := &c.set.flags[c.flag]; !c.d.mayExist(p.Key) {
 			own.bits |= bitSurelyMissing
 		} else if own.absent == nil {
-			own.absent = &Undecided{Fact: "flag", Name: p.Key}
+			own.absent = &Undecided{Fact: "flag", Name: out.name}
 		}
 	}
 	out.target = target
@@ -148,7 +150,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	case bool:
 		out.wantOn, out.wantOff = v, !v
 	case string:
-		out.name = v
+		out.name = c.keep(v)
 	default:
 		return "a flag evaluates to true, false or the name of a variant"
 	}

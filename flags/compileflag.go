@@ -31,7 +31,7 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 	c.audience(f, out)
 	if f.Group != nil {
-		out.group = c.d.GroupTypes[*f.Group]
+		out.group = c.keep(c.d.GroupTypes[*f.Group])
 	}
 	if f.Enrollment {
 		out.enrollment = c.slot(slotPerson, "", enrollmentPrefix+f.Key)
@@ -56,9 +56,10 @@ func (c *compiler) audience(f *Flag, out *compiledFlag) {
 	if f.ContextsAll {
 		out.bits |= bitContextsAll
 	}
-	out.contexts = f.Contexts
 	for _, context := range f.Contexts {
+		context = c.keep(context)
 		c.set.contexts[context] = true
+		out.contexts = append(out.contexts, context)
 	}
 }
 
@@ -73,7 +74,7 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	sum, first := 0.0, -1
 	for i, v := range f.Variants {
 		sum += share(v.Rollout)
-		out.variants[i] = compiledVariant{key: v.Key, below: sum, payload: f.Payloads[v.Key]}
+		out.variants[i] = compiledVariant{key: c.keep(v.Key), below: sum, payload: f.Payloads[v.Key]}
 		if first < 0 && sum > 0 {
 			first = i
 		}
@@ -125,7 +126,7 @@ func (c *compiler) condition(f *Flag, j int) *compiledCondition {
 		group = in.Aggregation.Group
 	}
 	if group != nil {
-		cond.grouped, cond.group = true, c.d.GroupTypes[*group]
+		cond.grouped, cond.group = true, c.keep(c.d.GroupTypes[*group])
 		if cond.group == "" {
 			c.report(NoReason, c.place(j, -1), "there is no group type with the index "+strconv.Itoa(*group)+": the condition is always skipped")
 		}

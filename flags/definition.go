@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -94,7 +95,7 @@ type Flag struct {
 	RemoteConfig         bool
 	HasEncryptedPayloads bool
 
-	source   map[string]any     // the record as read, nil for a flag built by hand
+	source   string             // the record's JSON as read, empty for a flag built by hand
 	fault    *DefinitionError   // why the record cannot be evaluated
 	unknown  bool               // fault: the filters are of a format that is not read (§1.10)
 	warnings []*DefinitionError // what was ignored on reading
@@ -244,7 +245,7 @@ func (d *Definitions) zone() (*time.Location, *DefinitionError) {
 	if d.Timezone == "" || d.Timezone == "UTC" {
 		return time.UTC, nil
 	}
-	loc, err := time.LoadLocation(d.Timezone)
+	loc, err := time.LoadLocation(strings.Clone(d.Timezone)) // which keeps the name
 	if err != nil || d.Timezone == "Local" {
 		return time.UTC, &DefinitionError{Path: "timezone", Problem: "unknown time zone " + quote(d.Timezone) + ", UTC is used"}
 	}

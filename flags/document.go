@@ -3,6 +3,8 @@ package flags
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // A document of flags as code has flags and cohorts without ids: they refer to each
@@ -14,28 +16,37 @@ import (
 // bunting flags export writes, rather than a definitions file or payload. What is no
 // JSON is none.
 func IsDocument(data []byte) bool {
-	v, err := DecodeJSON(data)
-	return err == nil && isDocument(v)
+	root, err := open(data)
+	return err == nil && isDocument(root)
 }
 
-func isDocument(v any) bool {
-	root, _ := v.(map[string]any)
-	flags, ok := root["flags"].([]any)
-	if !ok || root["projects"] != nil {
+func isDocument(root node) bool {
+	flags, cohorts := root.at(nFlags), root.at(nCohorts)
+	if flags.kind() != wire.ListValue || cohorts.kind() != wire.ListValue || !root.at(nProjects).null() {
 		return false
 	}
-	cohorts, ok := root["cohorts"].([]any)
-	if !ok {
-		return false
-	}
-	for _, list := range [][]any{flags, cohorts} {
-		for _, item := range list {
-			if o, ok := item.(map[string]any); !ok || o["id"] != nil {
+	for _, of := range [...]node{flags, cohorts} {
+		for list := of.list(); list.next(); {
+			if list.kind() != wire.ObjectValue || !list.at(nID).null() {
 				return false
 			}
 		}
 	}
-	return len(flags)+len(cohorts) > 0
+	return flags.count()+cohorts.count() > 0
+}
+
+// numbered opens a document with ids in it, and in the places of names.
+func numbered(data []byte) (node, error) {
+	v, err := DecodeJSON(data)
+	if err != nil {
+		return node{}, err
+	}
+	numberDocument(v.(map[string]any))
+	text, err := wire.Encode(v)
+	if err != nil {
+		return node{}, err
+	}
+	return open(text)
 }
 
 // numberDocument puts ids into a document, and in the places of names.

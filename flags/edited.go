@@ -94,13 +94,11 @@ func apply(table []memberOf, out map[string]any, was, is *Flag) {
 // merged is the record that a flag was read from, with the changes of its fields.
 // The result may be changed at its top level and at that of its filters.
 func (f *Flag) merged() map[string]any {
-	out := cloneMap(f.source)
-	filters, ok := f.source["filters"].(map[string]any)
-	if ok {
-		filters = cloneMap(filters)
-		out["filters"] = filters
-	}
-	was := parseFlag(&node{value: f.source})
+	n, _ := open([]byte(f.source)) // it was read before
+	out, _ := n.t.Tree(n.i).(map[string]any)
+	filters, _ := out["filters"].(map[string]any)
+	var was Flag
+	new(slabs).parseFlag(n, &was)
 	if apply(namingMembers, out, &was, f); was.fault != nil {
 		return out
 	}

@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // File is a definitions file: an organization and its projects (see
@@ -41,11 +42,11 @@ type PersonalKey struct {
 // It fails on what is no such JSON, with the place, and on what would make the
 // file ambiguous; a bad flag fails alone.
 func ParseFile(data []byte) (File, error) {
-	v, err := DecodeJSON(data)
+	root, err := open(data)
 	if err != nil {
 		return File{}, fmt.Errorf("flags: %w", err)
 	}
-	file, err := parseFile(&node{value: v})
+	file, err := parseFile(root)
 	if err != nil {
 		return File{}, fmt.Errorf("flags: %w", err)
 	}
@@ -69,24 +70,23 @@ func ParsePayload(data []byte, apiKey string) (File, error) {
 // IsFile reports whether a document is a definitions file rather than a bare
 // payload. What is no JSON is neither.
 func IsFile(data []byte) bool {
-	v, err := DecodeJSON(data)
-	return err == nil && (&node{value: v}).has("projects")
+	root, err := open(data)
+	return err == nil && root.has(nProjects)
 }
 
-func parseFile(root *node) (file File, err error) {
+func parseFile(root node) (file File, err error) {
 	fault := read(func() {
-		root.object()
-		root.knownHere(fileShape)
-		if !root.has("projects") {
-			root.at("projects").fail("is missing: a definitions file has an organization and projects, see the README")
+		root.mustBeObject().knownHere(fileShape)
+		projects := root.at(nProjects)
+		if !root.has(nProjects) {
+			projects.fail("is missing: a definitions file has an organization and projects, see the README")
 		}
-		if org := root.at("organization"); org.value != nil {
+		if org := root.at(nOrganization); !org.null() {
 			file.Organization = parseOrganization(org)
 		}
 		file.PersonalKeys = parsePersonalKeys(root)
-		projects := root.at("projects")
-		for i, v := range projects.list() {
-			n := projects.item(i, v)
+		for list := projects.list(); list.next(); {
+			n := list.node
 			p := parseProject(n)
 			p.OrganizationID = file.Organization.ID
 			if limit, ok := file.Organization.Quotas["feature_flags"]; ok {
@@ -94,10 +94,10 @@ func parseFile(root *node) (file File, err error) {
 			}
 			for _, other := range file.Projects {
 				if other.APIKey == p.APIKey {
-					n.at("api_key").fail("%s is the key of another project", quote(p.APIKey))
+					n.at(nAPIKey).fail("%s is the key of another project", quote(p.APIKey))
 				}
 				if other.ID == p.ID {
-					n.at("id").fail("%d is the id of another project", p.ID)
+					n.at(nID).fail("%d is the id of another project", p.ID)
 				}
 			}
 			file.Projects = append(file.Projects, p)
@@ -109,74 +109,59 @@ func parseFile(root *node) (file File, err error) {
 	return file, nil
 }
 
-func parseOrganization(n *node) Organization {
-	n.object()
-	n.knownHere(organizationShape)
-	org := Organization{ID: n.at("id").textOr(), Name: n.at("name").textOr()}
-	if quotas := n.at("quotas"); quotas.value != nil {
+func parseOrganization(n node) Organization {
+	n.mustBeObject().knownHere(organizationShape)
+	org := Organization{ID: n.at(nID).textOr(), Name: n.at(nName).textOr()}
+	if quotas := n.at(nQuotas); !quotas.null() {
 		org.Quotas = map[string]int64{}
-		for resource, v := range quotas.object() {
-			if v == nil {
+		for _, e := range quotas.entries() {
+			if e.null() {
 				continue
 			}
-			limit := quotas.at(resource).int()
+			limit := e.int()
 			if limit < 0 {
-				quotas.at(resource).fail("a quota is not negative; null means no limit")
+				e.fail("a quota is not negative; null means no limit")
 			}
-			org.Quotas[resource] = limit
+			org.Quotas[e.name] = limit
 		}
 	}
 	return org
 }
 
 // parsePersonalKeys reads the personal_api_keys of a project, or of the file.
-func parsePersonalKeys(n *node) (out []PersonalKey) {
-	keys := n.at("personal_api_keys")
-	for i, v := range keys.list() {
-		k := keys.item(i, v)
-		k.object()
-		k.knownHere(keyShape)
-		out = append(out, PersonalKey{k.at("key").text(), k.at("scopes").texts()})
+func parsePersonalKeys(n node) (out []PersonalKey) {
+	for list := n.at(nPersonalKeys).list(); list.next(); {
+		list.mustBeObject().knownHere(keyShape)
+		out = append(out, PersonalKey{list.at(nKey).text(), list.at(nScopes).texts()})
 	}
 	return out
 }
 
-func parseProject(n *node) FileProject {
-	n.object()
+func parseProject(n node) FileProject {
+	n.mustBeObject()
 	p := FileProject{}
-	p.ID = n.at("id").int()
+	p.ID = n.at(nID).int()
 	if p.ID <= 0 {
-		n.at("id").fail("a project's id is greater than 0, not %d", p.ID)
+		n.at(nID).fail("a project's id is greater than 0, not %d", p.ID)
 	}
-	p.Name = n.at("name").textOr()
+	p.Name = n.at(nName).textOr()
 	if p.Name == "" {
 		p.Name = "project " + strconv.FormatInt(p.ID, 10)
 	}
-	p.APIKey = n.at("api_key").text()
+	p.APIKey = n.at(nAPIKey).text()
 	if p.APIKey == "" {
-		n.at("api_key").fail("must not be empty")
+		n.at(nAPIKey).fail("must not be empty")
 	}
 	p.PersonalKeys = parsePersonalKeys(n)
-	p.SecretKeys = n.at("secret_api_keys").texts()
-	p.QuotaLimited = n.at("quota_limited").texts()
-	if !n.has("flags") {
-		n = &node{value: withEmptyFlags(n.object()), parent: n.parent, name: n.name, index: n.index}
-	}
+	p.SecretKeys = n.at(nSecretKeys).texts()
+	p.QuotaLimited = n.at(nQuotaLimited).texts()
 	p.Definitions = parseDefinitions(n)
-	for _, name := range sortedKeys(n.object()) {
-		if _, known := projectShape.members[name]; !known && projectShape.meant(n.object(), name) == "" {
+	for _, e := range n.entries() {
+		if _, known := projectShape.members[e.name]; !known && projectShape.meant(n, e.name) == "" {
 			p.Definitions.faults = append(p.Definitions.faults, &DefinitionError{
-				Path: name, Problem: "is not a member of a project and does nothing",
+				Path: strings.Clone(e.name), Problem: "is not a member of a project and does nothing",
 			})
 		}
 	}
 	return p
-}
-
-func withEmptyFlags(obj map[string]any) map[string]any {
-	out := map[string]any{"flags": []any{}}
-	for k, v := range obj {
-		out[k] = v
-	}
-	return out
 }

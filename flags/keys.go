@@ -1,6 +1,13 @@
 package flags
 
-import "strings"
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // This file knows the members that definitions may have: a misspelt one would
 // be ignored, and a condition without its rollout is for everybody.
@@ -9,13 +16,15 @@ import "strings"
 type shape struct {
 	what    string // "a condition"
 	members map[string]member
+	// byName are the members by the numbers of their names, nil for no member.
+	byName *[math.MaxUint8 + 1]*member
 }
 
 // member is one that an object may have.
 type member struct {
 	// at is the shape of the object there, nil for what is not looked into. With
 	// list it is that of each element, with each that of every member.
-	at         func(v any) *shape
+	at         func(node) *shape
 	list, each bool
 	// inert members decide nothing here, and nothing is taken for a misspelling of
 	// them.
@@ -24,7 +33,7 @@ type member struct {
 	relic bool
 }
 
-func shaped(s *shape) func(any) *shape { return func(any) *shape { return s } }
+func shaped(s *shape) func(node) *shape { return func(node) *shape { return s } }
 
 // members makes a table of members that are not looked into.
 func members(live, inert string) map[string]member {
@@ -50,22 +59,22 @@ func (s *shape) with(more map[string]member) *shape {
 // variants (§1.3), properties (§1.4), cohorts (§1.6, §5.6), the definitions
 // payload (§1.8, decision 5) and the definitions file.
 var (
-	propertyShape = &shape{"a property", members(
+	propertyShape = &shape{what: "a property", members: members(
 		"key type operator value group_type_index negation dependency_chain", "label cohort_name group_key_names")}
-	conditionShape = (&shape{"a condition", members(
+	conditionShape = (&shape{what: "a condition", members: members(
 		"variant rollout_percentage aggregation_group_type_index", "description sort_key exposure_frozen exposure_frozen_cohort users_affected")}).with(
 		map[string]member{"properties": {at: shaped(propertyShape), list: true}})
-	variantShape      = &shape{"a variant", members("key rollout_percentage", "name description")}
-	multivariateShape = (&shape{"multivariate", nil}).having(map[string]member{"variants": {at: shaped(variantShape), list: true}})
-	holdoutShape      = &shape{"a holdout", members("id exclusion_percentage", "")}
-	filtersShape      = (&shape{"a flag's filters", members(
+	variantShape      = &shape{what: "a variant", members: members("key rollout_percentage", "name description")}
+	multivariateShape = (&shape{what: "multivariate", members: nil}).having(map[string]member{"variants": {at: shaped(variantShape), list: true}})
+	holdoutShape      = &shape{what: "a holdout", members: members("id exclusion_percentage", "")}
+	filtersShape      = (&shape{what: "a flag's filters", members: members(
 		"aggregation_group_type_index payloads feature_enrollment early_exit version super_groups holdout_groups", "return_type default_value rules")}).with(
 		map[string]member{
 			"groups":       {at: shaped(conditionShape), list: true},
 			"multivariate": {at: shaped(multivariateShape)},
 			"holdout":      {at: shaped(holdoutShape)},
 		})
-	flagShape = (&shape{"a flag", members(
+	flagShape = (&shape{what: "a flag", members: members(
 		`id key name active deleted archived ensure_experience_continuity x_ensure_experience_continuity bucketing_identifier
 		bucketing_hash evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode
 		has_encrypted_payloads has_experiment is_remote_configuration tags analytics_dashboards rollback_conditions
@@ -82,10 +91,10 @@ var (
 // The shapes of cohorts refer to one another.
 var (
 	treeShape        = &shape{what: "a group of a cohort"}
-	legacyGroupShape = &shape{"an older group of a cohort", members(
+	legacyGroupShape = &shape{what: "an older group of a cohort", members: members(
 		"event_id action_id days", "id label name count count_operator start_date end_date event_type time_value time_interval")}
 	cohortFiltersShape = &shape{what: "a cohort's filters"}
-	cohortShape        = &shape{"a cohort", members(
+	cohortShape        = &shape{what: "a cohort", members: members(
 		"id name description deleted is_static members query cohort_type",
 		`team_id count version pending_version is_calculating errors_calculating created_at created_by created_by_id
 		last_calculation last_error_at last_error_message last_backfill_person_properties_at experiment_set
@@ -100,13 +109,14 @@ func init() {
 		"filters": {at: shaped(cohortFiltersShape)},
 		"groups":  {at: shaped(legacyGroupShape), list: true},
 	})
+	numberNames()
 }
 
 // Documents: files and payloads.
 var (
-	keyShape          = &shape{"a personal key", members("key scopes", "")}
-	organizationShape = &shape{"the organization", members("id name quotas", "")}
-	projectShape      = (&shape{"a project", members(
+	keyShape          = &shape{what: "a personal key", members: members("key scopes", "")}
+	organizationShape = &shape{what: "the organization", members: members("id name quotas", "")}
+	projectShape      = (&shape{what: "a project", members: members(
 		`id name api_key timezone bucketing_hash property_matching_version secret_api_keys group_type_mapping quota_limited
 		minimal_flag_called_events static_cohorts static_cohort_members withheld_flags failed_cohorts empty_cohorts
 		behavioral_cohorts revision faults`, "")}).with(
@@ -115,7 +125,7 @@ var (
 			"flags":             {at: shaped(flagShape), list: true},
 			"cohorts":           {at: cohortOrTree, each: true, list: true},
 		})
-	fileShape = (&shape{"a definitions file", nil}).having(map[string]member{
+	fileShape = (&shape{what: "a definitions file", members: nil}).having(map[string]member{
 		"organization":      {at: shaped(organizationShape)},
 		"projects":          {at: shaped(projectShape), list: true},
 		"personal_api_keys": {at: shaped(keyShape), list: true},
@@ -128,21 +138,43 @@ func (s *shape) having(all map[string]member) *shape {
 	return s
 }
 
+// numberNames finds the members of all shapes by number.
+func numberNames() {
+	all := []*shape{
+		propertyShape, conditionShape, variantShape, multivariateShape, holdoutShape, filtersShape, flagShape, treeShape,
+		legacyGroupShape, cohortFiltersShape, cohortShape, keyShape, organizationShape, projectShape, fileShape,
+	}
+	list := slices.Clone(nameTexts[1:])
+	for _, s := range all {
+		list = slices.AppendSeq(list, maps.Keys(s.members))
+	}
+	knownNames = wire.NewNames(list...)
+	for _, s := range all {
+		s.byName = new([math.MaxUint8 + 1]*member)
+		for name, m := range s.members {
+			s.byName[knownNames.Number(name)] = &m
+		}
+	}
+}
+
 // cohortOrTree: a cohort is a record or a bare tree.
-func cohortOrTree(v any) *shape {
-	if isTree(v) {
+func cohortOrTree(n node) *shape {
+	if isTree(n) {
 		return treeShape
 	}
 	return cohortShape
 }
 
 // treeOrLeaf: leaves about events have other members, which are not known here.
-func treeOrLeaf(v any) *shape {
-	if isTree(v) {
+func treeOrLeaf(n node) *shape {
+	if isTree(n) {
 		return treeShape
 	}
-	n := node{value: v}
-	switch kind, _ := n.at("type").value.(string); PropertyType(kind) {
+	kind := n.at(nType)
+	if !kind.isText() {
+		return propertyShape
+	}
+	switch PropertyType(kind.text()) {
 	case "", PersonProperty, GroupProperty, CohortProperty, FlagProperty, PersonMetadata:
 		return propertyShape
 	}
@@ -150,17 +182,16 @@ func treeOrLeaf(v any) *shape {
 }
 
 // legacyProperties: a list of leaves, a tree, or a map of values by property.
-func legacyProperties(v any) *shape {
-	if obj, ok := v.(map[string]any); ok && obj["type"] == nil && obj["values"] == nil && obj["key"] == nil {
+func legacyProperties(n node) *shape {
+	if n.kind() == wire.ObjectValue && n.at(nType).null() && n.at(nValues).null() && n.at(nKey).null() {
 		return nil
 	}
-	return treeOrLeaf(v)
+	return treeOrLeaf(n)
 }
 
 // isTree reports whether an object is a node of a cohort's tree: it has values,
 // or is one that has lost them.
-func isTree(v any) bool {
-	obj, _ := v.(map[string]any)
-	_, values := obj["values"]
-	return values || obj["type"] == "AND" || obj["type"] == "OR"
+func isTree(n node) bool {
+	kind := n.at(nType)
+	return n.has(nValues) || kind.isText() && (kind.text() == "AND" || kind.text() == "OR")
 }

@@ -136,7 +136,7 @@ var localRules = []localRule{
 		return p.family() == presence && p.op == IsNotSet
 	})},
 	{"go", asks, "a condition without an operator", ofFilter(func(_ *localCheck, p *localFilter) bool {
-		return p.flag != nil && p.flag.source != nil && p.Operator == "" && p.family() == equality
+		return p.flag != nil && p.flag.source != "" && p.Operator == "" && p.family() == equality
 	})},
 	{"go node", asks, "exact and is_not of a whole number, which may mean 5 or 5.0", ofFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == equality && holdsWholeNumber(p.Value)

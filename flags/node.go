@@ -2,65 +2,190 @@ package flags
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// node is a place in a JSON document: reading a definition goes down a chain
-// of nodes, so that a fault can name its place without cost when there is none.
+// jsonText is a JSON text taken apart, from which definitions are read.
+type jsonText struct {
+	wire.Tape
+	root string // what places begin with
+	// boxed are short texts and numbers as values of properties, by their JSON: few
+	// different ones stand in many conditions.
+	boxed map[string]any
+}
+
+// node is a place in a JSON text. It is cheap: a fault finds the name of its place
+// when there is one.
 type node struct {
-	value  any
-	parent *node
-	name   string // member of an object
-	index  int    // element of an array when name is empty
+	t *jsonText
+	i int32 // the value's cell, -1 for a member that is absent
+	// up is the object that such a member is absent from, and name its name.
+	up   int32
+	name name
 }
 
-func (n *node) at(name string) *node {
-	obj, _ := n.value.(map[string]any)
-	return &node{value: obj[name], parent: n, name: name}
+// open takes a JSON text apart. Its error gives line and column.
+func open(data []byte) (node, error) {
+	data = bytes.TrimPrefix(data, bom)
+	tape, ok := wire.Scan(string(data), knownNames)
+	if !ok {
+		if _, err := DecodeJSON(data); err != nil {
+			return node{}, err
+		}
+		return node{}, errors.New("the document is too long")
+	}
+	return node{t: &jsonText{Tape: tape}}, nil
 }
 
-func (n *node) item(i int, v any) *node { return &node{value: v, parent: n, index: i} }
+func (n node) kind() wire.Kind {
+	if n.i < 0 {
+		return wire.NullValue
+	}
+	return n.t.Cells[n.i].Kind
+}
 
-func (n *node) has(name string) bool {
-	obj, _ := n.value.(map[string]any)
-	_, ok := obj[name]
-	return ok
+// null says that it is null or absent.
+func (n node) null() bool { return n.kind() == wire.NullValue }
+
+// end is the cell behind the last one within it; of what is no object or list there
+// are none.
+func (n node) end() int32 {
+	if n.i < 0 {
+		return 0
+	}
+	return n.t.Cells[n.i].Next
+}
+
+func (n node) cell(i int32) node { return node{t: n.t, i: i} }
+
+// at is a member, of the last with the name where there are several.
+func (n node) at(name name) node {
+	found := node{n.t, -1, n.i, name}
+	if n.kind() == wire.ObjectValue {
+		cells := n.t.Cells
+		for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
+			if cells[i].Name == uint8(name) {
+				found.i = i
+			}
+		}
+	}
+	return found
+}
+
+func (n node) has(name name) bool { return n.at(name).i >= 0 }
+
+// object is an object whose members that flags have can be looked up at once.
+type object struct {
+	node
+	cells [hotNames]int32 // by name, 0 for absent
+}
+
+func (n node) object() (o object) {
+	o.node = n.mustBeObject()
+	cells := n.t.Cells
+	for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
+		if name := name(cells[i].Name); name < hotNames {
+			o.cells[name] = i
+		}
+	}
+	return o
+}
+
+// at is as that of node, of names below hotNames.
+func (o *object) at(name name) node {
+	if i := o.cells[name]; i != 0 {
+		return node{o.t, i, 0, name}
+	}
+	return node{o.t, -1, o.i, name}
+}
+
+func (o *object) has(name name) bool { return o.cells[name] != 0 }
+
+func (n node) mustBeObject() node {
+	if n.kind() != wire.ObjectValue {
+		n.want("an object")
+	}
+	return n
+}
+
+// namedNode is a member of an object with names of all sorts.
+type namedNode struct {
+	name string
+	node
+}
+
+// entries are the members of an object, sorted by name; of those with the same name
+// the last.
+func (n node) entries() []namedNode {
+	n.mustBeObject()
+	var list []namedNode
+	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
+		list = append(list, namedNode{n.t.NameOf(i), n.cell(i)})
+	}
+	slices.SortStableFunc(list, func(a, b namedNode) int { return strings.Compare(a.name, b.name) })
+	out := list[:0]
+	for i := range list {
+		if i+1 == len(list) || list[i+1].name != list[i].name {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }
 
 // path writes the place as "projects[0].flags[3].key".
-func (n *node) path() string {
-	if n == nil || n.parent == nil && n.name == "" {
-		return ""
+func (n node) path() string {
+	path := n.t.root
+	member := func(name string) {
+		if path != "" {
+			path += "."
+		}
+		path += name
 	}
-	up := n.parent.path()
-	switch {
-	case n.name == "":
-		return up + "[" + strconv.Itoa(n.index) + "]"
-	case up == "":
-		return n.name
+	target := n.i
+	if target < 0 {
+		target = n.up
 	}
-	return up + "." + n.name
+	for in := int32(0); in < target; {
+		index, i := 0, in+1
+		for n.t.Cells[i].Next <= target {
+			index, i = index+1, n.t.Cells[i].Next
+		}
+		switch name := ""; {
+		case n.t.Cells[in].Kind == wire.ListValue:
+			path += "[" + strconv.Itoa(index) + "]"
+		default:
+			if name = n.t.NameOf(i); name == "" {
+				path += "[0]"
+			} else {
+				member(name)
+			}
+		}
+		in = i
+	}
+	if n.i < 0 {
+		member(n.name.String())
+	}
+	return strings.Clone(path) // it may be a piece of the document
 }
 
 // fault is a problem at a place. Reading helpers panic with it and read
 // recovers, which keeps the readers straight lines.
 type fault struct {
-	at      *node
+	at      node
 	problem string
 	err     *DefinitionError // complete, instead of the two
 }
 
-func (n *node) fail(format string, args ...any) {
-	at := *n // so that n, which most often does not fail, need not be on the heap
-	panic(fault{at: &at, problem: fmt.Sprintf(format, args...)})
+func (n node) fail(format string, args ...any) {
+	panic(fault{at: n, problem: fmt.Sprintf(format, args...)})
 }
 
 // read runs f and returns the fault that it stopped at, nil for none.
@@ -81,185 +206,22 @@ func read(f func()) (err *DefinitionError) {
 	return nil
 }
 
-func (n *node) want(what string) { n.fail("must be %s, not %s", what, kindOf(n.value)) }
+func (n node) want(what string) { n.fail("must be %s, not %s", what, n.described()) }
 
-func kindOf(v any) string {
-	switch v := v.(type) {
-	case nil:
+func (n node) described() string {
+	switch n.kind() {
+	case wire.NullValue:
 		return "null or absent"
-	case bool:
+	case wire.FalseValue, wire.TrueValue:
 		return "a boolean"
-	case json.Number:
-		return "the number " + string(v)
-	case string:
-		return "the text " + quote(v)
-	case []any:
+	case wire.NumberValue:
+		return "the number " + n.t.Raw(n.i)
+	case wire.TextValue, wire.EscapedValue:
+		return "the text " + quote(n.t.Text(n.i))
+	case wire.ListValue:
 		return "an array"
 	}
 	return "an object"
-}
-
-func (n *node) object() map[string]any {
-	obj, ok := n.value.(map[string]any)
-	if !ok {
-		n.want("an object")
-	}
-	return obj
-}
-
-// list returns the elements of an array; null and absent are empty.
-func (n *node) list() []any {
-	if n.value == nil {
-		return nil
-	}
-	list, ok := n.value.([]any)
-	if !ok {
-		n.want("an array")
-	}
-	return list
-}
-
-func (n *node) text() string {
-	s, ok := n.value.(string)
-	if !ok {
-		n.want("text")
-	}
-	return s
-}
-
-// textOr is text where null and absent are allowed and empty.
-func (n *node) textOr() string {
-	if n.value == nil {
-		return ""
-	}
-	return n.text()
-}
-
-func (n *node) texts() []string {
-	list := n.list()
-	if list == nil {
-		return nil
-	}
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = n.item(i, v).text()
-	}
-	return out
-}
-
-// bool reads a boolean; null and absent are false.
-func (n *node) bool() bool {
-	if n.value == nil {
-		return false
-	}
-	b, ok := n.value.(bool)
-	if !ok {
-		n.want("true or false")
-	}
-	return b
-}
-
-func (n *node) int() int64 {
-	if num, ok := n.value.(json.Number); ok {
-		if i, ok := wholeNumber(num); ok {
-			return i
-		}
-	}
-	n.want("a whole number")
-	return 0
-}
-
-// wholeNumber accepts 3 and 3.0.
-func wholeNumber(num json.Number) (int64, bool) {
-	if i, err := strconv.ParseInt(string(num), 10, 64); err == nil {
-		return i, true
-	}
-	f, err := strconv.ParseFloat(string(num), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, false
-	}
-	return int64(f), true
-}
-
-func (n *node) ints() []int64 {
-	list := n.list()
-	out := make([]int64, len(list))
-	for i, v := range list {
-		out[i] = n.item(i, v).int()
-	}
-	return out
-}
-
-func (n *node) intOr() int64 {
-	if n.value == nil {
-		return 0
-	}
-	return n.int()
-}
-
-// groupIndex reads an optional group type index.
-func (n *node) groupIndex() *int {
-	if n.value == nil {
-		return nil
-	}
-	i := n.int()
-	if i < 0 || i > 255 {
-		n.fail("a group type index is between 0 and 255, not %d", i)
-	}
-	g := int(i)
-	return &g
-}
-
-func (n *node) percentage() float64 {
-	num, ok := n.value.(json.Number)
-	if !ok {
-		n.want("a percentage")
-	}
-	f, err := strconv.ParseFloat(string(num), 64)
-	if err != nil {
-		n.fail("%s is out of range for a percentage", num)
-	}
-	return f
-}
-
-// DecodeJSON reads one JSON document as definitions are read: numbers stay
-// json.Number, and an error gives line and column.
-func DecodeJSON(data []byte) (any, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write it first
-	if len(data) >= longDocument {
-		if v, err := readPieces(data); err == nil {
-			return v, nil
-		}
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	err := dec.Decode(&v)
-	if err == nil {
-		end := dec.InputOffset()
-		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
-		}
-		return v, nil
-	}
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s: %s", position(data, syntax.Offset), strings.TrimPrefix(syntax.Error(), "json: "))
-	case len(bytes.TrimSpace(data)) == 0:
-		return nil, errors.New("the document is empty")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%s: the document ends in the middle", position(data, int64(len(data))))
-	}
-	return nil, err
-}
-
-func position(data []byte, offset int64) string {
-	offset = min(offset, int64(len(data)))
-	before := data[:offset]
-	line := bytes.Count(before, []byte{'\n'}) + 1
-	column := int(offset) - bytes.LastIndexByte(before, '\n') - 1
-	return fmt.Sprintf("line %d column %d", line, max(column, 1))
 }
 
 func sortedKeys[V any](m map[string]V) []string {

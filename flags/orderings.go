@@ -3,6 +3,7 @@ package flags
 import (
 	"cmp"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/internal/dates"
@@ -126,7 +127,7 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
-		operand, ok := dates.Compile(text, p.zone)
+		operand, ok := dates.Compile(strings.Clone(text), p.zone) // the text stays with it
 		if !ok {
 			return nil, problem
 		}

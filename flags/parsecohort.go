@@ -1,10 +1,14 @@
 package flags
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // parseCohort reads a bare tree or a record (§1.6). A cohort that cannot be
 // read fails the flags that need it.
-func parseCohort(n *node) Cohort {
+func parseCohort(n node) Cohort {
 	var c Cohort
 	if err := read(func() { c.parse(n) }); err != nil {
 		err.Code = CohortFiltersParsingError
@@ -13,18 +17,17 @@ func parseCohort(n *node) Cohort {
 	return c
 }
 
-func (c *Cohort) parse(n *node) {
-	n.object()
-	n.known(cohortOrTree(n.value))
-	if n.has("values") { // a bare tree
+func (c *Cohort) parse(n node) {
+	n.mustBeObject().known(cohortOrTree(n))
+	if n.has(nValues) { // a bare tree
 		c.Tree = parseTree(n, 1)
 		return
 	}
-	c.Name = n.at("name").textOr()
-	c.Deleted = n.at("deleted").bool()
-	c.Static = n.at("is_static").bool()
-	c.Members = n.at("members").texts()
-	switch n.at("cohort_type").textOr() {
+	c.Name = n.at(nName).textOr()
+	c.Deleted = n.at(nDeleted).bool()
+	c.Static = n.at(nStatic).bool()
+	c.Members = n.at(nMembers).texts()
+	switch n.at(nCohortType).textOr() {
 	case "static":
 		c.Static = true
 	case "realtime", "behavioral":
@@ -33,31 +36,31 @@ func (c *Cohort) parse(n *node) {
 	if c.Static {
 		return
 	}
-	filters := n.at("filters")
-	if filters.value != nil {
-		filters.object()
+	filters := n.at(nFilters)
+	if !filters.null() {
+		filters.mustBeObject()
 	}
-	if props := filters.at("properties"); props.value != nil {
+	if props := filters.at(nProperties); !props.null() {
 		c.Tree = parseTree(props, 1)
 		return
 	}
-	c.Tree = parseLegacyGroups(n.at("groups"))
+	c.Tree = parseLegacyGroups(n.at(nGroups))
 }
 
 // parseMembers reads the distinct ids of the static cohorts that a payload carries,
 // by cohort. A list that cannot be read is a fault, and its cohort is left to the
 // store, as one without a list is (decision 5).
-func (d *Definitions) parseMembers(n *node) {
-	if n.value == nil {
+func (d *Definitions) parseMembers(n node) {
+	if n.null() {
 		return
 	}
-	for _, id := range sortedKeys(n.object()) {
+	for _, e := range n.entries() {
 		err := read(func() {
-			num, err := strconv.ParseInt(id, 10, 64)
+			num, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
-				n.at(id).fail("a cohort's id is a whole number, not %s", quote(id))
+				e.fail("a cohort's id is a whole number, not %s", quote(e.name))
 			}
-			if members := n.at(id).texts(); members != nil {
+			if members := e.texts(); members != nil {
 				d.addCohort(num, Cohort{Static: true, Members: members})
 			}
 		})
@@ -69,9 +72,9 @@ func (d *Definitions) parseMembers(n *node) {
 
 // parseFailedCohort reads of a payload that a cohort fails where it is kept: it has
 // to fail in the same way here.
-func (d *Definitions) parseFailedCohort(n *node) {
-	id := n.at("id").int()
-	if n.at("code").text() == CohortCycle.String() {
+func (d *Definitions) parseFailedCohort(n node) {
+	id := n.at(nID).int()
+	if n.at(nCode).text() == CohortCycle.String() {
 		itself := Property{Key: "id", Type: CohortProperty, Operator: In, Value: id, HasValue: true}
 		d.addCohort(id, Cohort{Tree: &CohortNode{Leaf: &itself}})
 		return
@@ -81,73 +84,71 @@ func (d *Definitions) parseFailedCohort(n *node) {
 	}})
 }
 
-func parseTree(n *node, depth int) *CohortNode {
-	n.object()
+func parseTree(n node, depth int) *CohortNode {
+	n.mustBeObject()
 	if depth > cohortDepth {
 		n.fail("is nested deeper than %d levels", cohortDepth)
 	}
 	t := &CohortNode{}
-	switch kind := n.at("type").text(); kind {
+	switch kind := n.at(nType).text(); kind {
 	case "OR":
 		t.Any = true
 	case "AND", "property":
 	default:
-		n.at("type").fail("must be AND, OR or property, not %s", quote(kind))
+		n.at(nType).fail("must be AND, OR or property, not %s", quote(kind))
 	}
-	values := n.at("values")
-	if values.value == nil {
+	values := n.at(nValues)
+	if values.null() {
 		values.want("an array")
 	}
-	for i, v := range values.list() {
-		child := values.item(i, v)
-		child.object()
-		if child.has("values") {
-			t.Children = append(t.Children, *parseTree(child, depth+1))
+	for list := values.list(); list.next(); {
+		if list.mustBeObject().has(nValues) {
+			t.Children = append(t.Children, *parseTree(list.node, depth+1))
 		} else {
-			t.Children = append(t.Children, parseLeaf(child, ""))
+			t.Children = append(t.Children, parseLeaf(list.node, false))
 		}
 	}
 	return t
 }
 
 // parseLeaf reads a requirement. Leaves about events have other fields than
-// properties and are only known to be there.
-func parseLeaf(n *node, missingType PropertyType) CohortNode {
-	n.object()
-	kind := PropertyType(n.at("type").textOr())
-	if kind == "" {
-		kind = missingType
+// properties and are only known to be there. In the oldest format leaves without a
+// type, and those that say event, are about persons.
+func parseLeaf(n node, legacy bool) CohortNode {
+	kind := PropertyType(n.mustBeObject().at(nType).textOr())
+	if legacy && (kind == "" || kind == "event") {
+		kind = PersonProperty
 	}
 	switch kind {
 	case PersonProperty, GroupProperty, CohortProperty, FlagProperty, PersonMetadata:
-		p := parseProperty(n)
+		var p Property
+		parseProperty(n, &p)
 		p.Type = kind
 		if operators[p.Operator.orDefault(kind)] == nil {
-			n.at("operator").fail("unknown operator %s", quote(string(p.Operator)))
+			n.at(nOperator).fail("unknown operator %s", quote(string(p.Operator)))
 		}
 		if kind == CohortProperty {
 			if _, ok := p.Value.(int64); !ok {
-				n.at("value").want("the id of a cohort as a whole number")
+				n.at(nValue).want("the id of a cohort as a whole number")
 			}
 		}
 		return CohortNode{Leaf: &p}
 	case "":
-		n.at("type").want("text")
+		n.at(nType).want("text")
 	}
-	return CohortNode{Unsupported: true, Leaf: &Property{Type: kind, Negated: n.at("negation").bool()}}
+	return CohortNode{Unsupported: true, Leaf: &Property{Type: kind, Negated: n.at(nNegation).bool()}}
 }
 
 // parseLegacyGroups reads the oldest cohort format: a list whose entries are
 // alternatives, each with properties that must all match (§5.6). Nil: nothing
 // is described.
-func parseLegacyGroups(n *node) *CohortNode {
-	groups, _ := n.value.([]any)
-	if len(groups) == 0 {
+func parseLegacyGroups(n node) *CohortNode {
+	if n.count() == 0 {
 		return nil
 	}
 	tree := &CohortNode{Any: true}
-	for i, v := range groups {
-		tree.Children = append(tree.Children, parseLegacyGroup(n.item(i, v)))
+	for list := n.list(); list.next(); {
+		tree.Children = append(tree.Children, parseLegacyGroup(list.node))
 	}
 	return tree
 }
@@ -158,33 +159,29 @@ var never = CohortNode{Any: true}
 // parseLegacyGroup reads one entry. Properties go before the event or action
 // that it may name as well. An object with type and values is a tree; with only
 // one of the two, and with no properties at all, it matches nobody.
-func parseLegacyGroup(n *node) CohortNode {
+func parseLegacyGroup(n node) CohortNode {
 	all, found := CohortNode{}, false
 	err := read(func() {
-		props := n.at("properties")
-		switch v := props.value.(type) {
-		case []any:
-			for i := range v {
-				leaf := props.item(i, v[i])
-				if leaf.at("type").value == "event" {
-					leaf.value = withType(leaf.object(), PersonProperty)
-				}
-				all.Children = append(all.Children, parseLeaf(leaf, PersonProperty))
+		props := n.at(nProperties)
+		switch props.kind() {
+		case wire.ListValue:
+			for list := props.list(); list.next(); {
+				all.Children = append(all.Children, parseLeaf(list.node, true))
+				found = true
 			}
-			found = len(v) > 0
-		case map[string]any:
-			if props.has("type") || props.has("values") {
-				if found = props.has("type") && props.has("values"); found {
+		case wire.ObjectValue:
+			if props.has(nType) || props.has(nValues) {
+				if found = props.has(nType) && props.has(nValues); found {
 					all = *parseTree(props, 2)
 				}
 				return
 			}
-			for _, key := range sortedKeys(v) {
+			for _, e := range props.entries() {
 				all.Children = append(all.Children, CohortNode{Leaf: &Property{
-					Key: key, Type: PersonProperty, Value: normalizeTree(v[key]), HasValue: true,
+					Key: e.name, Type: PersonProperty, Value: e.value(), HasValue: true,
 				}})
+				found = true
 			}
-			found = len(v) > 0
 		}
 	})
 	switch {
@@ -192,17 +189,8 @@ func parseLegacyGroup(n *node) CohortNode {
 		return never
 	case found:
 		return all
-	case n.at("event_id").value != nil || n.at("action_id").value != nil || n.at("days").value != nil:
+	case !n.at(nEventID).null() || !n.at(nActionID).null() || !n.at(nDays).null():
 		return CohortNode{Unsupported: true, Leaf: &Property{Type: "behavioral"}}
 	}
 	return never
-}
-
-func withType(obj map[string]any, kind PropertyType) map[string]any {
-	out := make(map[string]any, len(obj))
-	for k, v := range obj {
-		out[k] = v
-	}
-	out["type"] = string(kind)
-	return out
 }

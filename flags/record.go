@@ -10,7 +10,7 @@ import (
 // changed in its fields since, or for a flag built by hand the same members. What SDKs cannot read, but the server can, is
 // written as they read it. The result may be changed at its top level.
 func (f *Flag) record() map[string]any {
-	if f.source != nil {
+	if f.source != "" {
 		return f.sourceRecord()
 	}
 	out := map[string]any{
@@ -88,7 +88,7 @@ func keepIf[T any](m map[string]any, name string) {
 // wholeNumbers writes 3.0 as 3.
 func wholeNumbers(m map[string]any, name string) {
 	if num, ok := m[name].(json.Number); ok {
-		if i, ok := wholeNumber(num); ok {
+		if i, ok := wholeNumber(string(num)); ok {
 			m[name] = i
 		}
 	}

@@ -216,11 +216,12 @@ func (v jsonValue) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads any JSON value.
 func (v *jsonValue) UnmarshalJSON(data []byte) error {
-	var raw any
-	if err := wire.Decode(data, &raw); err != nil {
+	root, err := open(data)
+	if err != nil {
 		return err
 	}
-	if obj, ok := raw.(map[string]any); ok && len(obj) == 1 {
+	v.Value = root.value()
+	if obj, ok := v.Value.(map[string]any); ok && len(obj) == 1 {
 		switch problem := obj["$unsupported"].(type) {
 		case bool:
 			v.Value = unsupported{}
@@ -230,7 +231,6 @@ func (v *jsonValue) UnmarshalJSON(data []byte) error {
 			return nil
 		}
 	}
-	v.Value = normalizeTree(raw)
 	return nil
 }
 

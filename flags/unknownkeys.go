@@ -36,22 +36,22 @@ const (
 // The others are kept and do nothing. Of each sort there are at most
 // [MaxUnknownKeys]. What is no JSON has none.
 func UnknownKeys(part Part, document []byte) []*DefinitionError {
-	v, err := DecodeJSON(document)
+	root, err := open(document)
 	if err != nil {
 		return nil
 	}
-	root, s := &node{value: v}, projectShape
+	s := projectShape
 	switch part {
 	case FilePart:
-		if root.has("projects") {
+		if root.has(nProjects) {
 			s = fileShape
 		}
 	case FlagPart:
 		s = flagShape
 	case FiltersPart:
-		root.name, s = "filters", filtersShape
+		root.t.root, s = "filters", filtersShape
 	case CohortPart:
-		s = cohortOrTree(v)
+		s = cohortOrTree(root)
 	}
 	w := &keyWalk{most: MaxUnknownKeys}
 	w.object(root, s, 0)
@@ -61,14 +61,14 @@ func UnknownKeys(part Part, document []byte) []*DefinitionError {
 }
 
 // known fails at a misspelt member of an object or of what it contains.
-func (n *node) known(s *shape) { (&keyWalk{most: MaxUnknownKeys, faultsOnly: true}).fail(n, s) }
+func (n node) known(s *shape) { (&keyWalk{most: MaxUnknownKeys, faultsOnly: true}).fail(n, s) }
 
 // knownHere fails at a misspelt member of an object itself.
-func (n *node) knownHere(s *shape) {
+func (n node) knownHere(s *shape) {
 	(&keyWalk{most: MaxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
 }
 
-func (w *keyWalk) fail(n *node, s *shape) {
+func (w *keyWalk) fail(n node, s *shape) {
 	if w.object(n, s, 0); w.misspelt != nil {
 		panic(fault{err: slices.MinFunc(w.misspelt, byPlace)})
 	}
@@ -82,58 +82,72 @@ type keyWalk struct {
 	faultsOnly        bool // unknown members that are not misspelt are not gathered
 	shallow           bool // only the object itself
 	misspelt, unknown []*DefinitionError
-	flag              *node // the record that it is in
+	flag              node // the record that it is in, if any
 	code              ReasonCode
 }
 
 // object looks at one object; what is none is a matter of the parser.
-func (w *keyWalk) object(n *node, s *shape, depth int) {
-	obj, _ := n.value.(map[string]any)
-	if obj == nil || s == nil || depth > cohortDepth || len(w.misspelt) >= w.most {
+func (w *keyWalk) object(n node, s *shape, depth int) {
+	if n.kind() != wire.ObjectValue || s == nil || depth > cohortDepth || len(w.misspelt) >= w.most {
 		return
+	}
+	if s == flagShape || s == cohortShape || s == treeShape {
+		defer func(flag node, code ReasonCode) { w.flag, w.code = flag, code }(w.flag, w.code)
 	}
 	switch s {
 	case flagShape:
 		w.flag, w.code = n, FlagDataParsingError
-		defer func() { w.flag, w.code = nil, NoReason }()
 	case cohortShape, treeShape:
-		if w.flag == nil {
+		if w.flag.t == nil {
 			w.code = CohortFiltersParsingError
 		}
 	}
-	for name, v := range obj {
-		m, known := s.members[name]
+	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
+		v := n.cell(i)
+		m := s.byName[n.t.Cells[i].Name]
 		switch {
-		case !known || m.relic && v != nil:
-			w.stranger(n, s, name)
-		case m.at != nil && v != nil && !w.shallow:
-			w.member(&node{value: v, parent: n, name: name}, m, depth)
+		case m == nil || m.relic && !v.null():
+			w.stranger(n, s, i)
+		case m.at != nil && !v.null() && !w.shallow && n.isLast(i):
+			w.member(v, m, depth+1)
 		}
 	}
 }
 
-func (w *keyWalk) member(n *node, m member, depth int) {
-	switch v := n.value.(type) {
-	case []any:
-		for i := range v {
-			if m.list {
-				w.object(&node{value: v[i], parent: n, index: i}, m.at(v[i]), depth+1)
-			}
+// isLast reports whether no later member has the same name as the one at i: it would
+// go before it.
+func (n node) isLast(i int32) bool {
+	cells := n.t.Cells
+	for other, end := cells[i].Next, n.end(); other < end; other = cells[other].Next {
+		if cells[other].Name == cells[i].Name && (cells[i].Name != 0 || n.t.NameOf(other) == n.t.NameOf(i)) {
+			return false
 		}
-	case map[string]any:
-		if !m.each {
-			w.object(n, m.at(v), depth+1)
-			return
+	}
+	return true
+}
+
+func (w *keyWalk) member(n node, m *member, depth int) {
+	switch {
+	case n.kind() == wire.ListValue && m.list:
+		for list := n.list(); list.next(); {
+			w.object(list.node, m.at(list.node), depth)
 		}
-		for name := range v {
-			w.object(&node{value: v[name], parent: n, name: name}, m.at(v[name]), depth+1)
+	case n.kind() == wire.ObjectValue && !m.each:
+		w.object(n, m.at(n), depth)
+	case n.kind() == wire.ObjectValue:
+		for _, e := range n.entries() {
+			w.object(e.node, m.at(e.node), depth)
 		}
 	}
 }
 
 // stranger notes a member that is not known.
-func (w *keyWalk) stranger(n *node, s *shape, name string) {
-	e := &DefinitionError{Suggestion: s.meant(n.value.(map[string]any), name)}
+func (w *keyWalk) stranger(n node, s *shape, i int32) {
+	if !n.isLast(i) {
+		return
+	}
+	name := n.t.NameOf(i)
+	e := &DefinitionError{Suggestion: s.meant(n, name)}
 	list := &w.misspelt
 	if e.Suggestion == "" {
 		list = &w.unknown
@@ -151,9 +165,9 @@ func (w *keyWalk) stranger(n *node, s *shape, name string) {
 		e.Code = cmp.Or(w.code, FlagDataParsingError)
 		e.Problem = "is not a member of " + s.what + `, "` + e.Suggestion + `" is most likely meant`
 	}
-	if w.flag != nil {
-		e.Flag, _ = w.flag.at("key").value.(string)
-		_ = read(func() { e.FlagID = w.flag.at("id").intOr() })
+	if w.flag.t != nil {
+		_ = read(func() { e.Flag = strings.Clone(w.flag.at(nKey).textOr()) })
+		_ = read(func() { e.FlagID = w.flag.at(nID).intOr() })
 	}
 	*list = append(*list, e)
 }
@@ -161,20 +175,17 @@ func (w *keyWalk) stranger(n *node, s *shape, name string) {
 // plainName is a member's name for a place: short, ASCII, and on one line.
 func plainName(name string) string {
 	if len(name) <= 64 && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-") == "" {
-		return name
+		return strings.Clone(name)
 	}
 	return strconv.QuoteToASCII(wire.Shorten(name, 64))
 }
 
 // meant is the member that a misspelt name stands for, empty for none.
-func (s *shape) meant(obj map[string]any, name string) (best string) {
-	lower, least := strings.ToLower(name), maxEdits+1
+func (s *shape) meant(obj node, misspelt string) (best string) {
+	lower, least := strings.ToLower(misspelt), maxEdits+1
 	for known, m := range s.members {
-		if _, there := obj[known]; there || m.inert {
-			continue
-		}
 		d := edits(lower, known)
-		if d > maxEdits || 2*d > len(known) {
+		if m.inert || d > maxEdits || 2*d > len(known) || obj.has(name(knownNames.Number(known))) {
 			continue
 		}
 		if d < least || d == least && known < best {

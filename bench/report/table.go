@@ -161,6 +161,7 @@ func (r results) print(out io.Writer) (within bool) {
 	nanos, _ := s.median("ns/op")
 	held, _ := s.median("B-held")
 	fmt.Fprintf(out, "compile 10,000 flags: %.1f ms, %.2f MB held: %s\n", nanos/1e6, held/(1<<20), say(r.compileVerdict()))
+	r.printLoads(out, say)
 	return within
 }
 

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"encoding/json"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// cpu is what this process has taken of all cores, the garbage collector included.
+func cpu(tb testing.TB) int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// timeCPU times op by the CPU that it takes, its garbage included: cpu-ns/op.
+func timeCPU(b *testing.B, op func()) {
+	op()
+	runtime.GC()
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := cpu(b)
+	for range b.N {
+		op()
+	}
+	runtime.GC() // what is left of the last garbage is its too
+	b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// plain is a definitions payload as somebody writes it down for encoding/json who
+// checks nothing and compiles nothing.
+type plain struct {
+	Flags []struct {
+		ID      int64  `json:"id"`
+		Key     string `json:"key"`
+		Active  bool   `json:"active"`
+		Version int64  `json:"version"`
+		Filters struct {
+			Groups []struct {
+				Properties []struct {
+					Key      string `json:"key"`
+					Type     string `json:"type"`
+					Operator string `json:"operator"`
+					Value    any    `json:"value"`
+				} `json:"properties"`
+				Rollout *float64 `json:"rollout_percentage"`
+				Variant string   `json:"variant"`
+			} `json:"groups"`
+			Multivariate *struct {
+				Variants []struct {
+					Key     string  `json:"key"`
+					Rollout float64 `json:"rollout_percentage"`
+				} `json:"variants"`
+			} `json:"multivariate"`
+			Payloads map[string]json.RawMessage `json:"payloads"`
+		} `json:"filters"`
+	} `json:"flags"`
+	GroupTypes map[string]string          `json:"group_type_mapping"`
+	Cohorts    map[string]json.RawMessage `json:"cohorts"`
+}
+
+// BenchmarkPlainLoad reads 10,000 flags with encoding/json into structs.
+func BenchmarkPlainLoad(b *testing.B) {
+	data := Definitions(Mixed(compileFlags))
+	timeCPU(b, func() {
+		var p plain
+		if err := json.Unmarshal(data, &p); err != nil || len(p.Flags) != compileFlags {
+			b.Fatal(err, len(p.Flags))
+		}
+	})
+}
+
+// BenchmarkOursLoad reads the same 10,000 flags and compiles them.
+func BenchmarkOursLoad(b *testing.B) {
+	data := Definitions(Mixed(compileFlags))
+	timeCPU(b, func() {
+		if set := compile(b, data); set.Len() != compileFlags {
+			b.Fatal(set.Len())
+		}
+	})
+}

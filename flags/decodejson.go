@@ -1,0 +1,48 @@
+package flags
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// bom is what some editors write first.
+var bom = []byte("\ufeff")
+
+// DecodeJSON reads one JSON document as definitions are read: numbers stay
+// json.Number, and an error gives line and column.
+func DecodeJSON(data []byte) (any, error) {
+	data = bytes.TrimPrefix(data, bom)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	if err == nil {
+		end := dec.InputOffset()
+		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
+			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
+		}
+		return v, nil
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s: %s", position(data, syntax.Offset), strings.TrimPrefix(syntax.Error(), "json: "))
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, errors.New("the document is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%s: the document ends in the middle", position(data, int64(len(data))))
+	}
+	return nil, err
+}
+
+func position(data []byte, offset int64) string {
+	offset = min(offset, int64(len(data)))
+	before := data[:offset]
+	line := bytes.Count(before, []byte{'\n'}) + 1
+	column := int(offset) - bytes.LastIndexByte(before, '\n') - 1
+	return fmt.Sprintf("line %d column %d", line, max(column, 1))
+}

@@ -1,0 +1,230 @@
+package flags
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// This file reads the record of a flag.
+
+// slabs is memory for the parts of many flags, of which each gets a piece: that is
+// faster than as many small pieces.
+type slabs struct {
+	conditions []Condition
+	properties []Property
+	variants   []Variant
+	rollouts   []float64
+}
+
+// slabSize is how many parts are made at a time.
+const slabSize = 256
+
+// cut takes n elements off a slab. Whoever appends to them gets memory of their own.
+func cut[T any](slab *[]T, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	if n > len(*slab) {
+		if n > slabSize/4 {
+			return make([]T, n)
+		}
+		*slab = make([]T, slabSize)
+	}
+	out := (*slab)[:n:n]
+	*slab = (*slab)[n:]
+	return out
+}
+
+// parseFlag never fails: a record that cannot be read becomes a flag with a
+// fault, and with key and id where those could be read (decision 4).
+func (s *slabs) parseFlag(n node, f *Flag) {
+	err := read(func() { s.flag(n, f) })
+	if err == nil {
+		return
+	}
+	*f = Flag{source: f.source, unknown: f.unknown}
+	_ = read(func() { f.ID = n.at(nID).int() })
+	_ = read(func() { f.Key = n.at(nKey).text() })
+	_ = read(func() { f.Active = n.at(nActive).bool() && !n.at(nDeleted).bool() })
+	_ = read(func() { f.Version = n.at(nVersion).intOr() })
+	err.FlagID, err.Flag, err.Code = f.ID, strings.Clone(f.Key), FlagDataParsingError
+	f.fault = err
+}
+
+func (s *slabs) flag(n node, f *Flag) {
+	o := n.object()
+	f.source = n.t.Raw(n.i)
+	n.known(flagShape)
+	f.Key = o.at(nKey).text()
+	if f.Key == "" {
+		o.at(nKey).fail("must not be empty")
+	}
+	f.ID = o.at(nID).int()
+	f.Name = o.at(nName).textOr()
+	f.Version = o.at(nVersion).intOr()
+	f.Active = o.at(nActive).bool()
+	f.Deleted = o.at(nDeleted).bool()
+	f.Continuity = o.at(nContinuity).bool()
+	if o.has(nXContinuity) { // what a murmur3 flag really says (decision 1)
+		f.Continuity = o.at(nXContinuity).bool()
+	}
+	f.DeviceBucketing = o.at(nBucketingIdentifier).textOr() == "device_id"
+	f.Hash = parseHash(o.at(nBucketingHash))
+	f.Runtime = strings.ToLower(o.at(nRuntime).textOr())
+	if f.Runtime != "server" && f.Runtime != "client" {
+		f.Runtime = ""
+	}
+	contexts := o.at(nContexts)
+	if contexts.null() {
+		contexts = o.at(nTags)
+	}
+	f.Contexts = contexts.texts()
+	f.ContextsAll = o.at(nContextsMode).textOr() == "all"
+	f.HasExperiment = o.at(nExperiment).bool()
+	f.RemoteConfig = o.at(nRemoteConfig).bool()
+	f.HasEncryptedPayloads = o.at(nEncrypted).bool()
+	s.filters(o.at(nFilters), f)
+}
+
+func (s *slabs) filters(n node, f *Flag) {
+	o := n.object()
+	if o.has(nVersion) {
+		version := o.at(nVersion)
+		whole, isWhole := int64(0), false
+		if version.kind() == wire.NumberValue {
+			whole, isWhole = wholeNumber(n.t.Raw(version.i))
+		}
+		if f.unknown = !isWhole || whole != 1; f.unknown {
+			version.fail("format %s of a flag's filters is not supported, only format 1 is", version.described())
+		}
+	}
+	f.Group = o.at(nAggregation).groupIndex()
+	groups := o.at(nGroups)
+	if groups.null() && o.has(nGroups) {
+		groups.want("an array")
+	}
+	list := groups.list()
+	f.Conditions = cut(&s.conditions, groups.count())
+	for list.next() {
+		s.condition(list.node, &f.Conditions[list.index])
+	}
+	if multi := o.at(nMultivariate); !multi.null() {
+		of := multi.object()
+		variants := of.at(nVariants)
+		list := variants.list()
+		f.Variants = cut(&s.variants, variants.count())
+		for list.next() {
+			variant := list.object()
+			f.Variants[list.index] = Variant{Key: variant.at(nKey).text(), Rollout: variant.at(nRollout).percentage()}
+		}
+	}
+	f.parsePayloads(o.at(nPayloads))
+	f.Enrollment = o.at(nEnrollment).bool()
+	f.EarlyExit = o.at(nEarlyExit).bool()
+	f.Holdout = parseHoldout(o.at(nHoldout))
+	f.upgrade(n)
+}
+
+func (f *Flag) parsePayloads(n node) {
+	if n.null() {
+		return
+	}
+	f.Payloads = map[string]json.RawMessage{}
+	for _, e := range n.entries() {
+		if !e.null() {
+			f.Payloads[e.name], _ = wire.Encode(n.t.Tree(e.i)) // it came out of a JSON document
+		}
+	}
+}
+
+// parseHoldout reads a holdout; without id or percentage there is none (§3.5).
+func parseHoldout(n node) *Holdout {
+	if n.null() {
+		return nil
+	}
+	n.mustBeObject()
+	id, exclusion := n.at(nID), n.at(nExclusion)
+	if id.null() || exclusion.null() {
+		return nil
+	}
+	return &Holdout{ID: id.int(), Exclusion: exclusion.percentage()}
+}
+
+func (s *slabs) condition(n node, c *Condition) {
+	o := n.object()
+	c.Variant = o.at(nVariant).textOr()
+	if p := o.at(nRollout); !p.null() {
+		rollout := cut(&s.rollouts, 1)
+		rollout[0] = p.percentage()
+		c.Rollout = &rollout[0]
+	}
+	if o.has(nAggregation) {
+		c.Aggregation = Aggregation{Set: true, Group: o.at(nAggregation).groupIndex()}
+	}
+	properties := o.at(nProperties)
+	list := properties.list()
+	c.Properties = cut(&s.properties, properties.count())
+	for list.next() {
+		parseProperty(list.node, &c.Properties[list.index])
+	}
+}
+
+func parseProperty(n node, p *Property) {
+	o := n.object()
+	p.Type = PropertyType(o.at(nType).textOr())
+	p.Operator = Operator(o.at(nOperator).textOr())
+	p.HasValue = o.has(nValue)
+	p.Negated = o.at(nNegation).bool()
+	p.Value = o.at(nValue).value()
+	key := o.at(nKey)
+	if key.kind() == wire.NumberValue {
+		p.Key = n.t.Raw(key.i)
+	} else {
+		p.Key = key.text()
+	}
+	p.GroupType = o.at(nGroupIndex).groupIndex()
+	if o.has(nDependencyChain) {
+		p.Chain = o.at(nDependencyChain).texts()
+		if p.Chain == nil {
+			p.Chain = []string{}
+		}
+	}
+}
+
+// upgrade reads the two older ways of saying things (decision 3). What cannot
+// be upgraded is ignored; Compile reports it.
+func (f *Flag) upgrade(filters node) {
+	var s slabs
+	if old := filters.at(nSuperGroups); !old.empty() && filters.at(nEnrollment).null() {
+		var c Condition
+		if read(func() { s.condition(old.first(), &c) }) == nil {
+			for _, p := range c.Properties {
+				f.Enrollment = f.Enrollment || p.Key == enrollmentPrefix+f.Key
+			}
+		}
+		if !f.Enrollment {
+			f.ignored(old, "super_groups without $feature_enrollment/"+f.Key+" are ignored")
+		}
+	}
+	if old := filters.at(nHoldoutGroups); !old.empty() && f.Holdout == nil && !filters.has(nHoldout) {
+		var c Condition
+		problem := read(func() { s.condition(old.first(), &c) })
+		id, err := strconv.ParseInt(strings.TrimPrefix(c.Variant, holdoutPrefix), 10, 64)
+		if problem != nil || err != nil || !strings.HasPrefix(c.Variant, holdoutPrefix) || len(c.Properties) > 0 {
+			f.ignored(old, "holdout_groups are ignored: only one without properties whose variant is holdout-<id> is understood")
+			return
+		}
+		f.Holdout = &Holdout{ID: id, Exclusion: 100}
+		if c.Rollout != nil {
+			f.Holdout.Exclusion = *c.Rollout
+		}
+	}
+}
+
+// ignored notes something that is only reported.
+func (f *Flag) ignored(n node, problem string) {
+	f.warnings = append(f.warnings, &DefinitionError{FlagID: f.ID, Flag: strings.Clone(f.Key), Path: n.path(), Problem: problem})
+}

@@ -1,0 +1,160 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"unicode/utf8"
+)
+
+// Kind is what a [Cell] is.
+type Kind uint8
+
+// The kinds of values.
+const (
+	NullValue Kind = iota
+	FalseValue
+	TrueValue
+	NumberValue
+	TextValue
+	// EscapedValue is a text that its bytes do not stand for: it has escapes, or is
+	// not UTF-8.
+	EscapedValue
+	ListValue
+	ObjectValue
+)
+
+// Cell is one value of a [Tape].
+type Cell struct {
+	// At and End are where the value stands in Src, NameAt where its name does when
+	// it is a member of an object.
+	At, End, NameAt int32
+	// Next is the place of the first value behind this one and all that it holds.
+	Next int32
+	Kind Kind
+	// Name is the number of its name, 0 for one that [Names] does not have.
+	Name uint8
+}
+
+// Tape is a JSON text taken apart: all its values, in the order of the text, in one
+// list. What an object or a list holds stands right behind it.
+type Tape struct {
+	Src   string
+	Cells []Cell
+	Names *Names
+}
+
+// Raw is the text of a value.
+func (t *Tape) Raw(i int32) string { return t.Src[t.Cells[i].At:t.Cells[i].End] }
+
+// Text is the string that a value is, cut from Src where it stands there as it is.
+func (t *Tape) Text(i int32) string {
+	v := &t.Cells[i]
+	if v.Kind == TextValue {
+		return t.Src[v.At+1 : v.End-1]
+	}
+	return unquoteBytes(t.Src[v.At:v.End])
+}
+
+// NameOf is the name of a member.
+func (t *Tape) NameOf(i int32) string {
+	v := &t.Cells[i]
+	if v.Name != 0 {
+		return t.Names.texts[v.Name]
+	}
+	s := scanner{src: t.Src, at: int(v.NameAt)}
+	kind := s.text()
+	name := t.Src[v.NameAt:s.at]
+	if kind == EscapedValue {
+		return unquoteBytes(name)
+	}
+	return name[1 : len(name)-1]
+}
+
+// unquoteBytes is [Unquote] where each byte that is not UTF-8 becomes U+FFFD, as
+// with encoding/json.
+func unquoteBytes(text string) string {
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
+	}
+	return Unquote(text)
+}
+
+// Tree is a value as encoding/json reads it with numbers as json.Number.
+func (t *Tape) Tree(i int32) any {
+	v := &t.Cells[i]
+	switch v.Kind {
+	case FalseValue, TrueValue:
+		return v.Kind == TrueValue
+	case NumberValue:
+		return json.Number(t.Raw(i))
+	case TextValue, EscapedValue:
+		return t.Text(i)
+	case ListValue:
+		list := []any{}
+		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
+			list = append(list, t.Tree(at))
+		}
+		return list
+	case ObjectValue:
+		object := map[string]any{}
+		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
+			object[t.NameOf(at)] = t.Tree(at)
+		}
+		return object
+	}
+	return nil
+}
+
+// Names are up to 255 names of members that a Tape knows by number.
+type Names struct {
+	texts []string // by number
+	slots [nameSlots]uint8
+}
+
+const nameSlots = 1024 // a power of two
+
+// NewNames numbers names from 1 on, of equal ones the first. It panics if they are
+// more than 255.
+func NewNames(list ...string) *Names {
+	n := &Names{texts: []string{""}}
+	for _, name := range list {
+		if n.Number(name) != 0 {
+			continue
+		}
+		if len(n.texts) > math.MaxUint8 {
+			panic("wire: more than 255 names")
+		}
+		at := hashName(name)
+		for n.slots[at%nameSlots] != 0 {
+			at++
+		}
+		n.slots[at%nameSlots] = uint8(len(n.texts))
+		n.texts = append(n.texts, name)
+	}
+	return n
+}
+
+// Text is the name with a number.
+func (n *Names) Text(number uint8) string { return n.texts[number] }
+
+// Number is that of a name, 0 for one that is not among them.
+func (n *Names) Number(name string) uint8 {
+	for at := hashName(name); ; at++ {
+		number := n.slots[at%nameSlots]
+		if number == 0 || n.texts[number] == name {
+			return number
+		}
+	}
+}
+
+// hashName mixes the length, the beginning and the end of a name.
+func hashName(s string) uint64 {
+	var a, b uint64
+	switch n := len(s); {
+	case n >= 8:
+		a, b = eightBytes(s), eightBytes(s[n-8:])
+	case n > 0:
+		a, b = uint64(s[0])|uint64(s[n/2])<<8, uint64(s[n-1])
+	}
+	return (a*0x9E3779B97F4A7C15 ^ (b+uint64(len(s)))*0xC2B2AE3D27D4EB4F) >> 40
+}

@@ -1,0 +1,84 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+var tapeNames = wire.NewNames("a", "key", "filters", "rollout_percentage", "evaluation_contexts")
+
+var tapeTexts = []string{
+	``, ` `, `{}`, `[]`, `[[]]`, `{"a":{}}`, ` [ ] `, `null`, `true`, `false`, `"x"`, `0`, `-0`, `01`, `-`, `1.`, `1.5e+3`, `1e`, `.5`, `+1`, `NaN`,
+	`{"a":1,"a":2}`, `{"a":{"b":1},"a":[{"c":2}]}`, `{"\u0061":1}`, `{"key": "k\u00e9", "x": "\ud83d\ude00", "half": "\ud83d", "low": "\ude00"}`,
+	`[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `[1 2]`, `[1}`, `{"a":1]`, `[`, `{`, `{"a"`, `{"a":`, `{"a":1`, `[1,`, `"`, `"\`, `"\u12"`, `"\x"`,
+	"\"a\tb\"", "\"\xff\xe2\x82\"", "{\"\xff\":1}", `{} {}`, `nul`, `truex`, `[tru]`, "{\"a\" :\n1 ,\r\t\"key\":2}", `"12345678"`, `"1234567\n"`, `"12345678é"`,
+	`{"filters":{"rollout_percentage":12.50},"evaluation_contexts":[]}`,
+	strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
+}
+
+// sameAsStandard holds Scan to encoding/json: what is JSON, and what it says.
+func sameAsStandard(t *testing.T, text string) {
+	t.Helper()
+	tape, ok := wire.Scan(text, tapeNames)
+	if valid := json.Valid([]byte(text)); ok != valid {
+		t.Fatalf("%q: taken %v, encoding/json %v", text, ok, valid)
+	}
+	if !ok {
+		return
+	}
+	var want any
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&want); err != nil {
+		t.Fatal(err)
+	}
+	if got := tape.Tree(0); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%q:\ngot  %#v\nwant %#v", text, got, want)
+	}
+	for i := range tape.Cells {
+		if v := &tape.Cells[i]; v.Name != 0 && tapeNames.Number(tape.NameOf(int32(i))) != v.Name {
+			t.Fatalf("%q: value %d is named %q, number %d", text, i, tape.NameOf(int32(i)), v.Name)
+		}
+		if raw := tape.Raw(int32(i)); !json.Valid([]byte(raw)) || len(bytes.TrimSpace([]byte(raw))) != len(raw) {
+			t.Fatalf("%q: the text of value %d is %q", text, i, raw)
+		}
+	}
+}
+
+func TestScan_AsEncodingJSON(t *testing.T) {
+	for _, text := range tapeTexts {
+		sameAsStandard(t, text)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, text := range tapeTexts {
+		if len(text) < 1000 {
+			f.Add(text)
+		}
+	}
+	f.Fuzz(sameAsStandard)
+}
+
+// A member's name has a number however it is written.
+func TestNames(t *testing.T) {
+	tape, ok := wire.Scan(`{"rollout_percentage":1,"k\u0065y":2,"other":3,"":4}`, tapeNames)
+	if !ok {
+		t.Fatal("not taken")
+	}
+	var got []uint8
+	for _, v := range tape.Cells[1:] {
+		got = append(got, v.Name)
+	}
+	if want := []uint8{4, 2, 0, 0}; !reflect.DeepEqual(got, want) {
+		t.Errorf("numbers %v, want %v", got, want)
+	}
+	if tape.NameOf(3) != "other" || tape.NameOf(4) != "" {
+		t.Errorf("names %q and %q", tape.NameOf(3), tape.NameOf(4))
+	}
+}

@@ -1,0 +1,266 @@
+package wire
+
+import (
+	"math"
+	"math/bits"
+	"runtime"
+	"unicode/utf8"
+)
+
+const (
+	// maxTapeDepth is how deep encoding/json follows objects and lists.
+	maxTapeDepth = 10_000
+	// cellsAtOnce are scanned without letting others have the core: some 100 µs.
+	cellsAtOnce = 4096
+	// bytesOfCell is about how long a value is in definitions, its name included.
+	bytesOfCell = 9
+)
+
+// Scan takes a text apart, false for what encoding/json does not take as JSON, or
+// for more than 2 GiB. Members with the same name are all there.
+func Scan(src string, names *Names) (Tape, bool) {
+	if len(src) > math.MaxInt32 {
+		return Tape{}, false
+	}
+	s := scanner{src: src, names: names, cells: make([]Cell, 0, len(src)/bytesOfCell+8)}
+	ok := s.document()
+	return Tape{src, s.cells, names}, ok
+}
+
+// scanner is a Scan on its way.
+type scanner struct {
+	src    string
+	at     int // in src
+	names  *Names
+	cells  []Cell
+	open   []int32 // the objects and lists that it is in
+	nameAt int32   // of the next value
+	name   uint8
+}
+
+func (s *scanner) document() bool {
+	s.space()
+	for yieldAt := cellsAtOnce; ; {
+		if !s.value() || !s.behind() {
+			return false
+		}
+		if len(s.open) == 0 {
+			return s.at == len(s.src)
+		}
+		if len(s.cells) >= yieldAt {
+			yieldAt += cellsAtOnce
+			runtime.Gosched()
+		}
+	}
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.src) {
+		switch s.src[s.at] {
+		case ' ', '\n', '\r', '\t':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// value steps over a scalar, or into an object or list up to its first scalar.
+func (s *scanner) value() bool {
+	for s.at < len(s.src) {
+		c := s.src[s.at]
+		if c != '{' && c != '[' {
+			return s.scalar(c)
+		}
+		if len(s.open) == maxTapeDepth {
+			return false
+		}
+		kind := ObjectValue
+		if c == '[' {
+			kind = ListValue
+		}
+		s.open = append(s.open, int32(len(s.cells)))
+		s.add(kind, s.at)
+		s.at++
+		s.space()
+		if s.at < len(s.src) && s.src[s.at] == c+2 { // empty: behind closes it
+			return true
+		}
+		if c == '{' && !s.member() {
+			return false
+		}
+	}
+	return false
+}
+
+func (s *scanner) scalar(c byte) bool {
+	start, kind, ok := s.at, NullValue, true
+	switch c {
+	case '"':
+		kind = s.text()
+		ok = kind != NullValue
+	case 't':
+		kind, ok = TrueValue, s.word("true")
+	case 'f':
+		kind, ok = FalseValue, s.word("false")
+	case 'n':
+		ok = s.word("null")
+	default:
+		kind, ok = NumberValue, (c == '-' || '0' <= c && c <= '9') && s.number()
+	}
+	s.add(kind, start)
+	return ok
+}
+
+// add notes a value that ends here and holds nothing.
+func (s *scanner) add(kind Kind, start int) {
+	s.cells = append(s.cells, Cell{
+		At: int32(start), End: int32(s.at), NameAt: s.nameAt, Next: int32(len(s.cells) + 1), Kind: kind, Name: s.name,
+	})
+	s.nameAt, s.name = 0, 0
+}
+
+// behind steps from behind a value to the next one, or to the end of the text.
+func (s *scanner) behind() bool {
+	for {
+		s.space()
+		if len(s.open) == 0 || s.at == len(s.src) {
+			return len(s.open) == 0
+		}
+		in := &s.cells[s.open[len(s.open)-1]]
+		switch c := s.src[s.at]; {
+		case c == ',':
+			s.at++
+			s.space()
+			return in.Kind == ListValue || s.member()
+		case c == s.src[in.At]+2: // } is two behind {, and ] behind [
+			s.at++
+			in.End, in.Next = int32(s.at), int32(len(s.cells))
+			s.open = s.open[:len(s.open)-1]
+		default:
+			return false
+		}
+	}
+}
+
+// member steps over the name of a member to its value.
+func (s *scanner) member() bool {
+	start := s.at
+	if start == len(s.src) || s.src[start] != '"' {
+		return false
+	}
+	switch s.text() {
+	case TextValue:
+		s.name = s.names.Number(s.src[start+1 : s.at-1])
+	case EscapedValue:
+		s.name = s.names.Number(unquoteBytes(s.src[start:s.at]))
+	default:
+		return false
+	}
+	s.nameAt = int32(start)
+	if s.space(); s.at == len(s.src) || s.src[s.at] != ':' {
+		return false
+	}
+	s.at++
+	s.space()
+	return true
+}
+
+// text steps over a string: TextValue, EscapedValue, or NullValue for a bad one.
+func (s *scanner) text() Kind {
+	src, i, kind := s.src, s.at+1, TextValue
+	for {
+		for ; i+8 <= len(src); i += 8 { // as plainEnd, without a call
+			x := eightBytes(src[i : i+8])
+			if found := special(x) | x&tops; found != 0 {
+				i += bits.TrailingZeros64(found) / 8
+				break
+			}
+		}
+		if i == len(src) {
+			return NullValue
+		}
+		switch c := src[i]; {
+		case c == '"':
+			s.at = i + 1
+			return kind
+		case c == '\\':
+			n := escapeLength(src, i)
+			if n == 0 {
+				return NullValue
+			}
+			kind, i = EscapedValue, i+n
+		case c < ' ':
+			return NullValue
+		case c < utf8.RuneSelf: // of the last eight bytes
+			i++
+		default:
+			n := goodUTF8(src[i:])
+			if n == 0 {
+				kind, n = EscapedValue, 1
+			}
+			i += n
+		}
+	}
+}
+
+// escapeLength is how long the escape at src[i] is, 0 for a bad one.
+func escapeLength(src string, i int) int {
+	if i+1 < len(src) && simpleEscapes[src[i+1]] != 0 {
+		return 2
+	}
+	if i+1 < len(src) && src[i+1] == 'u' {
+		if _, ok := hexDigits(src, i+2, 4); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
+func (s *scanner) word(w string) bool {
+	if len(s.src)-s.at < len(w) || s.src[s.at:s.at+len(w)] != w {
+		return false
+	}
+	s.at += len(w)
+	return true
+}
+
+// number steps over a number. What follows a zero that leads is at fault there.
+func (s *scanner) number() bool {
+	src, i := s.src, s.at
+	if src[i] == '-' {
+		i++
+	}
+	first := i
+	if i = digitsEnd(src, i); i == first {
+		return false
+	}
+	if src[first] == '0' {
+		i = first + 1
+	}
+	if i < len(src) && src[i] == '.' {
+		from := i + 1
+		if i = digitsEnd(src, from); i == from {
+			return false
+		}
+	}
+	if i < len(src) && src[i]|0x20 == 'e' {
+		i++
+		if i < len(src) && (src[i] == '+' || src[i] == '-') {
+			i++
+		}
+		from := i
+		if i = digitsEnd(src, from); i == from {
+			return false
+		}
+	}
+	s.at = i
+	return true
+}
+
+func digitsEnd(src string, i int) int {
+	for i < len(src) && '0' <= src[i] && src[i] <= '9' {
+		i++
+	}
+	return i
+}
