@@ -1,69 +1,13 @@
 package dashboards_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/dashboards"
-	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names.
-
-func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	r := w.Dashboards
-	ctx := t.Context()
-	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	query := func(text string, into any) { ruletest.Read(t, text, into) }
-	return ruletest.Calls{
-		"create": func(st *management.Standing, _, b string) (any, error) { return r.Create(ctx, st, body(b)) },
-		"get":    func(st *management.Standing, path, _ string) (any, error) { return r.Get(ctx, st, path) },
-		"change": func(st *management.Standing, path, b string) (any, error) { return r.Update(ctx, st, path, body(b)) },
-		"move":   func(st *management.Standing, path, b string) (any, error) { return r.MoveTile(ctx, st, path, body(b)) },
-		"template": func(st *management.Standing, _, b string) (any, error) {
-			return r.CreateFromTemplate(ctx, st, body(b))
-		},
-		"list": func(st *management.Standing, _, b string) (any, error) {
-			var q struct {
-				dashboards.Filter
-				management.Page
-			}
-			query(b, &q)
-			return ruletest.List(r.List(ctx, st, q.Filter, q.Page))
-		},
-		"collaborators": func(st *management.Standing, path, _ string) (any, error) { return r.Collaborators(ctx, st, path) },
-		"add": func(st *management.Standing, path, b string) (any, error) {
-			return r.AddCollaborator(ctx, st, path, body(b))
-		},
-		"remove": func(st *management.Standing, path, _ string) (any, error) {
-			dashboard, who, _ := strings.Cut(path, " ")
-			return nil, r.RemoveCollaborator(ctx, st, dashboard, who)
-		},
-		"sharing": func(st *management.Standing, path, _ string) (any, error) { return r.Sharing(ctx, st, path) },
-		"share": func(st *management.Standing, path, b string) (any, error) {
-			return r.UpdateSharing(ctx, st, path, body(b))
-		},
-		"password": func(st *management.Standing, path, b string) (any, error) {
-			return r.AddSharePassword(ctx, st, path, body(b))
-		},
-		"insight":    func(st *management.Standing, _, b string) (any, error) { return r.Insights.Create(ctx, st, body(b)) },
-		"getinsight": func(st *management.Standing, path, _ string) (any, error) { return r.Insights.Get(ctx, st, path) },
-		"changeinsight": func(st *management.Standing, path, b string) (any, error) {
-			return r.Insights.Update(ctx, st, path, body(b))
-		},
-	}
-}
-
-// text is a JSON text of n characters.
-func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
-
-var bob, cyd, dan, eve = ruletest.UUID("bob"), ruletest.UUID("cyd"), ruletest.UUID("dan"), ruletest.UUID("eve")
-
 func TestDashboards_Rules(t *testing.T) {
-	for name, rows := range map[string][]ruletest.Row{
+	ask(t, map[string][]ruletest.Row{
 		"fields":        fieldRows,
 		"deletion":      deletionRows,
 		"restriction":   restrictionRows,
@@ -74,12 +18,7 @@ func TestDashboards_Rules(t *testing.T) {
 		"templates":     templateRows,
 		"lists":         listRows,
 		"sharing":       sharingRows,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := ruletest.New(t, memstore.New(memstore.Outside{}))
-			w.Ask(t, dashboardCalls(t, w), rows)
-		})
-	}
+	})
 }
 
 var fieldRows = []ruletest.Row{
