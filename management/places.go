@@ -98,12 +98,15 @@ func (st *Standing) Access() ProjectAccess {
 }
 
 // Parent is the Parent of records that belong where the caller is: in the project, or
-// outside of projects in the organization.
+// outside of projects in the organization. Outside of both it is empty.
 func (st *Standing) Parent() string {
-	if st.Project != nil {
+	switch {
+	case st.Project != nil:
 		return ProjectParent(st.Project.ID)
+	case st.Organization != nil:
+		return st.Organization.ID
 	}
-	return st.Organization.ID
+	return ""
 }
 
 // Reaches reports whether the caller may be in a project at all.

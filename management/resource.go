@@ -23,6 +23,8 @@ type Spec[T Tx, Stored, Shown any] struct {
 	// Newest: lists begin with the highest Sort.
 	Newest bool
 
+	// Parent is where things belong whose Place does not say, nil: Standing.Parent.
+	Parent func(st *Standing) string
 	// Place is where a thing stands, and what the log calls it.
 	Place func(st *Standing, x *Stored) Place
 	// Load finds what a path names, nil for none. change is the body, nil for who only
@@ -49,8 +51,8 @@ type Spec[T Tx, Stored, Shown any] struct {
 	Noted func(x *Stored) any
 }
 
-// Place is where a thing stands. Parent is that of the standing when empty; the members
-// from Other on are those of Record.
+// Place is where a thing stands. Parent is that of the Spec when empty, and without one
+// nothing is noted; the members from Other on are those of Record.
 type Place struct {
 	Parent, ID, Title   string
 	Other, Sort, Unique string
@@ -112,6 +114,9 @@ func NewResource[T Tx, Stored, Shown any](desk *Desk[T], spec Spec[T, Stored, Sh
 			panic(fmt.Sprintf("management: the resource %s: %v", spec.Kind, err))
 		}
 	}
+	if spec.Parent == nil {
+		spec.Parent = (*Standing).Parent
+	}
 	if spec.Row == nil {
 		spec.Row = spec.Show
 	}
@@ -128,7 +133,7 @@ func (r *Resource[T, Stored, Shown]) List(ctx context.Context, st *Standing, p P
 func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q Query) (List[Shown], error) {
 	q.Kind, q.Descending = r.spec.Kind, r.spec.Newest
 	if q.Parent == "" && q.Other == "" {
-		q.Parent = st.Parent()
+		q.Parent = r.spec.Parent(st)
 	}
 	return Read(ctx, r.desk, func(tx T) (List[Shown], error) {
 		list, err := ListRecords[Stored](tx, q)
@@ -178,7 +183,7 @@ func (r *Resource[T, Stored, Shown]) load(v *View[T], id string, change *Body) (
 	if r.spec.Load != nil {
 		x, err = r.spec.Load(v, id, change)
 	} else if uuid, ok := NormalUUID(id); ok {
-		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, v.Parent(), uuid)
+		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, r.spec.Parent(v.Standing), uuid)
 	}
 	if err == nil && x == nil {
 		err = ErrNotFound()
@@ -320,7 +325,7 @@ func (r *Resource[T, Stored, Shown]) put(v *View[T], x *Stored, fresh bool) (err
 func (r *Resource[T, Stored, Shown]) place(v *View[T], x *Stored) Place {
 	p := r.spec.Place(v.Standing, x)
 	if p.Parent == "" {
-		p.Parent = v.Parent()
+		p.Parent = r.spec.Parent(v.Standing)
 	}
 	return p
 }
@@ -338,24 +343,26 @@ func (r *Resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
 }
 
 func (r *Resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after any) error {
-	if r.spec.Scope == "" {
+	p := r.place(v, x)
+	if r.spec.Scope == "" || p.Parent == "" {
 		return nil
 	}
-	p := r.place(v, x)
 	return r.desk.Note(v.Tx, v.Caller, p.Parent, r.spec.Scope, p.ID, p.Title, before, after)
 }
 
-// Keep stores a thing that rules have changed, and notes it: change changes it, nil
-// makes it.
-func (r *Resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) (err error) {
-	var before any
-	if change != nil {
-		if before, err = r.noted(v, x); err != nil {
-			return err
-		}
-		change()
+// Add makes a thing that rules have made up: it stores, shows and notes it.
+func (r *Resource[T, Stored, Shown]) Add(v *View[T], x *Stored) (*Shown, error) {
+	return r.finish(&Edit[T, Stored]{View: v, Fresh: true, Was: *x, Now: x}, nil)
+}
+
+// Keep stores and notes what change makes of a thing, in the course of another call.
+func (r *Resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) error {
+	before, err := r.noted(v, x)
+	if err != nil {
+		return err
 	}
-	if err := r.put(v, x, change == nil); err != nil {
+	change()
+	if err := r.put(v, x, false); err != nil {
 		return err
 	}
 	after, err := r.noted(v, x)

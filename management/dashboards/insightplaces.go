@@ -91,7 +91,7 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 }
 
 // copyOf makes a copy of an insight and says so in its name.
-func (s Insights) copyOf(v *view, i *insightRecord) (*insightRecord, error) {
+func (s Insights) copyOf(v *view, i *insightRecord) (*Insight, error) {
 	const mark = " (Copy)"
 	out := s.fresh(v.Standing)
 	out.Description, out.Query, out.Filters, out.Tags = i.Description, i.Query, i.Filters, i.Tags
@@ -103,7 +103,7 @@ func (s Insights) copyOf(v *view, i *insightRecord) (*insightRecord, error) {
 		name += mark
 		out.Name = &name
 	}
-	return out, s.insights.Keep(v, out, nil)
+	return s.insights.Add(v, out)
 }
 
 // setDeleted flags an insight as deleted or brings it back, if there is one.

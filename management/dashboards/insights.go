@@ -226,10 +226,6 @@ func (s Insights) Duplicate(ctx context.Context, st *management.Standing, id str
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.copyOf(v, i)
-		if err != nil {
-			return nil, err
-		}
-		return out.showFull(v)
+		return s.copyOf(v, i)
 	})
 }

@@ -78,7 +78,7 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 			if p.filters != nil {
 				insight.Filters = p.filters
 			}
-			if err := s.insights.Keep(&view{Tx: tx, Standing: st}, insight, nil); err != nil {
+			if _, err := s.insights.Add(&view{Tx: tx, Standing: st}, insight); err != nil {
 				return nil, err
 			}
 			t.Insight = insight.ID
@@ -259,10 +259,7 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, st *management.Stand
 		if d.touched, err = s.addPlanned(tx, st, d, plan.tiles); err != nil {
 			return nil, err
 		}
-		if err := s.dashboards.Keep(v, d, nil); err != nil {
-			return nil, err
-		}
-		return d.showFull(v)
+		return s.dashboards.Add(v, d)
 	})
 }
 

@@ -81,10 +81,10 @@ type APIKey struct {
 
 // APIKeyFields are the writable fields of a personal key.
 var APIKeyFields = management.Fields{
-	{Name: "label", Type: management.Text, Required: true, Max: maxKeyLabel},
-	{Name: "scopes", Type: management.TextList, Required: true, Max: 100, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
-	{Name: "scoped_teams", Type: management.IntList, Required: true, Help: "the only projects that it opens; none: all of the user's"},
-	{Name: "scoped_organizations", Type: management.TextList, Required: true, Max: 64, Help: "the only organizations that it opens; none: all of the user's"},
+	{Name: "label", Type: management.Text, Required: true, Max: maxKeyLabel, Ruled: true},
+	{Name: "scopes", Type: management.TextList, Required: true, Max: 100, Ruled: true, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
+	{Name: "scoped_teams", Type: management.IntList, Required: true, Ruled: true, Help: "the only projects that it opens; none: all of the user's"},
+	{Name: "scoped_organizations", Type: management.TextList, Required: true, Max: 64, Ruled: true, Help: "the only organizations that it opens; none: all of the user's"},
 }
 
 func viewKey(k *management.KeyRecord) *APIKey {
@@ -116,16 +116,83 @@ func (s Account) Keys(ctx context.Context, st *management.Standing) ([]*APIKey, 
 	})
 }
 
-// ownKey finds a key of the caller; @current is the calling one.
-func ownKey(tx Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
-	if id == management.Current {
-		id = st.Key.ID
+// ownKey is a key of the caller. value is the text of one that was made just now.
+type ownKey struct {
+	management.KeyRecord
+	value string
+}
+
+func (s *core) keyResource() *management.Resource[Tx, ownKey, APIKey] {
+	return management.NewResource(&s.Desk, management.Spec[Tx, ownKey, APIKey]{
+		Scope: keyScope, Fields: APIKeyFields,
+		Place: func(st *management.Standing, k *ownKey) management.Place {
+			return management.Place{Parent: st.CurrentOrganization(), ID: k.ID, Title: k.Label}
+		},
+		Load: func(v *view, id string, _ *management.Body) (*ownKey, error) {
+			if id == management.Current {
+				id = v.Key.ID
+			}
+			k, err := v.Tx.KeyByID(id)
+			if err != nil || k == nil || k.Secret || k.User != v.User.ID {
+				return nil, err
+			}
+			return &ownKey{KeyRecord: *k}, nil
+		},
+		May: mayChangeKey,
+		New: func(v *view) (*ownKey, error) {
+			return &ownKey{KeyRecord: management.KeyRecord{ID: management.RandomText(24), User: v.User.ID, CreatedAt: s.Desk.Now()}}, nil
+		},
+		Rules: keyRules,
+		Put:   func(v *view, k *ownKey) error { return v.Tx.PutKey(&k.KeyRecord) },
+		Drop:  func(v *view, k *ownKey) error { return v.Tx.DeleteKey(k.ID) },
+		Show: func(_ *view, k *ownKey) (*APIKey, error) {
+			out := viewKey(&k.KeyRecord)
+			if k.value != "" {
+				out.Value = &k.value
+			}
+			return out, nil
+		},
+		Noted: func(k *ownKey) any { return viewKey(&k.KeyRecord) },
+	})
+}
+
+// keyScope is what the log calls a key.
+const keyScope = "PersonalAPIKey"
+
+// mayChangeKey: a key may be changed, rolled and taken away with itself, or with one
+// that opens all that it opens: a limited key that leaks cannot lock its owner out. Keys
+// of a definitions file are changed there.
+func mayChangeKey(v *view, k *ownKey) error {
+	switch {
+	case k.Origin != "":
+		return errFromFile("key", k.Origin)
+	case k.ID != v.Key.ID:
+		return holds(v.Caller, &k.KeyRecord)
 	}
-	k, err := tx.KeyByID(id)
-	if err == nil && (k == nil || k.Secret || k.User != st.User.ID) {
-		err = management.ErrNotFound()
+	return nil
+}
+
+// keyRules take over what was sent. A new key gets its value.
+func keyRules(e *management.Edit[Tx, ownKey]) error {
+	if err := changeKey(e.Tx, &e.Now.KeyRecord, e.Standing, e.Values); err != nil || !e.Fresh {
+		return err
 	}
-	return k, err
+	keys, err := e.Tx.Keys(e.User.ID)
+	if err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(keys, func(k management.KeyRecord) bool { return k.Origin != "" })
+	if len(own) >= maxKeys {
+		return management.Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
+	}
+	e.Now.renew()
+	return nil
+}
+
+// renew gives a key another value.
+func (k *ownKey) renew() {
+	k.value = NewPersonalKey()
+	k.Hash, k.Mask = management.HashKey(k.value), management.MaskKey(k.value)
 }
 
 // Key returns one of the caller's keys. The calling key may always read itself,
@@ -136,71 +203,36 @@ func (s Account) Key(ctx context.Context, st *management.Standing, id string) (*
 			return nil, err
 		}
 	}
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
-		k, err := ownKey(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		return viewKey(k), nil
-	})
+	return s.keys.Get(ctx, st, id)
 }
 
 // CreateKey makes a key that opens no more than the calling one. The answer alone
 // has it in clear.
 func (s Account) CreateKey(ctx context.Context, st *management.Standing, b management.Body) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
-		v, err := APIKeyFields.Create(b)
-		if err != nil {
-			return nil, err
-		}
-		k := &management.KeyRecord{ID: management.RandomText(24), User: st.User.ID, CreatedAt: s.Desk.Now()}
-		if err := changeKey(tx, k, st, v); err != nil {
-			return nil, err
-		}
-		keys, err := tx.Keys(st.User.ID)
-		if err != nil {
-			return nil, err
-		}
-		own := slices.DeleteFunc(keys, func(k management.KeyRecord) bool { return k.Origin != "" })
-		if len(own) >= maxKeys {
-			return nil, management.Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
-		}
-		out, err := s.saveNew(tx, k)
-		if err != nil {
-			return nil, err
-		}
-		return out, s.noteKey(tx, st, k, nil, viewKey(k))
+	return s.keys.Create(ctx, st, b)
+}
+
+// UpdateKey changes a key. put: all required fields have to be there.
+func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*APIKey, error) {
+	return s.keys.Update(ctx, st, id, b, put)
+}
+
+// RollKey gives a key another value: the old one opens nothing from then on.
+func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
+	return s.keys.Act(ctx, st, id, func(e *management.Edit[Tx, ownKey]) error {
+		e.Now.LastRolledAt = s.Desk.Now()
+		e.Now.renew()
+		return nil
 	})
+}
+
+// DeleteKey takes a key away.
+func (s Account) DeleteKey(ctx context.Context, st *management.Standing, id string) error {
+	return s.keys.Delete(ctx, st, id)
 }
 
 // NewPersonalKey makes the text of a personal key (§1.1).
 func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
-
-// saveNew gives a key a new value and saves it.
-func (s *core) saveNew(tx Tx, k *management.KeyRecord) (*APIKey, error) {
-	value := NewPersonalKey()
-	k.Hash, k.Mask = management.HashKey(value), management.MaskKey(value)
-	out := viewKey(k)
-	out.Value = &value
-	return out, tx.PutKey(k)
-}
-
-// noteKey writes a change of a key into the log of the caller's organization.
-func (s Account) noteKey(tx Tx, st *management.Standing, k *management.KeyRecord, before, after *APIKey) error {
-	organization := st.CurrentOrganization()
-	if organization == "" {
-		return nil
-	}
-	// A nil of a type is not the nil that note looks for.
-	var was, is any
-	if before != nil {
-		was = before
-	}
-	if after != nil {
-		is = after
-	}
-	return s.Desk.Note(tx, st.Caller, organization, "PersonalAPIKey", k.ID, k.Label, was, is)
-}
 
 // changeKey puts what was sent into a key.
 func changeKey(tx Tx, k *management.KeyRecord, st *management.Standing, v management.Values) error {
@@ -281,73 +313,4 @@ func holds(c *management.Caller, k *management.KeyRecord) error {
 		}
 	}
 	return nil
-}
-
-// writableKey is ownKey for changes. A key may be changed, rolled and taken away
-// with itself, or with one that opens all that it opens: a limited key that leaks
-// cannot lock its owner out. Keys of a definitions file are changed there.
-func writableKey(tx Tx, st *management.Standing, id string) (*management.KeyRecord, error) {
-	k, err := ownKey(tx, st, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case k.Origin != "":
-		return nil, errFromFile("key", k.Origin)
-	case k.ID != st.Key.ID:
-		err = holds(st.Caller, k)
-	}
-	return k, err
-}
-
-// UpdateKey changes a key. put: all required fields have to be there.
-func (s Account) UpdateKey(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
-		k, err := writableKey(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		v, err := APIKeyFields.Update(b, put)
-		if err != nil {
-			return nil, err
-		}
-		before := viewKey(k)
-		if err := changeKey(tx, k, st, v); err != nil {
-			return nil, err
-		}
-		if err := tx.PutKey(k); err != nil {
-			return nil, err
-		}
-		return viewKey(k), s.noteKey(tx, st, k, before, viewKey(k))
-	})
-}
-
-// RollKey gives a key another value: the old one opens nothing from then on.
-func (s Account) RollKey(ctx context.Context, st *management.Standing, id string) (*APIKey, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*APIKey, error) {
-		k, err := writableKey(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		before := viewKey(k)
-		k.LastRolledAt = s.Desk.Now()
-		out, err := s.saveNew(tx, k)
-		if err != nil {
-			return nil, err
-		}
-		return out, s.noteKey(tx, st, k, before, viewKey(k))
-	})
-}
-
-// DeleteKey takes a key away.
-func (s Account) DeleteKey(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		k, err := writableKey(tx, st, id)
-		if err != nil {
-			return err
-		}
-		if err := tx.DeleteKey(k.ID); err != nil {
-			return err
-		}
-		return s.noteKey(tx, st, k, viewKey(k), nil)
-	})
 }

@@ -50,42 +50,36 @@ type storedDomain struct {
 
 // DomainFields are the writable fields of a domain.
 var DomainFields = management.Fields{
-	{Name: "domain", Type: management.Text, Required: true, Max: 128, Help: "in lower case; fixed once it is verified"},
-	{Name: "jit_provisioning_enabled", Type: management.Bool, Help: "only of a verified domain"},
-	{Name: "sso_enforcement", Type: management.Text, Blank: true, Max: 28, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
+	{Name: "domain", Type: management.Text, Required: true, Max: 128, Ruled: true, Help: "in lower case; fixed once it is verified"},
+	{Name: "jit_provisioning_enabled", Type: management.Bool, Ruled: true, Help: "only of a verified domain"},
+	{Name: "sso_enforcement", Type: management.Text, Blank: true, Max: 28, Ruled: true, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
 	{Name: "saml_entity_id", Type: management.Text, Null: true, Blank: true, Max: 512},
 	{Name: "saml_acs_url", Type: management.Text, Null: true, Blank: true, Max: 512},
 	{Name: "saml_x509_cert", Type: management.Text, Null: true, Blank: true},
 }
 
 // Domains are the domains of organizations (§4.4).
-type Domains struct{ *core }
+type Domains struct {
+	*core
+	*management.Resource[Tx, storedDomain, Domain]
+}
 
-// List returns a page of domains by name.
-func (s Domains) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Domain], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Domain], error) {
-		return management.ListRecords[Domain](tx, management.Query{Kind: kindDomain, Parent: st.Organization.ID, Offset: p.Offset, Limit: p.Limit})
+func newDomains(c *core) (s Domains) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedDomain, Domain]{
+		Kind: kindDomain, Fields: DomainFields, Admins: true, Parent: ofOrganization,
+		Place: func(_ *management.Standing, d *storedDomain) management.Place {
+			return management.Place{ID: d.ID, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
+		},
+		New: func(*view) (*storedDomain, error) {
+			var challenge [32]byte
+			_, _ = rand.Read(challenge[:]) // never fails
+			return &storedDomain{Domain: Domain{ID: c.Desk.NewID(), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}}, nil
+		},
+		Rules: s.rules,
+		Show:  func(_ *view, d *storedDomain) (*Domain, error) { return &d.Domain, nil },
 	})
-}
-
-// Get returns one domain.
-func (s Domains) Get(ctx context.Context, st *management.Standing, id string) (*Domain, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Domain, error) { return domain(tx, st, id) })
-}
-
-func domain(tx Tx, st *management.Standing, id string) (*Domain, error) {
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, management.ErrNotFound()
-	}
-	r, err := tx.Get(kindDomain, st.Organization.ID, id)
-	if err == nil && r == nil {
-		err = management.ErrNotFound()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[Domain](r)
+	return s
 }
 
 // domainName is a name of at least two labels in lower case (§4.4).
@@ -98,38 +92,33 @@ func checkDomainName(name string) error {
 	return nil
 }
 
-// Create adds a domain, which is not verified yet. Settings that need a verified
-// one are left out.
-func (s Domains) Create(ctx context.Context, st *management.Standing, b management.Body) (*Domain, error) {
-	if !st.Admin() {
-		return nil, management.Denied(management.MsgLevel)
-	}
-	v, err := DomainFields.Create(b)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkDomainName(v.Text("domain")); err != nil {
-		return nil, err
-	}
-	var challenge [32]byte
-	_, _ = rand.Read(challenge[:]) // never fails
-	d := &Domain{ID: s.Desk.NewID(), Domain: v.Text("domain"), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}
-	d.setSAML(v)
-	return d, s.Desk.Store.Write(ctx, func(tx Tx) error { return s.putDomain(tx, st, d) })
-}
-
-func (d *Domain) setSAML(v management.Values) {
-	management.SetNull(v, "saml_entity_id", &d.SAMLEntityID)
-	management.SetNull(v, "saml_acs_url", &d.SAMLConsumerURL)
-	management.SetNull(v, "saml_x509_cert", &d.SAMLCertificate)
+// rules check a domain. Settings that need a verified one are left out of a new one.
+func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
+	d, v := e.Now, e.Values
 	full := func(text *string) bool { return text != nil && *text != "" }
 	d.HasSAML = full(d.SAMLEntityID) && full(d.SAMLConsumerURL) && full(d.SAMLCertificate)
+	for _, name := range []string{"jit_provisioning_enabled", "sso_enforcement"} {
+		if !e.Fresh && !d.Verified && v.Has(name) {
+			return management.Coded("verification_required", name, "This attribute cannot be updated until the domain is verified.")
+		}
+	}
+	if d.Verified {
+		management.Set(v, "jit_provisioning_enabled", &d.JITProvisioning)
+		management.Set(v, "sso_enforcement", &d.SSOEnforcement)
+	} else if v.Has("domain") {
+		d.Domain.Domain = v.Text("domain")
+		if err := checkDomainName(d.Domain.Domain); err != nil {
+			return err
+		}
+	}
+	return s.claim(e.Tx, d)
 }
 
-// putDomain saves a domain. It takes the name over from a claim that has expired.
-func (s Domains) putDomain(tx Tx, st *management.Standing, d *Domain) error {
-	stored := storedDomain{*d, management.At(s.Desk.Now())}
-	r, err := tx.Find(kindDomain, d.Domain)
+// claim looks whether a domain may have its name. It takes the name over from a claim
+// that has expired.
+func (s Domains) claim(tx Tx, d *storedDomain) error {
+	d.Claimed = management.At(s.Desk.Now())
+	r, err := tx.Find(kindDomain, d.Domain.Domain)
 	if err != nil {
 		return err
 	}
@@ -139,63 +128,13 @@ func (s Domains) putDomain(tx Tx, st *management.Standing, d *Domain) error {
 		return err
 	case holder == nil:
 	case holder.ID == d.ID:
-		stored.Claimed = holder.Claimed
+		d.Claimed = holder.Claimed
 	case holder.Verified || s.Desk.Now().Sub(holder.Claimed.Time) <= DomainClaim:
 		return management.Coded(management.CodeUnique, "domain", "domain with this domain already exists.")
 	default:
-		if err := tx.Delete(kindDomain, r.Parent, r.ID); err != nil {
-			return err
-		}
+		return tx.Delete(kindDomain, r.Parent, r.ID)
 	}
-	return tx.Put(&management.Record{Kind: kindDomain, Parent: st.Organization.ID, ID: d.ID, Sort: d.Domain, Unique: d.Domain, Data: management.Encode(stored)})
-}
-
-// Update changes a domain. put: all required fields have to be there.
-func (s Domains) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*Domain, error) {
-	if !st.Admin() {
-		return nil, management.Denied(management.MsgLevel)
-	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
-		d, err := domain(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		v, err := DomainFields.Update(b, put)
-		if err != nil {
-			return nil, err
-		}
-		if !d.Verified {
-			for _, name := range []string{"jit_provisioning_enabled", "sso_enforcement"} {
-				if v.Has(name) {
-					return nil, management.Coded("verification_required", name, "This attribute cannot be updated until the domain is verified.")
-				}
-			}
-			if v.Has("domain") {
-				if err := checkDomainName(v.Text("domain")); err != nil {
-					return nil, err
-				}
-				d.Domain = v.Text("domain")
-			}
-		}
-		management.Set(v, "jit_provisioning_enabled", &d.JITProvisioning)
-		management.Set(v, "sso_enforcement", &d.SSOEnforcement)
-		d.setSAML(v)
-		return d, s.putDomain(tx, st, d)
-	})
-}
-
-// Delete takes a domain away for good.
-func (s Domains) Delete(ctx context.Context, st *management.Standing, id string) error {
-	if !st.Admin() {
-		return management.Denied(management.MsgLevel)
-	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		d, err := domain(tx, st, id)
-		if err != nil {
-			return err
-		}
-		return tx.Delete(kindDomain, st.Organization.ID, d.ID)
-	})
+	return nil
 }
 
 // Verify looks for the domain's TXT record. Without it the domain stays as it is.
@@ -212,18 +151,14 @@ func (s Domains) Verify(ctx context.Context, st *management.Standing, id string)
 	case !s.proven(ctx, d):
 		return d, nil
 	}
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Domain, error) {
-		again, err := domain(tx, st, id)
-		switch {
-		case err != nil:
-			return nil, err
+	return s.Act(ctx, st, id, func(e *management.Edit[Tx, storedDomain]) error {
+		switch again := e.Now; {
 		case again.Verified:
-			return nil, errVerified()
-		case again.Domain != d.Domain: // what was proven is another name
-			return again, nil
+			return errVerified()
+		case again.Domain.Domain == d.Domain: // else what was proven is another name
+			again.Verified, again.VerifiedAt = true, management.At(s.Desk.Now())
 		}
-		again.Verified, again.VerifiedAt = true, management.At(s.Desk.Now())
-		return again, s.putDomain(tx, st, again)
+		return nil
 	})
 }
 

@@ -23,19 +23,24 @@ const InviteLife = 3 * 24 * time.Hour
 // MaxBulkInvites is how many invitations one request may make.
 const MaxBulkInvites = 20
 
+// inviteSettings are what is kept of an invitation and shown as it is.
+type inviteSettings struct {
+	ID        string           `json:"id"`
+	Email     string           `json:"target_email"`
+	FirstName string           `json:"first_name"`
+	Emailed   bool             `json:"emailing_attempt_made"`
+	Level     management.Level `json:"level"`
+	Created   management.Stamp `json:"created_at"`
+	Message   *string          `json:"message"`
+	Access    []ProjectGrant   `json:"private_project_access"`
+}
+
 // Invite is an invitation into an organization (§2.8 of the interface).
 type Invite struct {
-	ID        string               `json:"id"`
-	Email     string               `json:"target_email"`
-	FirstName string               `json:"first_name"`
-	Emailed   bool                 `json:"emailing_attempt_made"`
-	Level     management.Level     `json:"level"`
+	inviteSettings
 	Expired   bool                 `json:"is_expired"`
 	CreatedBy *management.UserView `json:"created_by"`
-	Created   management.Stamp     `json:"created_at"`
 	Updated   management.Stamp     `json:"updated_at"`
-	Message   *string              `json:"message"`
-	Access    []ProjectGrant       `json:"private_project_access"`
 	// AcceptURL is there once, in the answer to the creation, and only where no mail
 	// goes out (decision 22).
 	AcceptURL string `json:"accept_url,omitempty"`
@@ -43,16 +48,9 @@ type Invite struct {
 
 // storedInvite is an invitation as it is stored.
 type storedInvite struct {
-	ID           string           `json:"id"`
-	Organization string           `json:"organization"`
-	Email        string           `json:"target_email"`
-	FirstName    string           `json:"first_name"`
-	Emailed      bool             `json:"emailing_attempt_made"`
-	Level        management.Level `json:"level"`
-	By           int64            `json:"created_by"` // the user's number
-	Created      management.Stamp `json:"created_at"`
-	Message      *string          `json:"message"`
-	Access       []ProjectGrant   `json:"private_project_access"`
+	inviteSettings
+	Organization string `json:"organization"`
+	By           int64  `json:"created_by"` // the user's number
 	// Secrets are what opens the invitation, newest last.
 	Secrets []inviteSecret `json:"secrets,omitempty"`
 	Number  int64          `json:"number"`
@@ -71,12 +69,37 @@ type inviteSecret struct {
 const maxSecrets = 32
 
 // Invites are invitations and their acceptance (§4.5, decision 22).
-type Invites struct{ *core }
+type Invites struct {
+	*core
+	invites *management.Resource[Tx, storedInvite, Invite]
+}
 
-func (i *storedInvite) put(tx Tx) error {
-	return tx.Put(&management.Record{
-		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID, Data: management.Encode(i),
-	})
+func newInvites(c *core) Invites {
+	return Invites{c, management.NewResource(&c.Desk, management.Spec[Tx, storedInvite, Invite]{
+		Kind: kindInvite, Scope: "OrganizationInvite", Admins: true, Newest: true, Parent: ofOrganization,
+		Place: func(_ *management.Standing, i *storedInvite) management.Place {
+			return management.Place{
+				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID,
+			}
+		},
+		Load: func(v *view, id string, _ *management.Body) (*storedInvite, error) {
+			in, err := inviteByID(v.Tx, id)
+			if in != nil && in.Organization != v.Organization.ID {
+				in = nil
+			}
+			return in, err
+		},
+		Drop: func(v *view, i *storedInvite) error { return dropInvite(v.Tx, i) },
+		Show: func(v *view, i *storedInvite) (*Invite, error) {
+			by, err := v.Author(i.By)
+			if err != nil {
+				return nil, err
+			}
+			level, err := inviterLevel(v.Tx, i)
+			expired := i.expired(c.Desk.Now()) || level < i.Level
+			return &Invite{inviteSettings: i.inviteSettings, Expired: expired, CreatedBy: by, Updated: i.Created}, err
+		},
+	})}
 }
 
 func invitesOf(organization, email string) string {
@@ -85,18 +108,6 @@ func invitesOf(organization, email string) string {
 
 // expired reports whether the invitation is too old at a time.
 func (i *storedInvite) expired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
-
-func (i *storedInvite) view(tx Tx, now time.Time) (*Invite, error) {
-	by, err := management.ViewOfUser(tx, i.By)
-	if err != nil {
-		return nil, err
-	}
-	level, err := inviterLevel(tx, i)
-	return &Invite{
-		ID: i.ID, Email: i.Email, FirstName: i.FirstName, Emailed: i.Emailed, Level: i.Level, Expired: i.expired(now) || level < i.Level,
-		CreatedBy: by, Created: i.Created, Updated: i.Created, Message: i.Message, Access: i.Access,
-	}, err
-}
 
 // inviterLevel is the level that whoever has made an invitation has in the
 // organization now, 0 for nobody there any more. An invitation is void where it would
@@ -139,20 +150,7 @@ func inviteLink(site, id, secret string) string { return site + "/signup/" + id 
 
 // List returns a page of invitations, newest first, with those that are expired.
 func (s Invites) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[Invite], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Invite], error) {
-		stored, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Parent: st.Organization.ID, Descending: true, Offset: p.Offset, Limit: p.Limit})
-		out := management.List[Invite]{Count: stored.Count}
-		for i := range stored.Results {
-			if err != nil {
-				break
-			}
-			var view *Invite
-			if view, err = stored.Results[i].view(tx, s.Desk.Now()); err == nil {
-				out.Results = append(out.Results, *view)
-			}
-		}
-		return out, err
-	})
+	return s.invites.List(ctx, st, p)
 }
 
 // Create invites somebody. site is where the caller has reached the server; it
@@ -218,10 +216,10 @@ func (s Invites) invite(tx Tx, st *management.Standing, site string, b managemen
 	if err != nil {
 		return nil, err
 	}
-	in := &storedInvite{
-		ID: s.Desk.NewID(), Organization: st.Organization.ID, Email: v.Text("target_email"), FirstName: v.Text("first_name"),
-		Level: management.Level(cmp.Or(v.Int("level"), int64(management.Member))), By: st.User.ID, Created: management.At(s.Desk.Now()),
-	}
+	in := &storedInvite{Organization: st.Organization.ID, By: st.User.ID, inviteSettings: inviteSettings{
+		ID: s.Desk.NewID(), Email: v.Text("target_email"), FirstName: v.Text("first_name"),
+		Level: management.Level(cmp.Or(v.Int("level"), int64(management.Member))), Created: management.At(s.Desk.Now()),
+	}}
 	management.SetNull(v, "message", &in.Message)
 	if in.Access, err = readGrants(v); err != nil {
 		return nil, err
@@ -249,7 +247,9 @@ func (s Invites) invite(tx Tx, st *management.Standing, site string, b managemen
 	if in.Emailed = s.Mailer != nil && wanted; !in.Emailed {
 		secret = in.newSecret(false)
 	}
-	if err := in.put(tx); err != nil {
+	at := &view{Tx: tx, Standing: st}
+	out, err := s.invites.Add(at, in)
+	if err != nil {
 		return nil, err
 	}
 	site = cmp.Or(s.SiteURL, site)
@@ -261,14 +261,10 @@ func (s Invites) invite(tx Tx, st *management.Standing, site string, b managemen
 			return nil, err
 		}
 	}
-	out, err := in.view(tx, s.Desk.Now())
-	if err == nil {
-		err = s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, nil, out)
-	}
 	if secret != "" {
 		out.AcceptURL = inviteLink(site, in.ID, secret)
 	}
-	return out, err
+	return out, nil
 }
 
 // allowed looks whether the caller may give level and access of an invitation.
@@ -326,26 +322,7 @@ func dropInvite(tx Tx, in *storedInvite) error {
 
 // Delete cancels an invitation.
 func (s Invites) Delete(ctx context.Context, st *management.Standing, id string) error {
-	if !st.Admin() {
-		return management.Denied(management.MsgLevel)
-	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		in, err := inviteByID(tx, id)
-		if err != nil {
-			return err
-		}
-		if in == nil || in.Organization != st.Organization.ID {
-			return management.ErrNotFound()
-		}
-		before, err := in.view(tx, s.Desk.Now())
-		if err != nil {
-			return err
-		}
-		if err := dropInvite(tx, in); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, in.Organization, "OrganizationInvite", in.ID, in.Email, before, nil)
-	})
+	return s.invites.Delete(ctx, st, id)
 }
 
 // inviteByID returns nil where there is none.

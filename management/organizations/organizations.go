@@ -209,7 +209,10 @@ func (s Service) Create(ctx context.Context, st *management.Standing, b manageme
 		if err := management.PutMembership(tx, &m); err != nil {
 			return nil, err
 		}
-		p, err := s.newProject(tx, o.ID, "", nil)
+		p, err := s.newProject(o.ID, "", nil)
+		if err == nil {
+			err = s.Projects.projects.Put(&view{Tx: tx, Standing: st}, p)
+		}
 		if err != nil {
 			return nil, err
 		}

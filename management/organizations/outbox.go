@@ -223,7 +223,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 		return false, err
 	}
 	link := inviteLink(cmp.Or(s.SiteURL, m.Site), in.ID, in.newSecret(true))
-	if err := in.put(tx); err != nil {
+	if err := s.Invites.invites.Put(&view{Tx: tx}, in); err != nil {
 		return false, err
 	}
 	inviter := "Somebody"

@@ -3,17 +3,45 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 )
 
 // Projects are projects and their keys (§5.8, §1.11).
-type Projects struct{ *core }
+type Projects struct {
+	*core
+	projects *management.Resource[Tx, management.ProjectRecord, Project]
+}
 
-// scopeProject is what the log calls a project.
-const scopeProject = "Project"
+func newProjects(c *core) Projects {
+	return Projects{c, management.NewResource(&c.Desk, management.Spec[Tx, management.ProjectRecord, Project]{
+		Scope: "Project",
+		Place: func(_ *management.Standing, p *management.ProjectRecord) management.Place {
+			place := management.Place{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
+			if p.Deleted {
+				place.Parent = p.Organization
+			}
+			return place
+		},
+		Load: func(v *view, _ string, _ *management.Body) (*management.ProjectRecord, error) {
+			p, err := v.Tx.Project(v.Project.ID)
+			if err == nil && p == nil {
+				err = management.ErrNoProject()
+			}
+			return p, err
+		},
+		Put: func(v *view, p *management.ProjectRecord) error {
+			if _, err := c.tellBrowsers(v.Tx, p); err != nil {
+				return err
+			}
+			return v.Tx.PutProject(p)
+		},
+		Drop:  func(v *view, p *management.ProjectRecord) error { return c.dropProject(v.Tx, p) },
+		Taken: func(bool) error { return errTokenTaken() },
+		Show:  func(v *view, p *management.ProjectRecord) (*Project, error) { return c.view(v.Tx, v.Caller, p) },
+	})}
+}
 
 // ProjectBasic is a project in lists (§5.8).
 type ProjectBasic struct {
@@ -251,35 +279,23 @@ func (s Projects) Create(ctx context.Context, st *management.Standing, b managem
 		if err != nil {
 			return nil, err
 		}
-		p, err := s.newProject(tx, o.ID, token, v)
-		if errors.Is(err, management.ErrTaken) {
-			err = errTokenTaken()
-		}
+		p, err := s.newProject(o.ID, token, v)
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.view(tx, st.Caller, p)
-		if err != nil {
-			return nil, err
-		}
-		return out, s.Desk.Note(tx, st.Caller, management.ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, nil, out)
+		return s.projects.Add(&view{Tx: tx, Standing: st}, p)
 	})
 }
 
-// newProject makes a project, with a key of its own where no token is given.
-func (s *core) newProject(tx Tx, organization, token string, v management.Values) (*management.ProjectRecord, error) {
+// newProject is a project that is not stored, with a key of its own where no token is
+// given.
+func (s *core) newProject(organization, token string, v management.Values) (*management.ProjectRecord, error) {
 	now := s.Desk.Now()
 	p := &management.ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + management.RandomText(32), CreatedAt: now}
 	if token != "" {
 		p.APIKey = token
 	}
-	if err := configure(p, &management.ProjectMeta{UUID: s.Desk.NewID(), Updated: management.At(now)}, v); err != nil {
-		return nil, err
-	}
-	if _, err := s.tellBrowsers(tx, p); err != nil {
-		return nil, err
-	}
-	return p, tx.PutProject(p)
+	return p, configure(p, &management.ProjectMeta{UUID: s.Desk.NewID(), Updated: management.At(now)}, v)
 }
 
 // Update changes the project of the standing.
@@ -319,38 +335,17 @@ func errFromFile(what, origin string) error {
 
 // change does something to the project of the standing and notes it.
 func (s Projects) change(ctx context.Context, st *management.Standing, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Project, error) {
-		p, err := tx.Project(st.Project.ID)
-		if err == nil && p == nil {
-			err = management.ErrNoProject()
-		}
+	return s.projects.Act(ctx, st, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
+		meta, err := management.MetaOfProject(e.Now)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		before, err := s.view(tx, st.Caller, p)
-		if err != nil {
-			return nil, err
+		meta.UUID, meta.Updated = projectUUID(e.Now, &meta), management.At(s.Desk.Now())
+		if err := work(e.Tx, e.Now, &meta); err != nil {
+			return err
 		}
-		meta, err := management.MetaOfProject(p)
-		if err != nil {
-			return nil, err
-		}
-		meta.UUID, meta.Updated = projectUUID(p, &meta), management.At(s.Desk.Now())
-		if err := work(tx, p, &meta); err != nil {
-			return nil, err
-		}
-		p.Meta = management.Encode(meta)
-		if _, err := s.tellBrowsers(tx, p); err != nil {
-			return nil, err
-		}
-		if err := tx.PutProject(p); err != nil {
-			return nil, err
-		}
-		after, err := s.view(tx, st.Caller, p)
-		if err != nil {
-			return nil, err
-		}
-		return after, s.Desk.Note(tx, st.Caller, management.ProjectParent(p.ID), scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, after)
+		e.Now.Meta = management.Encode(meta)
+		return nil
 	})
 }
 
@@ -360,23 +355,7 @@ func (s Projects) Delete(ctx context.Context, st *management.Standing) error {
 	if st.Access() != management.AdminAccess {
 		return errNoProjectAdmin()
 	}
-	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		p, err := tx.Project(st.Project.ID)
-		if err == nil && p == nil {
-			err = management.ErrNoProject()
-		}
-		if err != nil {
-			return err
-		}
-		before, err := s.view(tx, st.Caller, p)
-		if err != nil {
-			return err
-		}
-		if err := s.dropProject(tx, p); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, p.Organization, scopeProject, strconv.FormatInt(p.ID, 10), p.Name, before, nil)
-	})
+	return s.projects.Delete(ctx, st, "")
 }
 
 // dropProject deletes a project softly, and its secret keys for good.

@@ -28,12 +28,12 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 			return err
 		}
 		label := []rune("Recovered key of " + owner.Email)
-		k := &management.KeyRecord{
+		k := &ownKey{KeyRecord: management.KeyRecord{
 			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
 			Label: string(label[:min(len(label), maxKeyLabel)]),
-		}
-		out, err := s.saveNew(tx, k)
-		if err != nil {
+		}}
+		k.renew()
+		if err := tx.PutKey(&k.KeyRecord); err != nil {
 			return err
 		}
 		memberships, err := management.MembershipsOf(tx, owner.UUID)
@@ -41,10 +41,12 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 			return err
 		}
 		for _, m := range memberships {
-			if err := s.Desk.Note(tx, nil, m.Organization, "PersonalAPIKey", k.ID, k.Label, nil, viewKey(k)); err != nil {
+			if err := s.Desk.Note(tx, nil, m.Organization, keyScope, k.ID, k.Label, nil, viewKey(&k.KeyRecord)); err != nil {
 				return err
 			}
 		}
+		out := viewKey(&k.KeyRecord)
+		out.Value = &k.value
 		return show(owner.Email, out)
 	})
 }

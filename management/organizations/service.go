@@ -44,7 +44,17 @@ type Service struct {
 }
 
 // core is what all resources share.
-type core struct{ Config }
+type core struct {
+	Config
+	roles *management.Resource[Tx, storedRole, Role]
+	keys  *management.Resource[Tx, ownKey, APIKey]
+}
+
+// ofOrganization is the Parent of what belongs to organizations.
+func ofOrganization(st *management.Standing) string { return st.Organization.ID }
+
+// view is a transaction of this room and in whose name it runs.
+type view = management.View[Tx]
 
 // New makes a Service.
 func New(c Config) (*Service, error) {
@@ -52,6 +62,7 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("organizations: Config.SiteURL is required with a Mailer")
 	}
 	c.ChallengeHost = cmp.Or(c.ChallengeHost, DefaultChallengeHost)
-	s := &core{c}
-	return &Service{core: s, Account: Account{s}, Domains: Domains{s}, Invites: Invites{s}, Members: Members{s}, Projects: Projects{s}}, nil
+	s := &core{Config: c}
+	s.roles, s.keys = s.roleResource(), s.keyResource()
+	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Projects: newProjects(s)}, nil
 }
