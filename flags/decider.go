@@ -33,7 +33,8 @@ type DeciderConfig struct {
 }
 
 // Decider answers requests: it finds the project, asks the ports for what the
-// flags need, and evaluates. It is safe for any number of goroutines.
+// flags need, and evaluates. It is safe for any number of goroutines. Nil, and one that
+// [NewDecider] has not made, answer ErrNotReady.
 type Decider struct {
 	config   DeciderConfig
 	registry *registry
@@ -98,7 +99,8 @@ type Answer struct {
 // Decide answers a request. Its errors are ErrUnknownKey, ErrNoDistinctID and
 // ErrUnavailable; everything else that goes wrong fails single flags.
 func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
-	now := d.config.Now()
+	r, out = asked(r, out)
+	now := d.Now()
 	l, err := d.prepare(ctx, r, out, now)
 	if err != nil || r.DisableFlags || out.QuotaLimited {
 		return err
@@ -114,11 +116,31 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	return nil
 }
 
+// asked stands in for what a caller left out: a request for nothing, memory of its own.
+func asked(r *Request, out *Answer) (*Request, *Answer) {
+	if r == nil {
+		r = new(Request)
+	}
+	if out == nil {
+		out = new(Answer)
+	}
+	return r, out
+}
+
+// get finds a project and its flags.
+func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*live, error) {
+	if d == nil || d.registry == nil {
+		return nil, ErrNotReady
+	}
+	return d.registry.get(ctx, apiKey, now)
+}
+
 // Preview is Decide for those who look after flags: it counts nothing, and neither
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
-	now := d.config.Now()
-	l, err := d.registry.get(ctx, r.APIKey, now)
+	r, out = asked(r, out)
+	now := d.Now()
+	l, err := d.get(ctx, r.APIKey, now)
 	if err != nil {
 		return err
 	}
@@ -134,8 +156,9 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 // quota nor DisableFlags stops it. Its errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
-	now := d.config.Now()
-	l, err := d.registry.get(ctx, r.APIKey, now)
+	r, _ = asked(r, nil)
+	now := d.Now()
+	l, err := d.get(ctx, r.APIKey, now)
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +171,18 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 // Renew makes the next request read a project's definitions again if they have
 // changed, without waiting until it is looked at anyway, a second after the last
 // time. 0 is all projects.
-func (d *Decider) Renew(projectID int64) { d.registry.expire(projectID) }
+func (d *Decider) Renew(projectID int64) {
+	if d != nil && d.registry != nil {
+		d.registry.expire(projectID)
+	}
+}
 
 // prepare finds the project and checks everything that comes before an
 // evaluation, in the order of §9.10.
 func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*live, error) {
 	out.Decisions.List, out.Decisions.Errors = out.Decisions.List[:0], false
 	out.QuotaLimited, out.At, out.Set = false, now, nil
-	l, err := d.registry.get(ctx, r.APIKey, now)
+	l, err := d.get(ctx, r.APIKey, now)
 	if err != nil {
 		return nil, err
 	}
@@ -237,12 +264,17 @@ func neededGroups(needs *Needs, sub *Subject) map[string]string {
 }
 
 // Now is the Decider's clock.
-func (d *Decider) Now() time.Time { return d.config.Now() }
+func (d *Decider) Now() time.Time {
+	if d == nil || d.config.Now == nil {
+		return time.Now()
+	}
+	return d.config.Now()
+}
 
 // Project finds a project and its compiled flags without deciding anything. Its
 // errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
-	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	l, err := d.get(ctx, apiKey, d.Now())
 	if err != nil {
 		return Project{}, nil, err
 	}
@@ -254,7 +286,7 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 // revision, is shared and must not be changed. Errors are ErrUnknownKey,
 // ErrUnavailable and those of [Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
-	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	l, err := d.get(ctx, apiKey, d.Now())
 	if err != nil {
 		return nil, "", err
 	}
@@ -270,8 +302,8 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 // (decision 5). They are read at most once a second and project, and again when
 // the definitions have changed. Without Members it is Payload.
 func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
-	now := d.config.Now()
-	l, err := d.registry.get(ctx, apiKey, now)
+	now := d.Now()
+	l, err := d.get(ctx, apiKey, now)
 	if err != nil {
 		return nil, "", err
 	}
@@ -288,7 +320,7 @@ func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []
 // CountPayload counts a download of definitions as ten requests; false when the
 // quota does not allow it (§10.1).
 func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
-	if p.Paused("feature_flags") {
+	if d == nil || p == nil || p.Paused("feature_flags") {
 		return false
 	}
 	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
@@ -297,7 +329,7 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 // ReservePayloads claims what n downloads will count in one go, so that
 // CountPayload does not ask Usage for each few of them.
 func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
-	if p.FlagLimit != nil && !p.Paused("feature_flags") {
+	if d != nil && p != nil && p.FlagLimit != nil && !p.Paused("feature_flags") {
 		d.quota.reserve(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
 	}
 }
@@ -306,7 +338,7 @@ func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
 // when there is no such flag or it is not one (§1.8). Errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value []byte, ok bool, err error) {
-	l, err := d.registry.get(ctx, apiKey, d.config.Now())
+	l, err := d.get(ctx, apiKey, d.Now())
 	if err != nil {
 		return nil, false, err
 	}
@@ -334,6 +366,9 @@ type Stats struct {
 
 // Stats returns the totals.
 func (d *Decider) Stats() Stats {
+	if d == nil {
+		return Stats{}
+	}
 	s := &d.stats
 	out := Stats{
 		Requests: s.requests.Load(), Decisions: s.decisions.Load(), QuotaLimited: s.quotaLimited.Load(), Compilations: s.compilations.Load(),

@@ -8,7 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Decision is the answer for one flag.
+// Decision is the answer for one flag. Methods of a nil Decision, as of a flag that was
+// not answered, are those of one that is off.
 type Decision struct {
 	Key     string
 	Enabled bool
@@ -35,10 +36,13 @@ type Decision struct {
 }
 
 // Failed reports an answer that could not be computed. Failed flags are off.
-func (d *Decision) Failed() bool { return d.Reason.Code >= firstFailure }
+func (d *Decision) Failed() bool { return d != nil && d.Reason.Code >= firstFailure }
 
 // Value is the answer as PostHog's SDKs show it: false, true or the variant.
 func (d *Decision) Value() any {
+	if d == nil {
+		return false
+	}
 	if d.Variant != "" {
 		return d.Variant
 	}
@@ -206,7 +210,7 @@ func (r Reason) AppendDescription(dst []byte) []byte {
 
 // Billable reports whether a flag is counted: those that surveys and product
 // tours create are free (§10.1).
-func (d *Decision) Billable() bool { return billable(d.Key) }
+func (d *Decision) Billable() bool { return d != nil && billable(d.Key) }
 
 // Kind is the kind of value that a flag is made for. OFREP asks without saying what
 // type it wants, so the flag has to say.

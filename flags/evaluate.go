@@ -20,6 +20,9 @@ type Decisions struct {
 
 // Find returns the decision for a key, nil if the flag is not answered.
 func (d *Decisions) Find(key string) *Decision {
+	if d == nil {
+		return nil
+	}
 	for i := range d.List {
 		if d.List[i].Key == key {
 			return &d.List[i]
@@ -34,6 +37,7 @@ func (d *Decisions) Find(key string) *Decision {
 // each with its own out. Once out has grown it allocates nothing, but for dates in unusual formats
 // and for property values of Go types that a JSON decoder does not make.
 func (s *Set) Evaluate(sub *Subject, at time.Time, out *Decisions) {
+	s, sub, out = given(s, sub, out)
 	e := out.begin(s, sub, at)
 	for _, i := range s.order {
 		out.List = append(out.List, Decision{})
@@ -49,6 +53,10 @@ func (s *Set) Select(sub *Subject, at time.Time, sel *Selection, out *Decisions)
 }
 
 func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Decisions, t *tracer) {
+	s, sub, out = given(s, sub, out)
+	if sel == nil {
+		sel = &Selection{}
+	}
 	e := out.begin(s, sub, at)
 	if e.trace = t; t != nil {
 		t.evaluation = e
@@ -72,6 +80,7 @@ func (s *Set) selectTraced(sub *Subject, at time.Time, sel *Selection, out *Deci
 // contexts they are for, into out; the flag is the last of out.List. It is false
 // for an unknown or inactive flag and for one on or behind a dependency cycle.
 func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decisions) (Decision, bool) {
+	s, sub, out = given(s, sub, out)
 	i, ok := s.byKey[key]
 	out.List, out.Errors = out.List[:0], s.cyclic
 	if !ok || !s.answered(i) {
@@ -85,6 +94,29 @@ func (s *Set) EvaluateFlag(key string, sub *Subject, at time.Time, out *Decision
 	out.end()
 	return out.List[len(out.List)-1], true
 }
+
+// given stands in for what a caller left out: no flags, nobody, memory of its own.
+func given(s *Set, sub *Subject, out *Decisions) (*Set, *Subject, *Decisions) {
+	if sub == nil {
+		sub = &nobody
+	}
+	if out == nil {
+		out = new(Decisions)
+	}
+	return s.given(), sub, out
+}
+
+func (s *Set) given() *Set {
+	if s == nil {
+		return &noFlags
+	}
+	return s
+}
+
+var (
+	nobody  Subject
+	noFlags Set
+)
 
 // decide decides a flag after all that it depends on, each once.
 func (d *Decisions) decide(i int32) {

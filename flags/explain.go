@@ -11,6 +11,7 @@ import (
 // evaluations without one pay nothing for it. Lists and objects among the
 // properties are shared between the subject and the trace.
 func (s *Set) Explain(key string, sub *Subject, at time.Time, sel Selection) *Trace {
+	s, sub, _ = given(s, sub, nil)
 	sel.Keys, sel.Contexts = []string{key}, slices.Clone(sel.Contexts)
 	t := &Trace{Flag: key, At: at, Selection: sel}
 	var out Decisions
@@ -31,6 +32,9 @@ func (s *Set) Explain(key string, sub *Subject, at time.Time, sel Selection) *Tr
 // trace. With the set that made the trace, the answer is the same. False when
 // the flag is not answered.
 func (s *Set) Replay(t *Trace) (Decision, bool) {
+	if t == nil {
+		return Decision{}, false
+	}
 	var out Decisions
 	s.Select(&t.Subject.Subject, t.At, &t.Selection, &out)
 	if d := out.Find(t.Flag); d != nil {

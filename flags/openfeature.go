@@ -58,6 +58,9 @@ var openFeatureText = [...]struct{ reason, err string }{
 // decided, empty for every other. A fact that the caller could have given and did
 // not is INVALID_CONTEXT, one that only a store knows GENERAL.
 func (d *Decision) OpenFeature() (reason, errorCode string) {
+	if d == nil {
+		return reasonUnknown, ""
+	}
 	if u := d.Undecided; u != nil {
 		if u.Fact == "person property" || u.Fact == "group property" {
 			return reasonError, errorInvalidContext
@@ -83,6 +86,9 @@ func (d *Decision) OpenFeature() (reason, errorCode string) {
 // stored as texts that contain JSON (§3.7), and then it is that JSON. A text that
 // contains none is itself. Nil: there is no payload.
 func (d *Decision) PayloadJSON() json.RawMessage {
+	if d == nil {
+		return nil
+	}
 	raw := bytes.TrimSpace(d.Payload)
 	if len(raw) == 0 || raw[0] != '"' {
 		return raw
@@ -100,6 +106,7 @@ func (d *Decision) PayloadJSON() json.RawMessage {
 // Disabled reports whether a key names a flag that is inactive, and would be
 // answered for sel if it were active.
 func (s *Set) Disabled(key string, sel *Selection) bool {
+	s = s.given()
 	i, ok := s.byKey[key]
 	return ok && s.flags[i].is(bitDisabled) && s.flags[i].selected(s.narrow(sel))
 }
@@ -108,6 +115,7 @@ func (s *Set) Disabled(key string, sel *Selection) bool {
 // since it is on a dependency cycle or behind one, and that would be answered for
 // sel otherwise.
 func (s *Set) Unanswered(key string, sel *Selection) bool {
+	s = s.given()
 	i, ok := s.byKey[key]
 	return ok && s.flags[i].is(bitActive) && !s.answered(i) && s.flags[i].selected(s.narrow(sel))
 }

@@ -14,6 +14,7 @@ var errNone = errors.New("no value")
 // one.
 func (d *Decision) Problem() error {
 	switch {
+	case d == nil:
 	case d.Undecided != nil:
 		return d.Undecided
 	case d.Failed():

@@ -10,7 +10,7 @@ import (
 )
 
 // Set is a project's flags, compiled: checked, ordered and prepared. It never
-// changes and may be used by any number of goroutines.
+// changes and may be used by any number of goroutines. Nil has no flags.
 type Set struct {
 	flags []compiledFlag
 	// order holds the flags to evaluate, dependencies first. Inactive flags and
@@ -36,27 +36,28 @@ type Set struct {
 
 // Faults are the flags, cohorts and operands that cannot work, with their
 // places, in the order of the definitions.
-func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.faults) }
+func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.given().faults) }
 
 // Needs says which stored facts could change an answer. The result is shared and
 // must not be changed.
-func (s *Set) Needs() *Needs { return &s.needs }
+func (s *Set) Needs() *Needs { return &s.given().needs }
 
 // Len is the number of flags, inactive ones included.
-func (s *Set) Len() int { return len(s.flags) }
+func (s *Set) Len() int { return len(s.given().flags) }
 
 // Revision is that of the definitions.
-func (s *Set) Revision() int64 { return s.revision }
+func (s *Set) Revision() int64 { return s.given().revision }
 
 // Dated reports whether an answer could depend on the instant of its evaluation: some
 // flag or cohort compares dates. Otherwise the clock need not be read.
-func (s *Set) Dated() bool { return s.dated }
+func (s *Set) Dated() bool { return s.given().dated }
 
 // MinimalFlagCalledEvents is passed on to clients (§10.3).
-func (s *Set) MinimalFlagCalledEvents() bool { return s.minimal }
+func (s *Set) MinimalFlagCalledEvents() bool { return s.given().minimal }
 
 // Keys lists the flags that can be answered, dependencies first.
 func (s *Set) Keys() []string {
+	s = s.given()
 	keys := make([]string, len(s.order))
 	for i, f := range s.order {
 		keys[i] = s.flags[f].key()
@@ -77,6 +78,7 @@ const (
 
 // Standing says how the flag with this key stands.
 func (s *Set) Standing(key string) Standing {
+	s = s.given()
 	i, ok := s.byKey[key]
 	switch {
 	case !ok:
@@ -90,7 +92,7 @@ func (s *Set) Standing(key string) Standing {
 }
 
 // All are the keys of all flags, inactive ones included, in no order.
-func (s *Set) All() iter.Seq[string] { return maps.Keys(s.byKey) }
+func (s *Set) All() iter.Seq[string] { return maps.Keys(s.given().byKey) }
 
 type compiledFlag struct {
 	prefix  string // the key and a dot: the start of every hash input

@@ -150,6 +150,9 @@ func whyNot(set *flags.Set, key string) flags.Reason {
 // AskServer they are asked, all at once, and err says why that failed. It sends no
 // exposure and calls no hook.
 func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
+	if out == nil {
+		out = new(flags.Decisions)
+	}
 	out.List, out.Errors = out.List[:0], false
 	if err := c.unfit(sub); err != nil {
 		return err

@@ -1,0 +1,175 @@
+package flags_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// functions are all exported functions of the package, types the zero values of its
+// types; interfaces are others' to implement.
+var (
+	functions = map[string]any{
+		"Bucket": flags.Bucket, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "HoldoutBucket": flags.HoldoutBucket,
+		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "LocalProblems": flags.LocalProblems,
+		"Nearest": flags.Nearest, "NewDecider": flags.NewDecider, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
+		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "ReasonCodes": flags.ReasonCodes,
+		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "VariantBucket": flags.VariantBucket,
+	}
+	types = []any{
+		flags.Aggregation{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},
+		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
+		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Kind(0), flags.LocalProblem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
+		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{},
+		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.Standing(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
+		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
+		// These hold locks or memory, and are not copied.
+		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Memory)(nil), (*flags.Set)(nil),
+	}
+	nils       = []string{"Set", "Decider", "Decisions", "Decision"}
+	interfaces = "Continuity Locator Members People Reader Source Usage"
+)
+
+// Nothing that the package exports panics for zero values: of arguments (nil subjects,
+// memory, functions), of receivers, and for nil ones of what a caller may not have got.
+func TestZero_NothingPanics(t *testing.T) {
+	for name, f := range functions {
+		callZero(t, name, reflect.ValueOf(f))
+	}
+	for _, zero := range types {
+		kind := reflect.TypeOf(zero)
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		pointer := reflect.New(kind)
+		for i := range pointer.NumMethod() {
+			name := pointer.Type().Method(i).Name
+			callZero(t, "zero "+kind.Name()+"."+name, pointer.Method(i))
+			if _, byValue := kind.MethodByName(name); !byValue && slices.Contains(nils, kind.Name()) {
+				callZero(t, "nil "+kind.Name()+"."+name, reflect.Zero(pointer.Type()).Method(i))
+			}
+		}
+	}
+}
+
+// Nor do Sets, Deciders and Readers that were made.
+func TestZero_OfWhatWasMade(t *testing.T) {
+	set := flags.Compile(parse(t, readFlags))
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("", flags.Project{ID: 1}, parse(t, readFlags))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []any{set, decider, set.Reader(), decider.Reader("", flags.Selection{})} {
+		v := reflect.ValueOf(made)
+		for i := range v.NumMethod() {
+			callZero(t, v.Type().String()+"."+v.Type().Method(i).Name, v.Method(i))
+		}
+	}
+	// Nobody is decided as the empty distinct id (flags.md §2.4).
+	if d, ok := set.EvaluateFlag("on", nil, time.Time{}, nil); !ok || !d.Enabled {
+		t.Errorf("%v, %+v", ok, d)
+	}
+	if err := decider.Decide(context.Background(), nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := (&flags.Decider{}).Decide(context.Background(), nil, nil); !errors.Is(err, flags.ErrNotReady) {
+		t.Error(err)
+	}
+}
+
+// callZero calls a function twice with zero values, and ranges over what it gives.
+func callZero(t *testing.T, name string, f reflect.Value) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%s panics: %v", name, p)
+		}
+	}()
+	var args []reflect.Value
+	for i := range f.Type().NumIn() {
+		in := f.Type().In(i)
+		switch {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(context.Background()))
+		case f.Type().IsVariadic() && i == f.Type().NumIn()-1:
+		default:
+			args = append(args, reflect.Zero(in))
+		}
+	}
+	for range 2 {
+		for _, out := range f.Call(args) {
+			if out.Kind() == reflect.Func && out.Type().CanSeq() && !out.IsNil() {
+				for range out.Seq() {
+				}
+			}
+			_ = fmt.Sprint(out)
+		}
+	}
+}
+
+// The two lists above are complete.
+func TestZero_Complete(t *testing.T) {
+	listed := map[string]bool{}
+	for name := range functions {
+		listed[name] = true
+	}
+	for _, zero := range types {
+		kind := reflect.TypeOf(zero)
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		listed[kind.Name()] = true
+	}
+	for _, name := range strings.Fields(interfaces) {
+		listed[name] = true
+	}
+	for _, name := range exportedNames(t) {
+		if !listed[name] && name != "Properties" { // a map
+			t.Errorf("%s is in no list of this file", name)
+		}
+	}
+}
+
+func exportedNames(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Recv == nil && decl.Name.IsExported() {
+					names = append(names, decl.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.IsExported() {
+						names = append(names, spec.Name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
