@@ -39,24 +39,18 @@ func applyError(s DefinitionsFiles, origin, text string) error {
 
 func apply(t testing.TB, s DefinitionsFiles, origin, text string) {
 	t.Helper()
-	if err := applyError(s, origin, text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, applyError(s, origin, text))
 }
 
 func forget(t testing.TB, s DefinitionsFiles, origin string) {
 	t.Helper()
-	if err := s.ForgetFile(context.Background(), origin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.ForgetFile(context.Background(), origin))
 }
 
 func project(t testing.TB, s flags.Source, key string) flags.Project {
 	t.Helper()
 	p, err := s.ProjectByKey(context.Background(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -66,18 +60,14 @@ var revisionMember = regexp.MustCompile(`"revision":\d+`)
 func payload(t testing.TB, d flags.Definitions) string {
 	t.Helper()
 	body, err := d.Payload()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return revisionMember.ReplaceAllString(string(body), "")
 }
 
 func storedPayload(t testing.TB, s flags.Source, key string) string {
 	t.Helper()
 	d, err := s.Definitions(context.Background(), project(t, s, key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return payload(t, d)
 }
 
@@ -103,9 +93,7 @@ func asTheFileSays(t *testing.T, open func(testing.TB) DefinitionsStore) {
 		"bare": `{"flags":[{"id":1,"key":"one","active":true,"filters":{"groups":[{}]}}],"group_type_mapping":{"1":"team"},"cohorts":{"5":{"type":"OR","values":[]}}}`,
 	}
 	demo, err := os.ReadFile(filepath.Join("..", "..", "testdata", "demo.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	texts["demo"] = string(demo)
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -115,14 +103,10 @@ func asTheFileSays(t *testing.T, open func(testing.TB) DefinitionsStore) {
 			if err != nil {
 				f, err = flags.ParsePayload([]byte(text), "phc_bare")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, p := range f.Projects {
 				want := strings.ReplaceAll(payload(t, p.Definitions), `\u0000`, "\uFFFD")
-				if diff := cmp.Diff(want, storedPayload(t, s, p.APIKey)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", p.APIKey, diff)
-				}
+				same(t, want, storedPayload(t, s, p.APIKey), "%s", p.APIKey)
 			}
 		})
 	}
@@ -133,14 +117,10 @@ func projectOfFile(t *testing.T, s DefinitionsStore) {
 		"projects":[{"id":4,"name":"four","api_key":"phc_a","quota_limited":["events","feature_flags"]},{"id":5,"api_key":"phc_b"}]}`)
 	ten := int64(10)
 	want := flags.Project{ID: 4, Name: "four", APIKey: "phc_a", OrganizationID: "org", Revision: 1, FlagLimit: &ten, QuotaLimited: []string{"events", "feature_flags"}}
-	if diff := cmp.Diff(want, project(t, s, "phc_a")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, want, project(t, s, "phc_a"), "")
 	apply(t, s, "a.json", `{"organization":{"id":"org","name":"O"},"projects":[{"id":4,"name":"vier","api_key":"phc_a"},{"id":5,"api_key":"phc_b"}]}`)
 	want = flags.Project{ID: 4, Name: "vier", APIKey: "phc_a", OrganizationID: "org", Revision: 1, QuotaLimited: []string{}}
-	if diff := cmp.Diff(want, project(t, s, "phc_a")); diff != "" {
-		t.Errorf("no limits (-want +got):\n%s", diff)
-	}
+	same(t, want, project(t, s, "phc_a"), "no limits")
 	for _, key := range []string{"phc_", "", "PHC_A", "phc_a\x00", strings.Repeat("x", 300)} {
 		if _, err := s.ProjectByKey(context.Background(), key); !errors.Is(err, flags.ErrUnknownKey) {
 			t.Errorf("%.10q: %v", key, err)
@@ -206,9 +186,7 @@ func conflicts(t *testing.T, open func(testing.TB) DefinitionsStore) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), tt.origin) {
 				t.Errorf("error %v, want %q after the name of the file", err, tt.want)
 			}
-			if diff := cmp.Diff(before, storedPayload(t, s, "phc_a")); diff != "" {
-				t.Errorf("something has changed (-want +got):\n%s", diff)
-			}
+			same(t, before, storedPayload(t, s, "phc_a"), "something has changed")
 			if _, err := s.ProjectByKey(context.Background(), "phc_b"); !errors.Is(err, flags.ErrUnknownKey) {
 				t.Errorf("phc_b: %v", err)
 			}
@@ -219,9 +197,7 @@ func conflicts(t *testing.T, open func(testing.TB) DefinitionsStore) {
 func badFlag(t *testing.T, s DefinitionsStore) {
 	apply(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a","flags":[{"key":"bad","active":true,"filters":{}},{"id":1,"key":"good","active":true,"filters":{"groups":[{}]}}]}]}`)
 	d, err := s.Definitions(context.Background(), project(t, s, "phc_a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out flags.Decisions
 	flags.Compile(d).Select(&flags.Subject{DistinctID: "u"}, epoch, &flags.Selection{}, &out)
 	got := map[string]bool{}

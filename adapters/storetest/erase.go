@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -18,9 +16,7 @@ func erasePerson(t testing.TB, s HistoryStore, id string, withEvents bool) (foun
 		found, err = tx.ErasePerson(testProject, uuidOf(id), withEvents)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }
 
@@ -50,9 +46,7 @@ func erase(t *testing.T, s HistoryStore) {
 	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"bob"}}} {
 		bobs := q
 		bobs.DistinctIDs = []string{"bob"}
-		if diff := gocmp.Diff(wanted(all, bobs), pages(t, s, q)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, wanted(all, bobs), pages(t, s, q), "%s", name)
 	}
 	for _, id := range []string{"ann", "ann2"} {
 		if p, err := s.PersonBy(ctx, testProject, id); err != nil || p != nil {
@@ -100,9 +94,7 @@ func retain(t *testing.T, s HistoryStore) {
 	}
 	index(t, s)
 	for name, q := range map[string]capture.EventQuery{"by time": {Limit: 100}, "by name": {Limit: 100, Name: "a"}, "by id": {Limit: 100, DistinctIDs: []string{"u"}}} {
-		if diff := gocmp.Diff(wanted(all[500:], q), pages(t, s, q)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, wanted(all[500:], q), pages(t, s, q), "%s", name)
 	}
 	if again, err := s.DeleteEventsBefore(context.Background(), before, 100); err != nil || again != 0 {
 		t.Errorf("again %d, %v", again, err)

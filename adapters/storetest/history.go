@@ -99,9 +99,7 @@ func pages(t testing.TB, s capture.History, q capture.EventQuery) []string {
 	out := []string{}
 	for {
 		page, err := s.Events(context.Background(), testProject, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range page {
 			out = append(out, e.Properties)
 		}
@@ -142,9 +140,7 @@ func events(t *testing.T, s HistoryStore) {
 		"unknown name": {Name: "x\x00", Limit: 5},
 		"newest":       {From: epoch.Add(5500 * time.Second), Limit: 100},
 	} {
-		if diff := gocmp.Diff(wanted(all, q), pages(t, s, q)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, wanted(all, q), pages(t, s, q), "%s", name)
 	}
 	page, err := s.Events(context.Background(), testProject, capture.EventQuery{Limit: 1})
 	if err != nil || len(page) != 1 {
@@ -190,14 +186,10 @@ func stableCursor(t *testing.T, s HistoryStore) {
 	inChunks(t, s, all, true)
 	q := capture.EventQuery{Limit: 7}
 	page, err := s.Events(context.Background(), testProject, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	save(t, s, capture.Changes{Events: []capture.Record{event(100, "a", "u", epoch.Add(time.Hour)), event(101, "a", "u", page[6].Timestamp)}})
 	q.After = &capture.EventCursor{Timestamp: page[6].Timestamp, ID: page[6].ID}
-	if diff := gocmp.Diff(wanted(all, capture.EventQuery{})[7:], pages(t, s, q)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, wanted(all, capture.EventQuery{})[7:], pages(t, s, q), "")
 }
 
 func ledger(t *testing.T, s HistoryStore) {
@@ -210,9 +202,7 @@ func ledger(t *testing.T, s HistoryStore) {
 	var got []string
 	for after := int64(0); ; {
 		page, err := s.Ledger(context.Background(), testProject, after, 300)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range page {
 			if e.ID <= after {
 				t.Fatalf("id %d after %d", e.ID, after)
@@ -228,7 +218,5 @@ func ledger(t *testing.T, s HistoryStore) {
 	for _, e := range all {
 		want = append(want, e.Properties)
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, want, got, "")
 }

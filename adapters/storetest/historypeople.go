@@ -33,9 +33,7 @@ func listed(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string) 
 	t.Helper()
 	for {
 		page, next, err := s.People(t.Context(), testProject, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(page) > q.Limit {
 			t.Fatalf("%d persons, limit %d", len(page), q.Limit)
 		}
@@ -56,17 +54,13 @@ func peoplePages(t *testing.T, s HistoryStore) {
 		want = append(want, fmt.Sprint("alias ", n), fmt.Sprint("p", n))
 	}
 	for _, limit := range []int{1, 5, 24, 25, 26} {
-		if diff := gocmp.Diff(want, listed(t, s, capture.PersonQuery{Limit: limit})); diff != "" {
-			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
-		}
+		same(t, want, listed(t, s, capture.PersonQuery{Limit: limit}), "limit %d", limit)
 	}
 	n7 := func(p *capture.StoredPerson) bool { v, _ := p.Properties.Get("n"); return v == "7" }
 	for name, q := range map[string]capture.PersonQuery{
 		"distinct id": {Search: "LIAS 7", Limit: 3}, "email": {Search: "mail7@example", Limit: 3}, "name": {Search: "üNAL 7", Limit: 3}, "match": {Match: n7, Limit: 3},
 	} {
-		if diff := gocmp.Diff([]string{"alias 7", "p7"}, listed(t, s, q)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, []string{"alias 7", "p7"}, listed(t, s, q), "%s", name)
 	}
 	if got := listed(t, s, capture.PersonQuery{Search: "%", Limit: 3}); len(got) > 0 {
 		t.Errorf("a sign of LIKE means itself: %v", got)
@@ -81,9 +75,7 @@ func peopleFound(t *testing.T, s HistoryStore) {
 		t.Fatal(byID, err)
 	}
 	wanted := capture.StoredPerson{ID: byID.ID, Person: *person(t, `{"email":"Mail3@Example.com","name":"Ünal 3","n":3}`, "p3").Persons[0].Person, DistinctIDs: []string{"alias 3", "p3"}}
-	if diff := gocmp.Diff(wanted, *byID); diff != "" {
-		t.Errorf("by distinct id (-want +got):\n%s", diff)
-	}
+	same(t, wanted, *byID, "by distinct id")
 	byUUID, err := s.PersonByUUID(ctx, testProject, uuidOf("p3"))
 	if err != nil || gocmp.Diff(byID, byUUID) != "" {
 		t.Errorf("by uuid: %+v, %v", byUUID, err)
@@ -142,9 +134,7 @@ func groups(t *testing.T, s HistoryStore) {
 		t.Helper()
 		for after := ""; ; {
 			page, next, err := s.Groups(ctx, testProject, 0, after, search, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, g := range page {
 				keys = append(keys, g.Key)
 			}
@@ -155,16 +145,10 @@ func groups(t *testing.T, s HistoryStore) {
 	}
 	all := []string{"Group 00", "Group 02", "Group 04", "Group 06", "Group 08", "Group 10"}
 	for _, limit := range []int{1, 4, 6, 7} {
-		if diff := gocmp.Diff(all, list("", limit)); diff != "" {
-			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
-		}
+		same(t, all, list("", limit), "limit %d", limit)
 	}
-	if diff := gocmp.Diff([]string{"Group 04"}, list("gROUP 04", 3)); diff != "" {
-		t.Errorf("by key (-want +got):\n%s", diff)
-	}
-	if diff := gocmp.Diff([]string{"Group 10"}, list("rgüP 10", 3)); diff != "" {
-		t.Errorf("by property (-want +got):\n%s", diff)
-	}
+	same(t, []string{"Group 04"}, list("gROUP 04", 3), "by key")
+	same(t, []string{"Group 10"}, list("rgüP 10", 3), "by property")
 	got, err := s.Group(ctx, testProject, c.Groups[4].GroupID)
 	if err != nil || gocmp.Diff(&c.Groups[4].Group, got) != "" {
 		t.Errorf("one: %+v, %v", got, err)

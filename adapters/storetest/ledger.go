@@ -30,9 +30,7 @@ func Ledger(t *testing.T, open func(testing.TB) Backend) {
 // in runs work in a transaction, which must succeed.
 func in(t testing.TB, s capture.Ledger, work func(tx capture.Tx) error) {
 	t.Helper()
-	if err := s.Commit(context.Background(), []int64{testProject, 2}, work); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Commit(context.Background(), []int64{testProject, 2}, work))
 }
 
 // known asks a transaction for people of the tests' project.
@@ -114,9 +112,7 @@ func eventsAsSaved(t *testing.T, s Backend) {
 	})
 	for _, when := range []string{"saved", "indexed"} {
 		got, err := s.Ledger(context.Background(), testProject, 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		last := int64(0)
 		for i := range got {
 			if got[i].ID <= last {
@@ -124,9 +120,7 @@ func eventsAsSaved(t *testing.T, s Backend) {
 			}
 			last, got[i].ID = got[i].ID, 0
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", when, diff)
-		}
+		same(t, want, got, "%s", when)
 		if got, err = s.Ledger(context.Background(), 2, 0, 100); err != nil || len(got) != 1 || got[0].UUID != foreign.UUID {
 			t.Errorf("%s: the other project has %v, %v", when, got, err)
 		}
@@ -145,9 +139,7 @@ func knownPeople(t *testing.T, s Backend) {
 		return tx.Save(&capture.Changes{Personless: []capture.ProjectID{{ProjectID: 2, DistinctID: "bob"}}})
 	})
 	found := known(t, s, "bob", "ann", "ghost", "ann@example.com", "ann")
-	if diff := gocmp.Diff([]capture.Known{{}, {Person: c.Persons[0].Person}, {Personless: true}, {Person: c.Persons[0].Person}, {Person: c.Persons[0].Person}}, found); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []capture.Known{{}, {Person: c.Persons[0].Person}, {Personless: true}, {Person: c.Persons[0].Person}, {Person: c.Persons[0].Person}}, found, "")
 	if found[1].Person != found[3].Person || found[1].Person != found[4].Person {
 		t.Error("ids of one person do not share it")
 	}
@@ -158,9 +150,7 @@ func knownPeople(t *testing.T, s Backend) {
 	changed.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ann"}} // of a person: it stays so
 	save(t, s, changed)
 	for i, k := range known(t, s, "ghost", "ann") {
-		if diff := gocmp.Diff(capture.Known{Person: changed.Persons[0].Person}, k); diff != "" {
-			t.Errorf("%d: %s", i, diff)
-		}
+		same(t, capture.Known{Person: changed.Persons[0].Person}, k, "%d", i)
 	}
 	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 1 {
 		t.Errorf("%d persons, %v, want 1", n, err)
@@ -183,9 +173,7 @@ func mergedPeople(t *testing.T, s Backend) {
 	save(t, s, merged)
 	ids := []string{"ann", "ann2", "bob", "bob2", "cid", "cid2", "new"}
 	for i, k := range known(t, s, ids...) {
-		if diff := gocmp.Diff(capture.Known{Person: merged.Persons[0].Person}, k); diff != "" {
-			t.Errorf("%s: %s", ids[i], diff)
-		}
+		same(t, capture.Known{Person: merged.Persons[0].Person}, k, "%s", ids[i])
 	}
 	if dan := known(t, s, "dan2")[0].Person; dan == nil || dan.UUID != uuidOf("dan") {
 		t.Errorf("dan is %+v", dan)
@@ -221,12 +209,8 @@ func knownGroups(t *testing.T, s Backend) {
 	})
 	ids := []capture.GroupID{{Type: 1, Key: "acme"}, {Type: 0, Key: "nobody"}, {Type: 0, Key: "acme"}, {Type: 0, Key: "ours"}, {Type: 0, Key: "acme"}}
 	found, types := ask(testProject, ids...)
-	if diff := gocmp.Diff([]*capture.Group{&sales.Group, nil, &acme.Group, &ours.Group, &acme.Group}, found); diff != "" {
-		t.Error(diff)
-	}
-	if diff := gocmp.Diff([]string{"company", "team"}, types); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []*capture.Group{&sales.Group, nil, &acme.Group, &ours.Group, &acme.Group}, found, "")
+	same(t, []string{"company", "team"}, types, "")
 	acme.Properties = object(t, `{"size":11}`)
 	save(t, s, capture.Changes{Groups: []capture.ProjectGroup{acme}})
 	if found, _ = ask(testProject, ids[2]); !gocmp.Equal(found, []*capture.Group{&acme.Group}) {
@@ -244,14 +228,10 @@ func flagCalls(t *testing.T, s Backend) {
 	save(t, s, capture.Changes{Calls: []capture.FlagCalls{call("a", "true", 2, 5, 6e3), call("a", "false", 1, 0, 0), call("a", "true", 1, 2e3, 2e3)}})
 	save(t, s, capture.Changes{Calls: []capture.FlagCalls{call("a", "true", 4, 1e3, 9e3), call("b", "true", 1, 0, 0), call("a", "false", 1, 3e3, 3e3)}})
 	got, err := s.FlagCalls(context.Background(), testProject, "a", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.SortFunc(got, func(a, b capture.FlagCalls) int { return strings.Compare(a.Value, b.Value) })
 	// 5 ns are less than a microsecond: the first call was at the beginning.
-	if diff := gocmp.Diff([]capture.FlagCalls{call("a", "false", 2, 0, 3e3), call("a", "true", 7, 0, 9e3)}, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []capture.FlagCalls{call("a", "false", 2, 0, 3e3), call("a", "true", 7, 0, 9e3)}, got, "")
 }
 
 func warnings(t *testing.T, s Backend) {
@@ -262,16 +242,12 @@ func warnings(t *testing.T, s Backend) {
 	save(t, s, capture.Changes{Warnings: []capture.Warning{warn("ann", "1", "one", 2, time.Second), warn(long+"x", "2", "", 1, 0)}})
 	save(t, s, capture.Changes{Warnings: []capture.Warning{warn("ann", "3", "three", 1, time.Minute), warn("ann", "4", "four", 1, 2*time.Minute), warn(long+"y", "5", "", 1, 0)}})
 	got, err := s.Warnings(context.Background(), testProject, 10, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []capture.StoredWarning{
 		{Warning: warn("ann", "4", "four", 4, 2*time.Minute), First: epoch.Add(time.Second)},
 		{Warning: warn(strings.Repeat("é", 32), "5", "", 2, 0), First: epoch}, // 64 bytes
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, want, got, "")
 }
 
 func seenNames(t *testing.T, s Backend) {
@@ -290,13 +266,9 @@ func seenNames(t *testing.T, s Backend) {
 		group:    {seen(group, 0, "a", "Numeric", 0), seen(group, 1, "a", "Boolean", 0)},
 	} {
 		got, err := s.SeenNames(context.Background(), testProject, kind, 10, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		slices.SortFunc(got, func(a, b capture.Seen) int { return strings.Compare(a.Name, b.Name)*2 + a.Group - b.Group })
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("kind %d: %s", kind, diff)
-		}
+		same(t, want, got, "kind %d", kind)
 	}
 }
 

@@ -41,16 +41,12 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 
 func managed(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
-	if err := s.Write(context.Background(), work); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Write(context.Background(), work))
 }
 
 func looked(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
 	t.Helper()
-	if err := s.Read(context.Background(), work); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Read(context.Background(), work))
 }
 
 func put(t testing.TB, s rooms.Store, records ...management.Record) {
@@ -72,17 +68,13 @@ func managementRecords(t *testing.T, s ManagementStore) {
 		looked(t, s, func(tx rooms.Tx) (err error) { found, err = tx.Get("thing", "p", id); return err })
 		return found
 	}
-	if diff := cmp.Diff(&first, get("1")); diff != "" {
-		t.Error(diff)
-	}
+	same(t, &first, get("1"), "")
 	if get("2") != nil {
 		t.Error("a record that was never put is found")
 	}
 	second := management.Record{Kind: "thing", Parent: "p", ID: "1", Sort: "c", Hidden: true, Data: []byte(`{"a":"x\ny ü"}`)}
 	put(t, s, second)
-	if diff := cmp.Diff(&second, get("1")); diff != "" {
-		t.Error(diff)
-	}
+	same(t, &second, get("1"), "")
 	looked(t, s, func(tx rooms.Tx) error {
 		if r, err := tx.Find("thing", "u"); r != nil || err != nil {
 			t.Errorf("the unique text that was given up: %v, %v", r, err)
@@ -187,9 +179,7 @@ func managementNumbers(t *testing.T, s ManagementStore) {
 		}
 		return nil
 	})
-	if diff := cmp.Diff([]int64{1, 2, 1, 3}, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []int64{1, 2, 1, 3}, got, "")
 	put(t, s, management.Record{Kind: "thing", ID: "1", Unique: "u", Data: []byte(`{}`)}, management.Record{Kind: "other", ID: "1", Unique: "u", Data: []byte(`{}`)})
 	for id, want := range map[string]error{"1": nil, "2": management.ErrTaken} {
 		err := s.Write(context.Background(), func(tx rooms.Tx) error {
@@ -252,9 +242,7 @@ func managementPlaces(t *testing.T, s ManagementStore) {
 		byKey, err3 := tx.ProjectByKey("phc_p")
 		list, err4 := tx.Projects("org")
 		none, err5 := tx.Project(p.ID + 1)
-		if diff := cmp.Diff(&org, gotOrg); diff != "" {
-			t.Error(diff)
-		}
+		same(t, &org, gotOrg, "")
 		for _, x := range []*management.ProjectRecord{got, byKey} {
 			if x == nil || x.ID != p.ID || x.Name != "P" || !x.CreatedAt.Equal(managementTime) || len(x.Paused) != 1 || string(x.Browser) != `{"a":true}` {
 				t.Errorf("%+v", x)
@@ -298,12 +286,8 @@ func managementKeys(t *testing.T, s ManagementStore) {
 		if gone != nil {
 			t.Error("the old text of a rolled key still opens")
 		}
-		if diff := cmp.Diff(&key, got); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(&key, byID); diff != "" {
-			t.Error(diff)
-		}
+		same(t, &key, got, "")
+		same(t, &key, byID, "")
 		if len(list) != 2 || list[0].ID != "old" || list[0].Scopes != nil {
 			t.Errorf("%+v", list)
 		}

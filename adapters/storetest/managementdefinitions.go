@@ -40,9 +40,7 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	})
 	looked(t, s, func(tx rooms.Tx) error {
 		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
-		if diff := cmp.Diff(&flag, byKey); diff != "" {
-			t.Error(diff)
-		}
+		same(t, &flag, byKey, "")
 		other, err2 := tx.Definition(featureflags.FlagDefinition, p.ID+1, flag.ID)
 		list, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID, Limit: 10})
 		if other != nil || len(list) != 1 || count != 1 || list[0].ID != cohort.ID {
@@ -101,9 +99,7 @@ func wantTotals(t *testing.T, s ManagementStore, project int64, want featureflag
 	t.Helper()
 	looked(t, s, func(tx rooms.Tx) error {
 		got, err := tx.DefinitionTotals(project)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("totals of project %d (-want +got):\n%s", project, diff)
-		}
+		same(t, want, got, "totals of project %d", project)
 		return err
 	})
 }

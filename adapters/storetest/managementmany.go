@@ -82,9 +82,7 @@ func managedRecords(t *testing.T, s ManagementStore, many int) {
 	managed(t, s, func(tx rooms.Tx) error { return errors.Join(tx.AddRecords(list), tx.AddRecords(nil)) })
 	looked(t, s, func(tx rooms.Tx) error {
 		got, err := tx.Get("thing", "p1", "3")
-		if diff := cmp.Diff(list[3], got); diff != "" {
-			t.Error(diff)
-		}
+		same(t, list[3], got, "")
 		for _, q := range []management.Query{{Kind: "thing", Other: "o"}, {Kind: "thing", Parent: "p0"}, {Kind: "thing", Parent: "p1"}} {
 			want := many / 2
 			if q.Other != "" {
@@ -117,9 +115,7 @@ func managedMembers(t *testing.T, s ManagementStore, project int64) {
 	})
 	looked(t, s, func(tx rooms.Tx) error {
 		of, err := tx.MembersOf(project, []int64{5, 6, 7}, flags.MembersLimit{IDs: 100, Bytes: 1000})
-		if diff := cmp.Diff(map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, of); diff != "" {
-			t.Error(diff)
-		}
+		same(t, map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, of, "")
 		none, err1 := tx.MembersOf(project, nil, flags.MembersLimit{IDs: 100, Bytes: 1000})
 		same, err2 := tx.SamePersons(project, []string{"m449", "m000", "m000"}) // of nobody
 		if diff := cmp.Diff([]string{"m000", "m449"}, same); diff != "" || len(none) != 0 {

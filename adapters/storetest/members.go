@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -27,9 +25,7 @@ func Members(t *testing.T, open func(testing.TB) MembersStore) {
 func staticMembers(t testing.TB, s flags.Members, limit flags.MembersLimit, cohorts ...int64) map[int64][]string {
 	t.Helper()
 	got, err := s.StaticMembers(context.Background(), testProject, cohorts, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -43,9 +39,7 @@ func allIDs(t *testing.T, s MembersStore) {
 	save(t, s, person(t, `{}`, "else"))
 	check := func(name string, want map[int64][]string) {
 		t.Helper()
-		if diff := cmp.Diff(want, staticMembers(t, s, flags.MembersLimit{IDs: 100, Bytes: 1000}, 7, 8, 9)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		same(t, want, staticMembers(t, s, flags.MembersLimit{IDs: 100, Bytes: 1000}, 7, 8, 9), "%s", name)
 		for _, id := range []string{"ann", "ann2", "Ann3", "bob", "Ghost", "cat", "é\u2028\"", "else", "foreign"} {
 			var in []int64
 			for _, cohort := range []int64{7, 8, 9} {
@@ -86,9 +80,7 @@ func allIDs(t *testing.T, s MembersStore) {
 
 func inProject(t testing.TB, s capture.Ledger, work func(capture.Tx) error) {
 	t.Helper()
-	if err := s.Commit(context.Background(), []int64{testProject}, work); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Commit(context.Background(), []int64{testProject}, work))
 }
 
 // Cohorts 1, 2 and 3 have one, two and three members; one of 2 has three ids.
@@ -113,9 +105,7 @@ func boundedMembers(t *testing.T, s MembersStore) {
 		for _, id := range tt.want {
 			want[id] = all[id]
 		}
-		if diff := cmp.Diff(want, staticMembers(t, s, tt.limit, 1, 2, 3, 4)); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt.limit, diff)
-		}
+		same(t, want, staticMembers(t, s, tt.limit, 1, 2, 3, 4), "%+v", tt.limit)
 	}
 	if got := staticMembers(t, s, flags.MembersLimit{IDs: 9, Bytes: 99}); len(got) > 0 {
 		t.Errorf("no cohort: %v", got)

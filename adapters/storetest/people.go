@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -48,17 +46,13 @@ func save(t testing.TB, s capture.Ledger, c capture.Changes) {
 		}
 		return tx.Save(&c)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func object(t testing.TB, text string) capture.Object {
 	t.Helper()
 	o, err := capture.ParseObject(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return o
 }
 
@@ -87,9 +81,7 @@ func stored(t testing.TB, s flags.People, q flags.Query) flags.Stored {
 	t.Helper()
 	q.ProjectID = testProject
 	found, err := s.Stored(context.Background(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found == nil {
 		return flags.Stored{}
 	}
@@ -99,9 +91,7 @@ func stored(t testing.TB, s flags.People, q flags.Query) flags.Stored {
 func overrides(t testing.TB, s flags.Continuity, id, anonymous string, keys ...string) map[string]string {
 	t.Helper()
 	found, err := s.Overrides(context.Background(), testProject, id, anonymous, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }
 
@@ -127,15 +117,11 @@ func storedPerson(t *testing.T, s PeopleStore) {
 	}
 	for _, id := range []string{"ann", "ann@work", long, "a\x00b"} {
 		for range 2 { // read, then remembered
-			if diff := cmp.Diff(want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds})); diff != "" {
-				t.Errorf("%.10q (-want +got):\n%s", id, diff)
-			}
+			same(t, want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
 		}
 	}
 	for _, id := range []string{"nobody", "", "ANN"} {
-		if diff := cmp.Diff(flags.Stored{Cohorts: []int64{}}, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds})); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", id, diff)
-		}
+		same(t, flags.Stored{Cohorts: []int64{}}, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%q", id)
 	}
 	if other, err := s.Stored(context.Background(), flags.Query{ProjectID: 2, DistinctID: "ann", Needs: allNeeds}); err != nil || other != nil && other.Person != nil {
 		t.Errorf("in another project: %v, %v", other, err)
@@ -223,22 +209,16 @@ func numbers(t *testing.T, s PeopleStore) {
 		}})
 	}
 	definitions, err := json.Marshal(map[string]any{"flags": list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, err := flags.ParseDefinitions(definitions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	set := flags.Compile(d)
 	for text, v := range want {
 		got := stored(t, s, flags.Query{DistinctID: "n" + text, Needs: &flags.Needs{Person: []string{"v"}}})
 		if f, ok := got.Person["v"].(float64); ok && math.Signbit(f) != math.Signbit(want[text].(float64)) {
 			t.Errorf("%s has the wrong sign", text)
 		}
-		if diff := cmp.Diff(flags.Properties{"v": v, "list": []any{map[string]any{"v": v}}}, got.Person); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		same(t, flags.Properties{"v": v, "list": []any{map[string]any{"v": v}}}, got.Person, "%s", text)
 		var sent, kept flags.Decisions
 		set.Select(&flags.Subject{DistinctID: "x", Person: flags.Properties{"v": json.Number(text)}}, epoch, &flags.Selection{}, &sent)
 		set.Select(&flags.Subject{DistinctID: "x", Stored: &got}, epoch, &flags.Selection{}, &kept)
@@ -269,9 +249,7 @@ func storedGroups(t *testing.T, s PeopleStore) {
 	save(t, s, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: testProject, Index: 1, Name: "team"}}, Groups: []capture.ProjectGroup{team}})
 	want := map[string]flags.Properties{"company": {"size": int64(7)}, "team": {"name": "five"}}
 	for range 2 {
-		if diff := cmp.Diff(want, groups(asked)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		same(t, want, groups(asked), "")
 	}
 	acme.Properties = object(t, `{"size":8}`)
 	save(t, s, capture.Changes{Groups: []capture.ProjectGroup{acme}})
@@ -286,16 +264,12 @@ func staticCohorts(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{}`, "ann", "ann2"))
 	save(t, s, person(t, `{}`, "cat"))
 	for id, want := range map[string][]int64{"ann": {7, 8}, "ann2": {7, 8}, "cat": {}, "ghost": {7}, "other": {}} {
-		if diff := cmp.Diff(want, cohorts(id)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", id, diff)
-		}
+		same(t, want, cohorts(id), "%s", id)
 	}
 	merged := update(t, `{}`, "cat", 1)
 	merged.Merges = []capture.Merge{{ProjectID: testProject, From: uuidOf("ann"), Into: uuidOf("cat")}}
 	save(t, s, merged)
-	if diff := cmp.Diff([]int64{7, 8}, cohorts("cat")); diff != "" {
-		t.Errorf("merged (-want +got):\n%s", diff)
-	}
+	same(t, []int64{7, 8}, cohorts("cat"), "merged")
 	apply(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a","cohorts":{"7":{"is_static":true,"members":["bob"]}}}]}`)
 	if got := cohorts("cat"); len(got) > 0 {
 		t.Errorf("after it left the file: %v", got)
@@ -310,28 +284,16 @@ func continuity(t *testing.T, s PeopleStore) {
 	if got := overrides(t, s, "ann", "", "f"); len(got) > 0 || got == nil {
 		t.Errorf("nothing is kept without an anonymous id: %v", got)
 	}
-	if diff := cmp.Diff(map[string]string{"f": "anon"}, overrides(t, s, "ann", "anon", "f")); diff != "" {
-		t.Errorf("first (-want +got):\n%s", diff)
-	}
+	same(t, map[string]string{"f": "anon"}, overrides(t, s, "ann", "anon", "f"), "first")
 	// Existing rows stay; a flag that is new gets a row.
-	if diff := cmp.Diff(map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "other", "f", "g")); diff != "" {
-		t.Errorf("second (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "", "f", "g")); diff != "" {
-		t.Errorf("without (-want +got):\n%s", diff)
-	}
+	same(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "other", "f", "g"), "second")
+	same(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "", "f", "g"), "without")
 	// Both persons have rows: that of the distinct id wins.
 	save(t, s, person(t, `{}`, "bob"))
-	if diff := cmp.Diff(map[string]string{"f": "bob", "h": "bob"}, overrides(t, s, "bob", "bob", "f", "h")); diff != "" {
-		t.Errorf("bob (-want +got):\n%s", diff)
-	}
+	same(t, map[string]string{"f": "bob", "h": "bob"}, overrides(t, s, "bob", "bob", "f", "h"), "bob")
 	want := map[string]string{"f": "bob", "g": "ann", "h": "bob"}
-	if diff := cmp.Diff(want, overrides(t, s, "bob", "ann", "f", "g", "h")); diff != "" {
-		t.Errorf("both (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"f": "anon", "g": "other", "h": "ann"}, overrides(t, s, "ann", "")); diff != "" {
-		t.Errorf("ann after both (-want +got):\n%s", diff)
-	}
+	same(t, want, overrides(t, s, "bob", "ann", "f", "g", "h"), "both")
+	same(t, map[string]string{"f": "anon", "g": "other", "h": "ann"}, overrides(t, s, "ann", ""), "ann after both")
 	for _, bad := range []string{"a\x00b", strings.Repeat("x", 401)} {
 		if got := overrides(t, s, "ann", bad, "new"); got["new"] != "" {
 			t.Errorf("kept %.10q", bad)
@@ -348,9 +310,7 @@ func continuityMerge(t *testing.T, s PeopleStore) {
 	merged.Merges = []capture.Merge{{ProjectID: testProject, From: uuidOf("anon"), Into: uuidOf("ann")}}
 	save(t, s, merged)
 	for _, id := range []string{"ann", "anon"} {
-		if diff := cmp.Diff(map[string]string{"f": "anon", "g": "ann"}, overrides(t, s, id, "", "f", "g")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", id, diff)
-		}
+		same(t, map[string]string{"f": "anon", "g": "ann"}, overrides(t, s, id, "", "f", "g"), "%s", id)
 	}
 }
 

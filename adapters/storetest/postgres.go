@@ -62,9 +62,7 @@ func Postgres(t testing.TB) string {
 func StartPostgres(t testing.TB, port int, options string) *PostgresServer {
 	t.Helper()
 	s, err := startPostgres(port, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error("stopping PostgreSQL:", err)
@@ -189,9 +187,7 @@ func (s *PostgresServer) Admin(t testing.TB, text string) {
 	t.Helper()
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, text); err != nil {
 		t.Fatal(err)
@@ -231,9 +227,7 @@ func (s *PostgresServer) ctl(t testing.TB, args ...string) {
 // WriteFile writes a file that the server alone may read to its folder.
 func (s *PostgresServer) WriteFile(t testing.TB, name string, data []byte) {
 	t.Helper()
-	if err := s.write(name, data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.write(name, data))
 }
 
 func (s *PostgresServer) write(name string, data []byte) error {

@@ -3,6 +3,11 @@
 package storetest
 
 import (
+	"fmt"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -11,4 +16,20 @@ type Backend interface {
 	capture.Ledger
 	capture.History
 	capture.UsageReader
+}
+
+// same wants two values to be equal; what says which ones they are.
+func same(t testing.TB, want, got any, what string, args ...any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(what, args...), diff)
+	}
+}
+
+// must ends a test that cannot go on.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

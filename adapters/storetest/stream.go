@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -45,9 +43,7 @@ func batchOf(name string) *capture.Batch {
 
 func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
 	t.Helper()
-	if err := s.Append(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Append(t.Context(), b))
 }
 
 // read returns the messages of a project's partition behind a place, until there
@@ -145,9 +141,7 @@ func keptBefore(t *testing.T, connect func() StreamBackend) {
 	if again.ID() != s.ID() {
 		t.Errorf("the stream is called %q, then %q", s.ID(), again.ID())
 	}
-	if diff := gocmp.Diff([]string{"kept"}, names(read(t, again, beginning(t, again), 1))); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []string{"kept"}, names(read(t, again, beginning(t, again), 1)), "")
 }
 
 func streamOrder(t *testing.T, connect func() StreamBackend) {
@@ -192,9 +186,7 @@ func asAppended(t *testing.T, connect func() StreamBackend) {
 	b.Usage = []capture.Usage{{OrganizationID: "o", ProjectID: testProject, Resource: "events", At: at, N: 1}}
 	appendTo(t, s, b)
 	list := read(t, s, beginning(t, s), 1)
-	if diff := gocmp.Diff([]*capture.Batch{b}, list[0].Batches); diff != "" {
-		t.Error(diff)
-	}
+	same(t, []*capture.Batch{b}, list[0].Batches, "")
 	if age := time.Since(list[0].At); age < 0 || age > time.Minute {
 		t.Errorf("it was taken in at %s", list[0].At)
 	}
@@ -209,23 +201,17 @@ func againBehind(t *testing.T, connect func() StreamBackend) {
 	all := read(t, s, beginning(t, s), 4)
 	for from, want := range [][]string{{"b", "c", "d"}, {"c", "d"}, {"d"}} {
 		// What was read and not said to be done comes again, and again.
-		if diff := gocmp.Diff(want, names(read(t, s, all[from].Place, len(want)))); diff != "" {
-			t.Error(diff)
-		}
+		same(t, want, names(read(t, s, all[from].Place, len(want))), "")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	r, err := s.Open(ctx, all[0].Place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := r.Done(ctx, all[2].Place); err != nil {
 		t.Error(err)
 	}
 	r.Close()
-	if diff := gocmp.Diff([]string{"d"}, names(read(t, s, all[2].Place, 1))); diff != "" {
-		t.Errorf("behind what is done: %s", diff)
-	}
+	same(t, []string{"d"}, names(read(t, s, all[2].Place, 1)), "behind what is done")
 }
 
 // A place that the stream does not hold is that of a stream before it had lost its
@@ -241,9 +227,7 @@ func placeOfAnother(t *testing.T, connect func() StreamBackend) {
 	other.ID = uuidOf("another message")
 	beyond.Seq += 1000
 	for _, p := range []capture.Place{other, beyond} {
-		if diff := gocmp.Diff([]string{"a", "b", "c"}, names(read(t, s, p, 3))); diff != "" {
-			t.Errorf("behind %+v: %s", p, diff)
-		}
+		same(t, []string{"a", "b", "c"}, names(read(t, s, p, 3)), "behind %+v", p)
 	}
 }
 
@@ -325,14 +309,10 @@ func fullRefuses(t *testing.T, connect func() StreamBackend) {
 	}
 	start := beginning(t, s)
 	list := read(t, s, start, len(kept))
-	if diff := gocmp.Diff(kept, names(list)); diff != "" {
-		t.Errorf("what was acknowledged: %s", diff)
-	}
+	same(t, kept, names(list), "what was acknowledged")
 	// With what is done out of the way there is room again.
 	r, err := s.Open(t.Context(), start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := r.Done(t.Context(), list[len(list)-1].Place); err != nil {
 		t.Error(err)
 	}
@@ -364,9 +344,7 @@ func cancelledAndClosed(t *testing.T, connect func() StreamBackend) {
 		t.Errorf("sharing with a cancelled context: %v", err)
 	}
 	r, err := s.Open(t.Context(), capture.Place{Stream: s.ID(), Partition: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if list, err := r.Next(ctx); err == nil && len(list) == 0 {
 		t.Error("reading with a cancelled context returns nothing, and no error")
 	}
