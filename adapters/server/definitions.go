@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -16,12 +17,15 @@ import (
 // project where there is none at all. Files are watched until watching ends.
 func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 	if len(p.Definitions) == 0 {
+		if _, err := capture.CheckToken(p.APIKey); p.APIKey != "" && err != nil {
+			return fmt.Errorf("Options.APIKey: %w", err)
+		}
 		key, err := p.firstKey()
 		if err != nil {
 			return err
 		}
 		_, err = p.store.Bootstrap(ctx, sqlstore.FirstStart{
-			OwnerEmail: p.OwnerEmail, PersonalKey: key.Text,
+			OwnerEmail: p.OwnerEmail, APIKey: p.APIKey, PersonalKey: key.Text,
 			Show: func(b *sqlstore.Bootstrapped) error { return key.Show(b.PersonalKey) },
 		})
 		if err != nil {

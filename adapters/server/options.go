@@ -41,10 +41,12 @@ type Options struct {
 	// experience continuity keeps, and counts of quotas, end with the process.
 	Without Parts
 
-	// Definitions are files with projects and flags, watched for changes. APIKey is the
-	// project key of one that is a bare definitions payload.
+	// Definitions are files with projects and flags, watched for changes.
 	Definitions []string
-	APIKey      string
+	// APIKey, such as phc_shop, is the project key of a file that is a bare definitions
+	// payload, and without Definitions that of the project which a first start makes. Empty:
+	// one is made, see Server.Projects.
+	APIKey string
 	// OwnerEmail is who owns what the first start makes, or finds in Definitions:
 	// DefaultOwnerEmail when empty.
 	OwnerEmail string

@@ -139,7 +139,8 @@ func TestServer_WithoutFaults(t *testing.T) {
 // its own sign-in; the same is seen over HTTP, below a prefix.
 func TestServer_Inside(t *testing.T) {
 	s := open(t, server.Options{
-		NewID: func(r *http.Request) string { return "trace-" + r.Header.Get("Trace") },
+		APIKey: "phc_ours",
+		NewID:  func(r *http.Request) string { return "trace-" + r.Header.Get("Trace") },
 		Authenticate: func(r *http.Request) (*management.Caller, error) {
 			if r.Header.Get("Cookie") != "session=ana" {
 				return nil, errors.New("secret-reason")
@@ -174,9 +175,8 @@ func TestServer_Inside(t *testing.T) {
 	if !s.Reader("").Bool(t.Context(), "new", &flags.Subject{DistinctID: "ana"}, false) {
 		t.Error("the flag is not read")
 	}
-	key := made(t, s).APIKey
 	for range 2 {
-		if err := s.Intake().Capture(t.Context(), key, "ana", "ordered", map[string]any{"total": 49}); err != nil {
+		if err := s.Intake().Capture(t.Context(), "phc_ours", "ana", "ordered", map[string]any{"total": 49}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -202,6 +202,7 @@ func TestServer_Faults(t *testing.T) {
 		"certificate": {server.Options{Listen: "127.0.0.1:0", TLS: server.TLS{Cert: file}}, "go together"},
 		"definitions": {server.Options{Definitions: []string{file}}, file},
 		"database":    {server.Options{Database: "mysql://x/y"}, "mysql is not known"},
+		"a key":       {server.Options{APIKey: "phx_" + strings.Repeat("x", 40)}, "Options.APIKey: "},
 		"no site":     {server.Options{SMTP: smtp}, "Options.SiteURL is needed"},
 		"bad mail":    {server.Options{SMTP: server.SMTP{URL: "mail.example.com:25"}, SiteURL: "https://x.example.com"}, "Options.SMTP.URL: "},
 	} {

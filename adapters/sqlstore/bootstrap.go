@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -28,6 +29,8 @@ const maxLabel = 40
 // FirstStart says how to bootstrap.
 type FirstStart struct {
 	OwnerEmail string
+	// APIKey is to be the project's; empty: one is made.
+	APIKey string
 	// PersonalKey is to be the owner's key; empty: one is made.
 	PersonalKey string
 	// Show brings the key to its owner before it is committed, at most once: a key
@@ -45,7 +48,7 @@ func (s *Store) Bootstrap(ctx context.Context, first FirstStart) (*Bootstrapped,
 	out := &Bootstrapped{
 		OrganizationID: wire.NewUUID7(s.now()).String(),
 		ProjectID:      1, ProjectName: "Default project",
-		APIKey: "phc_" + management.RandomText(32), PersonalKey: first.PersonalKey,
+		APIKey: cmp.Or(first.APIKey, "phc_"+management.RandomText(32)), PersonalKey: first.PersonalKey,
 		OwnerEmail: ownerEmail,
 	}
 	if out.PersonalKey == "" {

@@ -92,6 +92,10 @@ var table = map[string]room{
 		"flags", "adapters/server",
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}},
+	"cmd/examples": {
+		ours:   []string{"flags", "geoip", "capture", "management", "adapters/httpapi", "adapters/filesource", "adapters/remote", "adapters/ofprovider", "adapters/server"},
+		others: []string{"github.com/go-chi/chi/v5", "github.com/open-feature/go-sdk"},
+	},
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"cmd/bunting/internal/clitest": {ours: []string{"cmd/bunting/internal/cli"}},
 	"cmd/bunting/internal/settings": {ours: append([]string{

@@ -113,6 +113,17 @@ func (s *stage) clone() {
 	s.file("testdata/demo.json", string(data))
 }
 
+// repository is the clone that the test itself stands in, for programs that write
+// nothing there.
+func (s *stage) repository() {
+	s.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.dir = root
+}
+
 func (s *stage) empty() {}
 
 // demo is a server with the demo's flags.

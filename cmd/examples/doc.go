@@ -1,0 +1,2 @@
+// Package examples stands above programs to begin with: README.md says what each shows.
+package examples

@@ -1,0 +1,86 @@
+// These tests hold the programs of this folder to what they promise: that each
+// can be read at a glance, and how little of it is not its author's own.
+
+package examples_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// most is how many lines a program may have; mostSetup how many of them Bunting may
+// cost: those between "// setup" and "// end of setup", and those that end with
+// "// setup".
+const most = 60
+
+var mostSetup = map[string]int{
+	"embedded": 10, "geo": 5, "openfeature": 15, "ownsink": 5, "ownstore": 15, "service": 5, "unittest": 3, "worker": 4,
+}
+
+func TestPrograms_AreShort(t *testing.T) {
+	files, err := filepath.Glob("*/main.go")
+	if err != nil || len(files) != len(mostSetup) {
+		t.Errorf("%d programs, want %d: %v", len(files), len(mostSetup), err)
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\| \[(\w+)\].* \| (\d+) \|$`).FindAllStringSubmatch(string(page), -1) {
+		said[m[1]] = m[2]
+	}
+	for _, file := range files {
+		name := filepath.Dir(file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, setup := count(string(text))
+		if name == "unittest" { // where the test is what is shown
+			test, err := os.ReadFile(filepath.Join(name, "main_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, setup = count(string(test))
+		}
+		if lines > most {
+			t.Errorf("%s has %d lines, %d are enough", name, lines, most)
+		}
+		if limit, known := mostSetup[name]; !known || setup == 0 || setup > limit {
+			t.Errorf("%s has %d lines of setup, at most %d are promised", name, setup, limit)
+		}
+		if said[name] != strconv.Itoa(setup) {
+			t.Errorf("%s has %d lines of setup, README.md says %q", name, setup, said[name])
+		}
+	}
+}
+
+// count counts the lines of a program, and those of its setup without comments and
+// empty lines.
+func count(text string) (lines, setup int) {
+	inside := false
+	for line := range strings.Lines(text) {
+		lines++
+		switch line = strings.TrimSpace(line); {
+		case line == "// setup":
+			inside = true
+		case line == "// end of setup":
+			inside = false
+		case strings.HasSuffix(line, "// setup"), inside && line != "" && !strings.HasPrefix(line, "//"):
+			setup++
+		}
+	}
+	return lines, setup
+}
+
+func TestCount(t *testing.T) {
+	lines, setup := count("a\n// setup\nb\n\n// why\nc\n// end of setup\nd // setup\n")
+	if lines != 8 || setup != 3 {
+		t.Error(lines, setup)
+	}
+}

@@ -1,0 +1,40 @@
+// Command ownsink takes in the events of PostHog's SDKs and keeps them in a place of
+// its own: it prints them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+func main() {
+	handler, err := newHandler(printed)
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:8000", handler))
+}
+
+func newHandler(sink capture.AppenderFunc) (http.Handler, error) {
+	// setup
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: capture.StaticKeys(capture.Project{ID: 1, APIKey: "phc_example"}), Into: sink})
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(httpapi.Config{Intake: intake})
+	// end of setup
+}
+
+// printed is the sink. What it returns an error for, SDKs send again.
+func printed(_ context.Context, b *capture.Batch) error {
+	for i := range b.Events {
+		e := &b.Events[i]
+		fmt.Println(e.Timestamp.Format("15:04:05"), e.DistinctID, e.Name, e.Properties)
+	}
+	return nil
+}

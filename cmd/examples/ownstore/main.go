@@ -1,0 +1,60 @@
+// Command ownstore decides flags by definitions and people that a service keeps where it
+// likes.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// company is the service's own store.
+type company struct {
+	definitions map[string]string           // by the project's key, as PostHog serves them
+	people      map[string]flags.Properties // by distinct id
+}
+
+// setup
+
+func (c company) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+	if _, ok := c.definitions[apiKey]; !ok {
+		return flags.Project{}, flags.ErrUnknownKey
+	}
+	return flags.Project{ID: 1, APIKey: apiKey}, nil
+}
+
+func (c company) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
+	return flags.ParseDefinitions([]byte(c.definitions[p.APIKey]))
+}
+
+func (c company) Stored(_ context.Context, q flags.Query) (*flags.Stored, error) {
+	return &flags.Stored{Person: c.people[q.DistinctID]}, nil
+}
+
+// end of setup
+
+func main() {
+	ours := company{
+		definitions: map[string]string{"phc_example": `{"flags": [{"id": 1, "key": "discount", "active": true, "filters": {
+			"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}}]}`},
+		people: map[string]flags.Properties{"ana": {"plan": "pro"}},
+	}
+	reader, err := ours.reader("phc_example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range []string{"ana", "bob"} {
+		fmt.Println(id, reader.Bool(context.Background(), "discount", &flags.Subject{DistinctID: id}, false))
+	}
+}
+
+// reader reads the flags of a project. httpapi.New serves the same Decider to SDKs.
+func (c company) reader(apiKey string) (flags.Reader, error) {
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: c, People: c}) // setup
+	if err != nil {
+		return nil, err
+	}
+	return decider.Reader(apiKey, flags.Selection{}), nil
+}

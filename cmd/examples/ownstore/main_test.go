@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// What the service knows of a person decides, and what it changes counts the next
+// second at the latest; keys that it does not have are told.
+func TestOwnStore(t *testing.T) {
+	ours := company{
+		definitions: map[string]string{"phc_x": `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {
+			"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}}]}`},
+		people: map[string]flags.Properties{"ana": {"plan": "pro"}, "bob": {"plan": "free"}},
+	}
+	reader, err := ours.reader("phc_x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]bool{"ana": true, "bob": false, "eve": false} {
+		on, d := reader.BoolDetail(t.Context(), "f", &flags.Subject{DistinctID: id}, !want)
+		if on != want || d.Err != nil {
+			t.Error(id, on, d.Err)
+		}
+	}
+	ours.people["bob"]["plan"] = "pro"
+	if !reader.Bool(t.Context(), "f", &flags.Subject{DistinctID: "bob"}, false) {
+		t.Error("what the store says now does not count")
+	}
+	other, _ := ours.reader("phc_y")
+	if _, d := other.BoolDetail(t.Context(), "f", &flags.Subject{DistinctID: "ana"}, false); !errors.Is(d.Err, flags.ErrUnknownKey) {
+		t.Error(d.Err)
+	}
+}

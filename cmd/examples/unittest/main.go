@@ -1,0 +1,27 @@
+// Command unittest says what something costs. Its test chooses the flags.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// price is in cents.
+func price(ctx context.Context, reader flags.Reader, who *flags.Subject) float64 {
+	if !reader.Bool(ctx, "sale", who, false) {
+		return 1000
+	}
+	return 1000 * (1 - reader.Number(ctx, "sale-share", who, 0.1))
+}
+
+func main() {
+	file, err := flags.Open("testdata/demo.json")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(price(context.Background(), file, &flags.Subject{DistinctID: "ana"}))
+	_ = file.Close()
+}
