@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -34,7 +35,7 @@ type DeciderConfig struct {
 
 // Decider answers requests: it finds the project, asks the ports for what the
 // flags need, and evaluates. It is safe for any number of goroutines. Nil, and one that
-// [NewDecider] has not made, answer ErrNotReady.
+// [NewDecider] has not made, answer ErrNotReady, which is ErrUnavailable too.
 type Decider struct {
 	config   DeciderConfig
 	registry *registry
@@ -130,7 +131,7 @@ func asked(r *Request, out *Answer) (*Request, *Answer) {
 // get finds a project and its flags.
 func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*live, error) {
 	if d == nil || d.registry == nil {
-		return nil, ErrNotReady
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
 	}
 	return d.registry.get(ctx, apiKey, now)
 }

@@ -20,7 +20,7 @@ const RememberedAddresses = 32_768
 // DefaultWatchInterval is how often Watch looks at the file unless told otherwise.
 const DefaultWatchInterval = 5 * time.Second
 
-// DB is an open database. All methods may be used at the same time from many goroutines.
+// DB is an open database. All methods may be used at the same time from many goroutines. Nil is one that is closed.
 type DB struct {
 	path    string
 	current atomic.Pointer[loaded] // nil after Close
@@ -91,12 +91,20 @@ func load(path string) (*loaded, os.FileInfo, error) {
 	}, info, nil
 }
 
+func (db *DB) given() *DB {
+	if db == nil {
+		return &DB{closed: true}
+	}
+	return db
+}
+
 // Locate returns the properties of §8.3 that are known of ip; nil: nothing is known, or the address is not a public
 // one. An IPv4 address in IPv6 form is read as IPv4 and a zone is dropped. The map is shared: callers must not change it.
 func (db *DB) Locate(ip netip.Addr) map[string]any { return db.answer(ip, wantPlace).place }
 
 // answer returns what is known of ip, at least what is wanted of it.
 func (db *DB) answer(ip netip.Addr, wanted parts) answer {
+	db = db.given()
 	ip = plain(ip)
 	l := db.current.Load()
 	if l == nil || !hasPlace(ip) {
@@ -130,6 +138,7 @@ func hasPlace(ip netip.Addr) bool {
 // Reload reads the file again, changed or not, and takes it into use with an empty memory. On an error, which says
 // the same as one of Open, the last good database stays.
 func (db *DB) Reload() error {
+	db = db.given()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.reload()
@@ -138,6 +147,7 @@ func (db *DB) Reload() error {
 // Changed says whether the file is another than the one last tried: replaced, written to, removed or come back. It
 // costs one stat; it is false after Close.
 func (db *DB) Changed() bool {
+	db = db.given()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.changed()
@@ -145,6 +155,7 @@ func (db *DB) Changed() bool {
 
 // Refresh reloads if the file has changed. A bad file is reported once, not again until it changes.
 func (db *DB) Refresh() (reloaded bool, err error) {
+	db = db.given()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if !db.changed() {
@@ -177,6 +188,7 @@ func (db *DB) Watch(ctx context.Context, every time.Duration, onError func(error
 // Close lets go of the database: from now on Locate knows nothing and Reload returns [ErrClosed]. Look-ups under way end
 // as usual. It may be called twice.
 func (db *DB) Close() error {
+	db = db.given()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.closed = true
@@ -186,6 +198,7 @@ func (db *DB) Close() error {
 
 // Stats returns the totals.
 func (db *DB) Stats() Stats {
+	db = db.given()
 	s := Stats{
 		Lookups:       db.lookups.Load(),
 		Hits:          db.hits.Load(),

@@ -57,6 +57,9 @@ type Latency struct {
 // Latencies returns totals since the start, of routes that have been asked. Streams
 // are not among them.
 func (h *Handler) Latencies() []Latency {
+	if !h.made() {
+		return nil
+	}
 	var out []Latency
 	for _, m := range h.server.measured {
 		for i := range m.classes {

@@ -201,12 +201,26 @@ func New(c Config) (*Handler, error) {
 // that ends with a slash or {rest...}, with chi's Mount or Handle, or in any router with
 // http.StripPrefix. What it says of its own addresses has the prefix.
 type Handler struct {
-	http.Handler
+	routed http.Handler
 	server *server
 }
 
+// ServeHTTP implements http.Handler. Nil, and a Handler that New has not made, answer 503.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.made() {
+		http.Error(w, "there is no handler: see httpapi.New", http.StatusServiceUnavailable)
+		return
+	}
+	h.routed.ServeHTTP(w, r)
+}
+
+func (h *Handler) made() bool { return h != nil && h.server != nil }
+
 // Stats returns totals since the start, and what is in use now.
 func (h *Handler) Stats() Stats {
+	if !h.made() {
+		return Stats{}
+	}
 	s := h.server
 	return Stats{
 		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(),

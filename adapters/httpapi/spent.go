@@ -85,6 +85,9 @@ func (s *spending) add(token, resource, key, sdk string, n int) {
 // TakeSpent returns what was spent since the last call, in no order. It is for a
 // report of who spends what, not for quotas, which are counted on their own.
 func (h *Handler) TakeSpent() []Spent {
+	if !h.made() {
+		return nil
+	}
 	s := &h.server.spent
 	s.mu.Lock()
 	defer s.mu.Unlock()

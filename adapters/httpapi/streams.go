@@ -282,6 +282,9 @@ func (t *streams) recheck(k *streamKey) bool {
 // streams at once instead of within two seconds, after the Decider was told with
 // Renew. 0 is all projects.
 func (h *Handler) DefinitionsChanged(projectID int64) {
+	if !h.made() {
+		return
+	}
 	t := h.server.streams
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -296,6 +299,9 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 // seconds where clients are slow. From then on streams are refused.
 // http.Server.Shutdown does not do so: register CloseStreams with it.
 func (h *Handler) CloseStreams() {
+	if !h.made() {
+		return
+	}
 	t := h.server.streams
 	t.mu.Lock()
 	t.closed = true
