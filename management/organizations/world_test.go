@@ -67,7 +67,7 @@ func askAll(t *testing.T, mails bool, tables map[string][]ruletest.Row) {
 
 type standing = *management.Standing
 
-// everywhere are pages of a list.
+// pageIn is a page of a list, the first of the usual length where nothing is said.
 func pageIn(t *testing.T, text string) management.Page {
 	p := management.Page{Limit: management.DefaultPage}
 	ruletest.Read(t, text, &p)
@@ -257,6 +257,17 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 		},
 		"label": func(st standing, _, b string) (any, error) {
 			return w.Organizations.LabelGroupTypes(ctx, st.Project.ID, body(b).Array)
+		},
+		// opensproject is the project that a secret key opens, 0 for none.
+		"opensproject": func(_ standing, path, _ string) (id any, err error) {
+			return id, w.Store.Read(ctx, func(tx rooms.Tx) error {
+				id = int64(0)
+				k, err := tx.Key(management.HashKey(path))
+				if err == nil && k != nil && k.Secret {
+					id = k.Projects[0]
+				}
+				return err
+			})
 		},
 		// browser is what a project tells browsers.
 		"browser": func(st standing, _, _ string) (any, error) { return st.Project.Browser, nil },
