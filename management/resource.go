@@ -93,7 +93,7 @@ type Edit[T Tx, Stored any] struct {
 	Now   *Stored
 	// Values are what Fields have read of the Body, the Ruled ones too.
 	Values Values
-	// Body is nil of what is made or removed.
+	// Body is nil of what no body makes or changes.
 	Body *Body
 }
 
@@ -226,20 +226,24 @@ func (r *Resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b
 		if err != nil {
 			return nil, err
 		}
-		return r.Make(v, values)
+		return r.make(&Edit[T, Stored]{View: v, Values: values, Body: &b})
 	})
 }
 
 // Make is Create for a body that has been read.
 func (r *Resource[T, Stored, Shown]) Make(v *View[T], values Values) (shown *Shown, err error) {
-	x := new(Stored)
+	return r.make(&Edit[T, Stored]{View: v, Values: values})
+}
+
+func (r *Resource[T, Stored, Shown]) make(e *Edit[T, Stored]) (_ *Shown, err error) {
+	e.Fresh, e.Now = true, new(Stored)
 	if r.spec.New != nil {
-		if x, err = r.spec.New(v); err != nil {
+		if e.Now, err = r.spec.New(e.View); err != nil {
 			return nil, err
 		}
 	}
-	e := &Edit[T, Stored]{View: v, Fresh: true, Was: *x, Now: x, Values: values}
-	r.spec.Fields.Lay(values, x)
+	e.Was = *e.Now
+	r.spec.Fields.Lay(e.Values, e.Now)
 	if err := does(r.spec.Rules, e); err != nil {
 		return nil, err
 	}

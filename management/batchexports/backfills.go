@@ -81,11 +81,7 @@ func putBackfill(tx management.Tx, b *exportBackfill) error {
 
 // backfillOf returns a backfill, nil for none.
 func backfillOf(tx management.Tx, export, id string) (*exportBackfill, error) {
-	r, err := tx.Get(kindExportBackfill, export, id)
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[exportBackfill](r)
+	return management.LoadRecord[exportBackfill](tx, kindExportBackfill, export, id)
 }
 
 // Backfills returns a page of the backfills of an export, newest first.
@@ -114,28 +110,12 @@ func (s Service) Backfills(ctx context.Context, st *management.Standing, id, cur
 // Backfill returns one backfill.
 func (s Service) Backfill(ctx context.Context, st *management.Standing, export, id string) (*BatchExportBackfill, error) {
 	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExportBackfill, error) {
-		_, b, err := backfillIn(tx, st, export, id)
+		_, b, err := within[exportBackfill](tx, st, kindExportBackfill, export, id)
 		if err != nil {
 			return nil, err
 		}
 		return &b.BatchExportBackfill, nil
 	})
-}
-
-func backfillIn(tx management.Tx, st *management.Standing, export, id string) (*exportRecord, *exportBackfill, error) {
-	e, err := exportIn(tx, st, export)
-	if err != nil {
-		return nil, nil, err
-	}
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, nil, management.ErrNotFound()
-	}
-	b, err := backfillOf(tx, e.ID, id)
-	if err == nil && b == nil {
-		err = management.ErrNotFound()
-	}
-	return e, b, err
 }
 
 // date reads the bound of a backfill of days or weeks that is a date alone: that day
@@ -185,7 +165,7 @@ func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id st
 	if err != nil {
 		return nil, err
 	}
-	e, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	e, err := s.export(ctx, st, id)
 	if err != nil {
 		return nil, err
 	}
@@ -317,7 +297,7 @@ func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, hori
 // CancelBackfill ends a backfill, and its run that is under way.
 func (s Service) CancelBackfill(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
-		e, b, err := backfillIn(tx, st, export, id)
+		e, b, err := within[exportBackfill](tx, st, kindExportBackfill, export, id)
 		if err != nil {
 			return nil, err
 		}

@@ -57,15 +57,15 @@ const latestRuns = 10
 // Fields are the writable fields of an export.
 var Fields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, Max: 1000},
-	{Name: "model", Type: management.Choice, Null: true, Choices: []string{modelEvents, modelPersons, modelSessions}, Help: "events unless said"},
-	{Name: "destination", Type: management.Any, Required: true, Help: "{type, config}: S3, Postgres, HTTP or Files with their settings"},
+	{Name: "model", Type: management.Choice, Null: true, Choices: []string{modelEvents, modelPersons, modelSessions}, Ruled: true, Help: "events unless said"},
+	{Name: "destination", Type: management.Any, Required: true, Ruled: true, Help: "{type, config}: S3, Postgres, HTTP or Files with their settings"},
 	{Name: "interval", Type: management.Choice, Required: true, Choices: exportIntervals},
 	{Name: "paused", Type: management.Bool},
 	{Name: "start_at", Type: management.Time, Null: true, Help: "no run before"},
 	{Name: "end_at", Type: management.Time, Null: true, Help: "no run after"},
-	{Name: "hogql_query", Type: management.Text, Null: true, Blank: true, Max: maxExportQuery, Help: "SELECT of columns and properties FROM events; nothing else can be run"},
-	{Name: "filters", Type: management.Any, Help: "property filters of the type event or person"},
-	{Name: "timezone", Type: management.Text, Null: true, Max: 100, Help: "of days and weeks; UTC unless said"},
+	{Name: "hogql_query", Type: management.Text, Null: true, Blank: true, Max: maxExportQuery, Ruled: true, Help: "SELECT of columns and properties FROM events; nothing else can be run"},
+	{Name: "filters", Type: management.Any, Ruled: true, Help: "property filters of the type event or person"},
+	{Name: "timezone", Type: management.Text, Null: true, Max: 100, Ruled: true, Help: "of days and weeks; UTC unless said"},
 	{Name: "offset_day", Type: management.Int, Null: true, Most: 6, Help: "the day at which weeks begin, 0 is Sunday"},
 	{Name: "offset_hour", Type: management.Int, Null: true, Most: 23, Help: "the hour at which days and weeks begin"},
 }
@@ -94,46 +94,49 @@ type Service struct {
 	JobDone func(management.JobDone)
 }
 
+// view is a transaction and in whose name it runs.
+type view = management.View[management.Tx]
+
+type exportEdit = management.Edit[management.Tx, exportRecord]
+
+func (s Service) exports() *management.Resource[management.Tx, exportRecord, BatchExport] {
+	return management.NewResource(&s.Desk, management.Spec[management.Tx, exportRecord, BatchExport]{
+		Kind: kindBatchExport, Scope: "BatchExport", Fields: Fields, Newest: true,
+		Place: func(_ *management.Standing, e *exportRecord) management.Place {
+			return management.Place{
+				Parent: management.ProjectParent(e.Team), ID: e.ID, Title: e.Name, Other: e.Organization, Unique: e.ID,
+				Sort: management.SortTime(e.Created.Time) + "/" + management.SortNumber(e.Number), Hidden: e.Deleted,
+			}
+		},
+		Load: func(v *view, id string, _ *management.Body) (*exportRecord, error) {
+			return exportIn(v.Tx, v.Standing, id)
+		},
+		New:   func(*view) (*exportRecord, error) { return newExport(), nil },
+		Rules: s.rules, Leave: s.leave,
+		Show:  func(v *view, e *exportRecord) (*BatchExport, error) { return e.view(v.Tx) },
+		Noted: func(e *exportRecord) any { return e.logged() },
+	})
+}
+
 // List returns a page of exports, newest first.
 func (s Service) List(ctx context.Context, st *management.Standing, p management.Page) (management.List[BatchExport], error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (out management.List[BatchExport], err error) {
-		q := management.Query{Kind: kindBatchExport, Descending: true, Offset: p.Offset, Limit: p.Limit}
-		if st.Project != nil {
-			q.Parent = management.ProjectParent(st.Project.ID)
-		} else {
-			q.Other = st.Organization.ID
-			parents, all, err := reached(tx, st)
-			if err != nil {
-				return out, err
-			}
-			if !all {
-				q.Match = func(r *management.Record) bool { return slices.Contains(parents, r.Parent) }
-			}
-		}
-		list, count, err := tx.List(q)
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
+	if st.Project == nil {
+		parents, all, err := s.reached(ctx, st)
 		if err != nil {
-			return out, err
+			return management.List[BatchExport]{}, err
 		}
-		out = management.List[BatchExport]{Count: count, Results: make([]BatchExport, 0, len(list))}
-		for i := range list {
-			e, err := management.Decode[exportRecord](&list[i])
-			if err != nil {
-				return out, err
-			}
-			view, err := e.view(tx)
-			if err != nil {
-				return out, err
-			}
-			out.Results = append(out.Results, *view)
+		if q.Other = st.Organization.ID; !all {
+			q.Match = func(r *management.Record) bool { return slices.Contains(parents, r.Parent) }
 		}
-		return out, nil
-	})
+	}
+	return s.exports().Query(ctx, st, q)
 }
 
 // reached are the projects of the organization that the caller may see, as
 // parents; all says that these are all that there are.
-func reached(tx management.Tx, st *management.Standing) (parents []string, all bool, err error) {
-	list, err := tx.Projects(st.Organization.ID)
+func (s Service) reached(ctx context.Context, st *management.Standing) (parents []string, all bool, err error) {
+	list, err := management.Read(ctx, &s.Desk, func(tx management.Tx) ([]management.ProjectRecord, error) { return tx.Projects(st.Organization.ID) })
 	all = true
 	for i := range list {
 		if !st.Reaches(&list[i]) {
@@ -147,13 +150,7 @@ func reached(tx management.Tx, st *management.Standing) (parents []string, all b
 
 // Get returns one export.
 func (s Service) Get(ctx context.Context, st *management.Standing, id string) (*BatchExport, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExport, error) {
-		e, err := exportIn(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		return e.view(tx)
-	})
+	return s.exports().Get(ctx, st, id)
 }
 
 // exportByID returns an export that is not deleted, nil for none.
@@ -187,12 +184,23 @@ func exportIn(tx management.Tx, st *management.Standing, id string) (*exportReco
 	return e, err
 }
 
-func putExport(tx management.Tx, e *exportRecord) error {
-	e.LatestRuns = nil
-	return tx.Put(&management.Record{
-		Kind: kindBatchExport, Parent: management.ProjectParent(e.Team), ID: e.ID, Other: e.Organization, Unique: e.ID,
-		Sort: management.SortTime(e.Created.Time) + "/" + management.SortNumber(e.Number), Hidden: e.Deleted, Data: management.Encode(e),
-	})
+// export is exportIn outside of a transaction.
+func (s Service) export(ctx context.Context, st *management.Standing, id string) (*exportRecord, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+}
+
+// within finds an export and a thing of a kind that belongs to it.
+func within[T any](tx management.Tx, st *management.Standing, kind, export, id string) (*exportRecord, *T, error) {
+	e, err := exportIn(tx, st, export)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, _ = management.NormalUUID(id) // what is none names nothing
+	x, err := management.LoadRecord[T](tx, kind, e.ID, id)
+	if err == nil && x == nil {
+		err = management.ErrNotFound()
+	}
+	return e, x, err
 }
 
 // view is the export with its newest runs.

@@ -12,42 +12,52 @@ import (
 // Create makes an export. Its first run covers the interval that holds this
 // moment, or the one that ends with start_at when that is later.
 func (s Service) Create(ctx context.Context, st *management.Standing, b management.Body) (*BatchExport, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*BatchExport, error) {
-		e, err := s.draft(b)
-		if err != nil {
-			return nil, err
-		}
-		project, err := s.projectFor(tx, st, b)
-		if err != nil {
-			return nil, err
-		}
-		now := management.At(s.Desk.Now())
-		e.ID, e.Team, e.Organization, e.Created, e.Updated = s.Desk.NewID(), project.ID, st.Organization.ID, now, now
-		if e.Number, err = tx.Next(kindBatchExport); err != nil {
-			return nil, err
-		}
-		if err := putExport(tx, e); err != nil {
-			return nil, err
-		}
-		t := &exportTask{Export: e.ID, Place: exportPlace{To: management.At(e.schedule().floor(now.Time)), Fresh: true}}
-		if err := s.putTask(tx, e, t); err != nil {
-			return nil, err
-		}
-		if err := s.Desk.Note(tx, st.Caller, management.ProjectParent(e.Team), "BatchExport", e.ID, e.Name, nil, e.logged()); err != nil {
-			return nil, err
-		}
-		return e.view(tx)
-	})
+	return s.exports().Create(ctx, st, b)
 }
 
-// draft is the export that a body describes, not saved.
-func (s Service) draft(b management.Body) (*exportRecord, error) {
-	v, err := Fields.Create(b)
-	if err != nil {
-		return nil, err
+// newExport is an export before a body is laid over it.
+func newExport() *exportRecord {
+	return &exportRecord{BatchExport: BatchExport{Model: modelEvents, Schema: json.RawMessage("null"), Filters: json.RawMessage("null"), Timezone: "UTC"}}
+}
+
+// rules check an export, and put what has to be done for it off or forward.
+func (s Service) rules(e *exportEdit) error {
+	x, now := e.Now, management.At(s.Desk.Now())
+	if err := x.set(e.Values); err != nil {
+		return err
 	}
-	e := &exportRecord{BatchExport: BatchExport{Model: modelEvents, Schema: json.RawMessage("null"), Filters: json.RawMessage("null"), Timezone: "UTC"}}
-	return e, e.set(v)
+	x.Updated = now
+	if e.Fresh {
+		return s.open(e)
+	}
+	t, err := taskOf(e.Tx, x.ID)
+	if err != nil {
+		return err
+	}
+	if x.Paused && !e.Was.Paused {
+		x.LastPaused = now
+	}
+	if e.Was.Paused && !x.Paused {
+		t.resume(x.schedule(), now.Time)
+	}
+	if x.Model != e.Was.Model { // places of models are not the same
+		t.Place.Fresh = true
+	}
+	return s.putTask(e.Tx, x, t)
+}
+
+// open gives a new export its place and its task.
+func (s Service) open(e *exportEdit) error {
+	x := e.Now
+	project, err := s.projectFor(e.Tx, e.Standing, *e.Body)
+	if err != nil {
+		return err
+	}
+	x.ID, x.Team, x.Organization, x.Created = s.Desk.NewID(), project.ID, e.Organization.ID, x.Updated
+	if x.Number, err = e.Tx.Next(kindBatchExport); err != nil {
+		return err
+	}
+	return s.putTask(e.Tx, x, &exportTask{Export: x.ID, Place: exportPlace{To: management.At(x.schedule().floor(x.Created.Time)), Fresh: true}})
 }
 
 // projectFor is the project in which an export is made: that of the path, else
@@ -89,9 +99,9 @@ func (s Service) projectFor(tx management.Tx, st *management.Standing, b managem
 	return &list[0], nil
 }
 
-// set takes the fields that were given, and checks what they mean together.
+// set takes the Ruled fields of a body that was laid over the export, and checks what
+// all of them mean together.
 func (e *exportRecord) set(v management.Values) error {
-	management.Set(v, "name", &e.Name)
 	management.Set(v, "model", &e.Model)
 	if v.Null("model") {
 		e.Model = modelEvents
@@ -110,13 +120,6 @@ func (e *exportRecord) set(v management.Values) error {
 		}
 		e.Destination = *d
 	}
-	management.Set(v, "interval", &e.Interval)
-	management.Set(v, "paused", &e.Paused)
-	for name, to := range map[string]*management.Stamp{"start_at": &e.Start, "end_at": &e.End} {
-		if v.Has(name) {
-			*to = management.At(v.Time(name))
-		}
-	}
 	if v.Has("timezone") {
 		e.Timezone = v.Text("timezone")
 		if e.Timezone == "" {
@@ -126,8 +129,6 @@ func (e *exportRecord) set(v management.Values) error {
 			return management.NotATimezone(e.Timezone)
 		}
 	}
-	management.SetNull(v, "offset_day", &e.OffsetDay)
-	management.SetNull(v, "offset_hour", &e.OffsetHour)
 	if v.Has("hogql_query") {
 		e.Schema = json.RawMessage("null")
 		if query := v.Text("hogql_query"); query != "" {
@@ -171,71 +172,25 @@ func (e *exportRecord) check() error {
 // Update changes an export. put: all required fields have to be there. Where
 // paused changes it is as with Pause and Unpause.
 func (s Service) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*BatchExport, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*BatchExport, error) {
-		e, err := exportIn(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		v, err := Fields.Update(b, put)
-		if err != nil {
-			return nil, err
-		}
-		before, paused, model := e.logged(), e.Paused, e.Model
-		if err := e.set(v); err != nil {
-			return nil, err
-		}
-		t, err := taskOf(tx, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		now := management.At(s.Desk.Now())
-		e.Updated = now
-		if e.Paused && !paused {
-			e.LastPaused = now
-		}
-		if paused && !e.Paused {
-			t.resume(e.schedule(), now.Time)
-		}
-		if e.Model != model { // places of models are not the same
-			t.Place.Fresh = true
-		}
-		if err := putExport(tx, e); err != nil {
-			return nil, err
-		}
-		if err := s.putTask(tx, e, t); err != nil {
-			return nil, err
-		}
-		if err := s.Desk.Note(tx, st.Caller, management.ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged()); err != nil {
-			return nil, err
-		}
-		return e.view(tx)
-	})
+	return s.exports().Update(ctx, st, id, b, put)
 }
 
 // Delete takes an export out of sight. What runs is cancelled.
 func (s Service) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
-		e, err := exportIn(tx, st, id)
-		if err != nil {
-			return err
-		}
-		t, err := taskOf(tx, e.ID)
-		if err != nil {
-			return err
-		}
-		if err := s.cancelAll(tx, t); err != nil {
-			return err
-		}
-		before := e.logged()
-		e.Deleted, e.Updated = true, management.At(s.Desk.Now())
-		if err := putExport(tx, e); err != nil {
-			return err
-		}
-		if err := tx.Delete(kindExportTask, "", e.ID); err != nil {
-			return err
-		}
-		return s.Desk.Note(tx, st.Caller, management.ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, nil)
-	})
+	return s.exports().Delete(ctx, st, id)
+}
+
+// leave cancels what runs of an export that goes.
+func (s Service) leave(e *exportEdit) error {
+	t, err := taskOf(e.Tx, e.Now.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.cancelAll(e.Tx, t); err != nil {
+		return err
+	}
+	e.Now.Deleted, e.Now.Updated = true, management.At(s.Desk.Now())
+	return e.Tx.Delete(kindExportTask, "", e.Now.ID)
 }
 
 // Paused is the answer to pause and unpause (A1).
@@ -245,19 +200,15 @@ type Paused struct {
 
 // Pause stops the schedule. A run that is under way ends as usual.
 func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*Paused, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Paused, error) {
-		e, err := exportIn(tx, st, id)
-		if err != nil || e.Paused {
-			return &Paused{true}, err
+	_, err := s.exports().Act(ctx, st, id, func(e *exportEdit) error {
+		x := e.Now
+		if x.Paused {
+			return nil
 		}
-		t, err := taskOf(tx, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		before := e.logged()
-		e.Paused, e.LastPaused, e.Updated = true, management.At(s.Desk.Now()), management.At(s.Desk.Now())
-		return &Paused{true}, s.saveWith(tx, st, e, t, before)
+		x.Paused, x.LastPaused, x.Updated = true, management.At(s.Desk.Now()), management.At(s.Desk.Now())
+		return s.wake(e.Tx, x)
 	})
+	return &Paused{true}, err
 }
 
 // Unpause starts the schedule again, with the interval that holds this moment.
@@ -285,36 +236,26 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 			return nil, err
 		}
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Paused, error) {
-		e, err := exportIn(tx, st, id)
-		if err != nil || !e.Paused {
-			return &Paused{}, err
+	_, err = s.exports().Act(ctx, st, id, func(e *exportEdit) error {
+		x, now := e.Now, s.Desk.Now()
+		if !x.Paused {
+			return nil
 		}
-		t, err := taskOf(tx, e.ID)
+		t, err := taskOf(e.Tx, x.ID)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		now, before := s.Desk.Now(), e.logged()
 		if v.Bool("backfill") {
-			if err := s.takeOver(tx, e, t, horizon, low); err != nil {
-				return nil, err
+			if err := s.takeOver(e.Tx, x, t, horizon, low); err != nil {
+				return err
 			}
 		} else {
-			t.resume(e.schedule(), now)
+			t.resume(x.schedule(), now)
 		}
-		e.Paused, e.Updated = false, management.At(now)
-		return &Paused{}, s.saveWith(tx, st, e, t, before)
+		x.Paused, x.Updated = false, management.At(now)
+		return s.putTask(e.Tx, x, t)
 	})
-}
-
-func (s Service) saveWith(tx management.Tx, st *management.Standing, e *exportRecord, t *exportTask, before *BatchExport) error {
-	if err := putExport(tx, e); err != nil {
-		return err
-	}
-	if err := s.putTask(tx, e, t); err != nil {
-		return err
-	}
-	return s.Desk.Note(tx, st.Caller, management.ProjectParent(e.Team), "BatchExport", e.ID, e.Name, before, e.logged())
+	return &Paused{}, err
 }
 
 // errNoExports says that this server runs no exports.

@@ -98,11 +98,7 @@ func putRun(tx management.Tx, r *exportRun) error {
 
 // runOf returns a run, nil for none.
 func runOf(tx management.Tx, export, id string) (*exportRun, error) {
-	r, err := tx.Get(kindExportRun, export, id)
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[exportRun](r)
+	return management.LoadRecord[exportRun](tx, kindExportRun, export, id)
 }
 
 // exportID makes the id of a run out of what it covers, so that it is the same
@@ -305,7 +301,7 @@ func pageBy[T any](list []placed[T], descending bool, cursor string, size int) (
 // Run returns one run.
 func (s Service) Run(ctx context.Context, st *management.Standing, export, id string) (*BatchExportRun, error) {
 	return management.Read(ctx, &s.Desk, func(tx management.Tx) (*BatchExportRun, error) {
-		_, r, err := runIn(tx, st, export, id)
+		_, r, err := within[exportRun](tx, st, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}
@@ -313,31 +309,16 @@ func (s Service) Run(ctx context.Context, st *management.Standing, export, id st
 	})
 }
 
-func runIn(tx management.Tx, st *management.Standing, export, id string) (*exportRecord, *exportRun, error) {
-	e, err := exportIn(tx, st, export)
-	if err != nil {
-		return nil, nil, err
-	}
-	id, ok := management.NormalUUID(id)
-	if !ok {
-		return nil, nil, management.ErrNotFound()
-	}
-	r, err := runOf(tx, e.ID, id)
-	if err == nil && r == nil {
-		err = management.ErrNotFound()
-	}
-	return e, r, err
-}
-
 // RunLog returns a page of the log of a run, oldest first.
 func (s Service) RunLog(ctx context.Context, st *management.Standing, export, id string, p management.Page) (management.List[ExportLogEntry], error) {
 	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[ExportLogEntry], error) {
-		_, r, err := runIn(tx, st, export, id)
+		_, r, err := within[exportRun](tx, st, kindExportRun, export, id)
 		if err != nil {
 			return management.List[ExportLogEntry]{}, err
 		}
-		from := min(p.Offset, len(r.Log))
-		return management.List[ExportLogEntry]{Count: len(r.Log), Results: r.Log[from:min(from+p.Limit, len(r.Log))]}, nil
+		out := management.List[ExportLogEntry]{}
+		out.Results, out.Count = management.PageOf(r.Log, p)
+		return out, nil
 	})
 }
 
@@ -350,7 +331,7 @@ type ExportCancelled struct {
 // Config.ExportWatch.
 func (s Service) CancelRun(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
-		e, r, err := runIn(tx, st, export, id)
+		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}
@@ -370,7 +351,7 @@ func (s Service) CancelRun(ctx context.Context, st *management.Standing, export,
 // over what the run has written.
 func (s Service) RetryRun(ctx context.Context, st *management.Standing, export, id string) (*ExportBackfillID, error) {
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportBackfillID, error) {
-		e, r, err := runIn(tx, st, export, id)
+		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
 		}

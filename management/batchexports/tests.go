@@ -44,17 +44,18 @@ func (s Service) Tests(destinationType string) *ExportTests {
 
 // TestNew does a step of the test of an export that is not made yet.
 func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, error) {
-	e, err := s.draft(b)
+	e := newExport()
+	v, err := Fields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return s.test(ctx, e, b)
+	return s.test(ctx, e, v, b)
 }
 
 // Test does a step of the test of an export, with what the body would change of
 // it. Nothing is changed.
 func (s Service) Test(ctx context.Context, st *management.Standing, id string, b management.Body) (*ExportTest, error) {
-	e, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*exportRecord, error) { return exportIn(tx, st, id) })
+	e, err := s.export(ctx, st, id)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +63,15 @@ func (s Service) Test(ctx context.Context, st *management.Standing, id string, b
 	if err != nil {
 		return nil, err
 	}
+	return s.test(ctx, e, v, b)
+}
+
+// test does the step of a body with an export that the rest of the body is laid over.
+func (s Service) test(ctx context.Context, e *exportRecord, v management.Values, b management.Body) (*ExportTest, error) {
+	Fields.Lay(v, e)
 	if err := e.set(v); err != nil {
 		return nil, err
 	}
-	return s.test(ctx, e, b)
-}
-
-func (s Service) test(ctx context.Context, e *exportRecord, b management.Body) (*ExportTest, error) {
 	v, err := management.Fields{exportStepField}.Change(b)
 	if err != nil {
 		return nil, err
