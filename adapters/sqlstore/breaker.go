@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,8 +37,7 @@ type breaker struct {
 
 	mu     sync.Mutex
 	closed bool
-	stop   context.CancelFunc
-	done   chan struct{} // of who tries; nil: nobody has yet
+	trying *background // nil: nobody has yet
 }
 
 // rest makes look-ups fail until the database answers again.
@@ -47,18 +47,13 @@ func (b *breaker) rest() {
 	if b.closed || b.resting.Load() {
 		return
 	}
-	if b.done != nil {
-		<-b.done // it has answered, and ends
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	b.stop, b.done = stop, make(chan struct{})
+	b.trying.close() // it has answered, and ends
 	b.resting.Store(true)
-	go b.wait(ctx, b.done)
+	b.trying = inBackground(b.wait)
 }
 
 // wait tries until the database answers.
-func (b *breaker) wait(ctx context.Context, done chan<- struct{}) {
-	defer close(done)
+func (b *breaker) wait(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,10 +74,7 @@ func (b *breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	if b.done != nil {
-		b.stop()
-		<-b.done
-	}
+	b.trying.close()
 }
 
 // answers reports whether the database has answered, if only with what it does not
@@ -114,17 +106,17 @@ func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx co
 // off, and starting or stopping.
 var unreachableStates = []string{"08", "53300", "57P"}
 
+// inState reports whether an answer's SQLSTATE begins as one of some.
+func inState(answer *pgconn.PgError, states []string) bool {
+	return slices.ContainsFunc(states, func(state string) bool { return strings.HasPrefix(answer.Code, state) })
+}
+
 // Unreachable reports whether an error of this package says that the database
 // could not be asked, and not what it has answered: another time may be better.
 func Unreachable(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		for _, state := range unreachableStates {
-			if strings.HasPrefix(answer.Code, state) {
-				return true
-			}
-		}
-		return false
+		return inState(answer, unreachableStates)
 	}
 	var connect *pgconn.ConnectError
 	var broken *net.OpError

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,6 +107,18 @@ func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) er
 	return nil
 }
 
+// run calls do with each statement that n rows take, and its arguments: the fixed ones,
+// then those that row appends.
+func (b *bulk) run(d *dialect, fixed []any, n int, row func(args []any, i int) []any, do func(text string, args ...any) error) error {
+	return b.chunks(d, n, func(text string, from, rows int) error {
+		args := slices.Clone(fixed)
+		for i := from; i < from+rows; i++ {
+			args = row(args, i)
+		}
+		return do(text, args...)
+	})
+}
+
 // arguments collects those of some rows; row appends those of one.
 func (t *ledgerTx) arguments(fixed []any, from, rows int, row func(args []any, i int) []any) []any {
 	t.args = append(t.args[:0], fixed...)
@@ -128,4 +141,21 @@ func (t *ledgerTx) find(b *bulk, fixed []any, n int, row func(args []any, i int)
 	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
 		return t.each(scan, text, t.arguments(fixed, from, rows, row)...)
 	})
+}
+
+// findTexts is find for texts, one a row.
+func (t *ledgerTx) findTexts(b *bulk, texts []string, scan func(rows *sql.Rows) error, fixed ...any) error {
+	return t.find(b, fixed, len(texts), func(args []any, i int) []any { return append(args, texts[i]) }, scan)
+}
+
+// known are those of some texts that a bulk query of one column finds.
+func (t *ledgerTx) known(b *bulk, texts []string, fixed ...any) (map[string]bool, error) {
+	known := map[string]bool{}
+	err := t.findTexts(b, texts, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		known[text] = true
+		return err
+	}, fixed...)
+	return known, err
 }

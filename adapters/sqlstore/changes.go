@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
-	"log/slog"
 	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
@@ -93,29 +92,9 @@ func (s *Store) forgetAll() {
 type listener struct {
 	config *pgx.ConnConfig
 	store  *Store
-	logger *slog.Logger
-	stop   context.CancelFunc
-	done   chan struct{}
-}
-
-func startListener(s *Store, config *pgx.ConnConfig) *listener {
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &listener{config: config, store: s, logger: s.logger, stop: cancel, done: make(chan struct{})}
-	go l.run(ctx)
-	return l
-}
-
-// close stops it. A nil listener hears nothing.
-func (l *listener) close() {
-	if l == nil {
-		return
-	}
-	l.stop()
-	<-l.done
 }
 
 func (l *listener) run(ctx context.Context) {
-	defer close(l.done)
 	wait := firstListenWait
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -126,7 +105,7 @@ func (l *listener) run(ctx context.Context) {
 		if time.Since(began) > lastListenWait { // it was not one that is always cut off
 			wait = firstListenWait
 		}
-		l.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
+		l.store.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait/2 + mathrand.N(wait)):

@@ -27,17 +27,12 @@ type checkpointer struct {
 	beside, write *sql.DB
 	logger        *slog.Logger
 	wake          chan struct{}
-	stop          context.CancelFunc
-	done          chan struct{}
+	running       *background
 }
 
 func startCheckpointer(beside, write *sql.DB, logger *slog.Logger) *checkpointer {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &checkpointer{
-		beside: beside, write: write, logger: logger,
-		wake: make(chan struct{}, 1), stop: cancel, done: make(chan struct{}),
-	}
-	go c.run(ctx)
+	c := &checkpointer{beside: beside, write: write, logger: logger, wake: make(chan struct{}, 1)}
+	c.running = inBackground(c.run)
 	return c
 }
 
@@ -57,13 +52,11 @@ func (c *checkpointer) close() error {
 	if c == nil {
 		return nil
 	}
-	c.stop()
-	<-c.done
+	c.running.close()
 	return c.beside.Close()
 }
 
 func (c *checkpointer) run(ctx context.Context) {
-	defer close(c.done)
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	<-pause.C

@@ -95,11 +95,8 @@ func (s *Store) keepOverrides(ctx context.Context, tx querier, projectID int64, 
 		if len(missing) == 0 {
 			continue
 		}
-		err = insertOverrides.chunks(&s.dialect, len(missing), func(text string, from, rows int) error {
-			args := make([]any, 0, 4*rows)
-			for _, key := range missing[from : from+rows] {
-				args = append(args, projectID, k.uuid[:], key, anonymousID)
-			}
+		row := func(args []any, i int) []any { return append(args, projectID, k.uuid[:], missing[i], anonymousID) }
+		err = insertOverrides.run(&s.dialect, nil, len(missing), row, func(text string, args ...any) error {
 			_, err := tx.ExecContext(ctx, text, args...)
 			return err
 		})

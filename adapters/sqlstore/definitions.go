@@ -96,30 +96,22 @@ func (s *Store) DefinitionsText(ctx context.Context, projectID int64) (text []by
 		text, err = s.definitionsJSON(ctx, projectID)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the definitions of project %d: %w", projectID, s.dialect.explain(err))
-	}
-	return text, nil
+	return text, s.reading(fmt.Sprintf("the definitions of project %d", projectID), err)
 }
 
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
-	rows, err := s.quick.QueryContext(ctx, definitionRows, projectID)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := map[string]json.RawMessage{}
 	list, cohorts, types := []json.RawMessage{}, map[string]json.RawMessage{}, map[string]string{}
-	for rows.Next() {
+	err := query(ctx, s.quick, func(rows *sql.Rows) error {
 		var kind int
 		var id int64
 		var text string
 		if err := rows.Scan(&kind, &id, &text); err != nil {
-			return nil, err
+			return err
 		}
 		switch kind {
 		case rowSettings:
-			err = json.Unmarshal([]byte(text), &out)
+			return doing("settings", json.Unmarshal([]byte(text), &out))
 		case rowGroupType:
 			types[strconv.FormatInt(id, 10)] = text
 		case rowFlag:
@@ -127,11 +119,9 @@ func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, e
 		case rowCohort:
 			cohorts[strconv.FormatInt(id, 10)] = json.RawMessage(text)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, definitionRows, projectID)
+	if err != nil {
 		return nil, err
 	}
 	for name, v := range map[string]any{"flags": list, "cohorts": cohorts, "group_type_mapping": types} {

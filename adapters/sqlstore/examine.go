@@ -120,19 +120,17 @@ func (e *Examined) look(ctx context.Context, db *sql.DB, alone bool) error {
 	if ok, err := has("goose_db_version"); err != nil || !ok {
 		return errors.Join(err, ErrNothing)
 	}
-	numbers := []struct {
+	type number struct {
 		table, text string
 		to          *int64
-	}{
+	}
+	numbers := []number{
 		{"goose_db_version", schemaVersion, &e.Schema},
 		{"projects", `SELECT COUNT(*) FROM projects WHERE deleted = 0`, &e.Projects},
 		{"events", `SELECT COUNT(*) FROM events`, &e.Events},
 	}
 	if alone {
-		numbers = append(numbers, struct {
-			table, text string
-			to          *int64
-		}{"places", `SELECT (SELECT id FROM places WHERE name = 'event_id') - (SELECT id FROM places WHERE name = 'event_index')`, &e.Unindexed})
+		numbers = append(numbers, number{"places", `SELECT (SELECT id FROM places WHERE name = 'event_id') - (SELECT id FROM places WHERE name = 'event_index')`, &e.Unindexed})
 	}
 	for _, n := range numbers {
 		if ok, err := has(n.table); err != nil || !ok {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlitedriver "modernc.org/sqlite"
@@ -24,7 +22,7 @@ var failingStates = []string{"08", "25006", "28", "3D", "40", "42501", "53", "55
 func failing(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return slices.ContainsFunc(failingStates, func(state string) bool { return strings.HasPrefix(answer.Code, state) })
+		return inState(answer, failingStates)
 	}
 	var file *sqlitedriver.Error
 	if errors.As(err, &file) {

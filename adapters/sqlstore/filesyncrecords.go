@@ -163,22 +163,10 @@ func (y *fileSync) saveMembers(projectID int64, c fileRecord) (changed bool, err
 		}
 	}
 	slices.Sort(come)
-	err = insertMembers.chunks(&y.store.dialect, len(come), func(text string, from, n int) error {
-		args := make([]any, 0, 3*n)
-		for _, id := range come[from : from+n] {
-			args = append(args, projectID, id, c.id)
-		}
-		return y.exec(text, args...)
-	})
+	err = insertMembers.run(&y.store.dialect, nil, len(come), func(args []any, i int) []any { return append(args, projectID, come[i], c.id) }, y.exec)
 	if err != nil {
 		return false, err
 	}
-	err = deleteMembers.chunks(&y.store.dialect, len(gone), func(text string, from, n int) error {
-		args := []any{projectID, c.id}
-		for _, id := range gone[from : from+n] {
-			args = append(args, id)
-		}
-		return y.exec(text, args...)
-	})
+	err = deleteMembers.run(&y.store.dialect, []any{projectID, c.id}, len(gone), func(args []any, i int) []any { return append(args, gone[i]) }, y.exec)
 	return len(come)+len(gone) > 0, err
 }

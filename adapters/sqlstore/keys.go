@@ -45,21 +45,17 @@ type KeyProject struct {
 // that opens nothing any more is unknown.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	var k KeyRecord
-	var scopes, projects, organizations string
+	var ids []int64
+	var places []string
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-			Scan(&k.Kind, &k.Label, &scopes, &projects, &organizations)
+			Scan(&k.Kind, &k.Label, jsonIn(&k.Scopes), jsonIn(&ids), jsonIn(&places))
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return KeyRecord{}, ErrUnknownKey
 	case err != nil:
 		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.dialect.explain(err))
-	}
-	var ids []int64
-	var places []string
-	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(projects), &ids), json.Unmarshal([]byte(organizations), &places)); err != nil {
-		return KeyRecord{}, fmt.Errorf("reading a key: %w", err)
 	}
 	all, err := s.Projects(ctx)
 	if err != nil {
@@ -85,17 +81,10 @@ type ProjectName struct {
 // Projects lists the projects by id.
 func (s *Store) Projects(ctx context.Context) (out []ProjectName, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return query(ctx, s.quick, func(rows *sql.Rows) error {
-			var p ProjectName
-			err := rows.Scan(&p.ID, &p.Name, &p.APIKey, &p.OrganizationID)
-			out = append(out, p)
-			return err
-		}, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
+		out, err = list(ctx, s.quick, func(p *ProjectName) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("listing projects: %w", s.dialect.explain(err))
-	}
-	return out, nil
+	return out, doing("listing projects", s.dialect.explain(err))
 }
 
 // CaptureKeys is the Store as capture.Keys.

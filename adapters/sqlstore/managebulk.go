@@ -28,22 +28,13 @@ var (
 
 // bulk runs a bulk statement for n rows, whose arguments row appends behind the fixed ones.
 func (t *manageTx) bulk(what string, b *bulk, fixed []any, n int, row func(args []any, i int) []any) error {
-	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
-		args := slices.Clone(fixed)
-		for i := from; i < from+rows; i++ {
-			args = row(args, i)
-		}
-		return t.exec(what, text, args...)
-	})
+	return b.run(&t.store.dialect, fixed, n, row, func(text string, args ...any) error { return t.exec(what, text, args...) })
 }
 
 // among runs a bulk query for texts, behind fixed arguments, and returns its one column.
 func (t *manageTx) among(what string, b *bulk, fixed []any, texts []string) (out []string, err error) {
-	err = b.chunks(&t.store.dialect, len(texts), func(text string, from, n int) error {
-		args := slices.Clone(fixed)
-		for _, s := range texts[from : from+n] {
-			args = append(args, cleanText(s))
-		}
+	clean := func(args []any, i int) []any { return append(args, cleanText(texts[i])) }
+	err = b.run(&t.store.dialect, fixed, len(texts), clean, func(text string, args ...any) error {
 		found, err := column[string](t.ctx, t.tx, text, args...)
 		out = append(out, found...)
 		return err

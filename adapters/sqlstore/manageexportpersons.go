@@ -5,11 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
@@ -58,11 +55,8 @@ func (s ExportStore) changed(ctx context.Context, projectID int64, span *batchex
 	for after := span.After; after < span.UpTo; {
 		upTo := min(after+passedStep, span.UpTo)
 		err := query(ctx, s.Store.read, func(rows *sql.Rows) error {
-			var uuid sql.RawBytes
-			if err := rows.Scan(&uuid); err != nil {
-				return err
-			}
-			id, err := uuidOf(uuid)
+			var id capture.UUID
+			err := rows.Scan(uuidIn(&id))
 			if err == nil && holds(id) {
 				found[id] = true
 			}
@@ -103,12 +97,10 @@ func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *bat
 func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
 	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
 		args := []any{projectID, at.id, at.distinctID}
-		names := make([]string, len(ids))
 		for i := range ids {
 			args = append(args, ids[i][:])
-			names[i] = "$" + strconv.Itoa(len(args))
 		}
-		return exportedPerson + ` AND p.uuid IN (` + strings.Join(names, ", ") + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
+		return exportedPerson + ` AND p.uuid IN (` + places(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
 			ORDER BY p.id, d.distinct_id`, args
 	})
 }
@@ -117,28 +109,14 @@ func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []ca
 func (s ExportStore) persons(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPlace) (string, []any)) error {
 	var page []batchexports.Person
 	for at, full := (personPlace{}), true; full; {
+		var err error
 		text, args := statement(at)
-		rows, err := s.Store.read.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
-		if err != nil {
-			return s.Store.reading("persons", err)
-		}
-		page, full = page[:0], false
-		for size := 0; !full && rows.Next(); {
-			var p batchexports.Person
-			var uuid sql.RawBytes
-			var created int64
-			if err = rows.Scan(&at.id, &uuid, &p.Properties, &p.Version, &p.Identified, &created, &at.distinctID); err != nil {
-				break
-			}
-			p.UUID, p.DistinctID, p.CreatedAt = capture.UUID(uuid).String(), at.distinctID, fromMicros(created)
-			page = append(page, p)
-			size += len(p.Properties)
-			full = size >= exportBytes || len(page) == exportRows
-		}
-		if err == nil && !full {
-			err = rows.Err()
-		}
-		_ = rows.Close() // what was read is read
+		page, full, err = exportPage(ctx, s.Store.read, page[:0], func(rows *sql.Rows, p *batchexports.Person) (int, error) {
+			var uuid capture.UUID
+			err := rows.Scan(&at.id, uuidIn(&uuid), &p.Properties, &p.Version, &p.Identified, timeIn(&p.CreatedAt), &at.distinctID)
+			p.UUID, p.DistinctID = uuid.String(), at.distinctID
+			return len(p.Properties), err
+		}, text, args...)
 		if err != nil {
 			return s.Store.reading("persons", err)
 		}

@@ -213,26 +213,8 @@ func (r *exportReader) byTime(ctx context.Context) error {
 // read visits the first events of a query, and returns the last one that it has
 // read, nil when the query has no more.
 func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
-	r.page = r.page[:0]
-	size, full := 0, false
-	rows, err := r.store.read.QueryContext(ctx, `SELECT `+r.columns+from+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
-	if err != nil {
-		return nil, r.store.reading("events", err)
-	}
-	for !full && rows.Next() {
-		var e batchexports.Event
-		if err = scanExported(rows, &e); err != nil {
-			break
-		}
-		r.page = append(r.page, e)
-		size += len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain)
-		full = size >= exportBytes || len(r.page) == exportRows
-	}
-	if err == nil && !full {
-		err = rows.Err()
-	}
-	_ = rows.Close() // what was read is read
-	if err != nil {
+	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExported, `SELECT `+r.columns+from, args...)
+	if r.page = page; err != nil {
 		return nil, r.store.reading("events", err)
 	}
 	for i := range r.page {
@@ -249,17 +231,32 @@ func (r *exportReader) read(ctx context.Context, from string, args ...any) (*bat
 	return &r.page[len(r.page)-1], nil
 }
 
-func scanExported(rows *sql.Rows, e *batchexports.Event) error {
-	var uuid, person sql.RawBytes
-	var timestamp, created int64
-	err := rows.Scan(&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, &timestamp, &created, &person, &e.PersonProperties)
+// exportPage reads rows into a page until they are many or long; full: there may be
+// more. scan says how long a row is.
+func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql.Rows, *T) (int, error), text string, args ...any) (_ []T, full bool, err error) {
+	rows, err := db.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
 	if err != nil {
-		return err
+		return page, false, err
 	}
+	defer func() { _ = rows.Close() }() // what was read is read
+	for size := 0; !full && rows.Next(); {
+		page = append(page, *new(T))
+		n, err := scan(rows, &page[len(page)-1])
+		if err != nil {
+			return page, false, err
+		}
+		size += n
+		full = size >= exportBytes || len(page) == exportRows
+	}
+	if !full {
+		err = rows.Err()
+	}
+	return page, full, err
+}
+
+func scanExported(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
 	var event, owner capture.UUID
-	copy(event[:], uuid)
-	copy(owner[:], person)
+	err = rows.Scan(&e.ID, uuidIn(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, timeIn(&e.Timestamp), timeIn(&e.CreatedAt), uuidIn(&owner), &e.PersonProperties)
 	e.UUID, e.PersonID = event.String(), owner.String()
-	e.Timestamp, e.CreatedAt = fromMicros(timestamp), fromMicros(created)
-	return nil
+	return len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain), err
 }

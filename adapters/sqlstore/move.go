@@ -275,11 +275,8 @@ func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]
 	switch {
 	case len(rows) == 0:
 	case m.to.dialect.alone:
-		err = insert.chunks(&m.to.dialect, len(rows), func(text string, from, count int) error {
-			args := make([]any, 0, count*len(t.columns))
-			for _, row := range rows[from : from+count] {
-				args = append(args, row...)
-			}
+		each := func(args []any, i int) []any { return append(args, rows[i]...) }
+		err = insert.run(&m.to.dialect, nil, len(rows), each, func(text string, args ...any) error {
 			_, err := tx.ExecContext(ctx, text, args...)
 			return err
 		})

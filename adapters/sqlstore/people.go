@@ -309,31 +309,23 @@ func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.
 		args = append(args, id.Type, id.Key)
 	}
 	text.WriteString(")")
-	rows, err := db.QueryContext(ctx, text.String(), args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := make([]*knownGroup, len(ids))
 	for i, id := range ids {
 		out[i] = &knownGroup{size: groupSize + len(id.Key)}
 	}
-	for rows.Next() {
+	err := query(ctx, db, func(rows *sql.Rows) (err error) {
 		var id capture.GroupID
 		var properties sql.RawBytes
 		if err := rows.Scan(&id.Type, &id.Key, &properties); err != nil {
-			return nil, err
+			return err
 		}
-		i := slices.Index(ids, id)
-		if i < 0 {
-			continue
+		if i := slices.Index(ids, id); i >= 0 {
+			out[i].size += len(properties)
+			out[i].properties, err = parseProperties(properties)
 		}
-		out[i].size += len(properties)
-		if out[i].properties, err = parseProperties(properties); err != nil {
-			return nil, fmt.Errorf("the stored properties of group %q: %w", id.Key, err)
-		}
-	}
-	return out, rows.Err()
+		return doing(fmt.Sprintf("the stored properties of group %q", id.Key), err)
+	}, text.String(), args...)
+	return out, err
 }
 
 // groupTypes returns the names of a project's group types by their number.

@@ -299,24 +299,20 @@ func (c *peopleCache) forgetWhere(match func(project int64) bool) {
 		s := &c.shards[i]
 		s.mu.Lock()
 		s.all = now
-		for _, key := range s.ids.Keys() {
-			if match(key.project) {
-				s.ids.Remove(key)
-			}
-		}
-		for _, key := range s.persons.Keys() {
-			if match(key.project) {
-				s.persons.Remove(key)
-			}
-		}
-		for _, key := range s.groups.Keys() {
-			if match(key.project) {
-				s.groups.Remove(key)
-			}
-		}
+		removeWhere(s.ids, func(k idKey) bool { return match(k.project) })
+		removeWhere(s.persons, func(k personKey) bool { return match(k.project) })
+		removeWhere(s.groups, func(k groupCacheKey) bool { return match(k.project) })
 		s.mu.Unlock()
 	}
 	c.types.forgetWhere(match, now)
+}
+
+func removeWhere[K comparable, V any](cache *simplelru.LRU[K, V], match func(K) bool) {
+	for _, key := range cache.Keys() {
+		if match(key) {
+			cache.Remove(key)
+		}
+	}
 }
 
 // typesCache remembers the names of group types.
@@ -368,9 +364,5 @@ func (t *typesCache) forgetWhere(match func(project int64) bool, now uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stamp = now
-	for _, project := range t.byProject.Keys() {
-		if match(project) {
-			t.byProject.Remove(project)
-		}
-	}
+	removeWhere(t.byProject, match)
 }

@@ -130,17 +130,12 @@ func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.Flag
 func (t *ledgerTx) knownCalls(project int64, asked map[string][]string) (map[flagValue]bool, error) {
 	known := map[flagValue]bool{}
 	for _, flag := range slices.Sorted(maps.Keys(asked)) {
-		values := asked[flag]
-		err := t.find(&findCalls, []any{project, flag}, len(values),
-			func(args []any, i int) []any { return append(args, values[i]) },
-			func(rows *sql.Rows) error {
-				var value string
-				err := rows.Scan(&value)
-				known[flagValue{flag, value}] = true
-				return err
-			})
+		values, err := t.known(&findCalls, asked[flag], project, flag)
 		if err != nil {
 			return nil, err
+		}
+		for value := range values {
+			known[flagValue{flag, value}] = true
 		}
 	}
 	return known, nil
@@ -161,28 +156,26 @@ var findFlags = finds(`key, record`, `flag_records WHERE project_id = $1 AND del
 // answersOf are the values that flags may have, by key, of those that exist.
 func (t *ledgerTx) answersOf(project int64, keys []string) (map[string][]string, error) {
 	out := map[string][]string{}
-	err := t.find(&findFlags, []any{project}, len(keys),
-		func(args []any, i int) []any { return append(args, keys[i]) },
-		func(rows *sql.Rows) error {
-			var key, text string
-			if err := rows.Scan(&key, &text); err != nil {
-				return err
-			}
-			var record struct {
-				Filters struct {
-					Multivariate struct {
-						Variants []struct{ Key string }
-					}
+	err := t.findTexts(&findFlags, keys, func(rows *sql.Rows) error {
+		var key, text string
+		if err := rows.Scan(&key, &text); err != nil {
+			return err
+		}
+		var record struct {
+			Filters struct {
+				Multivariate struct {
+					Variants []struct{ Key string }
 				}
 			}
-			_ = json.Unmarshal([]byte(text), &record) // a broken record has no variants
-			answers := []string{"true", "false"}
-			for _, v := range record.Filters.Multivariate.Variants {
-				answers = append(answers, v.Key)
-			}
-			out[key] = answers
-			return nil
-		})
+		}
+		_ = json.Unmarshal([]byte(text), &record) // a broken record has no variants
+		answers := []string{"true", "false"}
+		for _, v := range record.Filters.Multivariate.Variants {
+			answers = append(answers, v.Key)
+		}
+		out[key] = answers
+		return nil
+	}, project)
 	return out, err
 }
 
@@ -270,15 +263,7 @@ func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
 // admitSeen returns the names of one kind and group that are known, and as many new
 // ones as there may be in all, which it counts. full: some have to go afterwards.
 func (t *ledgerTx) admitSeen(project int64, of seenName, names []string) (keep []seenName, full bool, err error) {
-	known := map[string]bool{}
-	err = t.find(&findSeen, []any{project, int(of.kind), of.group}, len(names),
-		func(args []any, i int) []any { return append(args, names[i]) },
-		func(rows *sql.Rows) error {
-			var name string
-			err := rows.Scan(&name)
-			known[name] = true
-			return err
-		})
+	known, err := t.known(&findSeen, names, project, int(of.kind), of.group)
 	if err != nil {
 		return nil, false, err
 	}

@@ -99,13 +99,7 @@ func (s *Snapshot) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *Snapshot) logSize() int64 {
-	info, err := os.Stat(s.path + "-wal")
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
+func (s *Snapshot) logSize() int64 { return max(fileSize(s.path+"-wal"), 0) }
 
 // snapshotPiece is how much is written at once, in bytes.
 const snapshotPiece = 1 << 20

@@ -39,7 +39,7 @@ type Store struct {
 	checkpoints *checkpointer // nil where none are needed
 
 	name     string        // of this server, for the others
-	listener *listener     // nil where there are no others
+	listener *background   // nil where there are no others
 	breaker  breaker       // of what requests look up
 	managing chan struct{} // holds a token while this server writes for management
 
@@ -94,7 +94,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", o.shown, s.dialect.explain(err)), s.Close())
 	}
 	if o.listen != nil {
-		s.listener = startListener(s, o.listen)
+		s.listener = inBackground((&listener{config: o.listen, store: s}).run)
 	}
 	return s, nil
 }

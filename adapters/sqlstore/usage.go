@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -27,23 +26,16 @@ func (s *Store) Spend(ctx context.Context, organizationID string, at time.Time, 
 			return err
 		})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("counting requests for flags: %w", err)
-	}
-	return total, nil
+	return total, doing("counting requests for flags", err)
 }
 
 // Used implements capture.UsageReader.
-func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (int64, error) {
-	var n int64
-	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
+func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, at time.Time) (n int64, err error) {
+	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
 		n, err = usedIn(ctx, s.quick, organizationID, string(r), at)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("reading what was counted: %w", s.dialect.explain(err))
-	}
-	return n, nil
+	return n, s.reading("what was counted", err)
 }
 
 // usedIn adds up the UTC calendar month of at, over all projects.
