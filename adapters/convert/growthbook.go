@@ -286,6 +286,9 @@ func (r *gbReader) hashed(at *node) formula {
 	if by := at.at("hashAttribute").textOr(); by != "" && by != "id" {
 		at.at("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(by))
 	}
+	if v := at.at("hashVersion"); v.value != nil && v.number() != 1 && v.number() != 2 {
+		v.refuse("is a version of the hash that is not known here: nobody would meet the rule")
+	}
 	return r.b.userKey(at).some()
 }
 

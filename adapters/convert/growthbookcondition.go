@@ -178,7 +178,7 @@ func gbPattern(a attribute, n *node, prefix string) formula {
 }
 
 // gbVersions are the versions that GrowthBook orders as we do.
-const gbVersions = `^(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
+const gbVersions = `^v?(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
 
 func gbVersion(op string) func(*gbReader, attribute, *node) formula {
 	return func(_ *gbReader, a attribute, n *node) formula {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,10 +139,24 @@ func (u *unleash) dependencies(at *node) formula {
 		case len(wanted) == 0:
 			of = append(of, flagIs(parent, true))
 		default:
-			of = append(of, anyOf(each(wanted, func(v string) formula { return flagIs(parent, v) })...))
+			of = append(of, anyOf(each(wanted, func(v string) formula { return t.is(d, v) })...))
 		}
 	}
 	return allOf(of...)
+}
+
+// is that a feature is on with a variant; that of one without variants is "disabled".
+func (t toggle) is(at *node, variant string) formula {
+	name := t.feature.at("name").text()
+	if variant != "disabled" {
+		return flagIs(name, variant)
+	}
+	for _, s := range append(slices.Clone(t.strategies), &node{value: map[string]any{"variants": t.variants.value}}) {
+		if len(s.at("variants").items()) > 0 {
+			at.refuse("asks that the feature %q is on without a variant, which cannot be said here", short(name))
+		}
+	}
+	return flagIs(name, true)
 }
 
 // constraint is one requirement of a strategy or a segment.
