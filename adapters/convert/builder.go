@@ -64,7 +64,7 @@ func (b *builder) flag(key string, at *node, read func(f *flags.Flag)) {
 const maxKey = 400
 
 // note says what is not carried of the flag that is being read, or different. A
-// note is told once.
+// note is listed once.
 func (b *builder) note(at *node, reason string) {
 	l := Left{Flag: b.key, Place: at.pathFrom(b.top), Reason: reason}
 	if !slices.Contains(b.notes, l) {

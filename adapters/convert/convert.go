@@ -2,7 +2,7 @@
 // ours. It is pure: bytes in, definitions out.
 //
 // A flag is converted when every user gets the same answer as before, or it is
-// left out and listed with the place and the reason. What cannot be kept but
+// left out and listed with the place and the reason. What is lost but
 // changes no answer (a tag, a description) is listed too.
 //
 // # What equal means

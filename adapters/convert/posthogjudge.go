@@ -91,7 +91,7 @@ func (p *postHog) spread() {
 // files.
 func (p *postHog) cohortProblem(d *flags.Definitions, id int64, seen map[int64]bool) string {
 	if seen[id] {
-		return "" // a cycle is a fault, and told as one
+		return "" // a cycle is a fault, and reported as one
 	}
 	seen[id] = true
 	c, ok := d.Cohorts[id]

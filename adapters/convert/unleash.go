@@ -127,21 +127,21 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 	v.addTo(all)
 	needs := u.dependencies(t.dependencies)
 	var list []rule
-	var kept []*node
+	var enabled []*node
 	for _, s := range t.strategies {
 		if s.at("disabled").boolOr(false) {
 			u.b.note(s, "is disabled, and not carried")
 			continue
 		}
-		kept = append(kept, s)
+		enabled = append(enabled, s)
 	}
-	if len(kept) == 0 && len(t.strategies) > 0 {
+	if len(enabled) == 0 && len(t.strategies) > 0 {
 		n.at("strategies").refuse("are all disabled, which Unleash's server decides on its own")
 	}
-	if len(kept) == 0 {
+	if len(enabled) == 0 {
 		list = u.result(list, n, needs, v, 100)
 	}
-	for _, s := range kept {
+	for _, s := range enabled {
 		list = u.strategy(list, s, needs, v, all)
 	}
 	u.b.rules(f, list)

@@ -100,10 +100,10 @@ func BadUsage(command, format string, args ...any) error {
 	return Usage(command+": "+fmt.Sprintf(format, args...), "see bunting help "+command)
 }
 
-// Errors that say nothing, because the output has said everything.
+// Errors without a text: the output has everything.
 var (
-	ErrTold    = errors.New("told")              // exit code 1
-	ErrChanges = errors.New("there are changes") // exit code 2
+	ErrReported = errors.New("reported")          // exit code 1
+	ErrChanges  = errors.New("there are changes") // exit code 2
 )
 
 // HelpWanted is the error that asks for the help of a command.
@@ -153,7 +153,7 @@ func (p *Program) exit(err error) int {
 		return ExitOK
 	case errors.As(err, &help):
 		return p.exit(p.help([]string{string(help)}))
-	case errors.Is(err, ErrTold):
+	case errors.Is(err, ErrReported):
 		return ExitError
 	case errors.Is(err, ErrChanges):
 		return ExitUsage

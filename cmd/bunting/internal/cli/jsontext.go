@@ -24,7 +24,7 @@ func Place(data []byte, offset int64) string {
 	return fmt.Sprintf("line %d column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// JSONError says where a document is no JSON. err is what the reading said; the
+// JSONError says where a document is no JSON. err is that of the reader; the
 // place is looked for anew, because a decoder tells it in two ways.
 func JSONError(path string, data []byte, err error) error {
 	var syntax *json.SyntaxError

@@ -46,10 +46,10 @@ type apiClient struct {
 	now func() time.Time
 	// pause waits, or returns early with the context's error.
 	pause func(ctx context.Context, d time.Duration) error
-	// told is called before a pause.
-	told func(why string, pause time.Duration)
-	// warned is called for what a request said and had no effect; nil: nobody is told.
-	warned func(text string)
+	// onRetry is called before a pause.
+	onRetry func(why string, pause time.Duration)
+	// onWarning is called for what a request asked for and had no effect; may be nil.
+	onWarning func(text string)
 }
 
 func newAPIClient(server, key string) (*apiClient, error) {
@@ -65,7 +65,7 @@ func newAPIClient(server, key string) (*apiClient, error) {
 		// The server makes no redirects, and a key is not for another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, now: time.Now, pause: pause, told: func(string, time.Duration) {}}, nil
+	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, now: time.Now, pause: pause, onRetry: func(string, time.Duration) {}}, nil
 }
 
 func (c *apiClient) close() { c.http.CloseIdleConnections() }
@@ -114,12 +114,12 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 			}
 			return err
 		}
-		var told *apiError
-		if ctx.Err() != nil || errors.As(err, &told) && !told.repeatable() {
+		var refusal *apiError
+		if ctx.Err() != nil || errors.As(err, &refusal) && !refusal.repeatable() {
 			return err
 		}
 		d := cmp.Or(min(after, maxRetryAfter), wait)
-		if told == nil && !(c.enduring && c.answered) {
+		if refusal == nil && !(c.enduring && c.answered) {
 			left := maxSilence - c.now().Sub(began)
 			if left <= 0 {
 				return c.silent(err)
@@ -129,7 +129,7 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 		if try == apiTries {
 			return fmt.Errorf("after %d tries: %w", try, err)
 		}
-		c.told(err.Error(), d)
+		c.onRetry(err.Error(), d)
 		if err := c.pause(ctx, d); err != nil {
 			return err
 		}
@@ -206,8 +206,8 @@ func (c *apiClient) once(ctx context.Context, method, path string, body []byte) 
 		return nil, 0, &apiError{Status: w.StatusCode, Detail: fmt.Sprintf("more than %d MiB", maxAnswer>>20)}
 	case w.StatusCode/100 == 2:
 		for _, text := range w.Header.Values("Bunting-Warning") {
-			if c.warned != nil {
-				c.warned(text)
+			if c.onWarning != nil {
+				c.onWarning(text)
 			}
 		}
 		return answer, 0, nil

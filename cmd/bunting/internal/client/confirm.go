@@ -32,15 +32,15 @@ func (m *manager) confirm(ctx context.Context, question string) error {
 		return cli.BadUsage(m.command, "%s Nobody can be asked here: --yes is missing", question)
 	}
 	_, _ = fmt.Fprintf(m.Stderr, "%s [y/N] ", question)
-	said := make(chan string, 1)
+	answer := make(chan string, 1)
 	go func() { // the wait for a line cannot be ended otherwise
 		line, _ := bufio.NewReader(io.LimitReader(m.Stdin, 100)).ReadString('\n')
-		said <- line
+		answer <- line
 	}()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case line := <-said:
+	case line := <-answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
 			return nil

@@ -132,7 +132,7 @@ func parseExport(p *cli.Program, args []string) (*exporter, error) {
 		return nil, cli.BadUsage("export", "%s", err)
 	}
 	client.enduring = true
-	client.told = func(why string, d time.Duration) { e.progress.Say("%s; trying again in %s", why, d) }
+	client.onRetry = func(why string, d time.Duration) { e.progress.Say("%s; trying again in %s", why, d) }
 	e.client = client
 	return e, nil
 }

@@ -93,12 +93,12 @@ func (m *manager) confirmPrune(ctx context.Context, file string, text []byte, o 
 	if len(names) == 0 {
 		return nil
 	}
-	said := cli.Plural(len(names), "flag")
+	count := cli.Plural(len(names), "flag")
 	const most = 10
 	if len(names) > most {
 		names = append(names[:most], "…")
 	}
-	return m.confirm(ctx, fmt.Sprintf("Delete %s that the file does not have: %s?", said, strings.Join(names, ", ")))
+	return m.confirm(ctx, fmt.Sprintf("Delete %s that the file does not have: %s?", count, strings.Join(names, ", ")))
 }
 
 // document sends a document and shows what it changes, or would change. It returns
@@ -131,7 +131,7 @@ func (m *manager) ask(ctx context.Context, what, file string, text []byte, o *do
 	if *o.prune {
 		path += "?prune=true"
 	}
-	m.client.warned = nil // the answer has them all
+	m.client.onWarning = nil // the answer has them all
 	var raw json.RawMessage
 	end, err := m.waiting(what, file, text)
 	if err != nil {

@@ -40,7 +40,7 @@ on there. It goes away at the end.
 Exit code 1 when something was refused or left out; each such line is told.
 ` + importFlagsHelp()
 
-// maxRecord is the longest record that is kept in memory, in bytes.
+// maxRecord is the longest record that is read into memory, in bytes.
 const maxRecord = 4 << 20
 
 // importer is one call of import.
@@ -52,9 +52,9 @@ type importer struct {
 	into       *projectRef // nil: it was not needed yet
 	server     string
 
-	state importState
-	batch importBatch
-	told  int // lines that were complained about
+	state      importState
+	batch      importBatch
+	complaints int // lines that were reported
 }
 
 // importState is what FILE.import holds.
@@ -104,7 +104,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	defer i.client.close()
 	i.client.enduring = true
-	i.client.told = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
+	i.client.onRetry = func(why string, d time.Duration) { i.progress.Say("%s; trying again in %s", why, d) }
 	var total importState
 	for _, file := range files {
 		if err := i.file(ctx, p, file); err != nil {
@@ -120,7 +120,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	i.progress.Say("%s%s", total.summary(), i.where())
 	if total.Refused+total.Skipped > 0 {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -236,13 +236,13 @@ func (i *importer) leaveOut(line int, why error) {
 	i.complain(line, why.Error())
 }
 
-// maxComplaints is how many lines are told one by one.
+// maxComplaints is how many lines are reported one by one.
 const maxComplaints = 100
 
 func (i *importer) complain(line int, why string) {
-	if i.told++; i.told <= maxComplaints {
+	if i.complaints++; i.complaints <= maxComplaints {
 		i.progress.Say("line %d %s", line, why)
-	} else if i.told == maxComplaints+1 {
+	} else if i.complaints == maxComplaints+1 {
 		i.progress.Say("more lines like these are only counted")
 	}
 }

@@ -87,7 +87,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	}
 	_, err = fmt.Fprintf(p.Stderr, "%s converted, %d left out, %s\n", cli.Plural(len(result.Converted), "flag"), whole, cli.Plural(len(result.Left)-whole, "note"))
 	if err == nil && whole > 0 {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func (b *importBatch) add(kind importKind, text []byte, line int) {
 }
 
 // send sends items in their order. What the server does not take is counted and
-// told; an error is about all of them.
+// reported; an error is about all of them.
 func (i *importer) send(ctx context.Context, items []importItem) error {
 	if len(items) == 0 {
 		return nil
@@ -82,16 +82,16 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	events := *i.client
 	events.key = ""
 	err = events.do(ctx, "POST", "/batch/", body.Bytes(), nil)
-	var told *apiError
+	var answer *apiError
 	switch {
 	case err == nil:
 		i.state.Sent += int64(len(items))
 		return nil
-	case !errors.As(err, &told) || !slices.Contains(aboutItems, told.Status):
+	case !errors.As(err, &answer) || !slices.Contains(aboutItems, answer.Status):
 		return err
 	case len(items) == 1:
 		i.state.Refused++
-		i.complain(items[0].line, "was refused: "+told.Error())
+		i.complain(items[0].line, "was refused: "+answer.Error())
 		return nil
 	}
 	half := len(items) / 2

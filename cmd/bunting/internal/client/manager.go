@@ -116,7 +116,7 @@ func act(ctx context.Context, p *cli.Program, command string, a *action, args []
 		return err
 	}
 	defer m.client.close()
-	m.client.warned = m.warn
+	m.client.onWarning = m.warn
 	if a.project != nothing {
 		if m.project, err = m.client.findProject(ctx, *m.named); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (m *manager) connect() (err error) {
 	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
 		return cli.BadUsage(m.command, "%s", err)
 	}
-	m.client.told = func(why string, d time.Duration) { _, _ = fmt.Fprintf(m.Stderr, "%s; trying again in %s\n", why, d) }
+	m.client.onRetry = func(why string, d time.Duration) { _, _ = fmt.Fprintf(m.Stderr, "%s; trying again in %s\n", why, d) }
 	return nil
 }
 

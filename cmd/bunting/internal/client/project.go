@@ -41,7 +41,7 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 		case err == nil:
 			return &p, nil
 		case statusOf(err) == http.StatusForbidden && id > 0:
-			return &projectRef{ID: id}, nil // what the key may do there is told by the request itself
+			return &projectRef{ID: id}, nil // what the key may do there shows in the answer to the request itself
 		case statusOf(err) != http.StatusNotFound:
 			return nil, err
 		}
@@ -120,9 +120,9 @@ func (c *apiClient) openProjects(ctx context.Context) ([]projectRef, error) {
 
 // statusOf is the status of an answer that is no success, 0 for other errors.
 func statusOf(err error) int {
-	var told *apiError
-	if errors.As(err, &told) {
-		return told.Status
+	var answer *apiError
+	if errors.As(err, &answer) {
+		return answer.Status
 	}
 	return 0
 }

@@ -42,13 +42,13 @@ type statusShown struct {
 
 func showStatus(ctx context.Context, m *manager, _ []string) error {
 	s := statusShown{Server: m.client.server}
-	said, _, err := m.client.once(ctx, "GET", "/_readiness/", nil)
-	var told *apiError
+	text, _, err := m.client.once(ctx, "GET", "/_readiness/", nil)
+	var answer *apiError
 	switch {
 	case err == nil:
-		s.State, s.Ready = strings.TrimSpace(string(said)), true
-	case errors.As(err, &told):
-		s.State = fmt.Sprintf("not ready (%d): %s", told.Status, told.Detail)
+		s.State, s.Ready = strings.TrimSpace(string(text)), true
+	case errors.As(err, &answer):
+		s.State = fmt.Sprintf("not ready (%d): %s", answer.Status, answer.Detail)
 	default:
 		return m.client.silent(err)
 	}
@@ -60,7 +60,7 @@ func showStatus(ctx context.Context, m *manager, _ []string) error {
 		return err
 	}
 	if !s.Ready || refused {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ const Patience = 30 * time.Second
 type Output struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
-	Written chan struct{} // told after each write
+	Written chan struct{} // signalled after each write
 }
 
 // NewOutput is one that nothing is written to yet.

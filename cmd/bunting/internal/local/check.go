@@ -95,7 +95,7 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 		err = p.Print(out)
 	}
 	if err == nil && errs > 0 {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return err
 }

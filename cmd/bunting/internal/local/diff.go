@@ -61,7 +61,7 @@ func diff(ctx context.Context, p *cli.Program, args []string) error {
 	var help cli.HelpWanted
 	switch {
 	case err == nil && differs:
-		return cli.ErrTold
+		return cli.ErrReported
 	case err == nil, errors.As(err, &usage), errors.As(err, &help):
 		return err
 	}

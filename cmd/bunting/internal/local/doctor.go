@@ -86,7 +86,7 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 		}
 	}
 	if bad {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return nil
 }

@@ -243,7 +243,7 @@ func (e *evaluation) watchFiles(ctx context.Context, p *cli.Program) error {
 			}
 			projects = append(projects, flags.FileProject{Project: project, Definitions: d})
 		}
-		if err := e.print(p, projects); err != nil && !errors.Is(err, cli.ErrTold) {
+		if err := e.print(p, projects); err != nil && !errors.Is(err, cli.ErrReported) {
 			_, _ = fmt.Fprintf(p.Stderr, "bunting: %v\n", err)
 		}
 		for _, f := range s.Status() {
@@ -286,8 +286,8 @@ func (e *evaluation) choose(projects []flags.FileProject) (*flags.FileProject, e
 	return found[0], nil
 }
 
-// print decides and prints. Flags asked for that have no answer are told on the
-// standard error and end in errTold.
+// print decides and prints. Flags asked for that have no answer are named on the
+// standard error and end in ErrReported.
 func (e *evaluation) print(p *cli.Program, projects []flags.FileProject) error {
 	project, err := e.choose(projects)
 	if err != nil {
@@ -323,7 +323,7 @@ func (e *evaluation) print(p *cli.Program, projects []flags.FileProject) error {
 		_, _ = fmt.Fprintln(p.Stderr, "bunting: "+line)
 	}
 	if len(missing) > 0 {
-		return cli.ErrTold
+		return cli.ErrReported
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type evaluated struct {
 }
 
 // decide fills in the decisions. What was asked for by key and has no answer is
-// told in the result, a line each.
+// named in the result, a line each.
 func (r *evaluated) decide(keys []string) (missing []string) {
 	if len(keys) == 0 {
 		r.selection.Keys = nil

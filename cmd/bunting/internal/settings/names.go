@@ -9,7 +9,7 @@ import (
 
 // named puts the settings in place of the server's options, in errors and in the log.
 var named = strings.NewReplacer(
-	"Options.Listen", "--listen", "Options.Definitions", "--definitions", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
+	"Options.Listen", "--listen", "Options.Definitions", "--definitions", "Options.APIKey", "--api-key", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
 	"Options.GeoIP", "--geoip", "Options.PosthogJS", "--posthog-js", "Options.SiteURL", "--site-url",
 	"Options.SMTP.URL", "--smtp-url", "Options.SMTP.PasswordFile", "--smtp-password-file", "Options.SMTP.From", "--mail-from",
 	"Options.DNSResolver", "--dns-resolver", "Options.Stream.Replicas", "--stream-replicas", "Options.Stream", "--stream",

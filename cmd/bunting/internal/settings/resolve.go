@@ -49,7 +49,7 @@ func (f *flagValue) Set(s string) error {
 	return nil
 }
 
-// Resolved is every setting with its value, and what else serve was told.
+// Resolved is every setting with its value, and the other options of serve.
 type Resolved struct {
 	Config      Config
 	values      []given // in the order of settings
