@@ -46,6 +46,9 @@ type file struct {
 // the file.
 func Load(path, apiKey string) (flags.File, error) {
 	data, err := read(path)
+	if err == nil {
+		data, err = definitionsOf(data, apiKey)
+	}
 	if err != nil {
 		return flags.File{}, describe(path, err)
 	}
@@ -126,7 +129,12 @@ func (f *file) look(s *Source, force bool) (news bool) {
 		return false
 	}
 	f.sum, f.hasSum = sum, true
-	parsed, err := parse(f.path, data, s.config.APIKey, s.config.Documents)
+	var parsed flags.File
+	if data, err = definitionsOf(data, s.config.APIKey); err != nil {
+		err = describe(f.path, err)
+	} else {
+		parsed, err = parse(f.path, data, s.config.APIKey, s.config.Documents)
+	}
 	if err != nil {
 		f.next = nil
 		return f.refuse(s, err)

@@ -1,9 +1,9 @@
 // Package filesource reads definitions from files and renews them when the
 // files change.
 //
-// A file is a definitions file (organization and projects) or a bare
-// definitions payload as PostHog serves it, for one project whose key
-// [Config.APIKey] gives. What stands in the files is always taken as a whole:
+// A file is a definitions file (organization and projects), a bare definitions payload
+// as PostHog serves it, for one project whose key [Config.APIKey] gives, or for tests
+// one of fixtures, which says what each flag answers. What stands in the files is always taken as a whole:
 // a file that cannot be read, is half written, is gone, or names a project of
 // another file leaves its last good state in use, and is tried again whenever
 // something changes.

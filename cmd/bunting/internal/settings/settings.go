@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -75,6 +76,17 @@ var All = slices.Concat([]setting{
 		func(c *Config, v []string) error { c.Data = v[0]; return nil }},
 	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
+	{"fixtures", text, "FILE", []string{""}, "for tests: file that says what each flag answers, watched for changes; nothing is kept",
+		func(c *Config, v []string) error {
+			if v[0] == "" {
+				return nil
+			}
+			if len(c.Definitions) > 0 || c.Database != "" {
+				return errors.New("stands alone, without --definitions and --database")
+			}
+			c.Definitions, c.Data, c.Database = v, "", "sqlite::memory:"
+			return nil
+		}},
 	{"owner-email", text, "ADDRESS", []string{server.DefaultOwnerEmail}, "who owns what the first start makes, or finds in --definitions",
 		func(c *Config, v []string) error {
 			c.OwnerEmail = v[0]

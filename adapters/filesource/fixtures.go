@@ -1,0 +1,212 @@
+package filesource
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Keys of a file of fixtures that names none.
+const (
+	fixtureAPIKey      = "phc_test"
+	fixtureSecretKey   = "phs_test"
+	fixturePersonalKey = "phx_test"
+)
+
+// fixtures is a file that says what flags answer, for tests: each is true, false, a
+// variant, or an object with a payload too and with the answers of single distinct ids.
+type fixtures struct {
+	APIKey      string             `json:"api_key"`
+	SecretKey   string             `json:"secret_api_key"`
+	PersonalKey string             `json:"personal_api_key"`
+	Fixtures    map[string]fixture `json:"fixtures"`
+}
+
+type fixture struct {
+	fixtureAnswer
+	For map[string]fixtureAnswer `json:"for"`
+}
+
+// fixtureAnswer is a value: false, true or the variant, with the payload of a flag that
+// is on.
+type fixtureAnswer struct {
+	value   any
+	payload json.RawMessage
+}
+
+// isFixtures reports whether a document has the member that makes it one of fixtures.
+func isFixtures(data []byte) bool {
+	var members struct{ Fixtures, Projects, Flags json.RawMessage }
+	return json.Unmarshal(data, &members) == nil && members.Fixtures != nil && members.Projects == nil && members.Flags == nil
+}
+
+// definitionsOf makes a definitions file of one of fixtures, which gives these answers
+// to /flags, to SDKs that evaluate locally, and to OFREP. Others stay as they are.
+func definitionsOf(data []byte, apiKey string) ([]byte, error) {
+	if !isFixtures(data) {
+		return data, nil
+	}
+	f := fixtures{APIKey: apiKey}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("fixtures: %w", err)
+	}
+	type object = map[string]any
+	list, ids := []object{}, map[uint32]string{}
+	for _, key := range slices.Sorted(maps.Keys(f.Fixtures)) {
+		filters, err := f.Fixtures[key].filters()
+		if err != nil {
+			return nil, fmt.Errorf("fixtures.%s: %w", key, err)
+		}
+		id := fixtureID(key)
+		if other, taken := ids[id]; taken {
+			return nil, fmt.Errorf("fixtures.%s: it gets the id of %s: choose another key", key, other)
+		}
+		ids[id] = key
+		list = append(list, object{"id": id, "key": key, "active": true, "version": 1, "filters": filters})
+	}
+	return json.Marshal(object{
+		"organization": object{"id": "00000000-0000-7000-8000-000000000001", "name": "Fixtures"},
+		"projects": []object{{
+			"id": 1, "name": "fixtures", "api_key": or(f.APIKey, fixtureAPIKey), "flags": list,
+			"secret_api_keys":   []string{or(f.SecretKey, fixtureSecretKey)},
+			"personal_api_keys": []object{{"key": or(f.PersonalKey, fixturePersonalKey), "scopes": []string{"*"}}},
+		}},
+	})
+}
+
+func or(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}
+
+// fixtureID stays the same however the file changes.
+func fixtureID(key string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return h.Sum32()&0x3FFFFFFF + 1
+}
+
+// UnmarshalJSON reads the short forms and the long one.
+func (f *fixture) UnmarshalJSON(text []byte) error {
+	var long struct {
+		Value   json.RawMessage          `json:"value"`
+		Payload json.RawMessage          `json:"payload"`
+		For     map[string]fixtureAnswer `json:"for"`
+	}
+	if bytes.HasPrefix(text, []byte("{")) {
+		if err := strictly(text, &long); err != nil {
+			return err
+		}
+		f.For = long.For
+	} else {
+		long.Value = text
+	}
+	return f.read(long.Value, long.Payload)
+}
+
+// UnmarshalJSON reads the same without those of single distinct ids.
+func (a *fixtureAnswer) UnmarshalJSON(text []byte) error {
+	var long struct {
+		Value   json.RawMessage `json:"value"`
+		Payload json.RawMessage `json:"payload"`
+	}
+	if !bytes.HasPrefix(text, []byte("{")) {
+		long.Value = text
+	} else if err := strictly(text, &long); err != nil {
+		return err
+	}
+	return a.read(long.Value, long.Payload)
+}
+
+func strictly(text []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	return dec.Decode(to)
+}
+
+// read takes a value, which where there is none is whether there is a payload.
+func (a *fixtureAnswer) read(value, payload json.RawMessage) error {
+	a.value, a.payload = payload != nil, payload
+	if value != nil {
+		if err := json.Unmarshal(value, &a.value); err != nil {
+			return err
+		}
+	}
+	switch v := a.value.(type) {
+	case bool:
+		if !v && payload != nil {
+			return errors.New("a flag that is off has no payload")
+		}
+		return nil
+	case string:
+		if v != "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("want true, false, a variant, or an object with value, payload and for, not %s", value)
+}
+
+// filters are the conditions of a flag that gives the answers. Each forces its variant;
+// the shares, which have to add up, matter to nobody.
+func (f fixture) filters() (map[string]any, error) {
+	type object = map[string]any
+	var variants []object
+	groups, payloads := []object{}, map[string]string{}
+	answer := func(a fixtureAnswer, operator string, ids []string) error {
+		if a.value == false {
+			return nil
+		}
+		group := object{"properties": []object{}, "rollout_percentage": 100}
+		if len(ids) > 0 {
+			group["properties"] = []object{{"key": "distinct_id", "type": "person", "operator": operator, "value": ids}}
+		}
+		name := "true"
+		if variant, ok := a.value.(string); ok {
+			name = variant
+			group["variant"] = variant
+			if !slices.ContainsFunc(variants, func(v object) bool { return v["key"] == variant }) {
+				variants = append(variants, object{"key": variant, "rollout_percentage": 0})
+				variants[0]["rollout_percentage"] = 100
+			}
+		}
+		groups = append(groups, group)
+		payload := string(a.payload)
+		if before, ok := payloads[name]; ok && before != payload {
+			return fmt.Errorf("the value %s has two payloads, %s and %s: a flag has one for each value", name, or(before, "none"), or(payload, "none"))
+		}
+		payloads[name] = payload
+		return nil
+	}
+	ids, folded := slices.Sorted(maps.Keys(f.For)), map[string]string{}
+	for _, id := range ids {
+		lower := strings.ToLower(id) // conditions compare without regard to case (flags.md §4.6)
+		if other, taken := folded[lower]; taken || id == "" || lower == "true" || lower == "false" {
+			return nil, fmt.Errorf("for: %q cannot be told apart from %q: ids differ in more than case, and are not empty, true or false", id, or(other, "others"))
+		}
+		folded[lower] = id
+		if err := answer(f.For[id], "exact", []string{id}); err != nil {
+			return nil, err
+		}
+	}
+	if err := answer(f.fixtureAnswer, "is_not", ids); err != nil {
+		return nil, err
+	}
+	if variants != nil && slices.ContainsFunc(groups, func(g object) bool { return g["variant"] == nil }) {
+		return nil, errors.New("it is true for some and a variant for others: a flag with variants is off or one of them")
+	}
+	maps.DeleteFunc(payloads, func(_, payload string) bool { return payload == "" })
+	filters := object{"groups": groups, "payloads": payloads}
+	if variants != nil {
+		filters["multivariate"] = object{"variants": variants}
+	}
+	return filters, nil
+}
