@@ -67,8 +67,9 @@ func (u *unpacker) beside(n int) *bodyError {
 func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 	limit := u.limit
 	if u.lease != nil {
-		limit = min(limit, u.lease.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
-		if err := u.beside(int(lz64Memory * (limit + int64(len(packed))))); err != nil {
+		var work int64
+		limit, work = u.lease.lz64Bounds(packed, limit)
+		if err := u.beside(int(work)); err != nil {
 			return nil, err
 		}
 	}

@@ -271,8 +271,7 @@ func (b *budget) call(address netip.Addr) {
 		}
 		switch b.try(c.lease, c.n) {
 		case granted:
-			b.leave(c)
-			close(c.granted)
+			b.reserved(c)
 		case noMemory:
 			b.leave(c)
 			b.stand(c, b.lineOf(c.lease, c.n))
@@ -295,8 +294,7 @@ func (b *budget) grant() {
 			c := e.Value.(*claim)
 			switch b.try(c.lease, c.n) {
 			case granted:
-				b.leave(c)
-				close(c.granted)
+				b.reserved(c)
 			case addressFull:
 				b.leave(c)
 				b.addresses[c.lease.address].waiting++
@@ -315,8 +313,7 @@ func (b *budget) grantEldest() {
 		c := e.Value.(*claim)
 		if b.eldest(c.lease) {
 			if b.try(c.lease, c.n) == granted {
-				b.leave(c)
-				close(c.granted)
+				b.reserved(c)
 			}
 			return
 		}

@@ -61,6 +61,12 @@ func (b *budget) stand(c *claim, line int) {
 	c.line, c.place = line, b.lines[line].PushBack(c)
 }
 
+// reserved tells who waits for a claim that it has it.
+func (b *budget) reserved(c *claim) {
+	b.leave(c)
+	close(c.granted)
+}
+
 // leave takes a claim out of its line.
 func (b *budget) leave(c *claim) {
 	b.lines[c.line].Remove(c.place)

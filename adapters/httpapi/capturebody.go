@@ -230,10 +230,15 @@ func unpackedLength(packed []byte) int64 {
 	return guess
 }
 
+// lz64Bounds are how long LZ-string text may be unpacked, and the memory that takes.
+func (l *lease) lz64Bounds(packed []byte, limit int64) (most, work int64) {
+	most = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
+	return most, lz64Memory * (most + int64(len(packed)))
+}
+
 // unpackLZ64 unpacks LZ-string text. Memory for the work is reserved before.
 func (l *lease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
-	limit = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
-	work := lz64Memory*limit + lz64Memory*int64(len(packed))
+	limit, work := l.lz64Bounds(packed, limit)
 	if err := l.take(work); err != nil {
 		return nil, err
 	}

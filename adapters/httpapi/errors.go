@@ -101,16 +101,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
-		if errors.Is(err, capture.ErrUnavailable) || errors.Is(err, &problemBusy) { // told elsewhere: by who records events, in the metrics
-			level = slog.LevelDebug
-		}
-		if p.quiet {
-			level = slog.LevelDebug
-		}
-		if s.Partial && p == &problemUnavailable { // told once, by who waits for the rest
-			level = slog.LevelDebug
-		}
-		if errors.Is(r.Context().Err(), context.Canceled) { // the caller has gone: the fault is not ours
+		switch {
+		case p.quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy), // logged by who records events, or in the metrics
+			s.Partial && p == &problemUnavailable,          // logged once, by who waits for the rest
+			errors.Is(r.Context().Err(), context.Canceled): // the caller has gone: the fault is not ours
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", err)

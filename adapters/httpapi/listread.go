@@ -219,17 +219,12 @@ func (p *listParameter) moment(text string, now time.Time) (any, error) {
 		return at, err
 	}
 	n, _ := strconv.Atoi(back[1]) // at most four digits
-	switch back[2] {
-	case "h":
+	if back[2] == "h" {
 		return now.Add(-time.Duration(n) * time.Hour), nil
-	case "d":
-		return now.AddDate(0, 0, -n), nil
-	case "w":
-		return now.AddDate(0, 0, -7*n), nil
-	case "q":
-		return now.AddDate(0, -3*n, 0), nil
-	case "y":
-		return now.AddDate(-n, 0, 0), nil
 	}
-	return now.AddDate(0, -n, 0), nil
+	unit := backUnits[back[2]]
+	return now.AddDate(-n*unit.years, -n*unit.months, -n*unit.days), nil
 }
+
+// backUnits are the units of backFromNow, but for hours.
+var backUnits = map[string]struct{ years, months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {years: 1}}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,21 +115,15 @@ func (c *call) readJSON() error {
 	if err := json.Unmarshal(whole, into); err != nil {
 		return jsonProblem(whole, err)
 	}
-	if text[0] == '{' || text[0] == '[' {
-		return nil
-	}
-	switch other.(type) {
-	case string:
-		c.body.Other = "str"
-	case bool:
-		c.body.Other = "bool"
-	case nil:
-		c.body.Other = "NoneType"
-	default:
-		c.body.Other = "int"
+	if into == &other {
+		c.body.Other = cmp.Or(otherKinds[text[0]], "int")
 	}
 	return nil
 }
+
+// otherKinds are the kinds of values that are neither objects nor lists, by the
+// beginning of their text; all others are numbers.
+var otherKinds = map[byte]string{'"': "str", 't': "bool", 'f': "bool", 'n': "NoneType"}
 
 // depth is how deep a JSON text is nested.
 func depth(text []byte) (deepest int) {

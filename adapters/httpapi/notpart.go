@@ -2,30 +2,29 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
 // problemNotPart is for what PostHog has and Bunting will not have (decision 37).
 var problemNotPart = problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
 
-// notPart are the first words of paths below a project or an organization that
-// belong to such products.
-var notPart = map[string]bool{
+// notPart are the paths below a project or an organization that belong to such
+// products, with all that is below them.
+var notPart = []string{
 	// Hog functions, and what they have come from.
-	"hog_functions": true, "hog_function_templates": true, "hog_flows": true, "hog_flow_templates": true, "public_hog_function_templates": true,
-	"plugins": true, "plugin_configs": true, "pipeline_destinations": true, "pipeline_transformations": true,
+	"hog_functions", "hog_function_templates", "hog_flows", "hog_flow_templates", "public_hog_function_templates",
+	"plugins", "plugin_configs", "pipeline_destinations", "pipeline_transformations",
 	// Session replay.
-	"session_recordings": true, "session_recording_playlists": true, "session_group_summaries": true,
+	"session_recordings", "session_recording_playlists", "session_group_summaries",
 	// The data warehouse.
-	"warehouse_tables": true, "warehouse_saved_queries": true, "warehouse_view_link": true, "warehouse_view_links": true,
-	"warehouse_dag": true, "warehouse_model_paths": true, "external_data_sources": true, "external_data_schemas": true,
+	"warehouse_tables", "warehouse_saved_queries", "warehouse_view_link", "warehouse_view_links",
+	"warehouse_dag", "warehouse_model_paths", "external_data_sources", "external_data_schemas",
 	// Managed proxies.
-	"proxy_records": true,
+	"proxy_records",
+	// Source maps, beside issues, which are here.
+	"error_tracking/symbol_sets", "error_tracking/stack_frames",
 }
-
-// notPartPaths are those whose first word is that of something that is here:
-// source maps.
-var notPartPaths = []string{"error_tracking/symbol_sets", "error_tracking/stack_frames"}
 
 // isNotPart reports whether a path belongs to a product that will not come.
 func isNotPart(path string) bool {
@@ -33,21 +32,11 @@ func isNotPart(path string) bool {
 	if !ok {
 		return false
 	}
-	area, rest, _ := strings.Cut(rest, "/")
-	switch area {
+	switch area, below, _ := strings.Cut(rest, "/"); area {
 	case "projects", "environments", "organizations":
-		_, rest, _ = strings.Cut(rest, "/") // whose it is
+		_, rest, _ = strings.Cut(below, "/") // whose it is
 	default: // the older paths without a project
 		rest = area
 	}
-	first, _, _ := strings.Cut(rest, "/")
-	if notPart[first] {
-		return true
-	}
-	for _, p := range notPartPaths {
-		if after, ok := strings.CutPrefix(rest, p); ok && (after == "" || after[0] == '/') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(notPart, func(p string) bool { return rest == p || strings.HasPrefix(rest, p+"/") })
 }

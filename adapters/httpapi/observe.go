@@ -151,12 +151,14 @@ func (s *server) nameRequest(r *http.Request) string {
 }
 
 func isRequestID(s string) bool {
-	if s == "" || len(s) > maxRequestID {
-		return false
-	}
+	return s != "" && len(s) <= maxRequestID && ofLetters(s, "-_.:/+=@")
+}
+
+// ofLetters reports whether a text has nothing but ASCII letters, digits and others.
+func ofLetters(s, others string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte("-_.:/+=@", c) >= 0:
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', strings.IndexByte(others, c) >= 0:
 		default:
 			return false
 		}

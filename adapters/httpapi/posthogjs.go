@@ -152,7 +152,6 @@ func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
 // script serves a file of the copy. exact: its address names one release, so that
 // it never changes.
 func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
-	h := w.Header()
 	if s.PosthogJS == nil {
 		if !scriptName.MatchString(name) {
 			return &problemNotFound
@@ -172,30 +171,33 @@ func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exa
 	if err != nil {
 		return err
 	}
-	h.Set("Content-Type", "application/javascript; charset=utf-8")
+	kind, caching := javascript, "public, max-age="+strconv.Itoa(looseAge)
 	if strings.HasSuffix(name, ".map") {
-		h.Set("Content-Type", "application/json")
+		kind = "application/json"
 	}
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(looseAge))
 	if exact {
-		h.Set("Cache-Control", "public, max-age="+strconv.Itoa(exactAge)+", immutable")
+		caching = "public, max-age=" + strconv.Itoa(exactAge) + ", immutable"
 	}
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	scriptHeaders(w.Header(), kind, caching)
+	w.Header().Set("ETag", tag)
 	http.ServeContent(w, r, "", time.Time{}, f)
 	return nil
+}
+
+const javascript = "application/javascript; charset=utf-8"
+
+func scriptHeaders(h http.Header, kind, caching string) {
+	h.Set("Content-Type", kind)
+	h.Set("Cache-Control", caching)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
 
 // noScript answers for a copy that is not there. Nothing keeps the answer: it is
 // another one when the server has been given a copy.
 func (s *server) noScript(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "application/javascript; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	h.Set("Content-Length", strconv.Itoa(len(noPosthogJS)))
+	scriptHeaders(w.Header(), javascript, "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(noPosthogJS)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = io.WriteString(w, noPosthogJS)

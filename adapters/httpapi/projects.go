@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,11 +30,11 @@ func projectsAt(in *area, path string) []endpoint {
 		by(http.MethodPost, path, "Make a project", createProject).taking(organizations.NewProjectFields).created(),
 		by(http.MethodGet, one, "Read a project", own(organizations.Projects.Get)),
 		by(http.MethodPatch, one, configuration, updateProject).orPut(configuration).needs("project:read").taking(organizations.ProjectFields),
-		by(http.MethodDelete, one, "Delete a project", deleteProject).answering(http.StatusNoContent),
+		by(http.MethodDelete, one, "Delete a project", standingIn(ownProject, deleteProject)).answering(http.StatusNoContent),
 		by(http.MethodPatch, one+"/reset_token", "Give a project another public key", own(organizations.Projects.ResetToken)),
 		by(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", own(organizations.Projects.RotateSecret)),
 		by(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", own(organizations.Projects.DeleteSecretBackup)),
-		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", moveProject).taking(organizations.ProjectMoveFields),
+		by(http.MethodPost, one+"/change_organization", "Move a project into another organization", standingIn(ownProject, moveProject)).taking(organizations.ProjectMoveFields),
 	})
 }
 
@@ -48,14 +47,10 @@ func createProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
 }
 
 // own gives a method the project of the path.
-func own(do func(organizations.Projects, context.Context, *management.Standing) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
-	return func(of *rooms.Rooms, c *call) (*organizations.Project, error) {
-		st, err := ownProject(of, c)
-		if err != nil {
-			return nil, err
-		}
+func own(do func(organizations.Projects, ctx, standing) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
+	return standingIn(ownProject, func(of *rooms.Rooms, c *call, st standing) (*organizations.Project, error) {
 		return do(of.Organizations.Projects, c.ctx, st)
-	}
+	})
 }
 
 // ownProject is the caller's standing in the project of the path, which is not there
@@ -76,22 +71,14 @@ func environments(of *rooms.Rooms, c *call) (out management.List[organizations.P
 	if err != nil {
 		return out, err
 	}
-	return management.List[organizations.ProjectBasic]{Count: 1, Results: cut(pageOf(c.query()), []organizations.ProjectBasic{p.ProjectBasic})}, nil
+	return countedPage(c, []organizations.ProjectBasic{p.ProjectBasic}), nil
 }
 
-func deleteProject(of *rooms.Rooms, c *call) (any, error) {
-	st, err := ownProject(of, c)
-	if err != nil {
-		return nil, err
-	}
+func deleteProject(of *rooms.Rooms, c *call, st standing) (any, error) {
 	return nil, of.Organizations.Projects.Delete(c.ctx, st)
 }
 
-func moveProject(of *rooms.Rooms, c *call) (*organizations.Project, error) {
-	st, err := ownProject(of, c)
-	if err != nil {
-		return nil, err
-	}
+func moveProject(of *rooms.Rooms, c *call, st standing) (*organizations.Project, error) {
 	return of.Organizations.Projects.Move(c.ctx, st, c.body)
 }
 

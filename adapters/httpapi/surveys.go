@@ -65,19 +65,7 @@ func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 }
 
 // isConfigToken reports whether a token is of letters, digits, - and _ (§16.1).
-func isConfigToken(token string) bool {
-	if len(token) > maxConfigToken {
-		return false
-	}
-	for _, c := range []byte(token) {
-		switch {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
-}
+func isConfigToken(token string) bool { return len(token) <= maxConfigToken && ofLetters(token, "-_") }
 
 // getEarlyAccess lists the early access features of a project (§16.3).
 func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
