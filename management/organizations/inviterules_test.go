@@ -178,6 +178,7 @@ var inviteListRows = []ruletest.Row{
 func TestInvites_Accept(t *testing.T) {
 	askAll(t, false, map[string][]ruletest.Row{
 		"a new account": signUpRows, "an account": joinRows, "expiry": expiryRows, "single sign-on": ssoRows, "access": acceptAccessRows,
+		"a member": memberRows, "siblings": siblingRows,
 	})
 }
 
@@ -223,6 +224,30 @@ var joinRows = []ruletest.Row{
 	{"decision 22 an address that is proven needs none", "dan", "setuser dan", `{"is_email_verified":true}`, `null`},
 	{"decision 22 an address that is proven needs none", "ann", "invite => again", `{"target_email":"dan@example.com"}`, `{"level":1}`},
 	{"decision 22 an address that is proven needs none", "dan", "accept <again>", ``, `{"first_name":"dan"}`},
+}
+
+// Somebody who has the invited address already, as a member.
+var memberRows = []ruletest.Row{
+	{"§4.5", "ann", "invite => in", `{"target_email":"new@example.com"}`, `{"level":1}`},
+	{"§1.9 a member takes the address", "cyd", "changeme", `{"email":"new@example.com"}`, `{"email":"new@example.com"}`},
+	{"§4.5 existing_email_address", "-", "look <in>", ``, `400 existing_email_address -`},
+	{"§4.5 existing_email_address", "-", "accept <in> <in.accept_url>", `{"first_name":"New"}`, `400 existing_email_address -`},
+	{"§4.5 user_already_member", "cyd", "look <in>", ``, `400 user_already_member - You already are a member of this organization.`},
+	{"§4.5 user_already_member", "cyd", "accept <in> <in.accept_url>", ``, `400 user_already_member - You already are a member of this organization.`},
+	{"§4.5 the level stays", "ann", "members", `{"Email":"new@example.com"}`, `{"count":1,"results":[{"level":1}]}`},
+}
+
+// §4.5: this invite and all siblings of the e-mail are deleted, those of other
+// organizations stay.
+var siblingRows = []ruletest.Row{
+	{"§4.5", "ann", "invite => first", `{"target_email":"new@example.com","level":8}`, `{"level":8}`},
+	{"§4.5 a member's replaces none of the owner's", "bob", "invite => second", `{"target_email":"new@example.com"}`, `{"level":1}`},
+	{"§4.5", "dan", "invite => theirs", `{"target_email":"new@example.com"}`, `{"level":1}`},
+	{"§4.5", "ann", "invites", ``, `{"count":2,"results":[{"id":"<second>"},{"id":"<first>"}]}`},
+	{"§4.5 the level of the invite that is accepted", "-", "accept <second> <second.accept_url> => new", `{"first_name":"New"}`, `{"first_name":"New"}`},
+	{"§4.5 the level of the invite that is accepted", "-", "whose <new.personal_api_key>", ``, `{"level":1}`},
+	{"§4.5 siblings are deleted", "ann", "invites", ``, `{"count":0}`},
+	{"§4.5 others stay", "dan", "invites", ``, `{"count":1,"results":[{"id":"<theirs>"}]}`},
 }
 
 // What stands in the way: an invite of more than three days, and one for a member.

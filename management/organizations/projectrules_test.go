@@ -311,3 +311,41 @@ func TestProjects_OfAFile(t *testing.T) {
 		{"a key is read", "bob", "key k", ``, `{"id":"k","label":"k"}`},
 	})
 }
+
+// §5.8: only-config fields need just project:read.
+func TestProjectConfigures(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"app_urls":["https://x.example"]}`: true, `{"timezone":"UTC","heatmaps_opt_in":true,"surveys_opt_in":null}`: true, `{}`: true, `{"colour":"red"}`: true,
+		`{"name":"x"}`: false, `{"app_urls":[],"name":"x"}`: false, `{"access_control":true}`: false, `{"product_description":"x"}`: false,
+		`{"bucketing_hash":"sha1"}`: false, `{"property_matching_version":1}`: false, // they change what flags answer
+	} {
+		if got := organizations.ProjectConfigures(ruletest.Body(t, body)); got != want {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+}
+
+// Spec/capture.md §16.1: browsers are told of surveys while one runs, unless surveys_opt_in
+// says no.
+func TestProjects_Surveys(t *testing.T) {
+	w := newWorld(t, memstore.Outside{}, false)
+	calls := w.calls(t)
+	calls["survey"] = func(st standing, _, b string) (any, error) {
+		return w.FeatureFlags.Surveys.Create(t.Context(), st, ruletest.Body(t, b))
+	}
+	calls["changesurvey"] = func(st standing, path, b string) (any, error) {
+		return w.FeatureFlags.Surveys.Update(t.Context(), st, path, ruletest.Body(t, b), false)
+	}
+	w.Ask(t, calls, []ruletest.Row{
+		{"§5.6 a draft", "bob", "survey => it", `{"name":"s","type":"popover","questions":[{"type":"open","question":"Why?"}]}`, `{"start_date":null}`},
+		{"capture §16.1", "bob", "browser", ``, `null`},
+		{"§5.6 it runs", "bob", "changesurvey <it>", `{"start_date":"2026-01-02T12:00:00Z"}`, `{"name":"s"}`},
+		{"capture §16.1", "bob", "browser", ``, `{"surveys":true,"autocapture_opt_out":false}`},
+		{"capture §16.1 off", "bob", "changeproject", `{"surveys_opt_in":false}`, `{"surveys_opt_in":false}`},
+		{"capture §16.1 off", "bob", "browser", ``, `{"surveys":false}`},
+		{"capture §16.1 on", "bob", "changeproject", `{"surveys_opt_in":true}`, `{"surveys_opt_in":true}`},
+		{"capture §16.1 on", "bob", "browser", ``, `{"surveys":true}`},
+		{"§5.6 complete", "bob", "changesurvey <it>", `{"end_date":"2026-01-02T12:00:05Z"}`, `{"name":"s"}`},
+		{"capture §16.1 none runs", "bob", "browser", ``, `{"surveys":false}`},
+	})
+}
