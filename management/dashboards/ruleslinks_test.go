@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// §4.1.8: a link works while sharing is on, its token for a short time after it was
-// replaced, and with a right password where one is required.
+// §4.1.8: a link works while sharing is on, and its token for a short time after it was
+// replaced. Passwords: TestDashboards_Passwords.
 func TestDashboards_Links(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.Outside{}))
 	ctx, bob, d := t.Context(), w.Standing(t, "bob"), w.Dashboards
@@ -29,9 +29,9 @@ func TestDashboards_Links(t *testing.T) {
 	if len(first.AccessToken) != 30 {
 		t.Errorf("a token of %d characters", len(first.AccessToken))
 	}
-	opens := func(what, token, password string, want management.Kind, code string) {
+	opens := func(what, token string, want management.Kind, code string) {
 		t.Helper()
-		shown, err := d.Shared(ctx, token, password, nil)
+		shown, err := d.Shared(ctx, token, "", nil)
 		var told *management.Error
 		switch {
 		case errors.As(err, &told):
@@ -44,28 +44,18 @@ func TestDashboards_Links(t *testing.T) {
 			t.Errorf("%s: %+v", what, shown.Dashboard)
 		}
 	}
-	opens("while it is off", first.AccessToken, "", management.NotFound, "not_found")
+	opens("while it is off", first.AccessToken, management.NotFound, "not_found")
 	_, err = d.UpdateSharing(ctx, bob, "1", ruletest.Body(t, `{"enabled":true}`))
 	must(err)
-	opens("while it is on", first.AccessToken, "", 0, "")
-	opens("an unknown one", "x", "", management.NotFound, "not_found")
+	opens("while it is on", first.AccessToken, 0, "")
+	opens("an unknown one", "x", management.NotFound, "not_found")
 	second, err := d.RefreshSharing(ctx, bob, "1")
 	must(err)
-	opens("just replaced", first.AccessToken, "", 0, "")
-	opens("the new one", second.AccessToken, "", 0, "")
+	opens("just replaced", first.AccessToken, 0, "")
+	opens("the new one", second.AccessToken, 0, "")
 	w.Clock = w.Clock.Add(time.Hour)
-	opens("replaced an hour ago", first.AccessToken, "", management.NotFound, "not_found")
-	opens("the new one, later", second.AccessToken, "", 0, "")
-
-	_, err = d.UpdateSharing(ctx, bob, "1", ruletest.Body(t, `{"password_required":true}`))
-	must(err)
-	made, err := d.AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"raw_password":"open sesame"}`))
-	must(err)
-	opens("without a password", second.AccessToken, "", management.Unauthenticated, "password_required")
-	opens("with a wrong one", second.AccessToken, "open barley", management.Unauthenticated, "authentication_failed")
-	opens("with the right one", second.AccessToken, "open sesame", 0, "")
-	must(d.DeleteSharePassword(ctx, bob, "1", made.ID))
-	opens("with one that is gone", second.AccessToken, "open sesame", management.Unauthenticated, "authentication_failed")
+	opens("replaced an hour ago", first.AccessToken, management.NotFound, "not_found")
+	opens("the new one, later", second.AccessToken, 0, "")
 
 	must(w.Store.Write(ctx, func(tx rooms.Tx) error {
 		o, err := tx.Organization(ruletest.Organization)
@@ -75,7 +65,7 @@ func TestDashboards_Links(t *testing.T) {
 		o.Meta = management.Encode(management.OrganizationMeta{NoPublicSharing: true})
 		return tx.PutOrganization(o)
 	}))
-	opens("the organization shares nothing", second.AccessToken, "open sesame", management.NotFound, "not_found")
+	opens("the organization shares nothing", second.AccessToken, management.NotFound, "not_found")
 	var told *management.Error
 	if _, err = d.UpdateSharing(ctx, w.Standing(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &told) || told.Message != "Public sharing is disabled for this organization." {
 		t.Errorf("turning it on: %v", err)

@@ -1,9 +1,12 @@
 package dashboards_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
@@ -347,46 +350,46 @@ var strangerRows = []ruletest.Row{
 }
 
 // A guess of a password is asked for before it costs anything; one that was right is
-// not asked for again.
-func TestDashboards_Guesses(t *testing.T) {
+// not asked for again. Each costs a tenth of a second, so there are few here.
+func TestDashboards_Passwords(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.Outside{}))
-	w.Ask(t, dashboardCalls(t, w), []ruletest.Row{
-		aDashboard,
-		{"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`},
-		{"§4.1.8 one that is made up", "bob", "password 1", `{"note":"press"}`, `{"password":"(like) ^[0-9A-Za-z]{20,}$","note":"press","created_by_email":"bob@example.com"}`},
-		{"§4.1.8", "bob", "password 1", `{"raw_password":" open sesame "}`, `{"password":"open sesame","note":""}`},
-		{"§4.1.8 never shown again", "bob", "sharing 1", ``, `{"share_passwords":[{"note":"press","password":"(absent)"},{"note":"","password":"(absent)"}]}`},
-	})
-	ctx, d := t.Context(), w.Dashboards
-	sharing, err := d.Sharing(ctx, w.Standing(t, "bob"), "1")
+	w.Ask(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`}})
+	ctx, d, bob := t.Context(), w.Dashboards, w.Standing(t, "bob")
+	made, err := d.AddSharePassword(ctx, bob, "1", ruletest.Body(t, `{"note":"press"}`))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(made.Password) < 20 || made.Note != "press" || made.CreatedByEmail != "bob@example.com" {
+		t.Errorf("one that is made up: %+v", made)
+	}
+	sharing, err := d.Sharing(ctx, bob, "1")
+	if err != nil || len(sharing.Passwords) != 1 || sharing.Passwords[0].Password != "" {
+		t.Fatalf("it is shown again: %+v, %v", sharing, err)
 	}
 	asked := 0
 	may := func() error { asked++; return nil }
 	never := func() error { return management.Denied("too many") }
-	for _, c := range []struct {
-		what, password string
-		may            func() error
-		code           string
-		asked          int
-	}{
-		{"no password costs nothing", "", never, "password_required", 0},
-		{"one that is too long costs nothing", string(make([]byte, 200)), never, "authentication_failed", 0},
-		{"who may not guess", "open sesame", never, "permission_denied", 0},
-		{"a wrong one", "open barley", may, "authentication_failed", 1},
-		{"the right one", "open sesame", may, "", 2},
-		{"the right one again", "  open sesame  ", never, "", 2},
-	} {
-		_, err := d.Shared(ctx, sharing.AccessToken, c.password, c.may)
-		code := ""
-		if told, ok := err.(*management.Error); ok {
+	guess := func(what, password string, may func() error, wantCode string, wantAsked int) {
+		t.Helper()
+		_, err := d.Shared(ctx, sharing.AccessToken, password, may)
+		var told *management.Error
+		if code := ""; errors.As(err, &told) {
 			code = told.Code
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if code != c.code || asked != c.asked {
-			t.Errorf("%s: %q after %d questions, want %q after %d", c.what, code, asked, c.code, c.asked)
+			if code != wantCode || asked != wantAsked {
+				t.Errorf("%s: %q after %d questions, want %q after %d", what, code, asked, wantCode, wantAsked)
+			}
+		} else if err != nil || wantCode != "" || asked != wantAsked {
+			t.Errorf("%s: opens after %d questions, %v, want %q after %d", what, asked, err, wantCode, wantAsked)
 		}
 	}
+	guess("no password costs nothing", "", never, dashboards.CodePasswordRequired, 0)
+	guess("one that is too long costs nothing", strings.Repeat("x", 200), never, dashboards.CodePasswordWrong, 0)
+	guess("who may not guess", made.Password, never, "permission_denied", 0)
+	guess("a wrong one", made.Password+"x", may, dashboards.CodePasswordWrong, 1)
+	guess("the right one", made.Password, may, "", 2)
+	guess("the right one again", "  "+made.Password+"  ", never, "", 2)
+	if err := d.DeleteSharePassword(ctx, bob, "1", strings.ToUpper(made.ID)); err != nil {
+		t.Fatal(err)
+	}
+	guess("one that is gone", made.Password, never, dashboards.CodePasswordWrong, 2)
 }
