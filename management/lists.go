@@ -90,6 +90,19 @@ func Within(at Stamp, from, to time.Time) bool {
 	return (from.IsZero() || at.After(from)) && (to.IsZero() || at.Before(to))
 }
 
+// Order puts a list in the order of a field, with - in front the other way round. A
+// field that is not there leaves it as it is.
+func Order[T any](list []T, fields map[string]func(a, b T) int, by string) {
+	field := fields[strings.TrimPrefix(by, "-")]
+	if field == nil {
+		return
+	}
+	slices.SortStableFunc(list, field)
+	if strings.HasPrefix(by, "-") {
+		slices.Reverse(list)
+	}
+}
+
 // PageOf is a page of a whole list.
 func PageOf[T any](all []T, p Page) (page []T, count int) {
 	from := min(p.Offset, len(all))

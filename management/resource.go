@@ -8,8 +8,8 @@ import (
 )
 
 // Spec says what a resource is: its table of fields, where its things stand, and the
-// rules that are its own. Only Kind and Place are required, Fields for what is made or
-// changed, and Show where a Shown is no part of a Stored. T is the transaction of the
+// rules that are its own. Show is required, Kind and Place where things are records or
+// noted, Fields where they are made or changed. T is the transaction of the
 // room, Stored a thing as it is kept, Shown as it is answered.
 type Spec[T Tx, Stored, Shown any] struct {
 	// Kind is Record.Kind. Scope is what the log calls a thing: empty, changes are not
@@ -20,6 +20,8 @@ type Spec[T Tx, Stored, Shown any] struct {
 	Fields, Changes Fields
 	// Admins: only administrators of the organization may write.
 	Admins bool
+	// Body looks at a body before it is read, nil: nothing does.
+	Body func(b *Body) error
 	// Newest: lists begin with the highest Sort.
 	Newest bool
 
@@ -222,6 +224,9 @@ func write[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T,
 // Create makes a thing.
 func (r *Resource[T, Stored, Shown]) Create(ctx context.Context, st *Standing, b Body) (*Shown, error) {
 	return write(ctx, r, st, func(v *View[T]) (*Shown, error) {
+		if err := does(r.spec.Body, &b); err != nil {
+			return nil, err
+		}
 		values, err := r.spec.Fields.Create(b)
 		if err != nil {
 			return nil, err
@@ -253,6 +258,9 @@ func (r *Resource[T, Stored, Shown]) make(e *Edit[T, Stored]) (_ *Shown, err err
 // Update changes a thing. put: all required fields have to be there.
 func (r *Resource[T, Stored, Shown]) Update(ctx context.Context, st *Standing, id string, b Body, put bool) (*Shown, error) {
 	return r.act(ctx, st, id, &b, func(e *Edit[T, Stored]) (err error) {
+		if err := does(r.spec.Body, &b); err != nil {
+			return err
+		}
 		if e.Values, err = r.spec.Changes.Update(b, put); err != nil {
 			return err
 		}
@@ -295,7 +303,7 @@ func (r *Resource[T, Stored, Shown]) finish(e *Edit[T, Stored], before any) (*Sh
 		return nil, err
 	}
 	after := any(shown)
-	if r.spec.Noted != nil {
+	if r.spec.Noted != nil && r.spec.Scope != "" {
 		after = r.spec.Noted(e.Now)
 	}
 	return shown, r.note(e.View, e.Now, before, after)
@@ -347,8 +355,11 @@ func (r *Resource[T, Stored, Shown]) noted(v *View[T], x *Stored) (any, error) {
 }
 
 func (r *Resource[T, Stored, Shown]) note(v *View[T], x *Stored, before, after any) error {
+	if r.spec.Scope == "" {
+		return nil
+	}
 	p := r.place(v, x)
-	if r.spec.Scope == "" || p.Parent == "" {
+	if p.Parent == "" {
 		return nil
 	}
 	return r.desk.Note(v.Tx, v.Caller, p.Parent, r.spec.Scope, p.ID, p.Title, before, after)

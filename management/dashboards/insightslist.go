@@ -32,10 +32,10 @@ type InsightQuery struct {
 type Between struct{ From, To time.Time }
 
 // insightOrders are the fields by which insights can be ordered.
-var insightOrders = map[string]func(a, b *insightKey) int{
-	"created_at":       func(a, b *insightKey) int { return a.made.Compare(b.made.Time) },
-	"last_modified_at": func(a, b *insightKey) int { return a.changed.Compare(b.changed.Time) },
-	"name":             func(a, b *insightKey) int { return cmp.Compare(a.name, b.name) },
+var insightOrders = map[string]func(a, b insightKey) int{
+	"created_at":       func(a, b insightKey) int { return a.made.Compare(b.made.Time) },
+	"last_modified_at": func(a, b insightKey) int { return a.changed.Compare(b.changed.Time) },
+	"name":             func(a, b insightKey) int { return cmp.Compare(a.name, b.name) },
 }
 
 // insightKey is what orders an insight.
@@ -179,11 +179,6 @@ func (q *InsightQuery) chosen(tx management.Tx, st *management.Standing) (keys [
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
-	if by := insightOrders[strings.TrimPrefix(q.Order, "-")]; by != nil {
-		slices.SortStableFunc(keys, func(a, b insightKey) int { return by(&a, &b) })
-		if strings.HasPrefix(q.Order, "-") {
-			slices.Reverse(keys)
-		}
-	}
+	management.Order(keys, insightOrders, q.Order)
 	return keys, nil
 }

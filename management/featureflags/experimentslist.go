@@ -21,12 +21,12 @@ type ExperimentQuery struct {
 }
 
 // experimentOrders are the fields by which experiments can be ordered.
-var experimentOrders = map[string]func(a, b *storedExperiment) int{
-	"created_at": func(a, b *storedExperiment) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
-	"updated_at": func(a, b *storedExperiment) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
-	"start_date": func(a, b *storedExperiment) int { return a.Start.Compare(b.Start.Time) },
-	"end_date":   func(a, b *storedExperiment) int { return a.End.Compare(b.End.Time) },
-	"name":       func(a, b *storedExperiment) int { return strings.Compare(a.Name, b.Name) },
+var experimentOrders = map[string]func(a, b storedExperiment) int{
+	"created_at": func(a, b storedExperiment) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
+	"updated_at": func(a, b storedExperiment) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+	"start_date": func(a, b storedExperiment) int { return a.Start.Compare(b.Start.Time) },
+	"end_date":   func(a, b storedExperiment) int { return a.End.Compare(b.End.Time) },
+	"name":       func(a, b storedExperiment) int { return strings.Compare(a.Name, b.Name) },
 }
 
 // experimentStatuses are the words of a query for how far an experiment is.
@@ -83,11 +83,6 @@ func (s Experiments) chosen(tx Tx, st *management.Standing, q *ExperimentQuery) 
 			return nil, failed
 		}
 	}
-	if by := experimentOrders[strings.TrimPrefix(q.Order, "-")]; by != nil {
-		slices.SortStableFunc(all, func(a, b storedExperiment) int { return by(&a, &b) })
-		if strings.HasPrefix(q.Order, "-") {
-			slices.Reverse(all)
-		}
-	}
+	management.Order(all, experimentOrders, q.Order)
 	return all, nil
 }

@@ -74,21 +74,23 @@ func liveCount(list []FlagLink) (n int) {
 
 // storedFlag is a flag as it is kept. What stands before flagMeta goes into
 // Definition.Record, which is what /flags reads (spec/flags.md §1.1); flagMeta is
-// Definition.Meta.
+// Definition.Meta. The names are those of FlagFields.
 type storedFlag struct {
-	ID, Project     int64
-	Key, Name       string
-	Filters         json.RawMessage
-	Active, Deleted bool
-	Version         int64
-	Continuity      *bool  // ensure_experience_continuity
-	Runtime         string // server, client, all; empty is all
-	Contexts        []string
-	ContextsMatch   string // any, all; empty is any
-	Bucketing       string // bucketing_identifier: distinct_id, device_id; empty is distinct_id
-	Hash            string // bucketing_hash: sha1, murmur3; empty is the project's
-	RemoteConfig    bool
-	Encrypted       bool
+	ID, Project   int64
+	Key           string `json:"key"`
+	Name          string `json:"name"`
+	Filters       json.RawMessage
+	Active        bool `json:"active"`
+	Deleted       bool `json:"deleted"`
+	Version       int64
+	Continuity    *bool    `json:"ensure_experience_continuity"`
+	Runtime       string   `json:"evaluation_runtime"` // server, client, all; empty is all
+	Contexts      []string `json:"evaluation_contexts"`
+	ContextsMatch string   `json:"evaluation_contexts_match_mode"` // any, all; empty is any
+	Bucketing     string   `json:"bucketing_identifier"`           // distinct_id, device_id; empty is distinct_id
+	Hash          string   `json:"bucketing_hash"`                 // sha1, murmur3; empty is the project's
+	RemoteConfig  bool     `json:"is_remote_configuration"`
+	Encrypted     bool
 	// Extra are the other members of the record, as they came.
 	Extra  map[string]json.RawMessage
 	Origin string // the file that it stands in, empty for none

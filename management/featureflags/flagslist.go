@@ -126,15 +126,10 @@ func (s Flags) List(ctx context.Context, st *management.Standing, q FlagQuery) (
 		if err = cmp.Or(err, failed); err != nil {
 			return management.List[Flag]{}, err
 		}
-		if by := flagOrders[strings.TrimPrefix(q.Order, "-")]; by != nil {
-			slices.SortStableFunc(all, by)
-			if strings.HasPrefix(q.Order, "-") {
-				slices.Reverse(all)
-			}
-		}
+		management.Order(all, flagOrders, q.Order)
 		page, count := management.PageOf(all, q.Page)
 		out := management.List[Flag]{Count: count}
-		look := s.look(tx, st)
+		look := s.look(&view{Tx: tx, Standing: st})
 		for _, f := range page {
 			shown, err := look.flag(f)
 			if err != nil {

@@ -51,26 +51,12 @@ type Flag struct {
 
 // flagLook shows flags; what several have in common is looked up once.
 type flagLook struct {
-	Flags
-	tx      Tx
-	st      *management.Standing
+	*view
 	now     time.Time
-	users   map[int64]*management.UserView
 	cohorts map[string]*string // names by id
 }
 
-func (s Flags) look(tx Tx, st *management.Standing) *flagLook {
-	return &flagLook{s, tx, st, s.Desk.Now(), map[int64]*management.UserView{}, map[string]*string{}}
-}
-
-func (l *flagLook) user(id int64) (*management.UserView, error) {
-	if u, ok := l.users[id]; ok || id == 0 {
-		return u, nil
-	}
-	u, err := management.ViewOfUser(l.tx, id)
-	l.users[id] = u
-	return u, err
-}
+func (s Flags) look(v *view) *flagLook { return &flagLook{v, s.Desk.Now(), map[string]*string{}} }
 
 // flag is a flag as it is shown.
 func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
@@ -104,16 +90,16 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}
 	var err error
-	if out.CreatedBy, err = l.user(f.CreatedBy); err != nil {
+	if out.CreatedBy, err = l.Author(f.CreatedBy); err != nil {
 		return nil, err
 	}
-	if out.ModifiedBy, err = l.user(f.ModifiedBy); err != nil {
+	if out.ModifiedBy, err = l.Author(f.ModifiedBy); err != nil {
 		return nil, err
 	}
 	if out.Filters, err = l.filters(f); err != nil {
 		return nil, err
 	}
-	called, err := lastCalled(l.tx, f)
+	called, err := lastCalled(l.Tx, f)
 	out.LastCalled = management.At(called)
 	return out, err
 }
@@ -177,7 +163,7 @@ func (l *flagLook) cohort(value any) (*string, error) {
 	if name, ok := l.cohorts[number.String()]; ok {
 		return name, nil
 	}
-	c, err := cohortOf(l.tx, l.st.Project.ID, number)
+	c, err := cohortOf(l.Tx, l.Project.ID, number)
 	if err != nil || c == nil {
 		return nil, err
 	}

@@ -64,13 +64,9 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 
 // Versions returns a page of a flag's versions, the newest first.
 func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, p management.Page) (management.List[FlagVersion], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[FlagVersion], error) {
-		f, err := s.loadFlag(tx, st, id)
-		if err != nil {
-			return management.List[FlagVersion]{}, err
-		}
-		records, count, err := tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
-		out, look := management.List[FlagVersion]{Count: count}, s.look(tx, st)
+	return management.Of(ctx, s.flags, st, pathOf(id), func(look *view, f *storedFlag) (management.List[FlagVersion], error) {
+		records, count, err := look.Tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsOf(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
+		out := management.List[FlagVersion]{Count: count}
 		for i := range records {
 			v, err := management.Decode[keptVersion](&records[i])
 			if err != nil {
@@ -80,7 +76,7 @@ func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, 
 			if err != nil {
 				return out, err
 			}
-			by, err := look.user(v.By)
+			by, err := look.Author(v.By)
 			if err != nil {
 				return out, err
 			}
@@ -127,7 +123,7 @@ func (s Flags) Restore(ctx context.Context, st *management.Standing, id int64, b
 		if err := s.saveFlag(tx, st, &next); err != nil {
 			return nil, err
 		}
-		return s.look(tx, st).flag(&next)
+		return s.look(&view{Tx: tx, Standing: st}).flag(&next)
 	})
 }
 
@@ -141,13 +137,9 @@ type Dependent struct {
 
 // Dependents are the flags that depend on one directly, oldest first.
 func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64) ([]Dependent, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) ([]Dependent, error) {
-		f, err := s.loadFlag(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
+	return management.Of(ctx, s.flags, st, pathOf(id), func(v *view, f *storedFlag) ([]Dependent, error) {
 		out := []Dependent{}
-		list, err := s.dependants(tx, st, f)
+		list, err := s.dependants(v.Tx, st, f)
 		for _, other := range list {
 			out = append(out, Dependent{other.ID, other.Key, other.Name, other.Active})
 		}

@@ -31,7 +31,10 @@ type Service struct {
 type view = management.View[Tx]
 
 // core is what all resources share.
-type core struct{ Config }
+type core struct {
+	Config
+	flags *management.Resource[Tx, storedFlag, Flag]
+}
 
 // New makes a Service.
 func New(c Config) *Service {
@@ -41,6 +44,7 @@ func New(c Config) *Service {
 	if c.HasDashboard == nil {
 		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
-	s := &core{c}
+	s := &core{Config: c}
+	s.flags = Flags{s}.resource()
 	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), newExperiments(s), newScheduledChanges(s), newSurveys(s)}
 }
