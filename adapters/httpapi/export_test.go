@@ -101,3 +101,6 @@ func (h *Handler) PublishForTest(spread time.Duration, version string) {
 		}
 	}
 }
+
+// CutPattern is cutPattern.
+var CutPattern = cutPattern

@@ -291,3 +291,30 @@ func TestHTTP_NewID(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a path is a path, of whole parts of the one that came, and a pattern
+// takes as many parts away as it has.
+func FuzzCutPattern(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"/ph/flags", "/ph/"}, {"/ph", "/ph/"}, {"/t/a%2Fb/ph/x", "GET example.com/t/{t}/ph/{rest...}"}, {"/ph/flags", "/ph/*"},
+		{"//flags", "/{a}/{b}/"}, {"/%zz/x", "/{a}/"}, {"", "/a/"}, {"/a", ""}, {"/a/", "/*"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, path, pattern string) {
+		rest, ok := httpapi.CutPattern(path, pattern)
+		if !ok {
+			if rest != "" {
+				t.Errorf("%q of %q is no cut and leaves %q", pattern, path, rest)
+			}
+			return
+		}
+		if !strings.HasPrefix(rest, "/") || !strings.HasSuffix("/"+path+"/", rest) && !strings.HasSuffix(path, rest) && rest != "/" {
+			t.Errorf("%q without %q is %q", path, pattern, rest)
+		}
+		_, pattern, _ = strings.Cut(pattern, "/")
+		if cut := strings.Count(path, "/") - strings.Count(rest, "/"); cut > strings.Count(pattern, "/") {
+			t.Errorf("%q takes %d parts of %q away", pattern, cut, path)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // A service with the whole server inside, beside its own routes.
@@ -30,7 +32,42 @@ func Example() {
 	// Output: 200 true
 }
 
-// The same server decides for the program that it is in.
+// The same server manages, decides and takes events in for the program that it is in.
+func ExampleServer_Management() {
+	ctx := context.Background()
+	s, err := server.Open(ctx, server.Options{APIKey: "phc_shop"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = s.Close(ctx) }()
+	rooms := s.Management()
+	owner, err := rooms.Admit(ctx, &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	shop, err := rooms.Project(ctx, owner, management.Current)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	flag, err := rooms.FeatureFlags.Flags.Create(ctx, shop, management.Body{Members: map[string]json.RawMessage{
+		"key": json.RawMessage(`"discount"`), "filters": json.RawMessage(`{"groups": [{}]}`),
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ana := &flags.Subject{DistinctID: "ana"}
+	fmt.Println(flag.Key, s.Reader("phc_shop").Bool(ctx, flag.Key, ana, false))
+	fmt.Println(s.Intake().Capture(ctx, "phc_shop", ana.DistinctID, "ordered", map[string]any{"total": 49}))
+	// Output:
+	// discount true
+	// <nil>
+}
+
+// Decider has all that is decided of a project at once.
 func ExampleServer_Decider() {
 	ctx := context.Background()
 	s, err := server.Open(ctx, server.Options{Definitions: []string{"../../testdata/demo.json"}})

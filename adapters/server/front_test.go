@@ -21,7 +21,7 @@ func TestFront_Draining(t *testing.T) {
 		closes   bool
 	}{
 		{false, "/_readiness", 200, false}, {false, "/flags", 200, false},
-		{true, "/_readiness", 503, true}, {true, "/_readiness/", 503, true}, {true, "/flags", 200, true},
+		{true, "/_readiness", 503, true}, {true, "/_readiness/", 503, true}, {true, "/ph/_readiness", 503, true}, {true, "/flags", 200, true},
 	} {
 		f.draining.Store(tt.draining)
 		r, err := http.Get(srv.URL + tt.path)

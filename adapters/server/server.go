@@ -167,9 +167,10 @@ func (s *Server) Intake() *capture.Intake {
 	return nil
 }
 
-// Management are the rooms of what people manage, behind the checks of who may: see
-// management.Service for callers. Nil without the part Management, and while the server
-// waits for its database.
+// Management are the rooms of what people manage. Admit makes a caller, Project brings
+// it into a project as far as it may be there, and what it does there is judged as over
+// HTTP; only the scopes of keys are for the routes to look at. Nil without the part
+// Management, and while the server waits for its database.
 func (s *Server) Management() *rooms.Rooms {
 	if p := s.whole.Load(); p != nil {
 		return p.rooms
