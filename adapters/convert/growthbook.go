@@ -160,19 +160,17 @@ func (r *gbReader) parent(c, other *node) formula {
 	if !f.null {
 		return met
 	}
-	switch offToo := f.set.boolean && slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false }); {
-	case !holds(c.at("value"), &node{}):
-		if offToo && slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false && holds(c.at("value"), v) }) {
-			c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
+	isFalse := func(v *node) bool { return v.value == false }
+	nullHolds := holds(c.at("value"), &node{})
+	switch i := slices.IndexFunc(f.values, isFalse); {
+	case i < 0 || !f.set.boolean:
+		if nullHolds {
+			return anyOf(met, flagIs(other.name, false))
 		}
-		return met
-	case offToo:
-		if !slices.ContainsFunc(f.values, func(v *node) bool { return v.value == false && holds(c.at("value"), v) }) {
-			c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
-		}
-		return met
+	case holds(c.at("value"), f.values[i]) != nullHolds:
+		c.refuse("tells null and false of the feature %q apart, which are both off here", short(other.name))
 	}
-	return anyOf(met, flagIs(other.name, false))
+	return met
 }
 
 // holds decides a condition on one value. It knows comparison with scalars.

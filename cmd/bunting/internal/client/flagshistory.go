@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,32 +52,23 @@ func (m *manager) showVersions(list ...versionShown) error {
 }
 
 // changes names what differs from the version before.
-func (v *versionShown) changes(before *versionShown) (out []string) {
-	for _, name := range []string{"groups", "multivariate", "payloads"} {
-		if !sameJSON(v.Filters[name], before.Filters[name]) {
-			out = append(out, name)
-		}
-	}
-	rest := func(f *versionShown) map[string]json.RawMessage {
-		filters := map[string]json.RawMessage{}
-		for name, value := range f.Filters {
-			if name != "groups" && name != "multivariate" && name != "payloads" {
-				filters[name] = value
-			}
-		}
-		return filters
-	}
-	mine, theirs := encoded(rest(v)), encoded(rest(before))
-	for name, differs := range map[string]bool{
+func (v *versionShown) changes(before *versionShown) []string {
+	differs := map[string]bool{
 		"key": v.Key != before.Key, "name": v.Name != before.Name, "active": v.Active != before.Active, "deleted": v.Deleted != before.Deleted,
-		"tags": !slices.Equal(v.Tags, before.Tags), "filters": !bytes.Equal(mine, theirs),
-	} {
-		if differs {
-			out = append(out, name)
-		}
+		"tags": !slices.Equal(v.Tags, before.Tags),
 	}
-	slices.Sort(out)
-	return out
+	names := map[string]json.RawMessage{}
+	maps.Copy(names, v.Filters)
+	maps.Copy(names, before.Filters)
+	for name := range names {
+		shown := name
+		if !slices.Contains([]string{"groups", "multivariate", "payloads"}, name) {
+			shown = "filters"
+		}
+		differs[shown] = differs[shown] || !sameJSON(v.Filters[name], before.Filters[name])
+	}
+	maps.DeleteFunc(differs, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(differs))
 }
 
 // encoded is a value whose members are sorted, and its JSON without spaces.

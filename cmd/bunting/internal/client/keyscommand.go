@@ -83,11 +83,7 @@ func numbers(list []int64) string {
 	if len(list) == 0 {
 		return "all"
 	}
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = strconv.FormatInt(n, 10)
-	}
-	return strings.Join(out, ",")
+	return strings.Join(cli.Names(list, func(n int64) string { return strconv.FormatInt(n, 10) }), ",")
 }
 
 func createKey(m *manager) runner {

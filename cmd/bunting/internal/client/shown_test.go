@@ -1,7 +1,9 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -22,5 +24,30 @@ func TestEvents_SeenIsBounded(t *testing.T) {
 	}
 	if len(s.ids) != tailSeen || len(s.fresh([]eventShown{{UUID: fmt.Sprint(tailSeen)}})) != 0 {
 		t.Errorf("%d are remembered", len(s.ids))
+	}
+}
+
+// A version names what differs from the one before: members of the flag, the parts of its
+// filters that have columns, and its other filters as one.
+func TestHistory_Changes(t *testing.T) {
+	version := func(name, filters string) *versionShown {
+		v := &versionShown{flagShown: flagShown{Key: "f", Name: name, Active: true}}
+		if err := json.Unmarshal([]byte(filters), &v.Filters); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	before := version("", `{"groups": [{"rollout_percentage": 10}], "payloads": {}, "early_exit": true}`)
+	for filters, want := range map[string][]string{
+		`{"groups": [{"rollout_percentage": 10}], "payloads": {}, "early_exit": true}`:                       {"name"},
+		`{"payloads": {}, "early_exit": true, "groups": [{"rollout_percentage":10}], "multivariate": null}`:  {"name"},
+		`{"groups": [{"rollout_percentage": 20}], "payloads": {}, "early_exit": true}`:                       {"groups", "name"},
+		`{"groups": [{"rollout_percentage": 10}], "payloads": {"true": "1"}, "holdout": {"id": 1}}`:          {"filters", "name", "payloads"},
+		`{"groups": [], "multivariate": {"variants": []}, "payloads": {}, "early_exit": true, "holdout": 1}`: {"filters", "groups", "multivariate", "name"},
+		`null`: {"filters", "groups", "name", "payloads"},
+	} {
+		if got := version("new", filters).changes(before); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
 	}
 }

@@ -58,10 +58,7 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 	if err != nil {
 		return err
 	}
-	keys := make([]string, len(list))
-	for i := range list {
-		keys[i] = list[i].Key
-	}
+	keys := cli.Names(list, func(f unusedFlag) string { return f.Key })
 	found, err := codegen.Search(dir, keys)
 	if err != nil {
 		return err

@@ -2,15 +2,16 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
@@ -66,29 +67,21 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	out := ""
 	if asJSON {
-		text, err := json.MarshalIndent(found, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := p.Print(string(text) + "\n"); err != nil {
-			return err
+		out, err = wire.Indent(found)
+	} else {
+		for _, f := range found {
+			out += fmt.Sprintf("%-8s %-9s %s\n", f.Level, f.Check, f.Text)
 		}
 	}
-	bad := false
-	for _, f := range found {
-		bad = bad || f.Level == levelFault
-		if asJSON {
-			continue
-		}
-		if err := p.Print(fmt.Sprintf("%-8s %-9s %s\n", f.Level, f.Check, f.Text)); err != nil {
-			return err
-		}
+	if err == nil {
+		err = p.Print(out)
 	}
-	if bad {
-		return cli.ErrReported
+	if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.Level == levelFault }) {
+		err = cli.ErrReported
 	}
-	return nil
+	return err
 }
 
 // examineData looks at the folder and the database.
