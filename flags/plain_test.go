@@ -14,7 +14,7 @@ import (
 
 var lawValues = []any{
 	"", "a", "A", "b", "true", "TRUE", "false", "5", "5.0", " 5", "1e3", "NaN", "inf", "1.2.0", "2026-01-01", "-3d", "straße", "STRASSE", "İ", "\xff",
-	strings.Repeat("long and Longer ", 9), strings.Repeat("É", 50), true, false, nil, 0, 5, int64(5), int64(1) << 60, 5.0, 5.5, -0.0, math.Inf(1), math.NaN(),
+	strings.Repeat("long and Longer ", 9), strings.Repeat("É", 50), true, false, nil, 0, 5, int64(5), int64(1) << 60, 5.0, 5.5, math.Copysign(0, -1), math.Inf(1), math.NaN(),
 	[]any{"a"}, []any{}, map[string]any{"a": 1}, uint8(5), time.Second,
 }
 
