@@ -186,11 +186,12 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 			}
 		}
 		receipt.Results[n] = reason
-		if reason == None {
+		switch {
+		case reason == None:
 			receipt.Accepted++
-		} else if reason.OverQuota() {
+		case reason.OverQuota():
 			batch.warn(Warning{Type: WarningType(reason), At: now}) // it is about nobody in particular
-		} else if !slices.Contains(quiet, reason) {
+		case !slices.Contains(quiet, reason):
 			batch.warn(Warning{Type: WarningType(reason), DistinctID: it.DistinctID, EventUUID: it.UUID, At: now})
 		}
 	}

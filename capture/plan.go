@@ -155,14 +155,19 @@ func (p *plan) apply(e *Event) {
 	}
 }
 
+// note puts a value into a map that is made when it is first needed.
+func note[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
 // countCall counts the read of a flag's value (§12.3).
 func (p *plan) countCall(e *Event) {
 	i, again := p.callAt[*e.Flag]
 	if !again {
-		if p.callAt == nil {
-			p.callAt = make(map[FlagCall]int)
-		}
-		p.callAt[*e.Flag] = len(p.calls)
+		note(&p.callAt, *e.Flag, len(p.calls))
 		p.calls = append(p.calls, FlagCalls{ProjectID: p.project, FlagCall: *e.Flag, Calls: 1, First: e.Timestamp, Last: e.Timestamp})
 		return
 	}
@@ -190,10 +195,7 @@ func (p *plan) warn(kind WarningType, e *Event, detail string) {
 		i, again = p.warnedAt[key]
 	}
 	if !again {
-		if p.warnedAt == nil {
-			p.warnedAt = make(map[warned]int)
-		}
-		p.warnedAt[key] = len(p.warnings)
+		note(&p.warnedAt, key, len(p.warnings))
 		p.warnings = append(p.warnings, w)
 		return
 	}

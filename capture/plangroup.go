@@ -50,11 +50,8 @@ func (p *plan) groups(events []Event, to []GroupID) []GroupID {
 func (p *plan) groupState(id GroupID) *groupState {
 	g := p.groupStates[id]
 	if g == nil {
-		if p.groupStates == nil {
-			p.groupStates = make(map[GroupID]*groupState)
-		}
 		g = &groupState{}
-		p.groupStates[id] = g
+		note(&p.groupStates, id, g)
 		p.groupOrder = append(p.groupOrder, g)
 	}
 	return g
@@ -80,10 +77,7 @@ func (p *plan) groupType(name string, e *Event) int {
 		p.types = append(p.types, "")
 	default:
 		if !p.refusedTypes[name] {
-			if p.refusedTypes == nil {
-				p.refusedTypes = make(map[string]bool)
-			}
-			p.refusedTypes[name] = true
+			note(&p.refusedTypes, name, true)
 			p.warn(warnGroupTypes, e, "group type "+wire.Quote(cutBytes(name, warningID)))
 		}
 		return -1
@@ -168,10 +162,7 @@ func (p *plan) seeGroup(number int, old Object, e *Event) {
 		if p.seenBefore[key] {
 			continue
 		}
-		if p.seenBefore == nil {
-			p.seenBefore = make(map[seenGroup]bool)
-		}
-		p.seenBefore[key] = true
+		note(&p.seenBefore, key, true)
 		p.seen = append(p.seen, Seen{
 			ProjectID: p.project, Kind: SeenGroupProperty, Group: number, Name: m.Key, Type: typeOf(m.Value), At: e.ReceivedAt,
 		})

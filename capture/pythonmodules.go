@@ -5,13 +5,7 @@ import "strings"
 // pythonModules are the modules of Python's standard library, by the first part of
 // their names: what sys.stdlib_module_names of Python 3.11 lists, without those that
 // begin with an underscore.
-var pythonModules = func() map[string]bool {
-	m := map[string]bool{}
-	for _, name := range strings.Fields(pythonModuleNames) {
-		m[name] = true
-	}
-	return m
-}()
+var pythonModules = nameSetOf(strings.Fields(pythonModuleNames)...)
 
 const pythonModuleNames = "" +
 	`abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 cProfile calendar cgi cgitb ` +

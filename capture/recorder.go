@@ -207,25 +207,23 @@ func (r *Recorder) run() {
 		select {
 		case p := <-r.queue:
 			r.commit(r.gather(p))
-			if indexer != nil {
-				more := r.index(indexer, false)
-				if more { // a commit may hold almost two pieces
-					more = r.index(indexer, false)
-				}
-				if more {
-					idle.Reset(indexAfter)
-				}
+			more := true
+			for range 2 { // a commit may hold almost two pieces
+				more = more && r.index(indexer, false)
+			}
+			if more {
+				idle.Reset(indexAfter)
 			}
 		case j := <-r.jobs:
 			j.done <- r.alone(j)
 		case <-idle.C:
-			if indexer != nil && r.index(indexer, true) {
+			if r.index(indexer, true) {
 				idle.Reset(0)
 			}
 		case <-r.closing:
 			r.drain()
 			for range finalPieces { // what is not indexed slows down the next start
-				if indexer == nil || !r.index(indexer, true) {
+				if !r.index(indexer, true) {
 					break
 				}
 			}
@@ -237,7 +235,11 @@ func (r *Recorder) run() {
 // finalPieces bounds the indexing at the end.
 const finalPieces = 4
 
+// index has a piece of indexing done, where there is an indexer.
 func (r *Recorder) index(i Indexer, idle bool) (more bool) {
+	if i == nil {
+		return false
+	}
 	more, err := i.Index(context.Background(), idle)
 	if err != nil {
 		r.config.OnFailure(fmt.Errorf("%w: %w", ErrIndexing, err))

@@ -144,10 +144,7 @@ func (p *preparer) see(out *Batch, kind SeenKind, name, typ string) {
 	if p.noted[key] {
 		return
 	}
-	if p.noted == nil {
-		p.noted = make(map[seenKey]bool, 16)
-	}
-	p.noted[key] = true
+	note(&p.noted, key, true)
 	out.Seen = append(out.Seen, Seen{ProjectID: p.project.ID, Kind: kind, Name: name, Type: typ, At: p.now})
 }
 

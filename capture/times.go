@@ -114,7 +114,7 @@ func parseWritten(s string) (w written, ok bool) {
 	year, ok1 := digits(s[0:4])
 	month, ok2 := digits(s[5:7])
 	day, ok3 := digits(s[8:10])
-	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 || day > 28 && time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day {
 		return w, false
 	}
 	if len(s) == 10 {
@@ -154,15 +154,6 @@ func digits(s string) (n int, ok bool) {
 		n = n*10 + int(c)
 	}
 	return n, true
-}
-
-var monthDays = [13]int{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-
-func daysIn(year, month int) int {
-	if month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-		return 29
-	}
-	return monthDays[month]
 }
 
 // fraction reads the fraction of a second at the beginning of s, if there is

@@ -215,10 +215,6 @@ func (l *lease) grow(buf []byte, size int64) ([]byte, error) {
 // chunk of what has arrived, then gets them all, and doubles beyond if it has to.
 // What has arrived gets all that there may be once doubling would take as much.
 func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([]byte, error) {
-	enough := expected / 8
-	if l.arrived {
-		enough = min(enough, firstChunk)
-	}
 	for {
 		if len(buf) == cap(buf) {
 			had := int64(cap(buf))
@@ -227,15 +223,8 @@ func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([
 					return nil, err
 				}
 			}
-			size := max(2*had, first, 1)
-			if expected > 0 && had <= expected && (had >= max(enough, 1) || size > expected) {
-				size = expected + 1 // one more, to see the end
-			}
-			if l.arrived && 4*had > min(limit, l.most()) && had > expected {
-				size = limit + 1
-			}
 			var err error
-			if buf, err = l.grow(buf, min(size, limit+1)); err != nil {
+			if buf, err = l.grow(buf, l.larger(had, first, expected, limit)); err != nil {
 				return nil, err
 			}
 		}
@@ -250,6 +239,22 @@ func (l *lease) read(buf []byte, src io.Reader, first, expected, limit int64) ([
 			return nil, err
 		}
 	}
+}
+
+// larger is the size of the buffer after one of had bytes.
+func (l *lease) larger(had, first, expected, limit int64) int64 {
+	enough := expected / 8
+	if l.arrived {
+		enough = min(enough, firstChunk)
+	}
+	size := max(2*had, first, 1)
+	if expected > 0 && had <= expected && (had >= max(enough, 1) || size > expected) {
+		size = expected + 1 // one more, to see the end
+	}
+	if l.arrived && 4*had > min(limit, l.most()) && had > expected {
+		size = limit + 1
+	}
+	return min(size, limit+1)
 }
 
 // unpackInto is read for what comes out of a packed body: it begins with the first

@@ -30,11 +30,9 @@ func inserts(head string, columns int, tail string) bulk {
 	return newBulk(head+" VALUES ", "(", columns, ")", " "+tail, 0)
 }
 
-// lookups makes a bulk statement of head IN ($2, $3) tail, whose first fixed
-// arguments stand in head.
-func lookups(head string, fixed int, tail string) bulk {
-	return newBulk(head+" IN (", "", 1, "", ") "+tail, fixed)
-}
+// lookups makes a bulk statement of head IN ($2, $3), whose first fixed arguments
+// stand in head.
+func lookups(head string, fixed int) bulk { return newBulk(head+" IN (", "", 1, "", ")", fixed) }
 
 // The types of the keys of finds in PostgreSQL.
 const (
@@ -47,7 +45,7 @@ const (
 // look up one key after the other. While it has no statistics it would rather read
 // all rows that the fixed arguments choose, which may be a project's every person.
 func finds(columns, from, key, keyType string, fixed int) bulk {
-	b := lookups("SELECT "+columns+" FROM "+from+" AND "+key, fixed, "")
+	b := lookups("SELECT "+columns+" FROM "+from+" AND "+key, fixed)
 	b.texts = newBulk("SELECT found.* FROM (VALUES ", "(", 1, "::"+keyType+")",
 		") AS wanted (key) CROSS JOIN LATERAL (SELECT "+columns+" FROM "+from+" AND "+key+" = wanted.key LIMIT 1) AS found", fixed).texts
 	return b

@@ -136,7 +136,7 @@ func (y *fileSync) saveCohorts(p *fileProject) (changed bool, err error) {
 
 var (
 	insertMembers = inserts(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
-	deleteMembers = lookups(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "")
+	deleteMembers = lookups(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 )
 
 // saveMembers makes the members of a cohort those of the file. Where it lists

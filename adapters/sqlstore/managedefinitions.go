@@ -129,7 +129,7 @@ func (t *manageTx) Members(projectID, cohort int64, after string, limit int) ([]
 }
 
 // membersAmong looks for some distinct ids among the members of a cohort.
-var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2, "")
+var membersAmong = lookups(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 
 // MembersAmong implements rooms.Tx.
 func (t *manageTx) MembersAmong(projectID, cohort int64, distinctIDs []string) ([]string, error) {

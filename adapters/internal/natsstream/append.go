@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -196,9 +197,14 @@ func (s *Stream) publish(partition int, batches [][]byte) error {
 
 // full reports whether a stream has no room.
 func full(err error) bool {
-	var api *jetstream.APIError
 	const storeFailed, resources, memoryResources = 10077, 10023, 10028
-	return errors.As(err, &api) && (api.ErrorCode == storeFailed || api.ErrorCode == resources || api.ErrorCode == memoryResources)
+	return answered(err, storeFailed, resources, memoryResources)
+}
+
+// answered reports whether the broker has answered with one of some error codes.
+func answered(err error, codes ...jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
 
 // maxAttempts is how often a message in parts is begun.
@@ -244,16 +250,14 @@ func (s *Stream) put(ctx context.Context, subject string, id capture.UUID, origi
 }
 
 func wrongLast(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	return answered(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // inProcess reports whether the broker is still busy with the same message, sent
 // before.
 func inProcess(err error) bool {
-	var api *jetstream.APIError
 	const duplicateInProcess = 10158
-	return errors.As(err, &api) && api.ErrorCode == duplicateInProcess
+	return answered(err, duplicateInProcess)
 }
 
 // send publishes one message, and again while nobody answers: the broker knows it

@@ -166,9 +166,8 @@ func final(err error) bool {
 
 // noSpace reports whether the broker has no room for a stream of the wanted size.
 func noSpace(err error) bool {
-	var api *jetstream.APIError
 	const insufficientStorage = 10047
-	return errors.As(err, &api) && api.ErrorCode == insufficientStorage
+	return answered(err, insufficientStorage)
 }
 
 // advise says what can be done about a failed start.
