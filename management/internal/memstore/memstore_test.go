@@ -159,3 +159,27 @@ func TestStore_Outside(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A Faulty store fails once, at the call that was asked for, and what was written in
+// that transaction is gone.
+func TestFaulty(t *testing.T) {
+	f := &Faulty{Store: New(Outside{}), After: 1}
+	work := func(tx rooms.Tx) error {
+		return errors.Join(tx.Put(&management.Record{Kind: "thing", ID: "1"}), tx.Put(&management.Record{Kind: "thing", ID: "2"}))
+	}
+	if err := f.Write(t.Context(), work); !errors.Is(err, ErrDisk) || !f.Failed {
+		t.Errorf("the second call: %v, failed %v", err, f.Failed)
+	}
+	for _, want := range []int{0, 2} {
+		err := f.Read(t.Context(), func(tx rooms.Tx) error {
+			_, n, err := tx.List(management.Query{Kind: "thing"})
+			if n != want {
+				t.Errorf("%d are there, want %d", n, want)
+			}
+			return err
+		})
+		if err = errors.Join(err, f.Write(t.Context(), work)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

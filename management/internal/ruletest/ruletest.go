@@ -208,6 +208,32 @@ type Calls map[string]func(st *management.Standing, path, body string) (any, err
 // Ask asks what rows say, in order.
 func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 	t.Helper()
+	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) { return call() })
+}
+
+// AskFaulty asks what rows say, in order, of a store that fails. fail makes it fail at
+// the call after some that go well, below 0 never, and tells whether it has failed since
+// then. A row is asked until it needs no more calls: until then it has to end with the
+// fault, and to leave everything as it was.
+func (w *World) AskFaulty(t *testing.T, calls Calls, rows []Row, fault error, fail func(after int) bool) {
+	t.Helper()
+	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) {
+		defer fail(-1)
+		for after := 0; ; after++ {
+			fail(after)
+			got, err := call()
+			switch failed := fail(-1); {
+			case !failed:
+				return got, err
+			case !errors.Is(err, fault):
+				return nil, fmt.Errorf("the store has failed at call %d, but this comes of it: %.300s, %v", after, management.Encode(got), err)
+			}
+		}
+	})
+}
+
+func (w *World) ask(t *testing.T, calls Calls, rows []Row, by func(call func() (any, error)) (any, error)) {
+	t.Helper()
 	known := map[string]string{}
 	for i, row := range rows {
 		for j := range row {
@@ -224,7 +250,8 @@ func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
 			t.Fatalf("row %d: nothing is called %q", i, name)
 		}
 		w.Clock = w.Clock.Add(time.Second)
-		got, err := call(w.Standing(t, who), path, body)
+		st := w.Standing(t, who)
+		got, err := by(func() (any, error) { return call(st, path, body) })
 		if problem := differs(want, got, err); problem != "" {
 			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, asked, body, problem)
 		}
