@@ -202,12 +202,22 @@ func LoadRecord[Stored any](tx Tx, kind, parent, id string) (*Stored, error) {
 	return Decode[Stored](record)
 }
 
-// loadForChange is load for who may write. It also tells how the thing is noted.
-func (r *Resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change *Body) (x *Stored, noted any, err error) {
-	if x, err = r.load(v, id, change); err == nil && r.spec.May != nil {
+// Writable is Load for who may change the thing.
+func (r *Resource[T, Stored, Shown]) Writable(v *View[T], id string) (*Stored, error) {
+	return r.writable(v, id, nil)
+}
+
+func (r *Resource[T, Stored, Shown]) writable(v *View[T], id string, change *Body) (*Stored, error) {
+	x, err := r.load(v, id, change)
+	if err == nil && r.spec.May != nil {
 		err = r.spec.May(v, x)
 	}
-	if err == nil {
+	return x, err
+}
+
+// loadForChange is writable, which also tells how the thing is noted.
+func (r *Resource[T, Stored, Shown]) loadForChange(v *View[T], id string, change *Body) (x *Stored, noted any, err error) {
+	if x, err = r.writable(v, id, change); err == nil {
 		noted, err = r.noted(v, x)
 	}
 	return x, noted, err
@@ -372,12 +382,16 @@ func (r *Resource[T, Stored, Shown]) Add(v *View[T], x *Stored) (*Shown, error) 
 
 // Keep stores and notes what change makes of a thing, in the course of another call.
 func (r *Resource[T, Stored, Shown]) Keep(v *View[T], x *Stored, change func()) error {
+	return r.Noting(v, x, func() error { change(); return r.put(v, x, false) })
+}
+
+// Noting notes what work makes of a thing, which work stores.
+func (r *Resource[T, Stored, Shown]) Noting(v *View[T], x *Stored, work func() error) error {
 	before, err := r.noted(v, x)
 	if err != nil {
 		return err
 	}
-	change()
-	if err := r.put(v, x, false); err != nil {
+	if err := work(); err != nil {
 		return err
 	}
 	after, err := r.noted(v, x)

@@ -23,11 +23,8 @@ func (s Dashboards) MoveTile(ctx context.Context, st *management.Standing, id st
 		return s.Update(ctx, st, id, b)
 	}
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Dashboard, error) {
-		d, err := s.dashboards.Load(&view{Tx: tx, Standing: st}, id)
+		d, err := s.dashboards.Writable(&view{Tx: tx, Standing: st}, id)
 		if err != nil {
-			return nil, err
-		}
-		if err := d.mayEdit(tx, st); err != nil {
 			return nil, err
 		}
 		return s.moveTile(tx, st, d, b)

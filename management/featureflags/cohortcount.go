@@ -149,17 +149,17 @@ func (s Cohorts) scan(ctx context.Context, st *management.Standing, m *matcher, 
 
 // calculate counts the persons of a dynamic cohort and keeps what came of it. A
 // count that fails is noted, and the one before stays.
-func (s Cohorts) calculate(ctx context.Context, st *management.Standing, c *storedCohort) error {
+func (s Cohorts) calculate(ctx context.Context, st *management.Standing, id int64) error {
 	started := s.Desk.Now()
 	within, cancel := context.WithTimeout(ctx, calculateTime)
 	defer cancel()
-	m, record, failed := s.matcher(within, st, c.ID)
+	m, record, failed := s.matcher(within, st, id)
 	n := 0
 	if failed == nil {
 		failed = s.scan(within, st, m, func(*Person) bool { n++; return true })
 	}
 	return s.Desk.Store.Write(ctx, func(tx Tx) error {
-		d, err := tx.Definition(CohortDefinition, st.Project.ID, c.ID)
+		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
 			return err // somebody has changed it, and counts as well
 		}
@@ -178,7 +178,7 @@ func (s Cohorts) calculate(ctx context.Context, st *management.Standing, c *stor
 		if err := again.put(tx, st); err != nil {
 			return err
 		}
-		return keepCalculation(tx, st, c.ID, &run)
+		return keepCalculation(tx, st, id, &run)
 	})
 }
 
@@ -232,12 +232,8 @@ func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *CohortCa
 
 // Calculations are the last counts of a cohort, newest first.
 func (s Cohorts) Calculations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[CohortCalculation], error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[CohortCalculation], error) {
-		c, err := s.load(tx, st, id)
-		if err != nil {
-			return management.List[CohortCalculation]{}, err
-		}
-		return management.ListRecords[CohortCalculation](tx, management.Query{
+	return management.Of(ctx, s.resource(nil, false), st, id, func(v *view, c *storedCohort) (management.List[CohortCalculation], error) {
+		return management.ListRecords[CohortCalculation](v.Tx, management.Query{
 			Kind: kindCalculation, Parent: cohortParent(st.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 	})

@@ -85,9 +85,9 @@ func (s Cohorts) recount(tx Tx, st *management.Standing, c *storedCohort) error 
 	return c.put(tx, st)
 }
 
-// loadStatic is loadWritable for what only static cohorts have.
-func (s Cohorts) loadStatic(tx Tx, st *management.Standing, id, msg string) (*storedCohort, error) {
-	c, err := s.loadWritable(tx, st, id)
+// static is a cohort that may be changed and is static.
+func (s Cohorts) static(v *view, id, msg string) (*storedCohort, error) {
+	c, err := s.resource(nil, false).Writable(v, id)
 	if err == nil && !c.Static {
 		err = management.Fault("", "%s", msg)
 	}
@@ -101,7 +101,9 @@ func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id str
 		return nil, err
 	}
 	const msg = "Can only add users to static cohorts"
-	_, err = management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.loadStatic(tx, st, id, msg) })
+	_, err = management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) {
+		return s.static(&view{Tx: tx, Standing: st}, id, msg)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -133,22 +135,12 @@ func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id str
 // changeMembers changes the list of a static cohort and notes it.
 func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(Tx, *storedCohort) error) (*Done, error) {
 	return management.Write(ctx, &s.Desk, func(tx Tx) (*Done, error) {
-		c, err := s.loadStatic(tx, st, id, msg)
+		v := &view{Tx: tx, Standing: st}
+		c, err := s.static(v, id, msg)
 		if err != nil {
 			return nil, err
 		}
-		before, err := s.show(tx, st, c)
-		if err != nil {
-			return nil, err
-		}
-		if err := work(tx, c); err != nil {
-			return nil, err
-		}
-		after, err := s.show(tx, st, c)
-		if err != nil {
-			return nil, err
-		}
-		return &Done{true}, s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), before, after)
+		return &Done{true}, s.resource(nil, false).Noting(v, c, func() error { return work(tx, c) })
 	})
 }
 
@@ -320,8 +312,8 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, st *management.Standing, i
 		return nil, err
 	}
 	name := strings.TrimSpace(c.title() + " (static copy)")
-	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		out := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
-		return out, s.save(tx, st, out, management.Values{"name": name, "is_static": true}, slices.Clone(ids), nil)
+	out, err := management.Write(ctx, &s.Desk, func(tx Tx) (*Cohort, error) {
+		return s.resource(slices.Clone(ids), false).Make(&view{Tx: tx, Standing: st}, management.Values{"name": name, "is_static": true})
 	})
+	return s.counted(ctx, st, out, err)
 }

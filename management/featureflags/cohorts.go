@@ -47,14 +47,14 @@ var cohortTypes = []string{"static", "person_property", "behavioral", "realtime"
 var CohortFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: 400},
 	{Name: "description", Type: management.Text, Blank: true, Max: 1000},
-	{Name: "groups", Type: management.Array, Help: "the oldest form of filters"},
+	{Name: "groups", Type: management.Array, Ruled: true, Help: "the oldest form of filters"},
 	{Name: "deleted", Type: management.Bool, Help: "true hides the cohort, false brings it back"},
 	{Name: "filters", Type: management.Object, Null: true, Help: "a tree of person, cohort and behavioral filters below properties"},
 	{Name: "query", Type: management.Object, Null: true, Help: "of static cohorts; it is kept and never run"},
 	{Name: "is_static", Type: management.Bool},
-	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Help: "follows from what the cohort consists of"},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
-	{Name: "_create_static_person_ids", Type: management.TextList, Help: "uuids of the first members of a new static cohort"},
+	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Ruled: true, Help: "follows from what the cohort consists of"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+	{Name: "_create_static_person_ids", Type: management.TextList, Ruled: true, Help: "uuids of the first members of a new static cohort"},
 }
 
 // cohortRecord is what /flags reads of a cohort.
@@ -151,12 +151,51 @@ func (c *storedCohort) title() string {
 
 func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
 
-func (s Cohorts) show(tx Tx, st *management.Standing, c *storedCohort) (*Cohort, error) {
-	by, err := management.ViewOfUser(tx, c.CreatedBy)
+// resource are the cohorts of a project. ids are put into a static one that is made or
+// changed; those of a file are only for static ones.
+func (s Cohorts) resource(ids []string, ofFile bool) *management.Resource[Tx, storedCohort, Cohort] {
+	return management.NewResource(&s.Desk, management.Spec[Tx, storedCohort, Cohort]{
+		Scope: cohortScope, Fields: CohortFields,
+		Body: func(b *management.Body) error { return checkBody(b, flags.CohortPart) },
+		Place: func(_ *management.Standing, c *storedCohort) management.Place {
+			return management.Place{ID: c.item(), Title: c.title()}
+		},
+		Load: func(v *view, id string, _ *management.Body) (*storedCohort, error) {
+			return s.load(v.Tx, v.Standing, id)
+		},
+		May: func(_ *view, c *storedCohort) error {
+			if c.origin != "" {
+				return management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
+			}
+			return nil
+		},
+		New: func(v *view) (*storedCohort, error) {
+			return &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: v.User.ID}}, nil
+		},
+		Rules: func(e *management.Edit[Tx, storedCohort]) error {
+			e.Now.assign(e.Values)
+			return e.Now.check(&cohortsAround{tx: e.Tx, st: e.Standing}, &e.Was, e.Values)
+		},
+		Put: func(v *view, c *storedCohort) error { return c.put(v.Tx, v.Standing) },
+		Done: func(e *management.Edit[Tx, storedCohort]) error {
+			switch {
+			case e.Now.Static:
+				return s.addMembers(e.Tx, e.Standing, e.Now, ids)
+			case ofFile:
+				return errNotStaticFile()
+			}
+			return nil
+		},
+		Show: s.show,
+	})
+}
+
+func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
+	by, err := v.Author(c.CreatedBy)
 	if err != nil {
 		return nil, err
 	}
-	experiments, err := experimentsOfCohort(tx, st, c.ID)
+	experiments, err := experimentsOfCohort(v.Tx, v.Standing, c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -212,30 +251,23 @@ func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuer
 		if err == nil {
 			err = bad
 		}
-		out.Count = count
+		list := management.List[storedCohort]{Count: count}
 		for i := 0; i < len(page) && err == nil; i++ {
 			var c *storedCohort
-			if c, err = decodeCohort(&page[i]); err != nil {
-				break
-			}
-			var shown *Cohort
-			if shown, err = s.show(tx, st, c); err == nil {
-				out.Results = append(out.Results, *shown)
+			if c, err = decodeCohort(&page[i]); err == nil {
+				list.Results = append(list.Results, *c)
 			}
 		}
-		return out, err
+		if err != nil {
+			return out, err
+		}
+		return s.resource(nil, false).Rows(&view{Tx: tx, Standing: st}, list)
 	})
 }
 
 // Get returns a cohort, also one that is deleted.
 func (s Cohorts) Get(ctx context.Context, st *management.Standing, id string) (*Cohort, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Cohort, error) {
-		c, err := s.load(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		return s.show(tx, st, c)
-	})
+	return s.resource(nil, false).Get(ctx, st, id)
 }
 
 func (s Cohorts) load(tx Tx, st *management.Standing, named string) (*storedCohort, error) {
@@ -253,24 +285,12 @@ func (s Cohorts) load(tx Tx, st *management.Standing, named string) (*storedCoho
 	return decodeCohort(d)
 }
 
-// loadWritable is load for changes: what stands in a file is changed there.
-func (s Cohorts) loadWritable(tx Tx, st *management.Standing, named string) (*storedCohort, error) {
-	c, err := s.load(tx, st, named)
-	if err == nil && c.origin != "" {
-		err = management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
-	}
-	return c, err
-}
-
 // Create makes a cohort. list are the first members of a static one, nil for none.
 // Persons are counted before it returns.
 func (s Cohorts) Create(ctx context.Context, st *management.Standing, b management.Body, list *MemberList) (*Cohort, error) {
-	if err := checkBody(&b, flags.CohortPart); err != nil {
-		return nil, err
-	}
 	v, err := CohortFields.Create(b)
 	if err != nil {
-		return nil, err
+		return s.resource(nil, false).Create(ctx, st, b) // which tells what is wrong, in its order
 	}
 	if list != nil && !v.Bool("is_static") {
 		return nil, errNotStaticFile()
@@ -286,84 +306,28 @@ func (s Cohorts) Create(ctx context.Context, st *management.Standing, b manageme
 		}
 		ids = slices.Concat(ids, more)
 	}
-	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		c := &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(s.Desk.Now()), CreatedBy: st.User.ID}}
-		return c, s.save(tx, st, c, v, ids, nil)
-	})
+	c, err := s.resource(ids, list != nil).Create(ctx, st, b)
+	return s.counted(ctx, st, c, err)
 }
 
 // Update changes a cohort. list are more members of a static one, nil for none.
 func (s Cohorts) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool, list *MemberList) (*Cohort, error) {
-	if err := checkBody(&b, flags.CohortPart); err != nil {
-		return nil, err
-	}
-	v, err := CohortFields.Update(b, put)
-	if err != nil {
-		return nil, err
-	}
 	ids, err := s.membersOf(ctx, st, list)
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(ctx, st, func(tx Tx) (*storedCohort, error) {
-		c, err := s.loadWritable(tx, st, id)
-		if err != nil {
-			return nil, err
-		}
-		before, err := s.show(tx, st, c)
-		if err != nil {
-			return nil, err
-		}
-		err = s.save(tx, st, c, v, ids, before)
-		if err == nil && list != nil && !c.Static {
-			err = errNotStaticFile()
-		}
-		return c, err
-	})
+	c, err := s.resource(ids, list != nil).Update(ctx, st, id, b, put)
+	return s.counted(ctx, st, c, err)
 }
 
 func errNotStaticFile() error {
 	return management.Fault("csv", "Only static cohorts can be filled from a file.")
 }
 
-// save lays values over a cohort, checks and stores it. before is nil for a new one.
-func (s Cohorts) save(tx Tx, st *management.Standing, c *storedCohort, v management.Values, ids []string, before *Cohort) error {
-	was := *c
-	c.assign(v)
-	if err := c.check(&cohortsAround{tx: tx, st: st}, &was, v); err != nil {
-		return err
-	}
-	if err := c.put(tx, st); err != nil {
-		return err
-	}
-	if c.Static {
-		if err := s.addMembers(tx, st, c, ids); err != nil {
-			return err
-		}
-	}
-	after, err := s.show(tx, st, c)
-	if err != nil {
-		return err
-	}
-	var old any
-	if before != nil {
-		old = before
-	}
-	return s.Desk.Note(tx, st.Caller, management.ProjectParent(st.Project.ID), cohortScope, c.item(), c.title(), old, after)
-}
-
 // assign lays values over a cohort. The oldest form of filters becomes the one of
 // today; filters of today go before it.
 func (c *storedCohort) assign(v management.Values) {
-	management.SetNull(v, "name", &c.Name)
-	management.Set(v, "description", &c.Description)
-	management.Set(v, "deleted", &c.Deleted)
-	management.Set(v, "is_static", &c.Static)
-	for name, to := range map[string]*json.RawMessage{"filters": &c.Filters, "query": &c.Query} {
-		if v.Has(name) {
-			*to = v.Raw(name)
-		}
-	}
+	CohortFields.Lay(v, c)
 	if v.Has("filters") || v.Has("groups") {
 		c.Type = nil // follows from them
 	}
@@ -375,17 +339,14 @@ func (c *storedCohort) assign(v management.Values) {
 	}
 }
 
-// finish stores a cohort, counts its persons outside of the transaction and
-// shows it.
-func (s Cohorts) finish(ctx context.Context, st *management.Standing, work func(Tx) (*storedCohort, error)) (*Cohort, error) {
-	c, err := management.Write(ctx, &s.Desk, work)
-	if err != nil {
+// counted is a cohort that was stored, with its persons: they are counted outside of
+// the transaction.
+func (s Cohorts) counted(ctx context.Context, st *management.Standing, c *Cohort, err error) (*Cohort, error) {
+	if err != nil || c.Static || c.Deleted {
+		return c, err
+	}
+	if err := s.calculate(ctx, st, c.ID); err != nil {
 		return nil, err
 	}
-	if !c.Static && !c.Deleted {
-		if err := s.calculate(ctx, st, c); err != nil {
-			return nil, err
-		}
-	}
-	return s.Get(ctx, st, c.item())
+	return s.Get(ctx, st, strconv.FormatInt(c.ID, 10))
 }
