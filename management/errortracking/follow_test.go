@@ -319,3 +319,23 @@ func TestErrorTracking_LongTitles(t *testing.T) {
 		t.Errorf("%d and %d", len(i.Name), len(i.Description))
 	}
 }
+
+// §4.2: rules are tried when an issue appears, not at its next exception, also where both
+// are read at once.
+func TestErrorTracking_RulesTriedOnce(t *testing.T) {
+	w := newWorld(t)
+	st := w.Standing(t, "bob")
+	if _, err := w.ErrorTracking.CreateRule(t.Context(), st, ruletest.Body(t, `{"filters":`+when(error1)+`,"assignee":"user:1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []string{"info", "error"} {
+		w.threw(ruletest.Project, thrown("A", "m", `,"level":"`+level+`"`), "")
+	}
+	if err := w.follow(t); err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.ErrorTracking.Issues(t.Context(), st, "", management.Page{Limit: 2})
+	if err != nil || list.Count != 1 || list.Results[0].Count != 2 || list.Results[0].Assignee != nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
