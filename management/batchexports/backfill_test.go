@@ -2,6 +2,7 @@ package batchexports_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,10 @@ var backfillRows = []ruletest.Row{
 	{"§4.3.6 a run for each interval, by the events' own time", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a","01-01T12:00 01-01T13:00: b","01-01T13:00 01-01T13:30:"]`},
 	{"§4.3.6 progress", "bob", "getbackfill <it> <fill>", ``, `{"status":"Completed","finished_at":"2026-01-02T12:00:04Z","progress":{"total_runs":3,"finished_runs":3,"progress":1}}`},
 	{"§4.3.5 its runs", "bob", "runs <it>", ``, `{"results":[{"backfill":"<fill>","status":"Completed"},{"backfill":"<fill>"},{"backfill":"<fill>"}]}`},
+	{"§4.3.6 forward, never back", "bob", "create => daily", files(`,"interval":"day","paused":true`), `{"paused":true}`},
+	{"§4.3.6 forward, never back", "bob", "backfill <daily> => fromfive", `{"start_at":"2026-01-01T05:00:00Z","end_at":"2026-01-02T00:00:00Z"}`, `{"backfill_id":"(like) ."}`},
+	{"§4.3.6 forward, never back", "bob", "getbackfill <daily> <fromfive>", ``, `{"start_at":"2026-01-01T05:00:00Z"}`},
+	{"§4.3.6 forward, never back", "bob", "cancelbackfill <daily> <fromfive>", ``, `{"cancelled":true}`},
 	{"§4.3.6 of a paused export too", "bob", "pause <it>", ``, `{"paused":true}`},
 	{"§4.3.6 happened then, came in now", "bob", "old d 2026-01-01 13:10", ``, `null`},
 	{"§4.3.6 of a paused export too", "bob", "backfill <it> => again", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T14:00:00Z"}`, `{"backfill_id":"(like) ."}`},
@@ -127,6 +132,15 @@ var cancelBackfillRows = []ruletest.Row{
 	{"§4.3.6", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a"]`},
 	{"§4.3.6 as for runs", "bob", "cancelbackfill <it> <second>", ``, `400 invalid_input - Cannot cancel a backfill that is in 'Completed' status`},
 	{"§4.3.6 unknown", "bob", "cancelbackfill <it> " + nowhere, ``, notFound},
+	{"§4.3.6 its run that is under way too", "bob", "backfill <it> => third", `{"start_at":"2026-01-01T11:00:00Z","end_at":"2026-01-01T14:00:00Z"}`, `{"backfill_id":"(like) ."}`},
+	{"§4.3.6 its run that is under way too", "bob", "fail", ``, `null`},
+	{"§4.3.6 its run that is under way too", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a"]`},
+	{"§4.3.6 its run that is under way too", "bob", "newest <it>", ``, `{"backfill":"<third>","status":"Running"}`},
+	{"§4.3.6 its run that is under way too", "bob", "getbackfill <it> <third>", ``, `{"status":"Running","progress":{"total_runs":3,"finished_runs":0,"progress":0}}`},
+	{"§4.3.6 its run that is under way too", "bob", "cancelbackfill <it> <third>", ``, `{"cancelled":true}`},
+	{"§4.3.6 its run that is under way too", "bob", "newest <it>", ``, `{"backfill":"<third>","status":"Cancelled"}`},
+	{"§4.3.6 and it is not tried again", "bob", "at 2026-01-02 12:30", ``, `null`},
+	{"§4.3.6 and it is not tried again", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a"]`},
 }
 
 // §4.3.6: the status of a backfill whose runs have failed.
@@ -202,15 +216,18 @@ var sessionRows = []ruletest.Row{
 	{"decision 23", "bob", "at 2026-01-02 12:50", ``, `null`},
 	{"decision 23", "bob", "came a", `{"$session_id":"s1","$current_url":"https://x/in"}`, `null`},
 	{"decision 23", "bob", "came b", `{"$session_id":"s2"}`, `null`},
+	{"§4.3.1 views and clicks", "bob", "came $pageview:e $autocapture:f $autocapture:g", `{"$session_id":"s3","$current_url":"` + strings.Repeat("u", 3000) + `"}`, `null`},
+	{"decision 23 a session of no text", "bob", "came h", `{"$session_id":7}`, `null`},
 	{"decision 23 without a session", "bob", "came c", `{}`, `null`},
 	{"decision 23", "bob", "at 2026-01-02 13:00:30", ``, `null`},
-	{"decision 23", "bob", "work", ``, `["01-02T12:00 01-02T13:00: s1 s2"]`},
+	{"decision 23", "bob", "work", ``, `["01-02T12:00 01-02T13:00: s1 s2 s3"]`},
 	{"§4.3.1 their columns", "bob", "rows", ``, `{"columns":"session_id team_id distinct_id person_id start_timestamp end_timestamp duration event_count pageview_count autocapture_count entry_current_url exit_current_url",
-		"key":"team_id session_id","rows":[["s1",1,"d-a","p-a","2026-01-02T12:50:00Z","2026-01-02T12:50:00Z",0,1,0,0,"https://x/in","https://x/in"],["s2",1,"d-b","p-b","2026-01-02T12:50:01Z","2026-01-02T12:50:01Z",0,1,0,0,"",""]]}`},
+		"key":"team_id session_id","rows":[["s1",1,"d-a","p-a","2026-01-02T12:50:00Z","2026-01-02T12:50:00Z",0,1,0,0,"https://x/in","https://x/in"],["s2",1,"d-b","p-b","2026-01-02T12:50:01Z","2026-01-02T12:50:01Z",0,1,0,0,"",""],
+		["s3",1,"d-$pageview:e","p-$autocapture:g","2026-01-02T12:50:02Z","2026-01-02T12:50:02Z",0,3,1,2,"` + strings.Repeat("u", 2048) + `","` + strings.Repeat("u", 2048) + `"]]}`},
 	{"decision 23 a later event of the session", "bob", "at 2026-01-02 13:10", ``, `null`},
 	{"decision 23 a later event of the session", "bob", "came d", `{"$session_id":"s1","$current_url":"https://x/out"}`, `null`},
 	{"decision 23 a later event of the session", "bob", "at 2026-01-02 14:00:30", ``, `null`},
-	{"decision 23 exported again, whole", "bob", "work", ``, `["01-02T12:00 01-02T13:00: s1 s2","01-02T13:00 01-02T14:00: s1"]`},
+	{"decision 23 exported again, whole", "bob", "work", ``, `["01-02T12:00 01-02T13:00: s1 s2 s3","01-02T13:00 01-02T14:00: s1"]`},
 	{"decision 23 exported again, whole: 20 minutes", "bob", "rows", ``, `{"rows":[["s1",1,"d-a","p-d","2026-01-02T12:50:00Z","2026-01-02T13:10:00Z",1200,2,0,0,"https://x/in","https://x/out"]]}`},
 }
 

@@ -249,6 +249,11 @@ func TestBatchExports_RunPages(t *testing.T) {
 	if err != nil || len(back.Results) != 100 || back.Results[99].From != last.Results[0].To {
 		t.Errorf("back: %d runs, %v", len(back.Results), err)
 	}
+	oldest, err1 := w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Ordering: "created_at"})
+	next, err2 := w.BatchExports.Runs(t.Context(), st, e.ID, batchexports.RunQuery{Ordering: "created_at", Cursor: oldest.Next})
+	if err1 != nil || err2 != nil || len(next.Results) != 100 || next.Results[0].From != oldest.Results[99].To {
+		t.Errorf("the other way: %d runs, %v, %v", len(next.Results), err1, err2)
+	}
 	got, err := w.BatchExports.Get(t.Context(), st, e.ID)
 	if err != nil || len(got.LatestRuns) != 10 { // §4.3.1
 		t.Errorf("%d latest runs, %v", len(got.LatestRuns), err)

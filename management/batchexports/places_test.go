@@ -33,6 +33,7 @@ var queryRows = []ruletest.Row{
 	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event AS a, uuid AS a FROM events"`), queryFault + `Invalid HogQL query: two columns are called "a"`},
 	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event FROM events WHERE event = 'a'"`), queryFault + `Invalid HogQL query: `},
 	{"§4.3.1 over events only", "bob", "create", files(`,"model":"persons","hogql_query":"SELECT event FROM events"`), queryFault + `Invalid HogQL query: `},
+	{"§4.3.2 HTTP takes whole events", "bob", "create", `{"hogql_query":"SELECT event FROM events",` + to("HTTP", `{"url":"https://x.example","token":"t"}`)[1:], queryFault + `Invalid HogQL query: `},
 	{"§2.2 type", "bob", "create", query(`{}`), queryFault + `Not a valid string.`},
 }
 
@@ -52,6 +53,7 @@ var filterRows = []ruletest.Row{
 	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"plan","operator":"resembles","value":"pro"}]`), `400 invalid_input filters`},
 	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"plan","operator":"regex","value":"("}]`), `400 invalid_input filters`},
 	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"operator":"exact","value":"pro"}]`), `400 invalid_input filters`},
+	{"§2.2 operator", "bob", "create", files(`,"filters":[{"key":"a","operator":7}]`), `400 invalid_input filters The operator of a filter must be a text.`},
 	{"§4.3.1 writable", "bob", "change <it>", `{"filters":[{"key":"a","operator":"is_set"}]}`, `{"filters":[{"key":"a","operator":"is_set"}]}`},
 	{"§4.3.1 writable", "bob", "change <it>", `{"filters":null}`, `{"filters":null}`},
 	{"§4.3.1 they must fit the model", "bob", "change <it>", `{"filters":[{"key":"a","operator":"is_set"}]}`, `{"model":"events"}`},
@@ -91,6 +93,11 @@ var placeRows = []ruletest.Row{
 	{"§1.8 no access to the project", "eve", "outsidedelete <first>", ``, notFound},
 	{"§1.8 no access to the project", "eve", "outsidecreate", files(``), `404 not_found - Project not found.`},
 	{"§1.8 no access to the project", "eve", "outsidecreate", files(`,"team_id":1`), `400 does_not_exist team_id`},
+	{"§4.3.3 the caller's current project", "gus", "newproject => second", `{"name":"Second"}`, `{"id":3}`},
+	{"§4.3.3 the caller's current project", "bob", "choose", `{"set_current_team":3}`, `{"team":{"id":3}}`},
+	{"§4.3.3 the caller's current project", "bob", "outsidecreate => there", files(``), `{"team_id":3}`},
+	{"§4.3 of its project", "bob", "get <there>", ``, notFound},
+	{"§4.3 of its project", "bob", "outsideget <there>", ``, `{"team_id":3}`},
 }
 
 // §4.3.4; interface §3.2.
@@ -135,6 +142,17 @@ var deletionRows = []ruletest.Row{
 	{"§4.3.3 no run comes", "bob", "at 2026-01-02 15:00", ``, `null`},
 	{"§4.3.3 no run comes", "bob", "work", ``, `[]`},
 	{"§4.3.3 the name is free", "bob", "create", files(``), `{"name":"x"}`},
+}
+
+// §5.8: a project that is gone takes its exports along.
+var goneRows = []ruletest.Row{
+	{"§4.3.3", "bob", "create", files(``), `{"name":"x"}`},
+	{"§5.8 DELETE", "gus", "dropproject", ``, `null`},
+	{"§5.8 no run comes", "dan", "at 2026-01-02 15:00", ``, `null`},
+	{"§5.8 no run comes", "dan", "work", ``, `[]`},
+	{"§4.3.3 those of others do", "dan", "create", files(``), `{"name":"x"}`},
+	{"§4.3.3 those of others do", "dan", "at 2026-01-02 16:00:30", ``, `null`},
+	{"§4.3.3 those of others do", "dan", "work", ``, `["01-02T15:00 01-02T16:00:"]`},
 }
 
 // §4.3.7: the shelf has two steps for each type but Files.

@@ -13,7 +13,7 @@ import (
 func TestBatchExports_Rules(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"fields": fieldRows, "changes": changeRows, "destinations": destinationRows, "settings": settingRows, "secrets": secretRows,
-		"queries": queryRows, "filters": filterRows, "places": placeRows, "pausing": pausingRows, "deletion": deletionRows, "tests": testRows,
+		"queries": queryRows, "filters": filterRows, "places": placeRows, "pausing": pausingRows, "deletion": deletionRows, "without a project": goneRows, "tests": testRows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -184,6 +184,8 @@ var settingRows = []ruletest.Row{
 	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":0}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
 	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":65535}`), `{"destination":{"config":{"port":65535}}}`},
 	{"§4.3.2 port", "bob", "create", to("Postgres", `{`+postgres+`,"port":65536}`), `400 invalid_input destination 'port' is a number from 1 to 65535.`},
+	{"README sslmode", "bob", "create", to("Postgres", `{`+postgres+`,"sslmode":"verify"}`), `400 invalid_input destination 'sslmode' verify is not supported.`},
+	{"README sslmode", "bob", "create", to("Postgres", `{`+postgres+`,"sslmode":"prefer"}`), `{"destination":{"config":{"sslmode":"prefer"}}}`},
 	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"../up"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
 	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"a/../../b"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},
 	{"decision 23 below the folder of exports", "bob", "create", to("Files", `{"path":"/etc"}`), `400 invalid_input destination 'path' and 'prefix' are below the server's folder of exports:`},

@@ -164,11 +164,12 @@ var pauseRows = []ruletest.Row{
 // Decision 23: by the time of coming in, whenever an event says that it happened; what is
 // committed late belongs to the next run.
 var lateRows = []ruletest.Row{
-	{"decision 23", "bob", "create", files(``), `{"paused":false}`},
+	{"decision 23", "bob", "create => it", files(``), `{"paused":false}`},
 	{"decision 23 happened long ago, came in now", "bob", "old a 2020-01-01 00:00", ``, `null`},
 	{"decision 23", "bob", "at 2026-01-02 13:00:30", ``, `null`},
 	{"decision 23", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a"]`},
 	{"decision 23 came in before the end, committed after the run", "bob", "late b 2026-01-02 12:59:58", ``, `null`},
+	{"decision 23 a change of something else keeps the place", "bob", "change <it>", `{"name":"y"}`, `{"name":"y"}`},
 	{"decision 23", "bob", "came c", `{}`, `null`},
 	{"decision 23", "bob", "at 2026-01-02 14:00:30", ``, `null`},
 	{"decision 23 the next run has it", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a","01-02T13:00 01-02T14:00: b c"]`},

@@ -3,6 +3,7 @@ package batchexports_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,11 +33,15 @@ type change struct {
 }
 
 // add writes an event down that came in at a time and says that it happened then, with
-// properties that are JSON.
+// properties that are JSON. A name that is not seen stands before a colon in its uuid.
 func (l *ledger) add(uuid, came, properties string) {
 	at := moment(came)
+	name := "seen"
+	if kind, _, named := strings.Cut(uuid, ":"); named {
+		name = kind
+	}
 	l.events = append(l.events, batchexports.Event{
-		ID: l.last() + 1, UUID: uuid, Name: "seen", DistinctID: "d-" + uuid, PersonID: "p-" + uuid, Properties: properties,
+		ID: l.last() + 1, UUID: uuid, Name: name, DistinctID: "d-" + uuid, PersonID: "p-" + uuid, Properties: properties,
 		PersonProperties: `{"plan":"pro"}`, Timestamp: at, CreatedAt: at,
 	})
 }
@@ -248,9 +253,12 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			}
 			return e.LatestRuns[0], nil
 		},
-		"steps": func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
-		"try":   func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
-		"test":  func(st standing, path, b string) (any, error) { return s.Test(ctx, st, path, body(b)) },
+		"newproject":  func(st standing, _, b string) (any, error) { return w.Organizations.Projects.Create(ctx, st, body(b)) },
+		"dropproject": func(st standing, _, _ string) (any, error) { return nil, w.Organizations.Projects.Delete(ctx, st) },
+		"choose":      func(st standing, _, b string) (any, error) { return w.Organizations.Account.Update(ctx, st, body(b)) },
+		"steps":       func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
+		"try":         func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
+		"test":        func(st standing, path, b string) (any, error) { return s.Test(ctx, st, path, body(b)) },
 		// work does all that is due, and answers what the destination has got by then.
 		"work": func(standing, string, string) (any, error) { return w.work(t) },
 		// came are events that come in now, by uuid.
@@ -258,6 +266,10 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			for _, uuid := range strings.Fields(path) {
 				w.ledger.add(uuid, w.Clock.Format(time.RFC3339), properties)
 			}
+			return nil, nil
+		},
+		"fail": func(standing, string, string) (any, error) {
+			w.shelf.fails = append(w.shelf.fails, errors.New("the disk is full"))
 			return nil, nil
 		},
 		"refuse": func(standing, string, string) (any, error) {
