@@ -44,9 +44,8 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 	eachGoFile(t, func(path, text string) {
 		before := ""
 		for n, line := range strings.Split(text, "\n") {
-			around := before + " " + line // a name may stand at the end of the line before
-			before = line
-			if elsewhere.MatchString(around) {
+			if elsewhere.MatchString(before + " " + line) {
+				before = line
 				continue
 			}
 			for _, m := range specDecision.FindAllStringSubmatch(line, -1) {
@@ -56,11 +55,12 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 			}
 			for _, m := range specSection.FindAllStringSubmatch(line, -1) {
 				references++
-				wanted := pagesOf(path, around)
+				wanted := pagesOf(path, before, line)
 				if !slices.ContainsFunc(wanted, func(page string) bool { return hasSection(pages[page], m[1]) }) {
 					t.Errorf("%s:%d: no §%s in %v of testdata/spec", path, n+1, m[1], wanted)
 				}
 			}
+			before = line
 		}
 	})
 	if references < 500 {
@@ -85,18 +85,22 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// pagesOf are the pages that a § may be of: those that the words around it name,
-// else that of the room, else all. What adds to management.md counts with it.
-func pagesOf(path, around string) (out []string) {
-	for _, m := range specNamed.FindAllStringSubmatch(around, -1) {
+// pagesOf are the pages that a § may be of: those that the words before it name, else
+// that of the room, else all. What adds to management.md counts with it. A name at the
+// end of the line before may be meant, or is that of a row of its own.
+func pagesOf(path, before, line string) (out []string) {
+	for _, m := range specNamed.FindAllStringSubmatch(line, -1) {
 		out = append(out, m[1]+m[2])
 	}
 	if len(out) > 0 {
 		return append(out, "clients")
 	}
+	for _, m := range specNamed.FindAllStringSubmatch(before+" "+line, -1) {
+		out = append(out, m[1]+m[2])
+	}
 	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
 		if page := specOf[filepath.ToSlash(dir)]; page != "" {
-			return []string{page, "clients", "interface"}
+			return append(out, page, "clients", "interface")
 		}
 	}
 	return []string{"flags", "capture", "management", "clients", "interface"}

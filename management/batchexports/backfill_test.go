@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// §4.3.6; days and weeks: spec/clients.md §16. Backfills cover event time (decision 23).
+// §4.3.6 of management.md; days and weeks: spec/clients.md §16. Backfills cover event time (decision 23).
 func TestBatchExports_Backfills(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"times": backfillTimeRows, "dates": backfillDateRows, "weeks": backfillWeekRows, "hours": backfillRows, "from the beginning": wholeRows,
