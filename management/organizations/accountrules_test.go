@@ -52,6 +52,9 @@ var currentRows = []ruletest.Row{
 	{"§1.9 bad target", "bob", "changeme", `{"set_current_team":999}`, "400 does_not_exist set_current_team Object with id=`999` does not exist."},
 	{"§1.9 bad target", "bob", "changeme", `{"set_current_team":"P"}`, "400 does_not_exist set_current_team Object with id=`P` does not exist."},
 	{"§1.8 bad target: no access", "eve", "changeme", `{"set_current_team":1}`, "400 does_not_exist set_current_team Object with id=`1` does not exist."},
+	{"§1.8 an organization without a project that one reaches", "eve", "neworganization => eves", `{"name":"Eve's"}`, `{"name":"Eve's"}`},
+	{"§1.8 an organization without a project that one reaches", "eve", "changeme", `{"set_current_organization":"` + ours + `"}`, `{"organization":{"name":"Ours"},"team":null}`},
+	{"§1.8 an organization without a project that one reaches", "eve", "me", ``, `{"organization":{"name":"Ours"},"team":null}`},
 	{"§1.9 it stays as it was", "bob", "me", ``, `{"organization":{"id":"` + ours + `"},"team":{"id":1}}`},
 }
 
@@ -154,6 +157,8 @@ var keyFieldRows = []ruletest.Row{
 	{"§1.4 no such action", "bob", "newkey", newKey(`,"scopes":["feature_flag:admin"]`), `400 invalid_input scopes Invalid scope: feature_flag:admin.`},
 	{"§1.4 INTERNAL", "bob", "newkey", newKey(`,"scopes":["INTERNAL"]`), `400 invalid_input scopes Invalid scope: INTERNAL.`},
 	{"what was meant", "bob", "newkey", newKey(`,"scopes":["feature_flags:read"]`), `400 invalid_input scopes Invalid scope: feature_flags:read. Did you mean feature_flag:read?`},
+	{"what was meant", "bob", "newkey", newKey(`,"scopes":["cohort:raed"]`), `400 invalid_input scopes Invalid scope: cohort:raed. Did you mean cohort:read?`},
+	{"what was meant", "bob", "newkey", newKey(`,"scopes":["dashboards:edit"]`), `400 invalid_input scopes Invalid scope: dashboards:edit. Did you mean dashboard:read or dashboard:write?`},
 	{"§2.2 scopes", "bob", "newkey", newKey(`,"scopes":"*"`), `400 not_a_list scopes Expected a list of items but got type "str".`},
 	{"§2.2 scopes", "bob", "newkey", newKey(`,"scopes":null`), `400 null scopes This field may not be null.`},
 	{"§1.10 scoped_teams is required", "bob", "newkey", `{"label":"k","scopes":["*"],"scoped_organizations":[]}`, `400 required scoped_teams This field is required.`},
@@ -220,9 +225,13 @@ func TestAPIKeys_ByKeys(t *testing.T) {
 	put(management.KeyRecord{ID: "users", Scopes: []string{"user:write", "cohort:read"}})
 	put(management.KeyRecord{ID: "project", Scopes: []string{"*"}, Projects: []int64{1}})
 	put(management.KeyRecord{ID: "ours", Scopes: []string{"*"}, Organizations: []string{ours}})
+	put(management.KeyRecord{ID: "old"})
 	put(management.KeyRecord{ID: "cohorts", Scopes: []string{"cohort:read"}})
 	w.Ask(t, w.calls(t), []ruletest.Row{
 		{"§1.10 @current", "bob/cohorts", "key @current", ``, `{"id":"cohorts","scopes":["cohort:read"]}`},
+		{"§1.4 a null is shown as *", "bob/old", "key @current", ``, `{"id":"old","scopes":["*"],"scoped_teams":[],"scoped_organizations":[]}`},
+		{"§1.4 and gives everything", "bob/old", "newkey => given", newKey(``), `{"scopes":["*"]}`},
+		{"§1.4 and gives everything", "bob/old", "dropkey <given>", ``, `null`},
 		{"§1.10 itself", "bob/cohorts", "key cohorts", ``, `{"id":"cohorts"}`},
 		{"decision 19 another one with user:read", "bob/cohorts", "key all", ``, `403 permission_denied - API key missing required scope 'user:read'`},
 		{"decision 19 another one with user:read", "bob/users", "key all", ``, `{"id":"all"}`},

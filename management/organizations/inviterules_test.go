@@ -66,6 +66,10 @@ func grants(list string) string {
 	return `{"target_email":"c@example.com","private_project_access":` + list + `}`
 }
 
+func manyGrants(n int) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(`{"id":1,"level":"member"},`, n), ",") + "]"
+}
+
 var grantRows = []ruletest.Row{
 	{"§4.5 no list", "ann", "invite", grants(`{}`), `400 invalid_input private_project_access The field must be a list of dictionaries.`},
 	{"§4.5 no list", "ann", "invite", grants(`"x"`), `400 invalid_input private_project_access The field must be a list of dictionaries.`},
@@ -86,6 +90,8 @@ var grantRows = []ruletest.Row{
 	{"§4.5 levels", "gus", "invite", grants(`[{"id":1,"level":"admin"}]`), `{"private_project_access":[{"id":1,"level":"admin"}]}`},
 	{"§4.5 numbers of old", "ann", "invite", grants(`[{"id":1,"level":1}]`), `{"private_project_access":[{"id":1,"level":"member"}]}`},
 	{"§4.5 numbers of old", "ann", "invite", grants(`[{"id":1,"level":8}]`), `{"private_project_access":[{"id":1,"level":"admin"}]}`},
+	{"1000 projects", "ann", "invite", grants(manyGrants(1000)), `{"level":1}`},
+	{"1001 projects", "ann", "invite", grants(manyGrants(1001)), `400 max_length private_project_access Ensure this field has no more than 1000 elements.`},
 	{"§4.5 higher than one's own", "bob", "invite", grants(`[{"id":1,"level":"admin"}]`), `400 invalid_input private_project_access You cannot invite to a private project with a higher level than your own.`},
 	{"§4.5 one's own", "bob", "invite", grants(`[{"id":1,"level":"member"}]`), `{"private_project_access":[{"id":1,"level":"member"}]}`},
 	{"§4.5 empty is null when it is sent", "ann", "invite", grants(`[]`), `{"private_project_access":null}`},
@@ -114,6 +120,8 @@ var combineRows = []ruletest.Row{
 	{"§4.5", "ann", "invite", `{"target_email":"d@example.com","level":8,"private_project_access":[{"id":1,"level":"admin"}]}`, `{"level":8}`},
 	{"§6 row 59", "ann", "invite => in", `{"target_email":"d@example.com","level":1,"combine_pending_invites":true}`, `{"level":8,"private_project_access":[{"id":1,"level":"admin"}]}`},
 	{"§4.5 the highest access", "ann", "invite", `{"target_email":"d@example.com","combine_pending_invites":true,"private_project_access":[{"id":1,"level":"member"}]}`, `{"level":8,"private_project_access":[{"id":1,"level":"admin"}]}`},
+	{"§4.5 per project", "ann", "newproject", `{"name":"Second"}`, `{"id":3}`},
+	{"§4.5 per project", "ann", "invite", `{"target_email":"d@example.com","combine_pending_invites":true,"private_project_access":[{"id":3,"level":"member"}]}`, `{"private_project_access":[{"id":1,"level":"admin"},{"id":3,"level":"member"}]}`},
 	{"§4.5 the highest level", "ann", "invite", `{"target_email":"d@example.com","level":15,"combine_pending_invites":true}`, `{"level":15}`},
 	{"§4.5 what is combined may be more than one's own", "gus", "invite", `{"target_email":"d@example.com","combine_pending_invites":true}`, `403 permission_denied - You cannot invite a user with a higher permission level than your own.`},
 	{"§4.5 and then nothing has happened", "ann", "invites", ``, `{"count":1,"results":[{"level":15}]}`},

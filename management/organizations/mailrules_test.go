@@ -13,7 +13,7 @@ import (
 // and when to come again.
 func TestMails_Rules(t *testing.T) {
 	askAll(t, true, map[string][]ruletest.Row{
-		"invitations": mailRows, "not sent": unsentRows, "the joined": joinedRows, "words": wordRows, "again": againRows, "refused": refusedMailRows,
+		"invitations": mailRows, "not sent": unsentRows, "the joined": joinedRows, "words": wordRows, "without a name": namelessRows, "again": againRows, "refused": refusedMailRows,
 	})
 }
 
@@ -64,6 +64,13 @@ var wordRows = []ruletest.Row{
 	{"§4.5", "bob", "changeme", `{"first_name":"Bob\r\nBcc: x@evil.example","last_name":"<i>"}`, `{"last_name":"<i>"}`},
 	{"§4.5", "bob", "invite", `{"target_email":"a@example.com","first_name":"Nina","message":"Hi <there>\nsee you"}`, `{"message":"Hi <there>\nsee you"}`},
 	{"§4.5 the subject is one line", "-", "deliver => mail", ``, `{"subject":"Bob Bcc: x@evil.example <i> invites you to A <b>& B","text":"(like) ^Hello Nina,\\n\\nBob Bcc: x@evil.example <i> invites you to the organization A <b>& B\\.\\n\\nHi <there>\\nsee you\\n\\nAccept the invitation:\\nhttps://"}`},
+}
+
+// Who has no name is called by the address, and who is gone is somebody.
+var namelessRows = []ruletest.Row{
+	{"§4.5", "bob", "setuser bob", `{"first_name":"","last_name":" "}`, `null`},
+	{"§4.5", "bob", "invite => in", `{"target_email":"a@example.com"}`, `{"level":1}`},
+	{"§4.5", "-", "deliver", ``, `{"subject":"bob@example.com invites you to Ours","text":"(like) ^Hello,\n\nbob@example.com invites you"}`},
 }
 
 // A mail that the server does not take now is sent again: after 10 seconds, then twice as

@@ -148,6 +148,36 @@ func TestAdopt_KeysOfAFile(t *testing.T) {
 	}
 }
 
+// An owner that has a key which opens everything gets no other one.
+func TestAdopt_HasAKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		key  management.KeyRecord
+		want int // keys that are shown
+	}{
+		"that opens everything":   {management.KeyRecord{Scopes: []string{"*"}}, 0},
+		"one of old":              {management.KeyRecord{}, 0},
+		"of a project":            {management.KeyRecord{Scopes: []string{"*"}, Projects: []int64{1}}, 1},
+		"of an organization":      {management.KeyRecord{Scopes: []string{"*"}, Organizations: []string{ours}}, 1},
+		"with a scope":            {management.KeyRecord{Scopes: []string{"user:read"}}, 1},
+		"of a file, which may go": {management.KeyRecord{Scopes: []string{"*"}, Origin: "demo.json"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := adopted(t, func(tx rooms.Tx) error {
+				tt.key.ID, tt.key.Hash, tt.key.User = "k", management.HashKey("phx_k"), 1
+				u := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}
+				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), management.PutUser(tx, &u), tx.PutKey(&tt.key))
+			})
+			shown := 0
+			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (organizations.FirstKey, error) {
+				return organizations.FirstKey{Show: func(string) error { shown++; return nil }}, nil
+			}})
+			if err != nil || shown != tt.want {
+				t.Errorf("%d keys, %v", shown, err)
+			}
+		})
+	}
+}
+
 // bunting keys recover: a key for an owner whose keys are lost.
 func TestRecoverKey(t *testing.T) {
 	w := newWorld(t, memstore.Outside{}, false)

@@ -55,6 +55,9 @@ var newProjectRows = []ruletest.Row{
 	{"one of a secret key", "ann", "newproject", `{"api_token":"phs_other"}`, `400 invalid_input api_token`},
 	{"one with other characters", "ann", "newproject", `{"api_token":"phc other"}`, `400 invalid_input api_token`},
 	{"one that is too long", "ann", "newproject", `{"api_token":"phc_` + strings.Repeat("x", 61) + `"}`, `400 max_length api_token`},
+	{"without an organization", "cyd", "leave @me", ``, `null`},
+	{"without an organization", "cyd", "newprojectanywhere", `{}`, `404 not_found - Organization not found.`},
+	{"§5.8 POST in the current organization", "gus", "newprojectanywhere", `{"name":"Here"}`, `{"name":"Here","organization":"` + ours + `"}`},
 	{"null is none", "gus", "newproject", `{"api_token":null}`, `{"api_token":"(like) ^phc_[0-9A-Za-z]{42,43}$"}`},
 }
 

@@ -210,6 +210,28 @@ func (w *world) roleCalls(t *testing.T) ruletest.Calls {
 		"putrole":    func(st standing, path, b string) (any, error) { return o.UpdateRole(ctx, st, path, body(b), true) },
 		"droprole":   func(st standing, path, _ string) (any, error) { return nil, o.DeleteRole(ctx, st, path) },
 		"join":       func(st standing, path, b string) (any, error) { return o.JoinRole(ctx, st, path, body(b)) },
+		// otherrole makes a role in the caller's second organization with the caller in it, and
+		// without a body reads it.
+		"otherrole": func(st standing, _, b string) (any, error) {
+			there, err := w.OrganizationNamed(ctx, st.Caller, st.Memberships[len(st.Memberships)-1].Organization)
+			if err != nil {
+				return nil, err
+			}
+			if b != "" {
+				made, err := o.CreateRole(ctx, there, body(b))
+				if err != nil {
+					return nil, err
+				}
+				if _, err := o.JoinRole(ctx, there, made.ID, body(`{"user_uuid":"`+st.User.UUID+`"}`)); err != nil {
+					return nil, err
+				}
+			}
+			list, err := o.Roles(ctx, there, management.Page{Limit: 1})
+			if err != nil || len(list.Results) == 0 {
+				return nil, err
+			}
+			return list.Results[0], nil
+		},
 		"places": func(st standing, path, b string) (any, error) {
 			return ruletest.List(o.RoleMembers(ctx, st, path, pageIn(t, b)))
 		},
@@ -244,14 +266,15 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 		"everyproject": func(st standing, _, b string) (any, error) {
 			return ruletest.List(o.List(ctx, st.Anywhere(), pageIn(t, b)))
 		},
-		"newproject":    func(st standing, _, b string) (any, error) { return o.Create(ctx, st, body(b)) },
-		"project":       in(func(st standing, _, _ string) (any, error) { return o.Get(ctx, st) }),
-		"changeproject": in(func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b)) }),
-		"dropproject":   in(func(st standing, _, _ string) (any, error) { return nil, o.Delete(ctx, st) }),
-		"resettoken":    in(func(st standing, _, _ string) (any, error) { return o.ResetToken(ctx, st) }),
-		"rotate":        in(func(st standing, _, _ string) (any, error) { return o.RotateSecret(ctx, st) }),
-		"dropbackup":    in(func(st standing, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, st) }),
-		"move":          in(func(st standing, _, b string) (any, error) { return o.Move(ctx, st, body(b)) }),
+		"newproject":         func(st standing, _, b string) (any, error) { return o.Create(ctx, st, body(b)) },
+		"newprojectanywhere": func(st standing, _, b string) (any, error) { return o.Create(ctx, st.Anywhere(), body(b)) },
+		"project":            in(func(st standing, _, _ string) (any, error) { return o.Get(ctx, st) }),
+		"changeproject":      in(func(st standing, _, b string) (any, error) { return o.Update(ctx, st, body(b)) }),
+		"dropproject":        in(func(st standing, _, _ string) (any, error) { return nil, o.Delete(ctx, st) }),
+		"resettoken":         in(func(st standing, _, _ string) (any, error) { return o.ResetToken(ctx, st) }),
+		"rotate":             in(func(st standing, _, _ string) (any, error) { return o.RotateSecret(ctx, st) }),
+		"dropbackup":         in(func(st standing, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, st) }),
+		"move":               in(func(st standing, _, b string) (any, error) { return o.Move(ctx, st, body(b)) }),
 		"labels": func(st standing, _, _ string) (any, error) {
 			return w.Organizations.GroupTypeLabels(ctx, st.Project.ID)
 		},
