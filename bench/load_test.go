@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // cpu is what this process has taken of all cores, the garbage collector included.
@@ -70,6 +72,28 @@ func BenchmarkPlainLoad(b *testing.B) {
 		if err := json.Unmarshal(data, &p); err != nil || len(p.Flags) != compileFlags {
 			b.Fatal(err, len(p.Flags))
 		}
+	})
+}
+
+// BenchmarkOursSwap compiles the same 10,000 flags when one of them has changed, as
+// a server does that has got the next revision: the flag's rollout goes to and fro.
+func BenchmarkOursSwap(b *testing.B) {
+	var next [2]flags.Definitions
+	for i := range next {
+		list := Mixed(compileFlags)
+		of := list[compileFlags/2].Conditions
+		list[compileFlags/2].Conditions = append(of[:len(of)-1:len(of)-1], Condition{of[len(of)-1].Properties, float64(10 + i)})
+		var err error
+		if next[i], err = flags.ParseDefinitions(Definitions(list)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	set, n := flags.Compile(next[1]), 0
+	timeCPU(b, func() {
+		if set = set.Recompile(next[n%2]); set.Len() != compileFlags {
+			b.Fatal(set.Len())
+		}
+		n++
 	})
 }
 

@@ -10,7 +10,10 @@ import (
 // Compile prepares definitions for evaluation. It never refuses the whole for
 // the sake of a part: what cannot work fails alone and is told by
 // [Set.Faults].
-func Compile(d Definitions) *Set {
+func Compile(d Definitions) *Set { return compile(d, nil) }
+
+// compile uses what old has of the same flags, if it is not nil.
+func compile(d Definitions, old *Set) *Set {
 	c := &compiler{
 		d:             &d,
 		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]bool{}},
@@ -26,6 +29,7 @@ func Compile(d Definitions) *Set {
 	}
 	c.zone, c.set.zone, c.set.zoneTag = zone, zone, zone.String()
 	c.set.faults = append(c.set.faults, d.faults...)
+	c.reuseFrom(old)
 	c.names()
 	c.flags()
 	c.order()
@@ -42,7 +46,8 @@ type compiler struct {
 	texts         map[string]string // see keep
 	cohortIndex   map[int64]int32
 	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
-	direct        [][]int32      // flags that each flag depends on directly, -1 for one that is not there
+	reuse
+	direct [][]int32 // flags that each flag depends on directly, -1 for one that is not there
 
 	flag    int              // being compiled
 	variant map[string]int32 // its variants by key, the first of each
@@ -78,33 +83,67 @@ func (c *compiler) report(code ReasonCode, path, problem string) {
 // a fault and is not evaluated.
 func (c *compiler) names() {
 	n := len(c.d.Flags)
-	prefixes := c.prefixes()
 	c.set.flags = make([]compiledFlag, n)
-	c.set.byKey = make(map[string]int32, n)
-	c.set.byID = make(map[int64]int32, n)
 	c.direct = make([][]int32, n)
+	same := c.sameNames()
+	if same {
+		c.set.byKey, c.set.byID = c.old.byKey, c.old.byID
+	} else {
+		c.set.byKey = make(map[string]int32, n)
+		c.set.byID = make(map[int64]int32, n)
+	}
+	prefixes := ""
+	if c.old == nil {
+		prefixes = c.prefixes()
+	}
 	for i := range c.d.Flags {
 		c.flag = i
-		f := &c.d.Flags[i]
-		out := &c.set.flags[i]
-		out.prefix, prefixes = prefixes[:len(f.Key)+1], prefixes[len(f.Key)+1:]
-		out.id, out.version, out.enrollment = f.ID, f.Version, -1
-		if f.Active && !f.Deleted {
-			out.bits |= bitActive
-		} else if !f.Deleted {
-			out.bits |= bitDisabled
-		}
-		if f.fault != nil {
-			out.failure = FlagDataParsingError
-		}
-		if f.unknown {
-			out.bits |= bitUnknown
-		}
-		if c.claimKey(f) {
-			c.claimID(f)
+		f, out := &c.d.Flags[i], &c.set.flags[i]
+		if c.take(f, out) {
+			c.reused[i] = true
+		} else if c.old == nil {
+			c.begin(f, out, prefixes[:len(f.Key)+1])
+			prefixes = prefixes[len(f.Key)+1:]
 		} else {
-			out.bits &^= bitActive
+			c.begin(f, out, f.Key+".")
 		}
+		if !same {
+			c.claim(f, out)
+		}
+	}
+}
+
+// begin compiles what a flag is.
+func (c *compiler) begin(f *Flag, out *compiledFlag, prefix string) {
+	*out = compiledFlag{prefix: prefix, id: f.ID, version: f.Version, enrollment: -1}
+	if f.Active && !f.Deleted {
+		out.bits |= bitActive
+	} else if !f.Deleted {
+		out.bits |= bitDisabled
+	}
+	if f.fault != nil {
+		out.failure = FlagDataParsingError
+	}
+	if f.unknown {
+		out.bits |= bitUnknown
+	}
+}
+
+// claim makes the flag that is being compiled the one of its key and id.
+func (c *compiler) claim(f *Flag, out *compiledFlag) {
+	faults := len(c.set.faults)
+	if c.claimKey(f) {
+		c.claimID(f)
+	} else {
+		if c.reused[c.flag] {
+			c.reused[c.flag] = false
+			c.begin(f, out, out.prefix)
+		}
+		out.bits &^= bitActive
+		c.set.kept.sums[c.flag] = 0
+	}
+	if len(c.set.faults) > faults {
+		c.set.kept.sums[c.flag] = 0
 	}
 }
 
@@ -157,42 +196,59 @@ func (c *compiler) claimID(f *Flag) {
 func (c *compiler) flags() {
 	conditions, filters := 0, 0
 	for i := range c.d.Flags {
+		if c.reused[i] {
+			continue
+		}
 		conditions += len(c.d.Flags[i].Conditions)
 		for j := range c.d.Flags[i].Conditions {
 			filters += len(c.d.Flags[i].Conditions[j].Properties)
 		}
 	}
 	// One piece of memory for all: less to allocate, and neighbours in memory.
-	allConditions := make([]compiledCondition, 0, conditions)
-	allFilters := make([]filter, 0, filters)
+	room := compiledRoom{make([]compiledCondition, 0, conditions), make([]filter, 0, filters)}
 	for i := range c.d.Flags {
 		f, out := &c.d.Flags[i], &c.set.flags[i]
 		c.flag = i
 		yield(i)
+		if c.reused[i] {
+			c.again(out)
+			continue
+		}
+		faults := len(c.set.faults)
 		c.set.faults = append(c.set.faults, f.warnings...)
 		if out.is(bitDisabled) {
 			c.audience(f, out)
 		}
-		if !out.is(bitActive) || out.failure != NoReason {
-			continue
+		if out.is(bitActive) && out.failure == NoReason {
+			c.settings(f, out)
+			c.conditions(f, out, &room)
 		}
-		c.settings(f, out)
-		from := len(allConditions)
-		for j := range f.Conditions {
-			fromFilter := len(allFilters)
-			cond := c.condition(f, j)
-			for k := range f.Conditions[j].Properties {
-				var fl filter
-				if c.filter(f, j, k, cond, &fl) {
-					allFilters = append(allFilters, fl)
-				}
-			}
-			cond.filters = allFilters[fromFilter:len(allFilters):len(allFilters)]
-			slices.SortStableFunc(cond.filters, cohortsLast)
-			allConditions = append(allConditions, *cond)
-		}
-		out.conditions = allConditions[from:len(allConditions):len(allConditions)]
+		c.settle(out, faults)
 	}
+}
+
+// compiledRoom is memory for the parts of flags.
+type compiledRoom struct {
+	conditions []compiledCondition
+	filters    []filter
+}
+
+func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
+	from := len(room.conditions)
+	for j := range f.Conditions {
+		fromFilter := len(room.filters)
+		cond := c.condition(f, j)
+		for k := range f.Conditions[j].Properties {
+			var fl filter
+			if c.filter(f, j, k, cond, &fl) {
+				room.filters = append(room.filters, fl)
+			}
+		}
+		cond.filters = room.filters[fromFilter:len(room.filters):len(room.filters)]
+		slices.SortStableFunc(cond.filters, cohortsLast)
+		room.conditions = append(room.conditions, *cond)
+	}
+	out.conditions = room.conditions[from:len(room.conditions):len(room.conditions)]
 }
 
 func cohortsLast(a, b filter) int {

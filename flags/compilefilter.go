@@ -107,6 +107,9 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	k := slotKey{kind, group, key}
 	if i, ok := c.slotIndex[k]; ok {
+		if c.used != nil {
+			c.used[i] = true
+		}
 		return i
 	}
 	key, group = c.keep(key), c.keep(group)
@@ -124,6 +127,9 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	i := int32(len(c.set.slots))
 	c.set.slots = append(c.set.slots, s)
 	c.slotIndex[k] = i
+	if c.used != nil {
+		c.used = append(c.used, true)
+	}
 	return i
 }
 

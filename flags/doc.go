@@ -97,7 +97,7 @@
 //	order.go                           dependencies                        §6, decision 3
 //	subject.go, slots.go               groups, layers of properties        §7, §8.1 to §8.4, decision 7
 //	ports.go                           experience continuity               §8.6
-//	parse.go, node.go, compile*.go     definitions and their faults        §1, decisions 3 and 4
+//	parse*.go, node*.go, compile*.go   definitions and their faults        §1, decisions 3 and 4
 //	needs.go                           what has to be looked up            §8.1, §8.6, §10.1
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -22,12 +23,12 @@ func IsDocument(data []byte) bool {
 
 func isDocument(root node) bool {
 	flags, cohorts := root.at(nFlags), root.at(nCohorts)
-	if flags.kind() != wire.ListValue || cohorts.kind() != wire.ListValue || !root.at(nProjects).null() {
+	if flags.kind() != tape.List || cohorts.kind() != tape.List || !root.at(nProjects).null() {
 		return false
 	}
 	for _, of := range [...]node{flags, cohorts} {
 		for list := of.list(); list.next(); {
-			if list.kind() != wire.ObjectValue || !list.at(nID).null() {
+			if list.kind() != tape.Object || !list.at(nID).null() {
 				return false
 			}
 		}

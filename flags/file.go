@@ -156,8 +156,9 @@ func parseProject(n node) FileProject {
 	p.SecretKeys = n.at(nSecretKeys).texts()
 	p.QuotaLimited = n.at(nQuotaLimited).texts()
 	p.Definitions = parseDefinitions(n)
+	there := lastOfNames(n)
 	for _, e := range n.entries() {
-		if _, known := projectShape.members[e.name]; !known && projectShape.meant(n, e.name) == "" {
+		if _, known := projectShape.members[e.name]; !known && projectShape.meant(there, e.name) == "" {
 			p.Definitions.faults = append(p.Definitions.faults, &DefinitionError{
 				Path: strings.Clone(e.name), Problem: "is not a member of a project and does nothing",
 			})

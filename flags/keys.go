@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
 // This file knows the members that definitions may have: a misspelt one would
@@ -148,7 +148,7 @@ func numberNames() {
 	for _, s := range all {
 		list = slices.AppendSeq(list, maps.Keys(s.members))
 	}
-	knownNames = wire.NewNames(list...)
+	knownNames = tape.NewNames(list...)
 	for _, s := range all {
 		s.byName = new([math.MaxUint8 + 1]*member)
 		for name, m := range s.members {
@@ -183,7 +183,7 @@ func treeOrLeaf(n node) *shape {
 
 // legacyProperties: a list of leaves, a tree, or a map of values by property.
 func legacyProperties(n node) *shape {
-	if n.kind() == wire.ObjectValue && n.at(nType).null() && n.at(nValues).null() && n.at(nKey).null() {
+	if n.kind() == tape.Object && n.at(nType).null() && n.at(nValues).null() && n.at(nKey).null() {
 		return nil
 	}
 	return treeOrLeaf(n)

@@ -1,6 +1,6 @@
 package flags
 
-import "github.com/bunting-flags/bunting/flags/wire"
+import "github.com/bunting-flags/bunting/flags/internal/tape"
 
 // name is the name of a member that definitions are read from, by number.
 type name uint8
@@ -108,4 +108,4 @@ func (n name) String() string { return knownNames.Text(uint8(n)) }
 
 // knownNames are those that are read, and behind them all others of the shapes; see
 // the tables of keys.go.
-var knownNames *wire.Names
+var knownNames *tape.Names

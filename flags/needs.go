@@ -48,6 +48,9 @@ func (c *compiler) finishNeeds() {
 	needs := &c.set.needs
 	groups := map[string]bool{}
 	for i := range c.set.slots {
+		if c.used != nil && !c.used[i] {
+			continue
+		}
 		switch s := &c.set.slots[i]; s.kind {
 		case slotPerson:
 			needs.Located = needs.Located || s.located

@@ -10,16 +10,26 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
 // jsonText is a JSON text taken apart, from which definitions are read.
 type jsonText struct {
-	wire.Tape
+	tape.Tape
 	root string // what places begin with
 	// boxed are short texts and numbers as values of properties, by their JSON: few
 	// different ones stand in many conditions.
 	boxed map[string]any
+	// anchor is the member or element that is being read, so that its place need not
+	// be looked for among all of its list.
+	anchor anchor
+}
+
+type anchor struct {
+	cell  int32
+	in    string // the place of the list or object
+	index int
+	name  string // of a member
 }
 
 // node is a place in a JSON text. It is cheap: a fault finds the name of its place
@@ -35,25 +45,25 @@ type node struct {
 // open takes a JSON text apart. Its error gives line and column.
 func open(data []byte) (node, error) {
 	data = bytes.TrimPrefix(data, bom)
-	tape, ok := wire.Scan(string(data), knownNames)
+	cells, ok := tape.Scan(string(data), knownNames)
 	if !ok {
 		if _, err := DecodeJSON(data); err != nil {
 			return node{}, err
 		}
 		return node{}, errors.New("the document is too long")
 	}
-	return node{t: &jsonText{Tape: tape}}, nil
+	return node{t: &jsonText{Tape: cells}}, nil
 }
 
-func (n node) kind() wire.Kind {
+func (n node) kind() tape.Kind {
 	if n.i < 0 {
-		return wire.NullValue
+		return tape.Null
 	}
 	return n.t.Cells[n.i].Kind
 }
 
 // null says that it is null or absent.
-func (n node) null() bool { return n.kind() == wire.NullValue }
+func (n node) null() bool { return n.kind() == tape.Null }
 
 // end is the cell behind the last one within it; of what is no object or list there
 // are none.
@@ -69,7 +79,7 @@ func (n node) cell(i int32) node { return node{t: n.t, i: i} }
 // at is a member, of the last with the name where there are several.
 func (n node) at(name name) node {
 	found := node{n.t, -1, n.i, name}
-	if n.kind() == wire.ObjectValue {
+	if n.kind() == tape.Object {
 		cells := n.t.Cells
 		for i, end := n.i+1, n.end(); i < end; i = cells[i].Next {
 			if cells[i].Name == uint8(name) {
@@ -110,7 +120,7 @@ func (o *object) at(name name) node {
 func (o *object) has(name name) bool { return o.cells[name] != 0 }
 
 func (n node) mustBeObject() node {
-	if n.kind() != wire.ObjectValue {
+	if n.kind() != tape.Object {
 		n.want("an object")
 	}
 	return n
@@ -153,13 +163,22 @@ func (n node) path() string {
 	if target < 0 {
 		target = n.up
 	}
-	for in := int32(0); in < target; {
+	in := int32(0)
+	if a := &n.t.anchor; a.cell > 0 && a.cell <= target && target < n.t.Cells[a.cell].Next {
+		path, in = a.in, a.cell
+		if a.name == "" {
+			path += "[" + strconv.Itoa(a.index) + "]"
+		} else {
+			member(a.name)
+		}
+	}
+	for in < target {
 		index, i := 0, in+1
 		for n.t.Cells[i].Next <= target {
 			index, i = index+1, n.t.Cells[i].Next
 		}
 		switch name := ""; {
-		case n.t.Cells[in].Kind == wire.ListValue:
+		case n.t.Cells[in].Kind == tape.List:
 			path += "[" + strconv.Itoa(index) + "]"
 		default:
 			if name = n.t.NameOf(i); name == "" {
@@ -210,15 +229,15 @@ func (n node) want(what string) { n.fail("must be %s, not %s", what, n.described
 
 func (n node) described() string {
 	switch n.kind() {
-	case wire.NullValue:
+	case tape.Null:
 		return "null or absent"
-	case wire.FalseValue, wire.TrueValue:
+	case tape.False, tape.True:
 		return "a boolean"
-	case wire.NumberValue:
+	case tape.Number:
 		return "the number " + n.t.Raw(n.i)
-	case wire.TextValue, wire.EscapedValue:
+	case tape.Text, tape.Escaped:
 		return "the text " + quote(n.t.Text(n.i))
-	case wire.ListValue:
+	case tape.List:
 		return "an array"
 	}
 	return "an object"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
 // This file reads values.
@@ -19,7 +19,7 @@ type elements struct {
 
 // list stands before the first element of an array; null and absent are empty.
 func (n node) list() elements {
-	if !n.null() && n.kind() != wire.ListValue {
+	if !n.null() && n.kind() != tape.List {
 		n.want("an array")
 	}
 	return elements{node: node{t: n.t, i: -1}, index: -1, in: n}
@@ -39,7 +39,7 @@ func (e *elements) next() bool {
 // count is the number of elements of an array; anything else has none.
 func (n node) count() int {
 	count := 0
-	if n.kind() == wire.ListValue {
+	if n.kind() == tape.List {
 		for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
 			count++
 		}
@@ -59,7 +59,7 @@ func (n node) first() node { return n.cell(n.i + 1) }
 // isText reports whether it is a text.
 func (n node) isText() bool {
 	kind := n.kind()
-	return kind == wire.TextValue || kind == wire.EscapedValue
+	return kind == tape.Text || kind == tape.Escaped
 }
 
 func (n node) text() string {
@@ -93,9 +93,9 @@ func (n node) texts() []string {
 // bool reads a boolean; null and absent are false.
 func (n node) bool() bool {
 	switch n.kind() {
-	case wire.TrueValue:
+	case tape.True:
 		return true
-	case wire.NullValue, wire.FalseValue:
+	case tape.Null, tape.False:
 	default:
 		n.want("true or false")
 	}
@@ -103,7 +103,7 @@ func (n node) bool() bool {
 }
 
 func (n node) int() int64 {
-	if n.kind() == wire.NumberValue {
+	if n.kind() == tape.Number {
 		if i, ok := wholeNumber(n.t.Raw(n.i)); ok {
 			return i
 		}
@@ -154,7 +154,7 @@ func (n node) groupIndex() *int {
 }
 
 func (n node) percentage() float64 {
-	if n.kind() != wire.NumberValue {
+	if n.kind() != tape.Number {
 		n.want("a percentage")
 	}
 	f, err := strconv.ParseFloat(n.t.Raw(n.i), 64)
@@ -171,17 +171,17 @@ const maxBoxed, maxBoxedBytes = 1024, 64
 // writes otherwise than Go does (5.0) stay as they are written.
 func (n node) value() any {
 	switch n.kind() {
-	case wire.NullValue:
+	case tape.Null:
 		return nil
-	case wire.FalseValue, wire.TrueValue:
-		return n.kind() == wire.TrueValue
-	case wire.ListValue:
+	case tape.False, tape.True:
+		return n.kind() == tape.True
+	case tape.List:
 		out := make([]any, 0, n.count())
 		for list := n.list(); list.next(); {
 			out = append(out, list.value())
 		}
 		return out
-	case wire.ObjectValue:
+	case tape.Object:
 		out := map[string]any{}
 		for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
 			out[n.t.NameOf(i)] = n.cell(i).value()

@@ -156,7 +156,7 @@ func (f *FileReader) take() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	f.set.Store(Compile(d))
+	f.set.Store(f.set.Load().Recompile(d))
 	return true, nil
 }
 

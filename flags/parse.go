@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
 // ParseDefinitions reads the definitions of one project: PostHog's definitions
@@ -69,7 +69,9 @@ func parseDefinitions(n node) Definitions {
 		d.Flags = make([]Flag, count)
 	}
 	var room slabs
+	in := flags.path()
 	for list.next() {
+		list.t.anchor = anchor{cell: list.i, in: in, index: list.index}
 		room.parseFlag(list.node, &d.Flags[list.index])
 		yield(list.index)
 	}
@@ -89,7 +91,10 @@ func parseDefinitions(n node) Definitions {
 			d.Withheld = append(d.Withheld, FlagName{list.at(nID).int(), list.at(nKey).text()})
 		}
 	}
-	for list := n.at(nFailedCohorts).list(); list.next(); {
+	failed := n.at(nFailedCohorts)
+	place := failed.path()
+	for list := failed.list(); list.next(); {
+		list.t.anchor = anchor{cell: list.i, in: place, index: list.index}
 		d.parseFailedCohort(list.node)
 	}
 	for _, id := range n.at(nEmptyCohorts).ints() {
@@ -145,10 +150,12 @@ func (d *Definitions) parseCohorts(n node) {
 		}
 		d.addCohort(id, c)
 	}
+	in := n.path()
 	switch n.kind() {
-	case wire.NullValue:
-	case wire.ListValue:
+	case tape.Null:
+	case tape.List:
 		for list := n.list(); list.next(); {
+			n.t.anchor = anchor{cell: list.i, in: in, index: list.index}
 			add(list.at(nID).int(), list.node)
 		}
 	default:
@@ -159,6 +166,7 @@ func (d *Definitions) parseCohorts(n node) {
 			if err != nil {
 				e.fail("a cohort's id is a whole number, not %s", quote(e.name))
 			}
+			n.t.anchor = anchor{cell: e.i, in: in, name: e.name}
 			add(id, e.node)
 		}
 	}

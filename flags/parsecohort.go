@@ -3,7 +3,7 @@ package flags
 import (
 	"strconv"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
 // parseCohort reads a bare tree or a record (§1.6). A cohort that cannot be
@@ -54,7 +54,9 @@ func (d *Definitions) parseMembers(n node) {
 	if n.null() {
 		return
 	}
+	in := n.path()
 	for _, e := range n.entries() {
+		n.t.anchor = anchor{cell: e.i, in: in, name: e.name}
 		err := read(func() {
 			num, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
@@ -164,12 +166,12 @@ func parseLegacyGroup(n node) CohortNode {
 	err := read(func() {
 		props := n.at(nProperties)
 		switch props.kind() {
-		case wire.ListValue:
+		case tape.List:
 			for list := props.list(); list.next(); {
 				all.Children = append(all.Children, parseLeaf(list.node, true))
 				found = true
 			}
-		case wire.ObjectValue:
+		case tape.Object:
 			if props.has(nType) || props.has(nValues) {
 				if found = props.has(nType) && props.has(nValues); found {
 					all = *parseTree(props, 2)

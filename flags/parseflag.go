@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -94,7 +95,7 @@ func (s *slabs) filters(n node, f *Flag) {
 	if o.has(nVersion) {
 		version := o.at(nVersion)
 		whole, isWhole := int64(0), false
-		if version.kind() == wire.NumberValue {
+		if version.kind() == tape.Number {
 			whole, isWhole = wholeNumber(n.t.Raw(version.i))
 		}
 		if f.unknown = !isWhole || whole != 1; f.unknown {
@@ -180,7 +181,7 @@ func parseProperty(n node, p *Property) {
 	p.Negated = o.at(nNegation).bool()
 	p.Value = o.at(nValue).value()
 	key := o.at(nKey)
-	if key.kind() == wire.NumberValue {
+	if key.kind() == tape.Number {
 		p.Key = n.t.Raw(key.i)
 	} else {
 		p.Key = key.text()

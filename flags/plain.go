@@ -17,6 +17,9 @@ type directMatcher interface {
 // markPlain marks the flags that can be decided the short way.
 func (c *compiler) markPlain() {
 	for _, i := range c.set.order {
+		if c.reused[i] { // it is marked
+			continue
+		}
 		f := &c.set.flags[i]
 		f.bits &^= bitPlain | bitDirect
 		if c.plain(f) {

@@ -220,7 +220,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			return e.unchanged(old, p, now), nil
 		}
 	}
-	l := r.compile(p, d)
+	l := r.compile(p, d, old)
 	l.content = content
 	r.take(shard, key, e, l, now)
 	return l, nil
@@ -236,9 +236,14 @@ func (e *entry) unchanged(l *live, p Project, now time.Time) *live {
 	return l
 }
 
-func (r *registry) compile(p Project, d Definitions) *live {
+// compile uses what is compiled already, if anything is.
+func (r *registry) compile(p Project, d Definitions, old *live) *live {
 	d.Revision = p.Revision
-	l := &live{project: p, set: Compile(d), defs: d}
+	var before *Set
+	if old != nil {
+		before = old.set
+	}
+	l := &live{project: p, set: before.Recompile(d), defs: d}
 	l.served = serve(&l.defs, l.set)
 	r.stats.compilations.Add(1)
 	return l
@@ -263,7 +268,7 @@ func (r *registry) kept(ctx context.Context, key string) *live {
 	if err != nil {
 		return nil
 	}
-	l := r.compile(p, d)
+	l := r.compile(p, d, nil)
 	l.copied = true
 	return l
 }

@@ -32,6 +32,7 @@ type Set struct {
 	devices  bool            // some flag is bucketed by device
 	dated    bool            // some flag compares dates
 	contexts map[string]bool // named by some flag
+	kept     kept
 }
 
 // Faults are the flags, cohorts and operands that cannot work, with their

@@ -2,10 +2,12 @@ package flags
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -88,7 +90,7 @@ type keyWalk struct {
 
 // object looks at one object; what is none is a matter of the parser.
 func (w *keyWalk) object(n node, s *shape, depth int) {
-	if n.kind() != wire.ObjectValue || s == nil || depth > cohortDepth || len(w.misspelt) >= w.most {
+	if n.kind() != tape.Object || s == nil || depth > cohortDepth || len(w.misspelt) >= w.most {
 		return
 	}
 	if s == flagShape || s == cohortShape || s == treeShape {
@@ -102,24 +104,48 @@ func (w *keyWalk) object(n node, s *shape, depth int) {
 			w.code = CohortFiltersParsingError
 		}
 	}
+	var last *lasts
+	if n.end()-n.i > fewCells {
+		last = lastOfNames(n)
+	}
 	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
 		v := n.cell(i)
 		m := s.byName[n.t.Cells[i].Name]
 		switch {
 		case m == nil || m.relic && !v.null():
-			w.stranger(n, s, i)
-		case m.at != nil && !v.null() && !w.shallow && n.isLast(i):
+			if last == nil {
+				last = lastOfNames(n)
+			}
+			w.stranger(n, s, last, i)
+		case m.at != nil && !v.null() && !w.shallow && n.isLast(i, last):
 			w.member(v, m, depth+1)
 		}
 	}
 }
 
-// isLast reports whether no later member has the same name as the one at i: it would
-// go before it.
-func (n node) isLast(i int32) bool {
+// fewCells may be looked through for a member again and again.
+const fewCells = 512
+
+// lasts are the last members of an object by the numbers of their names, 0 for none.
+type lasts [math.MaxUint8 + 1]int32
+
+func lastOfNames(n node) *lasts {
+	var last lasts
+	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
+		last[n.t.Cells[i].Name] = i
+	}
+	return &last
+}
+
+// isLast reports whether no later member has the known name of the one at i: it would
+// go before it. last may be nil.
+func (n node) isLast(i int32, last *lasts) bool {
 	cells := n.t.Cells
+	if last != nil {
+		return last[cells[i].Name] == i
+	}
 	for other, end := cells[i].Next, n.end(); other < end; other = cells[other].Next {
-		if cells[other].Name == cells[i].Name && (cells[i].Name != 0 || n.t.NameOf(other) == n.t.NameOf(i)) {
+		if cells[other].Name == cells[i].Name {
 			return false
 		}
 	}
@@ -128,13 +154,13 @@ func (n node) isLast(i int32) bool {
 
 func (w *keyWalk) member(n node, m *member, depth int) {
 	switch {
-	case n.kind() == wire.ListValue && m.list:
+	case n.kind() == tape.List && m.list:
 		for list := n.list(); list.next(); {
 			w.object(list.node, m.at(list.node), depth)
 		}
-	case n.kind() == wire.ObjectValue && !m.each:
+	case n.kind() == tape.Object && !m.each:
 		w.object(n, m.at(n), depth)
-	case n.kind() == wire.ObjectValue:
+	case n.kind() == tape.Object:
 		for _, e := range n.entries() {
 			w.object(e.node, m.at(e.node), depth)
 		}
@@ -142,12 +168,12 @@ func (w *keyWalk) member(n node, m *member, depth int) {
 }
 
 // stranger notes a member that is not known.
-func (w *keyWalk) stranger(n node, s *shape, i int32) {
-	if !n.isLast(i) {
+func (w *keyWalk) stranger(n node, s *shape, there *lasts, i int32) {
+	if len(w.misspelt) >= w.most || n.t.Cells[i].Name != 0 && !n.isLast(i, there) {
 		return
 	}
 	name := n.t.NameOf(i)
-	e := &DefinitionError{Suggestion: s.meant(n, name)}
+	e := &DefinitionError{Suggestion: s.meant(there, name)}
 	list := &w.misspelt
 	if e.Suggestion == "" {
 		list = &w.unknown
@@ -169,7 +195,9 @@ func (w *keyWalk) stranger(n node, s *shape, i int32) {
 		_ = read(func() { e.Flag = strings.Clone(w.flag.at(nKey).textOr()) })
 		_ = read(func() { e.FlagID = w.flag.at(nID).intOr() })
 	}
-	*list = append(*list, e)
+	if n.t.Cells[i].Name != 0 || !slices.ContainsFunc(*list, func(other *DefinitionError) bool { return other.Path == e.Path }) {
+		*list = append(*list, e)
+	}
 }
 
 // plainName is a member's name for a place: short, ASCII, and on one line.
@@ -181,11 +209,11 @@ func plainName(name string) string {
 }
 
 // meant is the member that a misspelt name stands for, empty for none.
-func (s *shape) meant(obj node, misspelt string) (best string) {
+func (s *shape) meant(there *lasts, misspelt string) (best string) {
 	lower, least := strings.ToLower(misspelt), maxEdits+1
 	for known, m := range s.members {
 		d := edits(lower, known)
-		if m.inert || d > maxEdits || 2*d > len(known) || obj.has(name(knownNames.Number(known))) {
+		if m.inert || d > maxEdits || 2*d > len(known) || there[knownNames.Number(known)] != 0 {
 			continue
 		}
 		if d < least || d == least && known < best {

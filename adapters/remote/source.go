@@ -95,7 +95,11 @@ func (s *Source) take(text []byte, version string, from Origin, at time.Time) er
 	if len(d.Flags) == 0 && !listsFlags(text) {
 		return errors.New("the answer has no list of flags: it is no definitions")
 	}
-	k := &known{set: flags.Compile(d), defs: d, sum: sum, version: version, from: from, at: at}
+	var before *flags.Set
+	if old != nil {
+		before = old.set
+	}
+	k := &known{set: before.Recompile(d), defs: d, sum: sum, version: version, from: from, at: at}
 	k.faults = len(k.set.Faults())
 	k.project = flags.Project{APIKey: s.c.ProjectKey, Revision: 1}
 	if old != nil {

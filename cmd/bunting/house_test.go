@@ -40,12 +40,13 @@ var (
 // table says who may import whom. Arrows point down only; no adapter imports
 // another.
 var table = map[string]room{
-	"flags":                     {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags":                     {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/flagsdiff":           {pure: true, ours: []string{"flags"}},
 	"flags/flagstest":           {pure: true, ours: []string{"flags"}},
 	"flags/internal/dates":      {pure: true},
 	"flags/internal/semver":     {pure: true},
+	"flags/internal/tape":       {pure: true},
 	leaf:                        {pure: true},
 	"geoip":                     {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                   {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},

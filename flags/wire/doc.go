@@ -2,8 +2,8 @@
 // JSON in the form of PostHog's service (serde_json), and UUIDs.
 //
 // There is one of each: [Reader] takes JSON apart, strict or lenient, into values
-// or into the spans of the text; [Scan] takes a whole document apart into a flat
-// list; [AppendQuoted] and [AppendFloat] write strings and numbers; [Encode] and [Decode] are encoding/json without escapes for HTML and with
+// or into the spans of the text; [AppendQuoted] and [AppendFloat] write strings and
+// numbers; [Encode] and [Decode] are encoding/json without escapes for HTML and with
 // numbers as they stand; [ParseUUID], [NewUUID7] and the functions beside them are
 // for ids.
 //

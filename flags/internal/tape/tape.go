@@ -1,9 +1,14 @@
-package wire
+// Package tape takes a whole JSON document apart in one pass, into one flat list: what
+// reads many small records of a long text needs no tree. It takes what encoding/json
+// takes, and reads it as that does.
+package tape
 
 import (
 	"encoding/json"
 	"math"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Kind is what a [Cell] is.
@@ -11,16 +16,16 @@ type Kind uint8
 
 // The kinds of values.
 const (
-	NullValue Kind = iota
-	FalseValue
-	TrueValue
-	NumberValue
-	TextValue
-	// EscapedValue is a text that its bytes do not stand for: it has escapes, or is
+	Null Kind = iota
+	False
+	True
+	Number
+	Text
+	// Escaped is a text that its bytes do not stand for: it has escapes, or is
 	// not UTF-8.
-	EscapedValue
-	ListValue
-	ObjectValue
+	Escaped
+	List
+	Object
 )
 
 // Cell is one value of a [Tape].
@@ -49,7 +54,7 @@ func (t *Tape) Raw(i int32) string { return t.Src[t.Cells[i].At:t.Cells[i].End] 
 // Text is the string that a value is, cut from Src where it stands there as it is.
 func (t *Tape) Text(i int32) string {
 	v := &t.Cells[i]
-	if v.Kind == TextValue {
+	if v.Kind == Text {
 		return t.Src[v.At+1 : v.End-1]
 	}
 	return unquoteBytes(t.Src[v.At:v.End])
@@ -64,38 +69,38 @@ func (t *Tape) NameOf(i int32) string {
 	s := scanner{src: t.Src, at: int(v.NameAt)}
 	kind := s.text()
 	name := t.Src[v.NameAt:s.at]
-	if kind == EscapedValue {
+	if kind == Escaped {
 		return unquoteBytes(name)
 	}
 	return name[1 : len(name)-1]
 }
 
-// unquoteBytes is [Unquote] where each byte that is not UTF-8 becomes U+FFFD, as
+// unquoteBytes is [wire.Unquote] where each byte that is not UTF-8 becomes U+FFFD, as
 // with encoding/json.
 func unquoteBytes(text string) string {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
 	}
-	return Unquote(text)
+	return wire.Unquote(text)
 }
 
 // Tree is a value as encoding/json reads it with numbers as json.Number.
 func (t *Tape) Tree(i int32) any {
 	v := &t.Cells[i]
 	switch v.Kind {
-	case FalseValue, TrueValue:
-		return v.Kind == TrueValue
-	case NumberValue:
+	case False, True:
+		return v.Kind == True
+	case Number:
 		return json.Number(t.Raw(i))
-	case TextValue, EscapedValue:
+	case Text, Escaped:
 		return t.Text(i)
-	case ListValue:
+	case List:
 		list := []any{}
 		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
 			list = append(list, t.Tree(at))
 		}
 		return list
-	case ObjectValue:
+	case Object:
 		object := map[string]any{}
 		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
 			object[t.NameOf(at)] = t.Tree(at)
@@ -122,7 +127,7 @@ func NewNames(list ...string) *Names {
 			continue
 		}
 		if len(n.texts) > math.MaxUint8 {
-			panic("wire: more than 255 names")
+			panic("tape: more than 255 names")
 		}
 		at := hashName(name)
 		for n.slots[at%nameSlots] != 0 {

@@ -1,4 +1,4 @@
-package wire_test
+package tape_test
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-var tapeNames = wire.NewNames("a", "key", "filters", "rollout_percentage", "evaluation_contexts")
+var tapeNames = tape.NewNames("a", "key", "filters", "rollout_percentage", "evaluation_contexts")
 
 var tapeTexts = []string{
 	``, ` `, `{}`, `[]`, `[[]]`, `{"a":{}}`, ` [ ] `, `null`, `true`, `false`, `"x"`, `0`, `-0`, `01`, `-`, `1.`, `1.5e+3`, `1e`, `.5`, `+1`, `NaN`,
@@ -24,7 +24,7 @@ var tapeTexts = []string{
 // sameAsStandard holds Scan to encoding/json: what is JSON, and what it says.
 func sameAsStandard(t *testing.T, text string) {
 	t.Helper()
-	tape, ok := wire.Scan(text, tapeNames)
+	tape, ok := tape.Scan(text, tapeNames)
 	if valid := json.Valid([]byte(text)); ok != valid {
 		t.Fatalf("%q: taken %v, encoding/json %v", text, ok, valid)
 	}
@@ -67,7 +67,7 @@ func FuzzScan(f *testing.F) {
 
 // A member's name has a number however it is written.
 func TestNames(t *testing.T) {
-	tape, ok := wire.Scan(`{"rollout_percentage":1,"k\u0065y":2,"other":3,"":4}`, tapeNames)
+	tape, ok := tape.Scan(`{"rollout_percentage":1,"k\u0065y":2,"other":3,"":4}`, tapeNames)
 	if !ok {
 		t.Fatal("not taken")
 	}

@@ -1,10 +1,13 @@
-package wire
+package tape
 
 import (
 	"math"
 	"math/bits"
 	"runtime"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -75,9 +78,9 @@ func (s *scanner) value() bool {
 		if len(s.open) == maxTapeDepth {
 			return false
 		}
-		kind := ObjectValue
+		kind := Object
 		if c == '[' {
-			kind = ListValue
+			kind = List
 		}
 		s.open = append(s.open, int32(len(s.cells)))
 		s.add(kind, s.at)
@@ -94,19 +97,19 @@ func (s *scanner) value() bool {
 }
 
 func (s *scanner) scalar(c byte) bool {
-	start, kind, ok := s.at, NullValue, true
+	start, kind, ok := s.at, Null, true
 	switch c {
 	case '"':
 		kind = s.text()
-		ok = kind != NullValue
+		ok = kind != Null
 	case 't':
-		kind, ok = TrueValue, s.word("true")
+		kind, ok = True, s.word("true")
 	case 'f':
-		kind, ok = FalseValue, s.word("false")
+		kind, ok = False, s.word("false")
 	case 'n':
 		ok = s.word("null")
 	default:
-		kind, ok = NumberValue, (c == '-' || '0' <= c && c <= '9') && s.number()
+		kind, ok = Number, (c == '-' || '0' <= c && c <= '9') && s.number()
 	}
 	s.add(kind, start)
 	return ok
@@ -132,7 +135,7 @@ func (s *scanner) behind() bool {
 		case c == ',':
 			s.at++
 			s.space()
-			return in.Kind == ListValue || s.member()
+			return in.Kind == List || s.member()
 		case c == s.src[in.At]+2: // } is two behind {, and ] behind [
 			s.at++
 			in.End, in.Next = int32(s.at), int32(len(s.cells))
@@ -150,9 +153,9 @@ func (s *scanner) member() bool {
 		return false
 	}
 	switch s.text() {
-	case TextValue:
+	case Text:
 		s.name = s.names.Number(s.src[start+1 : s.at-1])
-	case EscapedValue:
+	case Escaped:
 		s.name = s.names.Number(unquoteBytes(s.src[start:s.at]))
 	default:
 		return false
@@ -166,19 +169,18 @@ func (s *scanner) member() bool {
 	return true
 }
 
-// text steps over a string: TextValue, EscapedValue, or NullValue for a bad one.
+// text steps over a string: Text, Escaped, or Null for a bad one.
 func (s *scanner) text() Kind {
-	src, i, kind := s.src, s.at+1, TextValue
+	src, i, kind := s.src, s.at+1, Text
 	for {
-		for ; i+8 <= len(src); i += 8 { // as plainEnd, without a call
-			x := eightBytes(src[i : i+8])
-			if found := special(x) | x&tops; found != 0 {
+		for ; i+8 <= len(src); i += 8 { // eight bytes at once
+			if found := special(eightBytes(src[i : i+8])); found != 0 {
 				i += bits.TrailingZeros64(found) / 8
 				break
 			}
 		}
 		if i == len(src) {
-			return NullValue
+			return Null
 		}
 		switch c := src[i]; {
 		case c == '"':
@@ -187,34 +189,59 @@ func (s *scanner) text() Kind {
 		case c == '\\':
 			n := escapeLength(src, i)
 			if n == 0 {
-				return NullValue
+				return Null
 			}
-			kind, i = EscapedValue, i+n
+			kind, i = Escaped, i+n
 		case c < ' ':
-			return NullValue
+			return Null
 		case c < utf8.RuneSelf: // of the last eight bytes
 			i++
 		default:
-			n := goodUTF8(src[i:])
-			if n == 0 {
-				kind, n = EscapedValue, 1
+			c, n := utf8.DecodeRuneInString(src[i:])
+			if c == utf8.RuneError && n == 1 {
+				kind = Escaped
 			}
 			i += n
 		}
 	}
 }
 
+const (
+	ones  = 0x0101010101010101
+	tops  = 0x80 * ones
+	quote = '"' * ones
+	slash = '\\' * ones
+)
+
+// special has the top bit set of those of eight bytes that end a plain text: quotation
+// mark, backslash, control character, or beyond ASCII. A subtraction that borrows sets
+// the top bit of its byte; the lowest bit set is exact, as only what lies above it can
+// be reached by a borrow.
+func special(x uint64) uint64 {
+	return (((x-' '*ones)|((x^quote)-ones)|((x^slash)-ones))&^x | x) & tops
+}
+
+// eightBytes compiles to one load.
+func eightBytes(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
 // escapeLength is how long the escape at src[i] is, 0 for a bad one.
 func escapeLength(src string, i int) int {
-	if i+1 < len(src) && simpleEscapes[src[i+1]] != 0 {
+	switch {
+	case i+1 < len(src) && strings.IndexByte(`"\/bfnrt`, src[i+1]) >= 0:
 		return 2
+	case i+6 > len(src) || src[i+1] != 'u':
+		return 0
 	}
-	if i+1 < len(src) && src[i+1] == 'u' {
-		if _, ok := hexDigits(src, i+2, 4); ok {
-			return 6
+	for _, c := range []byte(src[i+2 : i+6]) {
+		if wire.HexDigit(c) < 0 {
+			return 0
 		}
 	}
-	return 0
+	return 6
 }
 
 func (s *scanner) word(w string) bool {

@@ -1,0 +1,126 @@
+package flags
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file compiles definitions of which most are as they were.
+
+// Recompile is [Compile] for definitions that are mostly those of s, such as the
+// next revision of a project: what was prepared for a flag that has not changed is
+// used again. Both give the same answers. s may be nil.
+func (s *Set) Recompile(d Definitions) *Set { return compile(d, s) }
+
+// maxAge is after how many recompilations all is compiled: till then a set may hold
+// facts that no flag asks for any more, and the memory of flags that are gone.
+const maxAge = 64
+
+// kept is what the next compilation needs to know of one.
+type kept struct {
+	surroundings string   // what flags depend on besides themselves
+	sums         []uint64 // of the flags; 0: has to be compiled again
+	age          int      // since all was compiled
+}
+
+// reuse is a compiler's use of the set before.
+type reuse struct {
+	old    *Set   // nil: nothing is used again
+	reused []bool // by flag
+	used   []bool // by slot: some flag or cohort asks for it; nil: all
+}
+
+func (d *Definitions) surroundings() string {
+	return fmt.Sprintf("%d %q %q %q", max(d.PropertyMatchingVersion, 1), d.BucketingHash, d.Timezone, d.GroupTypes)
+}
+
+// reuseFrom takes the slots of a set, whose flags may then be taken, unless it is of no use.
+func (c *compiler) reuseFrom(old *Set) {
+	c.reused = make([]bool, len(c.d.Flags))
+	c.set.kept = kept{surroundings: c.d.surroundings(), sums: make([]uint64, len(c.d.Flags))}
+	var s sums
+	for i := range c.d.Flags {
+		c.set.kept.sums[i] = s.flag(&c.d.Flags[i])
+		yield(i)
+	}
+	if old == nil || old.kept.age == maxAge || old.kept.surroundings != c.set.kept.surroundings {
+		return
+	}
+	c.old, c.set.kept.age = old, old.kept.age+1
+	c.set.slots = slices.Clone(old.slots)
+	c.used = make([]bool, len(old.slots), len(old.slots)+8)
+	for i := range old.slots {
+		s := &old.slots[i]
+		c.slotIndex[slotKey{s.kind, s.groupType, s.key}] = int32(i)
+	}
+}
+
+// sameNames reports whether the flags have the keys and ids of those before, each its
+// own, in the same order.
+func (c *compiler) sameNames() bool {
+	n := len(c.d.Flags)
+	if c.old == nil || len(c.old.flags) != n || len(c.old.byKey) != n || len(c.old.byID) != n {
+		return false
+	}
+	for i := range c.d.Flags {
+		if f := &c.old.flags[i]; f.id != c.d.Flags[i].ID || f.key() != c.d.Flags[i].Key {
+			return false
+		}
+	}
+	return true
+}
+
+// take uses what was prepared for the flag that is being compiled, if there is that.
+func (c *compiler) take(f *Flag, out *compiledFlag) bool {
+	sum := c.set.kept.sums[c.flag]
+	if c.old == nil || sum == 0 {
+		return false
+	}
+	was := int32(c.flag)
+	if c.flag >= len(c.old.flags) || c.old.flags[c.flag].id != f.ID {
+		var ok bool
+		if was, ok = c.old.byKey[f.Key]; !ok {
+			return false
+		}
+	}
+	if c.old.kept.sums[was] != sum {
+		return false
+	}
+	*out = c.old.flags[was]
+	out.bits &^= bitDependedOn | bitOrdered
+	return true
+}
+
+// again notes what a flag that was compiled before asks for.
+func (c *compiler) again(f *compiledFlag) {
+	for _, context := range f.contexts {
+		c.set.contexts[context] = true
+	}
+	c.set.devices = c.set.devices || f.is(bitDevice)
+	if f.enrollment >= 0 {
+		c.used[f.enrollment] = true
+	}
+	for i := range f.conditions {
+		filters := f.conditions[i].filters
+		for j := range filters {
+			if filters[j].kind != filterProperty {
+				continue
+			}
+			c.used[filters[j].target] = true
+			if _, isDate := filters[j].matcher.(*dated); isDate {
+				c.dated = true
+			}
+		}
+	}
+}
+
+// settle notes whether a flag may be taken next time: not one whose form depends on
+// other flags or on cohorts, or about which there is something to report.
+func (c *compiler) settle(f *compiledFlag, faults int) {
+	asksCohort := func(cond compiledCondition) bool {
+		return slices.ContainsFunc(cond.filters, func(p filter) bool { return p.kind == filterCohort })
+	}
+	if len(c.set.faults) > faults || c.direct[c.flag] != nil || slices.ContainsFunc(f.conditions, asksCohort) {
+		c.set.kept.sums[c.flag] = 0
+	}
+}

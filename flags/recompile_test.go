@@ -1,0 +1,107 @@
+package flags_test
+
+import (
+	"fmt"
+	"math/rand"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// changed is what may become of definitions: flags are others, come, go and change
+// places; seldom a cohort, a group type or the time zone is another.
+func (g generator) changed(d flags.Definitions) flags.Definitions {
+	d.Flags = slices.Clone(d.Flags)
+	for range 1 + g.Intn(2) {
+		i := g.Intn(len(d.Flags))
+		switch n := g.Intn(100); {
+		case n < 50:
+			d.Flags[i] = g.flag(int(d.Flags[i].ID))
+		case n < 60:
+			id := len(d.Flags) + 1 // of another, when one has gone
+			d.Flags = slices.Insert(d.Flags, i, g.flag(id))
+		case n < 70 && len(d.Flags) > 1:
+			d.Flags = slices.Delete(d.Flags, i, i+1)
+		case n < 75:
+			j := g.Intn(len(d.Flags))
+			d.Flags[i], d.Flags[j] = d.Flags[j], d.Flags[i]
+		case n < 78:
+			d.Flags[i].ID = int64(1 + g.Intn(len(d.Flags)+1))
+		case n < 81:
+			d.Flags[i].Key = pick(g, "", "f1", "f2", "other")
+		case n < 84:
+			d.Flags[i].Deleted = !d.Flags[i].Deleted
+		case n < 88:
+			d.Flags[i].Contexts, d.Flags[i].Runtime = pick(g, nil, []string{"web"}), pick(g, "", "server")
+		case n < 92:
+			d.Cohorts = map[int64]flags.Cohort{1: {Tree: g.node(2)}, 2: d.Cohorts[2], 3: {Static: true, Members: []string{"u2"}}}
+		case n < 95:
+			d.GroupTypes = pick(g, map[int]string{0: "org"}, map[int]string{0: "team"}, nil)
+		case n < 97:
+			d.Timezone = pick(g, "", "Europe/Oslo", "nowhere")
+		default:
+			d.PropertyMatchingVersion, d.BucketingHash = pick(g, 1, 2), pick(g, flags.SHA1, flags.Murmur3)
+		}
+	}
+	return d
+}
+
+// A set that was made from the one before answers as one that was made from nothing,
+// whatever has changed and however often.
+func TestRecompile_AnswersAsCompile(t *testing.T) {
+	for seed := range int64(1500) {
+		g := generator{rand.New(rand.NewSource(seed))}
+		d := g.definitions()
+		for i := range 3 + g.Intn(6) {
+			d.Flags = append(d.Flags, g.flag(len(d.Flags)+1+i%2)) // now and then one too many of an id
+		}
+		set := flags.Compile(d)
+		for step := range 8 {
+			d = g.changed(d)
+			before, full := set, flags.Compile(d)
+			set = before.Recompile(d)
+			alike(t, g, seed, step, &d, set, full)
+		}
+	}
+}
+
+// alike compares all that can be asked of two sets.
+func alike(t *testing.T, g generator, seed int64, step int, d *flags.Definitions, got, want *flags.Set) {
+	t.Helper()
+	same := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d, step %d: %s:\nrecompiled %+v\ncompiled   %+v", seed, step, what, got, want)
+		}
+	}
+	same("faults", got.Faults(), want.Faults())
+	needs := func(n *flags.Needs) string {
+		return fmt.Sprint(n.Person, n.CreatedAt, n.Located, n.GroupTypes, n.Cohorts, n.Continuity, n.ContinuityMatters)
+	}
+	same("needs", needs(got.Needs()), needs(want.Needs()))
+	same("keys", got.Keys(), want.Keys())
+	same("dated, length, revision", []any{got.Dated(), got.Len(), got.Revision()}, []any{want.Dated(), want.Len(), want.Revision()})
+	all := slices.Collect(want.All())
+	sort.Strings(all)
+	others := slices.Collect(got.All())
+	sort.Strings(others)
+	same("all keys", others, all)
+	var a, b flags.Decisions
+	for range 3 {
+		sub := g.subject(d)
+		sel := flags.Selection{Runtime: pick(g, "all", "client", ""), Contexts: pick(g, nil, []string{"web"}, append(slices.Repeat([]string{"other"}, 20), "web"))}
+		same("what is asked for", got.Needs().PersonCovered(sub.Person), want.Needs().PersonCovered(sub.Person))
+		got.Select(&sub, testAt, &sel, &a)
+		want.Select(&sub, testAt, &sel, &b)
+		same("decisions", a.List, b.List)
+		same("errors", a.Errors, b.Errors)
+		for _, key := range all {
+			same("standing", got.Standing(key), want.Standing(key))
+			same("explanation of "+strconv.Quote(key), got.Explain(key, &sub, testAt, sel).String(), want.Explain(key, &sub, testAt, sel).String())
+		}
+	}
+}

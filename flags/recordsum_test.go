@@ -1,0 +1,86 @@
+package flags
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// A change of any field makes a flag another one: a field that is new and forgotten
+// would be compiled only now and then. Names are for people, payloads that are
+// encrypted a matter of who serves the flag, and of a chain only its being there counts.
+func TestSums_SeeEveryField(t *testing.T) {
+	rollout, index := 50.0, 0
+	f := Flag{
+		ID: 1, Key: "a", Version: 1, Active: true, Group: &index, Variants: []Variant{{Key: "v", Rollout: 100}}, Hash: SHA1, Runtime: "server",
+		Payloads: map[string]json.RawMessage{"v": json.RawMessage(`1`)}, Holdout: &Holdout{ID: 1}, Contexts: []string{"web"},
+		Conditions: []Condition{{Rollout: &rollout, Variant: "v", Aggregation: Aggregation{Set: true, Group: &index}, Properties: []Property{
+			{Key: "p", Type: GroupProperty, Operator: Exact, Value: "x", HasValue: true, GroupType: &index, Chain: []string{}},
+		}}},
+	}
+	var s sums
+	was, seen := s.flag(&f), 0
+	if was == 0 {
+		t.Fatal("the flag has no sum")
+	}
+	check := func(path string) {
+		t.Helper()
+		if seen++; s.flag(&f) == was {
+			t.Errorf("%s: the sum is the same", path)
+		}
+	}
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		old := reflect.New(v.Type()).Elem()
+		old.Set(v)
+		defer v.Set(old)
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Int, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Float64:
+			v.SetFloat(v.Float() + 0.001)
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Pointer:
+			walk(path, v.Elem())
+			v.SetZero()
+		case reflect.Slice:
+			if v.Len() > 0 {
+				walk(path+"[0]", v.Index(0))
+				v.Set(reflect.Append(v, v.Index(0)))
+				check(path + " longer")
+			}
+			v.SetZero()
+		case reflect.Map:
+			v.Set(reflect.ValueOf(map[string]json.RawMessage{"v": json.RawMessage(`2`)}))
+			check(path + " other")
+			v.Set(reflect.ValueOf(map[string]json.RawMessage{"w": json.RawMessage(`1`)}))
+		case reflect.Struct:
+			for i := range v.NumField() {
+				field := v.Type().Field(i)
+				if field.IsExported() && field.Name != "Name" && field.Name != "HasEncryptedPayloads" {
+					walk(path+"."+field.Name, v.Field(i))
+				}
+			}
+			return
+		case reflect.Uint8: // of a payload
+			v.SetUint(v.Uint() + 1)
+		case reflect.Interface:
+			for _, value := range []any{nil, true, false, "y", json.Number("1"), int64(1), uint64(1), 1.0, []any{}, []any{"x"}, []any{[]any{"x"}}, map[string]any{}} {
+				v.Set(reflect.ValueOf(&value).Elem())
+				check(path)
+			}
+			return
+		}
+		check(path)
+	}
+	walk("Flag", reflect.ValueOf(&f).Elem())
+	if seen < 50 {
+		t.Errorf("only %d changes", seen)
+	}
+	if s.flag(&f) != was {
+		t.Error("the same flag has another sum")
+	}
+}
