@@ -89,3 +89,25 @@ func TestHTTP_Authenticate(t *testing.T) {
 		})
 	}
 }
+
+// An organization that wants no personal keys of its members (management.md §1.5) lets
+// those in whom a service has signed in.
+func TestHTTP_AuthenticateWithoutKeys(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	o.api(t, "PATCH", "/api/organizations/"+officeOrg+"/", `{"members_can_use_personal_api_keys": false}`, 200)
+	o.serve(t, func(c *httpapi.Config) {
+		c.Authenticate = func(r *http.Request) (*management.Caller, error) {
+			if r.Header.Get("Cookie") == "" {
+				return nil, nil
+			}
+			return &management.Caller{User: &management.User{Email: "member@example.com"}}, nil
+		}
+	})
+	const flags = "/api/projects/1/feature_flags/"
+	if w := ask(o.handler, "GET", flags, "", "Authorization", "Bearer "+o.key(t, "member")); w.Code != 403 {
+		t.Errorf("with a personal key: %d %s", w.Code, w.Body)
+	}
+	if w := ask(o.handler, "GET", flags, "", "Cookie", "session=1"); w.Code != 200 {
+		t.Errorf("signed in: %d %s", w.Code, w.Body)
+	}
+}
