@@ -1,10 +1,14 @@
 package capture
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 var (
-	// ErrUnknownKey is for tokens that belong to no project.
-	ErrUnknownKey = errors.New("capture: unknown project key")
+	// ErrUnknownKey is for tokens that belong to no project. It is that of flags.
+	ErrUnknownKey = wire.ErrUnknownKey
 	// ErrIndexing says that stored events could not be indexed yet, so that reading
 	// them back takes longer.
 	ErrIndexing = errors.New("capture: events are stored but not indexed")

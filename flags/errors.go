@@ -2,6 +2,8 @@ package flags
 
 import (
 	"errors"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Why a typed read (see [Reader]) gives the fallback, besides [ErrNoDistinctID], a
@@ -25,8 +27,9 @@ var (
 	ErrClosed = errors.New("flags: what the flags are read from is closed")
 )
 
-// ErrUnknownKey says that no project has the given API key.
-var ErrUnknownKey = errors.New("flags: unknown project API key")
+// ErrUnknownKey says that nobody has the given key: no project, and of secret and
+// personal keys no one. It is the same error in every package.
+var ErrUnknownKey = wire.ErrUnknownKey
 
 // ErrUnavailable says that a project could not be looked up: its source cannot be
 // asked, and nothing is known from before. Other ports that cannot be asked fail

@@ -197,15 +197,15 @@ func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	if text == "" {
 		return Key{}, &problemNoCredentials
 	}
-	err := ErrUnknownKey
+	err := flags.ErrUnknownKey
 	var key Key
 	if s.Keys != nil {
 		key, err = s.Keys.Key(ctx, text)
 	}
 	switch {
-	case errors.Is(err, ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
+	case errors.Is(err, flags.ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
 		return Key{}, &problemBadSecretKey
-	case errors.Is(err, ErrUnknownKey):
+	case errors.Is(err, flags.ErrUnknownKey):
 		return Key{}, problemBadPersonalKey.with(management.WrongKindOfKey(text), "")
 	case err != nil:
 		return Key{}, errors.Join(flags.ErrUnavailable, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -20,8 +21,8 @@ type officeKeys struct{ store *sqlstore.Store }
 
 func (k officeKeys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 	found, err := k.store.Key(ctx, text)
-	if errors.Is(err, sqlstore.ErrUnknownKey) {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+	if errors.Is(err, flags.ErrUnknownKey) {
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	key := httpapi.Key{Secret: found.Kind == sqlstore.SecretKey, Scopes: found.Scopes}
 	for _, p := range found.Projects {

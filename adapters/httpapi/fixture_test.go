@@ -117,7 +117,7 @@ func (w *world) Key(_ context.Context, key string) (httpapi.Key, error) {
 			}
 		}
 	}
-	return httpapi.Key{}, httpapi.ErrUnknownKey
+	return httpapi.Key{}, flags.ErrUnknownKey
 }
 
 const fixedID = "00000000-0000-4000-8000-000000000001"

@@ -134,7 +134,7 @@ type Config struct {
 
 // Keys looks secret and personal API keys up.
 type Keys interface {
-	// Key returns what a key opens, ErrUnknownKey when there is no such key.
+	// Key returns what a key opens, flags.ErrUnknownKey when there is no such key.
 	Key(ctx context.Context, key string) (Key, error)
 }
 
@@ -147,9 +147,6 @@ type Key struct {
 	// Projects are the API keys of the projects that the key opens.
 	Projects []string
 }
-
-// ErrUnknownKey is for keys that nobody has.
-var ErrUnknownKey = errors.New("httpapi: unknown key")
 
 // ErrDegraded is for Config.Ready: flags are answered, other things may not be.
 var ErrDegraded = errors.New("degraded")

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // keys looks personal and secret keys up.
@@ -17,8 +18,8 @@ type keys struct{ store *sqlstore.Store }
 
 func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 	found, err := k.store.Key(ctx, text)
-	if errors.Is(err, sqlstore.ErrUnknownKey) {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+	if errors.Is(err, flags.ErrUnknownKey) {
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	key := httpapi.Key{Secret: found.Kind == sqlstore.SecretKey, Scopes: found.Scopes}
 	for _, p := range found.Projects {
@@ -41,7 +42,7 @@ type fileKeys struct{ source *filesource.Source }
 func (k fileKeys) Key(_ context.Context, text string) (httpapi.Key, error) {
 	secret, scopes, projects, ok := k.source.Key(text)
 	if !ok {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	return httpapi.Key{Secret: secret, Scopes: scopes, Projects: projects}, nil
 }

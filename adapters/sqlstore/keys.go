@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
-
-// ErrUnknownKey is for personal and secret keys that nobody has.
-var ErrUnknownKey = errors.New("sqlstore: unknown key")
 
 // KeyKind is what an API key is for.
 type KeyKind string
@@ -40,7 +38,7 @@ type KeyProject struct {
 	APIKey string
 }
 
-// Key looks a personal or secret key up by its hash: ErrUnknownKey if there is
+// Key looks a personal or secret key up by its hash: flags.ErrUnknownKey if there is
 // none. The project of a secret key that has left is no longer opened, and a key
 // that opens nothing any more is unknown.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
@@ -53,7 +51,7 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return KeyRecord{}, ErrUnknownKey
+		return KeyRecord{}, flags.ErrUnknownKey
 	case err != nil:
 		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.dialect.explain(err))
 	}
@@ -67,7 +65,7 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 		}
 	}
 	if len(k.Projects) == 0 && k.Kind == SecretKey {
-		return KeyRecord{}, ErrUnknownKey
+		return KeyRecord{}, flags.ErrUnknownKey
 	}
 	return k, nil
 }
@@ -111,7 +109,7 @@ func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Proje
 	}
 	k, err := s.Key(ctx, token)
 	switch {
-	case errors.Is(err, ErrUnknownKey), err == nil && (k.Kind != SecretKey || len(k.Projects) != 1):
+	case errors.Is(err, flags.ErrUnknownKey), err == nil && (k.Kind != SecretKey || len(k.Projects) != 1):
 		return capture.Project{}, capture.ErrUnknownKey
 	case err != nil:
 		return capture.Project{}, err

@@ -36,7 +36,7 @@ func TestStore_Key(t *testing.T) {
 		for key, want := range want {
 			got, err := s.Key(ctx, key)
 			if want.Kind == "" {
-				if !errors.Is(err, ErrUnknownKey) {
+				if !errors.Is(err, flags.ErrUnknownKey) {
 					t.Errorf("%s %q: %+v, %v", when, key, got, err)
 				}
 				continue

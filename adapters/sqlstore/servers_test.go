@@ -210,7 +210,7 @@ func lookPayload(t *testing.T, at *instance, part string) string {
 func lookKey(t *testing.T, at *instance) string {
 	t.Helper()
 	k, err := at.Key(t.Context(), "phx_new")
-	if errors.Is(err, ErrUnknownKey) {
+	if errors.Is(err, flags.ErrUnknownKey) {
 		return "unknown"
 	}
 	if err != nil {

@@ -132,7 +132,7 @@ type houseKeys struct{}
 func (houseKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
 	name, ok := strings.CutPrefix(key, "phs_")
 	if !ok {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	return httpapi.Key{Secret: true, Projects: []string{"phc_" + name}}, nil
 }

@@ -247,7 +247,7 @@ type oneKey struct{}
 
 func (oneKey) Key(_ context.Context, key string) (httpapi.Key, error) {
 	if key != "phs_x" {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	return httpapi.Key{Secret: true, Projects: []string{"phc_x"}}, nil
 }

@@ -83,7 +83,7 @@ func (m *memorySource) Key(_ context.Context, key string) (httpapi.Key, error) {
 			}
 		}
 	}
-	return httpapi.Key{}, httpapi.ErrUnknownKey
+	return httpapi.Key{}, flags.ErrUnknownKey
 }
 
 // country locates one documentation address.

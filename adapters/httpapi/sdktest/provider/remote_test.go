@@ -20,7 +20,7 @@ type keys struct{}
 
 func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 	if key != "phs_test" {
-		return httpapi.Key{}, httpapi.ErrUnknownKey
+		return httpapi.Key{}, flags.ErrUnknownKey
 	}
 	return httpapi.Key{Secret: true, Projects: []string{apiKey}}, nil
 }
