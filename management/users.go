@@ -145,8 +145,8 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	return Decode[User](&list[0])
 }
 
-// ViewOfUser is the user of a number inside of an answer, nil for nobody.
-func ViewOfUser(tx Tx, id int64) (*UserView, error) {
+// viewOfUser is the user of a number inside of an answer, nil for nobody.
+func viewOfUser(tx Tx, id int64) (*UserView, error) {
 	u, err := UserByNumber(tx, id)
 	return u.View(), err
 }

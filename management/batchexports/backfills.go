@@ -91,17 +91,9 @@ func (s Service) Backfills(ctx context.Context, st *management.Standing, id, cur
 		if err != nil {
 			return out, err
 		}
-		list, _, err := tx.List(management.Query{Kind: kindExportBackfill, Parent: e.ID, Descending: true, Limit: maxSortedRuns})
+		all, err := placedIn(tx, management.Query{Kind: kindExportBackfill, Parent: e.ID}, func(_ *BatchExportBackfill, sort string) (string, bool) { return sort, true })
 		if err != nil {
 			return out, err
-		}
-		all := make([]placed[BatchExportBackfill], 0, len(list))
-		for i := range list {
-			b, err := management.Decode[BatchExportBackfill](&list[i])
-			if err != nil {
-				return out, err
-			}
-			all = append(all, placed[BatchExportBackfill]{list[i].Sort, *b})
 		}
 		return pageBy(all, true, cursor, exportBackfillPage)
 	})

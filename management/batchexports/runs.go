@@ -145,22 +145,11 @@ func (s Service) Runs(ctx context.Context, st *management.Standing, id string, q
 		if err != nil {
 			return out, err
 		}
-		list, _, err := tx.List(management.Query{
-			Kind: kindExportRun, Parent: e.ID, Descending: true, Limit: maxSortedRuns,
-			From: management.SortTime(window.after), To: management.SortTime(window.before.Add(time.Microsecond)),
-		})
+		runs, err := placedIn(tx, management.Query{
+			Kind: kindExportRun, Parent: e.ID, From: management.SortTime(window.after), To: management.SortTime(window.before.Add(time.Microsecond)),
+		}, func(r *BatchExportRun, sort string) (string, bool) { return window.place(r, sort), window.holds(r) })
 		if err != nil {
 			return out, err
-		}
-		runs := make([]placed[BatchExportRun], 0, len(list))
-		for i := range list {
-			r, err := management.Decode[BatchExportRun](&list[i])
-			if err != nil {
-				return out, err
-			}
-			if window.holds(r) {
-				runs = append(runs, placed[BatchExportRun]{window.place(r, list[i].Sort), *r})
-			}
 		}
 		return pageBy(runs, window.descending, q.Cursor, exportRunPage)
 	})
@@ -251,6 +240,21 @@ func relativeTime(text string, now time.Time) (time.Time, bool) {
 type placed[T any] struct {
 	place string
 	item  T
+}
+
+// placedIn are the newest records that a query chooses, of which place says yes.
+func placedIn[T any](tx management.Tx, q management.Query, place func(x *T, sort string) (string, bool)) (out []placed[T], err error) {
+	q.Descending, q.Limit = true, maxSortedRuns
+	list, _, err := tx.List(q)
+	for i := 0; i < len(list) && err == nil; i++ {
+		var x *T
+		if x, err = management.Decode[T](&list[i]); err == nil {
+			if at, is := place(x, list[i].Sort); is {
+				out = append(out, placed[T]{at, *x})
+			}
+		}
+	}
+	return out, err
 }
 
 // pageBy is a page of a list. A cursor is > or < and a place: the page behind or

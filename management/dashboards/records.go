@@ -90,16 +90,7 @@ func dashboardNumber(named string) int64 {
 	return id
 }
 
-// dashboardNamed finds the dashboard of a path.
-func dashboardNamed(tx management.Tx, st *management.Standing, named string) (*dashboardRecord, error) {
-	d, err := dashboardOf(tx, st.Project.ID, dashboardNumber(named))
-	if err == nil && d == nil {
-		err = management.ErrNotFound()
-	}
-	return d, err
-}
-
-// parentDashboard is dashboardNamed for what stands below a dashboard.
+// parentDashboard finds the dashboard of a path for what stands below it.
 func parentDashboard(tx management.Tx, st *management.Standing, named string) (*dashboardRecord, error) {
 	d, err := dashboardOf(tx, st.Project.ID, dashboardNumber(named))
 	if err == nil && d == nil {

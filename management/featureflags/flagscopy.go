@@ -198,7 +198,7 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 		if err != nil {
 			return nil, err
 		}
-		out := []FlagPlace{}
+		out, v := []FlagPlace{}, &view{Tx: tx, Standing: st}
 		for i := range projects {
 			if !st.Reaches(&projects[i]) {
 				continue
@@ -214,7 +214,7 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 			if err != nil {
 				return nil, err
 			}
-			by, err := management.ViewOfUser(tx, f.CreatedBy)
+			by, err := v.Author(f.CreatedBy)
 			if err != nil {
 				return nil, err
 			}
