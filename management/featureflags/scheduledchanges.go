@@ -275,9 +275,6 @@ func (c *storedChange) advance(now management.Stamp) {
 	step := recurrences[*c.Interval]
 	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
 		next := c.Begin.AddDate(n*step.years, n*step.months, n*step.days)
-		if step.days == 0 && next.Day() != c.Begin.Day() { // the month is shorter: its last day
-			next = next.AddDate(0, 0, -next.Day())
-		}
 		if !c.EndDate.IsZero() && next.After(c.EndDate.Time) {
 			c.ExecutedAt = now
 			return
