@@ -13,7 +13,7 @@ import (
 // Projects that were configured before there was anything to tell browsers are
 // told of at the next start, and only then (spec/capture.md §16.1).
 func TestTellBrowsers(t *testing.T) {
-	d := openDesk(t, "sqlite::memory:", nil, deskStart)
+	d := openDesk(t, inMemory, nil, deskStart)
 	put := func(id int64, meta string, told string) {
 		t.Helper()
 		err := d.store.Write(t.Context(), func(tx rooms.Tx) error {

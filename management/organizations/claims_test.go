@@ -31,7 +31,7 @@ func code(t *testing.T, err error) string {
 func mailedDesk(t *testing.T) (*desk, *smtptest.Server) {
 	t.Helper()
 	s := smtptest.Start(t, withPassword)
-	return openDesk(t, "sqlite::memory:", smtpTo(t, s.Address, s), deskStart), s
+	return openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart), s
 }
 
 // account is what a user sees of itself.
@@ -220,7 +220,7 @@ func TestInvites_VoidWithoutTheInviter(t *testing.T) {
 
 // A member's invitation does not take away one that is above it.
 func TestInvites_MemberDoesNotReplaceOwners(t *testing.T) {
-	d := openDesk(t, "sqlite::memory:", nil, deskStart)
+	d := openDesk(t, inMemory, nil, deskStart)
 	member := d.standing(t, d.join(t, `{"target_email": "member@example.com"}`))
 	above := d.invite(t, `{"target_email": "new@example.com", "level": 8}`)
 	for range 2 { // which replaces the member's own

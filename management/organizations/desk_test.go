@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -52,26 +53,27 @@ func (d *desk) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC() }
 
 func (d *desk) pass(by time.Duration) { d.clock.Add(by.Microseconds()) }
 
+// inMemory is the database of tests that close nothing.
+const inMemory = ""
+
 // openDesk opens a service on a database, with an organization and its owner.
 func openDesk(t *testing.T, database string, mailer organizations.Mailer, at time.Time) *desk {
 	t.Helper()
 	d := &desk{}
 	d.clock.Store(at.UnixMicro())
-	store, err := sqlstore.Open(t.Context(), database, sqlstore.Config{Now: d.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := false
-	d.close = func() {
-		if !closed {
-			closed = true
+	if d.store = memstore.New(memstore.Outside{}); database != inMemory {
+		store, err := sqlstore.Open(t.Context(), database, sqlstore.Config{Now: d.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.store, d.close = sqlstore.ManagementStore{Store: store}, sync.OnceFunc(func() {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
-		}
+		})
+		t.Cleanup(d.close)
 	}
-	t.Cleanup(d.close)
-	d.store = sqlstore.ManagementStore{Store: store}
+	var err error
 	d.Rooms, err = rooms.Open(rooms.Config{
 		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
 	})

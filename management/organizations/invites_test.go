@@ -16,7 +16,7 @@ import (
 // whose address is proven, and the others are told (§4.5, decision 22).
 func TestInvites_MailToMember(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, "sqlite::memory:", smtpTo(t, s.Address, s), deskStart)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
 	in := d.invite(t, `{"target_email": "new@example.com", "first_name": "Nina", "level": 8, "message": "Come <in>!"}`)
 	if !in.Emailed || in.AcceptURL != "" || d.queued.Load() != 1 {
 		t.Errorf("%+v, %d", in, d.queued.Load())
@@ -103,7 +103,7 @@ func (d *desk) join(t *testing.T, body string) string {
 // Access to projects comes with the membership, and nobody gives more than he has
 // (§4.5, §1.8).
 func TestInvites_PrivateProjects(t *testing.T) {
-	d := openDesk(t, "sqlite::memory:", nil, deskStart)
+	d := openDesk(t, inMemory, nil, deskStart)
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return errors.Join(
 			tx.PutProject(&management.ProjectRecord{ID: 7, Organization: deskOrg, Name: "private", APIKey: "phc_7", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "none"}`)}),
@@ -158,7 +158,7 @@ func TestInvites_PrivateProjects(t *testing.T) {
 
 // Members do not invite where the organization does not want it (§4.5).
 func TestInvites_MembersMayNot(t *testing.T) {
-	d := openDesk(t, "sqlite::memory:", nil, deskStart)
+	d := openDesk(t, inMemory, nil, deskStart)
 	key := d.join(t, `{"target_email": "new@example.com"}`)
 	body := bodyOf(t, `{"target_email": "next@example.com"}`)
 	if _, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, key), "", body); err != nil {

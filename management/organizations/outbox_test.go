@@ -60,7 +60,7 @@ func TestOutbox_Refused(t *testing.T) {
 		return nil
 	}
 	s := smtptest.Start(t, options)
-	d := openDesk(t, "sqlite::memory:", smtpTo(t, s.Address, s), deskStart)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
 	d.invite(t, `{"target_email": "gone@example.com"}`)
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	next, err := d.Organizations.DeliverMail(t.Context())
@@ -77,7 +77,7 @@ func TestOutbox_Refused(t *testing.T) {
 // Neither an expired invitation is mailed, nor one that is cancelled or replaced.
 func TestOutbox_NotSentAnyMore(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
-	d := openDesk(t, "sqlite::memory:", smtpTo(t, s.Address, s), deskStart)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
 	d.invite(t, `{"target_email": "late@example.com"}`)
 	d.pass(organizations.InviteLife)
 	cancelled := d.invite(t, `{"target_email": "cancelled@example.com"}`)
@@ -144,7 +144,7 @@ func TestOutbox_Killed(t *testing.T) {
 func TestOutbox_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := 0
-	d := openDesk(t, "sqlite::memory:", tellingMailer(func(attempt context.Context, _ organizations.Mail) error {
+	d := openDesk(t, inMemory, tellingMailer(func(attempt context.Context, _ organizations.Mail) error {
 		if sent++; sent > 1 {
 			return nil
 		}
@@ -166,7 +166,7 @@ func TestOutbox_Interrupted(t *testing.T) {
 func TestOutbox_Shared(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[string]int{}
-	d := openDesk(t, "sqlite::memory:", tellingMailer(func(_ context.Context, m organizations.Mail) error {
+	d := openDesk(t, inMemory, tellingMailer(func(_ context.Context, m organizations.Mail) error {
 		mu.Lock()
 		defer mu.Unlock()
 		sent[m.To]++
