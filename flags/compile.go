@@ -21,6 +21,8 @@ func compile(d Definitions, old *Set) *Set {
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},
 		texts:         map[string]string{},
+		matchers:      map[string]prepared{},
+		variant:       map[string]int32{},
 		staticCohorts: d.staticCohorts(),
 	}
 	zone, fault := d.zone()
@@ -43,7 +45,9 @@ type compiler struct {
 	set *Set
 	preparation
 	slotIndex     map[slotKey]int32
-	texts         map[string]string // see keep
+	texts         map[string]string   // see keep
+	matchers      map[string]prepared // see match
+	operand       sums                // what match looks for
 	cohortIndex   map[int64]int32
 	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
 	reuse
@@ -240,13 +244,13 @@ func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
 		cond := c.condition(f, j)
 		for k := range f.Conditions[j].Properties {
 			var fl filter
-			if c.filter(f, j, k, cond, &fl) {
+			if c.filter(f, j, k, &cond, &fl) {
 				room.filters = append(room.filters, fl)
 			}
 		}
 		cond.filters = room.filters[fromFilter:len(room.filters):len(room.filters)]
 		slices.SortStableFunc(cond.filters, cohortsLast)
-		room.conditions = append(room.conditions, *cond)
+		room.conditions = append(room.conditions, cond)
 	}
 	out.conditions = room.conditions[from:len(room.conditions):len(room.conditions)]
 }

@@ -79,7 +79,7 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	if !p.hasValue() && !op.valueless {
 		return "there is no value to compare with"
 	}
-	matcher, problem := op.compile(&c.preparation, normalize(p.Value))
+	matcher, problem := c.match(op, p.Value)
 	missing := op.missing
 	if matcher == nil {
 		matcher, missing = always(invalid), op.missing && !op.missingNeedsValue
@@ -101,6 +101,29 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	out.matcher, out.negated, out.missing, out.kind = matcher, op.negated, missing, filterProperty
 	out.direct, _ = matcher.(directMatcher)
 	return problem
+}
+
+// prepared is what the value of a filter was made into.
+type prepared struct {
+	matcher matcher
+	problem string
+}
+
+// maxPrepared bounds how many are remembered, and maxOperand how long their values are.
+const maxPrepared, maxOperand = 4096, 256
+
+// match prepares the value of a filter. Many filters have the same.
+func (c *compiler) match(op *operator, value any) (matcher, string) {
+	c.operand.buf, c.operand.opaque = append(append(c.operand.buf[:0], op.name...), 0), false
+	c.operand.value(value, 0)
+	if known, ok := c.matchers[string(c.operand.buf)]; ok && !c.operand.opaque {
+		return known.matcher, known.problem
+	}
+	matcher, problem := op.compile(&c.preparation, normalize(value))
+	if !c.operand.opaque && len(c.operand.buf) <= maxOperand && len(c.matchers) < maxPrepared {
+		c.matchers[string(c.operand.buf)] = prepared{matcher, problem}
+	}
+	return matcher, problem
 }
 
 // slot finds or makes the slot of a fact.

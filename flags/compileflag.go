@@ -65,7 +65,8 @@ func (c *compiler) audience(f *Flag, out *compiledFlag) {
 
 // variants adds up the shares one after another, as float64 (§2.2).
 func (c *compiler) variants(f *Flag, out *compiledFlag) {
-	out.fixed, c.variant = noVariant, nil
+	clear(c.variant)
+	out.fixed = noVariant
 	if len(f.Variants) == 0 {
 		return
 	}
@@ -93,7 +94,6 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 func (c *compiler) checkVariants(f *Flag) {
 	const place = ".filters.multivariate.variants"
 	total := 0.0
-	c.variant = make(map[string]int32, len(f.Variants))
 	for i, v := range f.Variants {
 		total += v.Rollout
 		if _, taken := c.variant[v.Key]; taken {
@@ -107,9 +107,9 @@ func (c *compiler) checkVariants(f *Flag) {
 	}
 }
 
-func (c *compiler) condition(f *Flag, j int) *compiledCondition {
+func (c *compiler) condition(f *Flag, j int) compiledCondition {
 	in := &f.Conditions[j]
-	cond := &compiledCondition{share: 1, all: true, variant: noVariant}
+	cond := compiledCondition{share: 1, all: true, variant: noVariant}
 	if in.Rollout != nil {
 		cond.share, cond.all = share(*in.Rollout), *in.Rollout == 100
 		if *in.Rollout < 0 || *in.Rollout > 100 {
