@@ -13,7 +13,7 @@ import (
 var bom = []byte("\ufeff")
 
 // DecodeJSON reads one JSON document as definitions are read: numbers stay
-// json.Number, and an error gives line and column.
+// json.Number, and an error is a *[DefinitionError] whose Path is line and column.
 func DecodeJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, bom)
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -23,18 +23,18 @@ func DecodeJSON(data []byte) (any, error) {
 	if err == nil {
 		end := dec.InputOffset()
 		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-			return nil, fmt.Errorf("%s: text after the end of the JSON document", position(data, int64(len(data)-len(rest)+1)))
+			return nil, &DefinitionError{Path: position(data, int64(len(data)-len(rest)+1)), Problem: "text after the end of the JSON document"}
 		}
 		return v, nil
 	}
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s: %s", position(data, syntax.Offset), strings.TrimPrefix(syntax.Error(), "json: "))
+		return nil, &DefinitionError{Path: position(data, syntax.Offset), Problem: strings.TrimPrefix(syntax.Error(), "json: ")}
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, errors.New("the document is empty")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%s: the document ends in the middle", position(data, int64(len(data))))
+		return nil, &DefinitionError{Path: position(data, int64(len(data))), Problem: "the document ends in the middle"}
 	}
 	return nil, err
 }

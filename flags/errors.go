@@ -55,7 +55,8 @@ type DefinitionError struct {
 	// fault is not about a flag.
 	FlagID int64
 	Flag   string
-	// Path is the place, such as "flags[3].filters.groups[0].properties[1].value".
+	// Path is the place, such as "flags[3].filters.groups[0].properties[1].value", or
+	// "line 2 column 13" of a text that is no JSON.
 	Path string
 	// Code is the reason code that the flag is answered with, NoReason when the
 	// fault only deserves a report.

@@ -102,7 +102,12 @@ func TestOpen_Refuses(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{\n  \"flags\": [,]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flags.Open(path); err == nil || !strings.Contains(err.Error(), "bad.json: line 2 column 13") {
+	_, err := flags.Open(path)
+	var place *flags.DefinitionError
+	if err == nil || !strings.Contains(err.Error(), "bad.json: line 2 column 13") || !errors.As(err, &place) || place.Path != "line 2 column 13" {
+		t.Error(err)
+	}
+	if _, err := flags.ParseDefinitions([]byte(`{"flags": []`)); !errors.As(err, &place) || place.Path != "line 1 column 12" {
 		t.Error(err)
 	}
 	if _, err := flags.Static([]byte(`{"flags": 5}`)); err == nil {
