@@ -32,20 +32,20 @@ type People struct {
 // Between runs work in a transaction of its own between the commits of events: a
 // Recorder.
 type Between interface {
-	Alone(ctx context.Context, projectID int64, work func(Tx) error) error
+	Transact(ctx context.Context, projectID int64, work func(Tx) error) error
 }
 
-func (p *People) alone(ctx context.Context, projectID int64, work func(Tx) error) error {
+func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) error) error {
 	if p == nil {
 		return ErrReadOnly
 	}
-	return p.Between.Alone(ctx, projectID, work)
+	return p.Between.Transact(ctx, projectID, work)
 }
 
 // Erase takes a person away, with the events of that person if asked (decision
 // 17). Nobody of that id is no error.
 func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) error {
-	return p.alone(ctx, projectID, func(tx Tx) error {
+	return p.transact(ctx, projectID, func(tx Tx) error {
 		_, err := tx.ErasePerson(projectID, person, withEvents)
 		return err
 	})
@@ -53,7 +53,7 @@ func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEv
 
 // EraseEvents takes the events of a person away; the person stays.
 func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) error {
-	return p.alone(ctx, projectID, func(tx Tx) error { return tx.EraseEvents(projectID, person) })
+	return p.transact(ctx, projectID, func(tx Tx) error { return tx.EraseEvents(projectID, person) })
 }
 
 // Split gives the distinct ids of a person, at most MaxShownIDs at a time, persons
@@ -64,7 +64,7 @@ func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerso
 	if main != "" && !slices.Contains(ids, main) {
 		ids = append(ids, main) // of more than can be shown
 	}
-	return p.alone(ctx, projectID, func(tx Tx) error {
+	return p.transact(ctx, projectID, func(tx Tx) error {
 		found, err := SplitPerson(tx, projectID, person.UUID, ids, main)
 		if err == nil && !found {
 			err = refuse("main_distinct_id", "The person has no such distinct id.")
@@ -122,7 +122,7 @@ func (p *People) SetGroup(ctx context.Context, in Project, id GroupID, typeName,
 
 // UnsetGroup takes a property of a group away, and returns the group.
 func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, name string) (*Group, error) {
-	err := p.alone(ctx, projectID, func(tx Tx) error {
+	err := p.transact(ctx, projectID, func(tx Tx) error {
 		found, err := UnsetGroupProperty(tx, projectID, id, name)
 		if err == nil && !found {
 			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", wire.Shorten(name, 64)))
@@ -138,12 +138,12 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 // Import makes a person with all of its distinct ids, or replaces the person of
 // that uuid: see ImportPerson. ID and Version are not looked at.
 func (p *People) Import(ctx context.Context, projectID int64, person StoredPerson) error {
-	return p.alone(ctx, projectID, func(tx Tx) error { return ImportPerson(tx, projectID, person) })
+	return p.transact(ctx, projectID, func(tx Tx) error { return ImportPerson(tx, projectID, person) })
 }
 
 // ImportGroup makes a group, or replaces it: see the function of that name.
 func (p *People) ImportGroup(ctx context.Context, projectID int64, typeName string, g Group) error {
-	return p.alone(ctx, projectID, func(tx Tx) error { return ImportGroup(tx, projectID, typeName, g) })
+	return p.transact(ctx, projectID, func(tx Tx) error { return ImportGroup(tx, projectID, typeName, g) })
 }
 
 // send has the Intake take an event in. It is not located: the caller is not whom it

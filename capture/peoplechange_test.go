@@ -37,7 +37,7 @@ func (o *office) Append(_ context.Context, b *Batch) error {
 	return nil
 }
 
-func (o *office) Alone(_ context.Context, _ int64, work func(Tx) error) error {
+func (o *office) Transact(_ context.Context, _ int64, work func(Tx) error) error {
 	return work(officeTx{office: o})
 }
 

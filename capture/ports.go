@@ -28,9 +28,9 @@ type Ledger interface {
 	// projects, and returns once what was saved is durable. When it or work fails
 	// nothing has changed. projects are sorted, each once.
 	Commit(ctx context.Context, projects []int64, work func(Tx) error) error
-	// Alone reports whether this process is the only one that writes, so that what
+	// SingleWriter reports whether this process is the only one that writes, so that what
 	// was read once may be remembered.
-	Alone() bool
+	SingleWriter() bool
 }
 
 // Tx is one transaction. Nothing else changes these projects while it lasts.

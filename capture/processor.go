@@ -211,14 +211,14 @@ func (p *Processor) bury(ctx context.Context, r StreamReader, move Move, m *Mess
 	if err := r.Bury(ctx, m, why.Error()); err != nil {
 		return fmt.Errorf("keeping a dead letter: %w", err)
 	}
-	var told []*Batch
+	var warnings []*Batch
 	for _, b := range m.Batches {
 		w := &Batch{ProjectID: b.ProjectID}
 		w.warn(Warning{Type: WarnDeadLetter, At: p.config.Now().UTC().Truncate(time.Microsecond), Count: int64(len(b.Events)),
 			Detail: "the store refuses these events; they are kept as a dead letter"})
-		told = append(told, w)
+		warnings = append(warnings, w)
 	}
-	err := p.config.Into.Advance(ctx, move, told)
+	err := p.config.Into.Advance(ctx, move, warnings)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) && !errors.Is(err, ErrStore) {
 		err = p.config.Into.Advance(ctx, move, nil) // of a project that is gone there is nothing to tell
 	}

@@ -45,8 +45,8 @@ type RecorderConfig struct {
 	// when zero. After that its sender is told ErrUnavailable; if its commit was
 	// under way by then it may still succeed.
 	Patience time.Duration
-	// Remembered bounds what is remembered of people, in bytes, if the ledger is
-	// Alone. 24 MiB when zero.
+	// Remembered bounds what is remembered of people, in bytes, if the ledger
+	// has a SingleWriter. 24 MiB when zero.
 	Remembered int
 	// OnFailure is told about failed commits, from the goroutine that writes. Nil:
 	// nobody is told.
@@ -109,7 +109,7 @@ func NewRecorder(c RecorderConfig) *Recorder {
 		config: c, queue: make(chan *pending, c.Waiting), jobs: make(chan *job),
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
-	if c.Ledger.Alone() {
+	if c.Ledger.SingleWriter() {
 		r.memory = newMemory(c.Remembered)
 	}
 	go r.run()
@@ -167,10 +167,10 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 	}
 }
 
-// Alone runs work in a transaction of its own between the commits, for what is
+// Transact runs work in a transaction of its own between the commits, for what is
 // no event, such as erasing a person. What was remembered of people is
 // forgotten.
-func (r *Recorder) Alone(ctx context.Context, projectID int64, work func(Tx) error) error {
+func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) error) error {
 	j := &job{project: projectID, work: work, done: make(chan error, 1)}
 	select {
 	case r.jobs <- j:
@@ -215,7 +215,7 @@ func (r *Recorder) run() {
 				idle.Reset(indexAfter)
 			}
 		case j := <-r.jobs:
-			j.done <- r.alone(j)
+			j.done <- r.runJob(j)
 		case <-idle.C:
 			if r.index(indexer, true) {
 				idle.Reset(0)
@@ -347,7 +347,7 @@ func (r *Recorder) try(group []*pending) error {
 	return nil
 }
 
-func (r *Recorder) alone(j *job) error {
+func (r *Recorder) runJob(j *job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.Patience)
 	defer cancel()
 	err := r.config.Ledger.Commit(ctx, []int64{j.project}, j.work)

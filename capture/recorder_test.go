@@ -31,7 +31,7 @@ type heldLedger struct {
 	down  error                  // every commit fails
 }
 
-func (l *heldLedger) Alone() bool { return true }
+func (l *heldLedger) SingleWriter() bool { return true }
 
 func (l *heldLedger) Commit(ctx context.Context, projects []int64, work func(Tx) error) error {
 	if l.begun != nil {
@@ -372,7 +372,7 @@ func TestRecorder_CloseDrains(t *testing.T) {
 	}
 }
 
-// Known people are looked up once; after Alone, again.
+// Known people are looked up once; after Transact, again.
 func TestRecorder_Remembers(t *testing.T) {
 	ledger := newHeldLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
@@ -384,7 +384,7 @@ func TestRecorder_Remembers(t *testing.T) {
 	}
 	send("u")
 	send("u")
-	if err := r.Alone(t.Context(), 1, func(Tx) error { return nil }); err != nil {
+	if err := r.Transact(t.Context(), 1, func(Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	send("u")

@@ -115,28 +115,28 @@ func (s *server) readCapture(r *http.Request, q *captureQuery, l *lease, limit i
 		}
 		form = isForm(header(r.Header, "Content-Type"))
 	}
-	told := codecOf(q.compression)
+	declared := codecOf(q.compression)
 	if form && looksLikeForm(payload) {
 		name, _ := formMember(payload, "compression=")
-		if told == codecUntold {
-			told = codecOf(queryText(string(name[:min(len(name), 64)])))
+		if declared == codecUnknown {
+			declared = codecOf(queryText(string(name[:min(len(name), 64)])))
 		}
 		payload, _ = formMember(payload, "data=")
 		payload = unescape(payload)
 	}
-	if told == codecUntold {
-		told = codecOf(header(r.Header, "Content-Encoding"))
+	if declared == codecUnknown {
+		declared = codecOf(header(r.Header, "Content-Encoding"))
 	}
 	if len(payload) == 0 {
 		return "", &problemNoData
 	}
-	text, err := l.unpackV0(payload, told, unpackedTimes*limit)
+	text, err := l.unpackV0(payload, declared, unpackedTimes*limit)
 	return asText(text), err
 }
 
 // unpackV0 undoes base64, compression and base64 again (§2.2, §2.4, §2.5).
-func (l *lease) unpackV0(payload []byte, told codec, limit int64) ([]byte, error) {
-	if told == codecLZ64 && !isGzip(payload) {
+func (l *lease) unpackV0(payload []byte, declared codec, limit int64) ([]byte, error) {
+	if declared == codecLZ64 && !isGzip(payload) {
 		text, err := l.unpackLZ64(payload, limit)
 		if err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (l *lease) unpackV0(payload []byte, told codec, limit int64) ([]byte, error
 	}
 	payload = undoBase64(payload)
 	// A proxy may have unpacked the body and left the header: JSON is JSON (§2.4).
-	if isGzip(payload) || told == codecGzip && !startsJSON(payload) {
+	if isGzip(payload) || declared == codecGzip && !startsJSON(payload) {
 		text, err := l.gunzip(payload, limit)
 		if err != nil {
 			return nil, err
@@ -222,9 +222,9 @@ func (l *lease) gunzip(packed []byte, limit int64) (out []byte, err error) {
 func unpackedLength(packed []byte) int64 {
 	guess := unpackedGuess * int64(len(packed))
 	if len(packed) >= 4 {
-		told := int64(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
-		if told >= int64(len(packed))/2 && told <= 5*guess {
-			return told
+		stated := int64(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
+		if stated >= int64(len(packed))/2 && stated <= 5*guess {
+			return stated
 		}
 	}
 	return guess

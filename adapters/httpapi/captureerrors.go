@@ -50,10 +50,10 @@ func payloadTooLarge(limit int64) *problem {
 // captureProblem turns an error of the capture surface into what the caller is
 // told. The cause stays for the log.
 func captureProblem(err error) error {
-	var told *problem
+	var target *problem
 	var refusal *capture.Refusal
 	switch {
-	case errors.As(err, &told):
+	case errors.As(err, &target):
 		return err
 	case errors.As(err, &refusal):
 		p := refusals[refusal.Kind]
@@ -69,11 +69,11 @@ func captureProblem(err error) error {
 
 // readProblem tells what is wrong with a body that cannot be read to its end.
 func readProblem(err error) error {
-	var told *problem
+	var target *problem
 	var outer *http.MaxBytesError // of a router around this one
 	var network net.Error
 	switch {
-	case errors.As(err, &told):
+	case errors.As(err, &target):
 		return err
 	case errors.As(err, &outer):
 		return payloadTooLarge(outer.Limit)
@@ -86,15 +86,15 @@ func readProblem(err error) error {
 // drainable errors leave a connection from which the rest of the body can be
 // read.
 func drainable(err error) bool {
-	var told *problem
-	return errors.As(err, &told) && told.Status != problemBodyTimeout.Status && told != &problemBodyBroken
+	var target *problem
+	return errors.As(err, &target) && target.Status != problemBodyTimeout.Status && target != &problemBodyBroken
 }
 
 // unpackProblem tells what is wrong with packed bytes: bad is the answer to
 // those that cannot be unpacked.
 func unpackProblem(err error, bad *problem) error {
-	var told *problem
-	if errors.As(err, &told) {
+	var target *problem
+	if errors.As(err, &target) {
 		return err
 	}
 	if errors.Is(err, io.EOF) { // in the middle of a header

@@ -52,7 +52,7 @@ func queryValue(raw, name string) string {
 type codec uint8
 
 const (
-	codecUntold codec = iota
+	codecUnknown codec = iota
 	codecGzip
 	codecLZ64
 	codecBase64
@@ -68,7 +68,7 @@ var codecs = map[string]codec{
 
 func codecOf(name string) codec {
 	if name == "" {
-		return codecUntold
+		return codecUnknown
 	}
 	return codecs[strings.ToLower(strings.TrimSpace(name))]
 }

@@ -223,14 +223,14 @@ const (
 // problemV1 gives a problem, or an error of capture, the body of protocol v1.
 // What is not known here is left alone.
 func problemV1(err error) error {
-	var told *problem
+	var target *problem
 	var refused *capture.V1Error
 	p, body := problem{}, errorV1{URI: docsURI}
 	switch {
 	case errors.As(err, &refused):
 		p.Status, p.Detail, body.Error, body.Description = refused.Status, refused.Description, refused.Tag, refused.Description
-	case errors.As(err, &told):
-		p, body.Error, body.Description = *told, told.Code, told.Detail
+	case errors.As(err, &target):
+		p, body.Error, body.Description = *target, target.Code, target.Detail
 	default:
 		return err
 	}

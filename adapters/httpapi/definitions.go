@@ -151,8 +151,8 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 
 // refusedKey counts a key that nobody has.
 func (s *server) refusedKey(r *http.Request, err error) error {
-	var told *problem
-	if errors.As(err, &told) && told.Code == problemBadPersonalKey.Code { // with more words too
+	var target *problem
+	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // with more words too
 		return s.failed(r, err)
 	}
 	return err

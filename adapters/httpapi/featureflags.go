@@ -81,10 +81,10 @@ func hinted(rows []row[flagDesk]) []row[flagDesk] {
 // flagHint says of what is not found that a path names a flag by its id, where it has
 // been named by its key.
 func flagHint(of featureflags.Flags, c *call, err error) error {
-	var told *management.Error
+	var target *management.Error
 	named := c.part("id")
 	_, notNumber := strconv.ParseInt(named, 10, 64)
-	if notNumber == nil || !errors.As(err, &told) || told.Kind != management.NotFound {
+	if notNumber == nil || !errors.As(err, &target) || target.Kind != management.NotFound {
 		return err
 	}
 	id, lookErr := of.IDOf(c.ctx, c.standing, named)

@@ -150,8 +150,8 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 		return nil, noCredentials(r)
 	}
 	c, err := s.Management.Authenticate(r.Context(), key, place)
-	var told *management.Error
-	if errors.As(err, &told) && told.Kind == management.Unauthenticated {
+	var target *management.Error
+	if errors.As(err, &target) && target.Kind == management.Unauthenticated {
 		return nil, s.failed(r, managementProblem(err))
 	}
 	return c, managementProblem(err)
@@ -256,14 +256,14 @@ var managementProblems = map[management.Kind]problem{
 
 // managementProblem puts an error of management into words.
 func managementProblem(err error) error {
-	var told *management.Error
+	var target *management.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &told):
-		p := managementProblems[told.Kind]
-		p.Code, p.Detail = told.Code, told.Message
-		return p.with("", told.Field)
+	case errors.As(err, &target):
+		p := managementProblems[target.Kind]
+		p.Code, p.Detail = target.Code, target.Message
+		return p.with("", target.Field)
 	case errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, context.Canceled):

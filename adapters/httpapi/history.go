@@ -119,10 +119,10 @@ func (p *problem) say(format string, args ...any) *problem {
 // storeProblem puts the errors of the store into words. The cause stays for the
 // log.
 func storeProblem(err error) error {
-	var told *problem
+	var target *problem
 	var refusal *capture.Refusal
 	switch {
-	case err == nil || errors.As(err, &told):
+	case err == nil || errors.As(err, &target):
 		return err
 	case errors.As(err, &refusal):
 		return invalid(refusal.Attr, "%s", refusal.Detail)

@@ -160,8 +160,8 @@ func (a *archive) FlagCalls(context.Context, int64, string, int) ([]capture.Flag
 	return nil, a.failure
 }
 
-// Alone makes an archive what capture.People stands on.
-func (a *archive) Alone(_ context.Context, project int64, work func(capture.Tx) error) error {
+// Transact makes an archive what capture.People stands on.
+func (a *archive) Transact(_ context.Context, project int64, work func(capture.Tx) error) error {
 	return cmp.Or(work(archiveTx{archive: a, project: project}), a.failure)
 }
 

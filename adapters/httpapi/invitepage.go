@@ -45,23 +45,23 @@ func (c *call) html(status int, name, policy string, view any) (any, error) {
 // showProblem shows what a person can mend or has to know; faults of ours go the
 // way of all errors.
 func (c *call) showProblem(err error, p *invitePage) (any, error) {
-	told := problemOf(managementProblem(err))
-	if told.Status >= http.StatusInternalServerError {
+	target := problemOf(managementProblem(err))
+	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}
-	if p.Problem = told.Detail; told.Code == organizations.CodeAccountExists { // whose detail is an address for programs
+	if p.Problem = target.Detail; target.Code == organizations.CodeAccountExists { // whose detail is an address for programs
 		p.Problem = "A personal API key of the account is needed."
 	}
-	return c.showPage(told.Status, p)
+	return c.showPage(target.Status, p)
 }
 
 // inviteForm is the page with the form, as far as the invitation can be accepted.
 func (of inviteDesk) form(c *call) (*invitePage, error) {
 	id := c.part("invite")
 	p := &invitePage{Secret: c.secret()}
-	var told *management.Error
+	var target *management.Error
 	var err error
-	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &told) && told.Code == organizations.CodeAccountExists {
+	if p.Invite, err = of.Look(c.ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
 		p.Account = true
 		_, free := of.Look(c.ctx, nil, id, p.Secret)
 		p.Displace = free == nil

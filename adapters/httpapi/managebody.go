@@ -63,8 +63,8 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 	case errors.As(err, &tooLarge):
 		return problemTooLarge.with("", "").say("The request body is larger than %d bytes.", limit)
 	}
-	var told *problem
-	if err != nil && !errors.As(err, &told) {
+	var target *problem
+	if err != nil && !errors.As(err, &target) {
 		return problemParse.with(err.Error(), "")
 	}
 	return err

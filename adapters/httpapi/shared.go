@@ -63,15 +63,15 @@ type sharedView struct {
 // faults than those of the link stay JSON.
 func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
-	var told *management.Error
+	var target *management.Error
 	switch {
-	case errors.As(err, &told) && told.Kind == management.Unauthenticated:
+	case errors.As(err, &target) && target.Kind == management.Unauthenticated:
 		view.Asks, status = true, http.StatusUnauthorized
-		if told.Code == dashboards.CodePasswordWrong {
-			view.Message = told.Message
+		if target.Code == dashboards.CodePasswordWrong {
+			view.Message = target.Message
 		}
 		c.w.Header().Set("WWW-Authenticate", "Bearer")
-	case errors.As(err, &told) && told.Kind == management.NotFound:
+	case errors.As(err, &target) && target.Kind == management.NotFound:
 		view.Message, status = "There is no such dashboard, or it is not shared.", http.StatusNotFound
 	case err != nil:
 		return nil, err

@@ -56,9 +56,9 @@ func postConfirmPage(of organizations.Account, c *call) (any, error) {
 	if err == nil {
 		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})
 	}
-	told := problemOf(managementProblem(err))
-	if told.Status >= http.StatusInternalServerError {
+	target := problemOf(managementProblem(err))
+	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}
-	return c.confirmPage(told.Status, confirmView{Problem: told.Detail})
+	return c.confirmPage(target.Status, confirmView{Problem: target.Detail})
 }

@@ -87,7 +87,7 @@ func answers(within context.Context, err error) bool {
 func (s *Store) lookUp(ctx context.Context, most time.Duration, work func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	if s.dialect.alone { // a file is there, or fails soon
+	if s.dialect.singleWriter { // a file is there, or fails soon
 		return work(within)
 	}
 	if s.breaker.resting.Load() {

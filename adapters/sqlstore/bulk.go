@@ -89,7 +89,7 @@ var numbered = regexp.MustCompile(`\$[0-9]+`)
 // statement that n rows take.
 func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) error) error {
 	from, texts, largest := 0, b.texts, 0
-	if d.alone {
+	if d.singleWriter {
 		texts, largest = b.plain, 1
 	}
 	for i, size := range bulkSizes {

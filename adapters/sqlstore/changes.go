@@ -23,10 +23,10 @@ import (
 const (
 	// changesChannel is where they tell.
 	changesChannel = "bunting_changed"
-	// toldAtOnce is how many projects one message names, so that it fits into the
+	// maxNotified is how many projects one message names, so that it fits into the
 	// 8,000 bytes that there are; of more it says anyProject.
-	toldAtOnce = 256
-	anyProject = "*"
+	maxNotified = 256
+	anyProject  = "*"
 
 	// listenCheck is after how long a silent connection is tried, connectTime how long
 	// that and connecting may take.
@@ -41,14 +41,14 @@ const (
 // serverName tells a server's own messages from those of others.
 func serverName() string { return rand.Text() }
 
-// tellServers tells the others of changed projects when tx commits.
-func (s *Store) tellServers(ctx context.Context, tx querier, projects []int64) error {
-	if s.dialect.alone || len(projects) == 0 {
+// notifyServers tells the others of changed projects when tx commits.
+func (s *Store) notifyServers(ctx context.Context, tx querier, projects []int64) error {
+	if s.dialect.singleWriter || len(projects) == 0 {
 		return nil
 	}
 	var message strings.Builder
 	message.WriteString(s.name)
-	if len(projects) > toldAtOnce {
+	if len(projects) > maxNotified {
 		message.WriteString(" " + anyProject)
 		projects = nil
 	}
@@ -59,9 +59,9 @@ func (s *Store) tellServers(ctx context.Context, tx querier, projects []int64) e
 	return err
 }
 
-// told forgets what another server has told of. What cannot be read is of a newer
+// notified forgets what another server has changed. What cannot be read is of a newer
 // version, and may mean anything.
-func (s *Store) told(message string) {
+func (s *Store) notified(message string) {
 	from, list, _ := strings.Cut(message, " ")
 	if from == s.name {
 		return
@@ -139,7 +139,7 @@ func (l *listener) listen(ctx context.Context) error {
 		cancel()
 		switch {
 		case err == nil:
-			l.store.told(n.Payload)
+			l.store.notified(n.Payload)
 		case quiet:
 			try, cancel := within()
 			err = conn.Ping(try)

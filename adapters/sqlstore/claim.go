@@ -69,7 +69,7 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 // nextIDs returns n new ids of events, growing.
 func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
-	if t.store.dialect.alone {
+	if t.store.dialect.singleWriter {
 		last := t.store.ledger.last.Add(int64(n))
 		for id := last - int64(n) + 1; id <= last; id++ {
 			ids = append(ids, id)

@@ -28,8 +28,8 @@ type dialect struct {
 	goose goose.Dialect
 	// words are what the migrations write in double braces.
 	words map[string]string
-	// alone: this process is the only one that writes.
-	alone bool
+	// singleWriter: this process is the only one that writes.
+	singleWriter bool
 	// indexBehind: the indexes of events are filled behind the commit.
 	indexBehind bool
 	// lockSchema keeps other processes from migrating until unlock.
@@ -45,10 +45,10 @@ var sqlite = dialect{
 		"id": "INTEGER PRIMARY KEY", "autoid": "INTEGER PRIMARY KEY AUTOINCREMENT",
 		"sequence": "",
 	},
-	alone:       true,
-	indexBehind: true,
-	lockSchema:  func(context.Context, *sql.DB) (func(), error) { return func() {}, nil },
-	hint:        sqliteHint,
+	singleWriter: true,
+	indexBehind:  true,
+	lockSchema:   func(context.Context, *sql.DB) (func(), error) { return func() {}, nil },
+	hint:         sqliteHint,
 }
 
 var postgres = dialect{

@@ -51,9 +51,9 @@ func Examine(ctx context.Context, url string, quick bool) (Examined, error) {
 	if err != nil {
 		return Examined{}, err
 	}
-	e := Examined{Shown: o.shown, Postgres: !o.dialect.alone, Known: newestSchema(), Free: -1}
+	e := Examined{Shown: o.shown, Postgres: !o.dialect.singleWriter, Known: newestSchema(), Free: -1}
 	defer func() { _, _, _ = o.write.Close(), o.quick.Close(), o.unlock() }()
-	return e, o.dialect.explain(e.look(ctx, o.write, o.dialect.alone))
+	return e, o.dialect.explain(e.look(ctx, o.write, o.dialect.singleWriter))
 }
 
 func examineFile(ctx context.Context, path string, quick bool) (e Examined, err error) {
@@ -107,9 +107,9 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examined, err 
 }
 
 // look reads what both kinds of databases have.
-func (e *Examined) look(ctx context.Context, db *sql.DB, alone bool) error {
+func (e *Examined) look(ctx context.Context, db *sql.DB, singleWriter bool) error {
 	there := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
-	if !alone {
+	if !singleWriter {
 		there = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
 	}
 	has := func(table string) (bool, error) {
@@ -129,7 +129,7 @@ func (e *Examined) look(ctx context.Context, db *sql.DB, alone bool) error {
 		{"projects", `SELECT COUNT(*) FROM projects WHERE deleted = 0`, &e.Projects},
 		{"events", `SELECT COUNT(*) FROM events`, &e.Events},
 	}
-	if alone {
+	if singleWriter {
 		numbers = append(numbers, number{"places", `SELECT (SELECT id FROM places WHERE name = 'event_id') - (SELECT id FROM places WHERE name = 'event_index')`, &e.Unindexed})
 	}
 	for _, n := range numbers {

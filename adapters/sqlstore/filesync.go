@@ -65,7 +65,7 @@ func (y *fileSync) run() error {
 		if err := y.work(); err != nil {
 			return fmt.Errorf("%s: %w", y.origin, err)
 		}
-		return y.store.tellServers(y.ctx, tx, y.changed)
+		return y.store.notifyServers(y.ctx, tx, y.changed)
 	})
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ const (
 )
 
 func (s *Store) startLedger(ctx context.Context) error {
-	if !s.dialect.alone {
+	if !s.dialect.singleWriter {
 		return nil
 	}
 	for name, to := range map[string]*atomic.Int64{placeID: &s.ledger.last, placeIndex: &s.ledger.indexed} {
@@ -52,8 +52,8 @@ func (l *ledgerState) close() {
 	l.statements = nil
 }
 
-// Alone implements capture.Ledger: on SQLite nobody else writes.
-func (s *Store) Alone() bool { return s.dialect.alone }
+// SingleWriter implements capture.Ledger: on SQLite nobody else writes.
+func (s *Store) SingleWriter() bool { return s.dialect.singleWriter }
 
 // Commit implements capture.Ledger. Errors of the database itself are
 // capture.ErrStore.
@@ -73,7 +73,7 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		for key, id := range t.states {
 			t.store.states.Add(key, id)
 		}
-		t.tellChanges()
+		t.notifyChanged()
 	}
 	t.prepareMissed()
 	if err != nil && failing(err) {
@@ -101,7 +101,7 @@ type ledgerTx struct {
 // lock makes the other servers that write to these projects wait. Projects are
 // sorted, so that two servers never wait for one another.
 func (t *ledgerTx) lock(projects []int64) error {
-	if t.store.dialect.alone {
+	if t.store.dialect.singleWriter {
 		return nil
 	}
 	for _, id := range projects {
@@ -115,7 +115,7 @@ func (t *ledgerTx) lock(projects []int64) error {
 // statement returns a prepared statement, nil when there is none yet. (pgx
 // prepares and remembers by itself.)
 func (t *ledgerTx) statement(text string) *sql.Stmt {
-	if !t.store.dialect.alone {
+	if !t.store.dialect.singleWriter {
 		return nil
 	}
 	l := &t.store.ledger
@@ -177,8 +177,8 @@ func (t *ledgerTx) prepareMissed() {
 	}
 }
 
-// tellChanges tells of projects with new group types.
-func (t *ledgerTx) tellChanges() {
+// notifyChanged tells of projects with new group types.
+func (t *ledgerTx) notifyChanged() {
 	for _, c := range t.saved {
 		for i := range c.GroupTypes {
 			t.store.changed(c.GroupTypes[i].ProjectID)

@@ -37,7 +37,7 @@ const managementLock int64 = 0x42554e55 << 32
 // lockManagement takes it until the transaction ends. It comes before the locks of
 // projects.
 func (s *Store) lockManagement(ctx context.Context, tx querier) error {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, managementLock)
@@ -49,7 +49,7 @@ func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) er
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	options := &sql.TxOptions{ReadOnly: true}
-	if !s.dialect.alone {
+	if !s.dialect.singleWriter {
 		options.Isolation = sql.LevelRepeatableRead
 	}
 	tx, err := s.read.BeginTx(ctx, options)
@@ -84,7 +84,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 		if err := t.raiseRevisions(); err != nil {
 			return err
 		}
-		return s.tellServers(ctx, tx, slices.Sorted(maps.Keys(t.changed)))
+		return s.notifyServers(ctx, tx, slices.Sorted(maps.Keys(t.changed)))
 	})
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // rolled back when the caller went
 		err = ctx.Err()
@@ -102,8 +102,8 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 // managed explains the errors of the database, and says of those that are about it
 // and not about what is written that another time may work; those of management pass.
 func (s ManagementStore) managed(err error) error {
-	var told *management.Error
-	if err == nil || errors.As(err, &told) || errors.Is(err, management.ErrTaken) {
+	var target *management.Error
+	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrTaken) {
 		return err
 	}
 	if failing(err) {

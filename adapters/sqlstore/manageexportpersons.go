@@ -167,7 +167,7 @@ func (t *ledgerTx) saveChanged(c *capture.Changes) error {
 			return err
 		}
 		id = ids[0]
-		if t.store.dialect.alone {
+		if t.store.dialect.singleWriter {
 			if _, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, id); err != nil {
 				return err
 			}

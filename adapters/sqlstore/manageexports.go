@@ -29,7 +29,7 @@ const (
 // holds the project's lock until the commit, so while this holds it nobody has
 // any that is not committed.
 func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
-	if s.Store.dialect.alone {
+	if s.Store.dialect.singleWriter {
 		id, err = s.Store.horizon(ctx)
 		return id, s.Store.reading("the end of the ledger", err)
 	}

@@ -136,7 +136,7 @@ type horizons struct {
 // have ended that held such a lock when the sequence stood at an id, everything
 // up to that id has been committed or never will be.
 func (s *Store) horizon(ctx context.Context) (int64, error) {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		var id int64
 		err := s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeID).Scan(&id)
 		return id, err

@@ -121,7 +121,7 @@ func openQuiet(ctx context.Context, address string) (*Store, error) {
 // keepOthersOut makes servers that start wait, and refuses where one runs. A SQLite
 // file is locked already.
 func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return func() {}, nil
 	}
 	if unlock, err = s.dialect.lockSchema(ctx, s.write); err != nil {
@@ -274,7 +274,7 @@ func (m *mover) save(ctx context.Context, t *movedTable, insert *bulk, rows [][]
 	defer func() { _ = tx.Rollback() }()
 	switch {
 	case len(rows) == 0:
-	case m.to.dialect.alone:
+	case m.to.dialect.singleWriter:
 		each := func(args []any, i int) []any { return append(args, rows[i]...) }
 		err = insert.run(&m.to.dialect, nil, len(rows), each, func(text string, args ...any) error {
 			_, err := tx.ExecContext(ctx, text, args...)

@@ -19,7 +19,7 @@ import (
 func tablesOf(t *testing.T, s *Store) (out []string) {
 	t.Helper()
 	text := `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
-	if !s.dialect.alone {
+	if !s.dialect.singleWriter {
 		text = `SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`
 	}
 	if err := query(t.Context(), s.write, func(rows *sql.Rows) error {
@@ -54,7 +54,7 @@ func TestMove_HasEveryTable(t *testing.T) {
 		if diff := cmp.Diff(tablesOf(t, s), moved); diff != "" {
 			t.Errorf("%s: tables (-schema +moved):\n%s", name, diff)
 		}
-		if s.dialect.alone {
+		if s.dialect.singleWriter {
 			continue
 		}
 		var sequences []string

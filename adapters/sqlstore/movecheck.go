@@ -43,14 +43,14 @@ const lastGiven = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 
 
 func (s *Store) lastEventID(ctx context.Context) (last int64, err error) {
 	text := lastGiven + "event_ids"
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		text = `SELECT id FROM places WHERE name = '` + placeID + `'`
 	}
 	return last, s.write.QueryRowContext(ctx, text).Scan(&last)
 }
 
 func (s *Store) setLastEventID(ctx context.Context, last int64) error {
-	if s.dialect.alone { // all that is moved is indexed
+	if s.dialect.singleWriter { // all that is moved is indexed
 		_, err := s.write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+placeID+`', '`+placeIndex+`')`, last)
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Store) setLastEventID(ctx context.Context, last int64) error {
 }
 
 func (s *Store) lastRow(ctx context.Context, t *movedTable) (last int64, err error) {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		err = s.write.QueryRowContext(ctx, `SELECT seq FROM sqlite_sequence WHERE name = $1`, t.name).Scan(&last)
 		if errors.Is(err, sql.ErrNoRows) { // it had no row yet
 			err = nil
@@ -74,7 +74,7 @@ func (s *Store) lastRow(ctx context.Context, t *movedTable) (last int64, err err
 }
 
 func (s *Store) setLastRow(ctx context.Context, t *movedTable, last int64) error {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return s.inWrite(ctx, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = $1`, t.name); err != nil || last == 0 {
 				return err

@@ -103,7 +103,7 @@ const othersWrite = 900 * time.Millisecond
 // rememberedSince is the time before which nothing may have been read that is to
 // be used now, zero where only this process writes.
 func (s *Store) rememberedSince(now time.Time) time.Time {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return time.Time{}
 	}
 	return now.Add(-othersWrite)

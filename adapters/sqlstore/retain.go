@@ -43,7 +43,7 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, most i
 const retainLock int64 = 0x42554e52 << 32
 
 func (s *Store) lockRetaining(ctx context.Context, tx querier) (mine bool, err error) {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return true, nil
 	}
 	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retainLock).Scan(&mine)

@@ -72,7 +72,7 @@ func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 			return err
 		}
 	}
-	if err := t.store.tellServers(t.ctx, t.tx, changed); err != nil {
+	if err := t.store.notifyServers(t.ctx, t.tx, changed); err != nil {
 		return err
 	}
 	return t.insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {

@@ -325,26 +325,26 @@ func TestServers_ToldOfMany(t *testing.T) {
 		t.Errorf("told of %d at the start, want 0", id)
 	}
 	var many []int64
-	for id := range int64(toldAtOnce + 1) {
+	for id := range int64(maxNotified + 1) {
 		many = append(many, 1<<62+id)
 	}
 	for n, want := range map[int]int64{1: many[0], len(many): 0} {
-		if err := one.tellServers(t.Context(), one.write, many[:n]); err != nil {
+		if err := one.notifyServers(t.Context(), one.write, many[:n]); err != nil {
 			t.Fatal(err)
 		}
 		if got := next(); got != want {
 			t.Errorf("%d projects: told of %d, want %d", n, got, want)
 		}
 	}
-	if err := one.tellServers(t.Context(), one.write, many[:toldAtOnce]); err != nil {
+	if err := one.notifyServers(t.Context(), one.write, many[:maxNotified]); err != nil {
 		t.Errorf("the longest message: %v", err)
 	}
-	for range toldAtOnce {
+	for range maxNotified {
 		next()
 	}
-	other.told(other.name + " 5") // its own
-	other.told("")
-	other.told("newer v2:1")
+	other.notified(other.name + " 5") // its own
+	other.notified("")
+	other.notified("newer v2:1")
 	if id := next(); id != 0 || len(all) > 0 {
 		t.Errorf("told of %d and %d more, want of all", id, len(all))
 	}

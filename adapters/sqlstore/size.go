@@ -23,7 +23,7 @@ func (s *Store) Size(ctx context.Context) Size {
 		if free, known := freeDisk(filepath.Dir(s.file)); known {
 			out.Free = free
 		}
-	case !s.dialect.alone:
+	case !s.dialect.singleWriter:
 		if err := s.quick.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&out.Database); err != nil {
 			out.Database = -1
 		}

@@ -137,7 +137,7 @@ func (s *Snapshot) Copy(ctx context.Context, w io.Writer, progress func(written 
 			return sqlite.explain(err)
 		}
 		if n == 0 && int64(len(page)) == s.page {
-			page = alone(page, s.Size/s.page)
+			page = withoutLog(page, s.Size/s.page)
 		}
 		if piece.Write(page); piece.Len() >= snapshotPiece {
 			if err := flush(); err != nil {
@@ -157,9 +157,9 @@ func (s *Snapshot) Copy(ctx context.Context, w io.Writer, progress func(written 
 	return nil
 }
 
-// alone makes the first page that of a file without a log, so that it can be read
+// withoutLog makes the first page that of a file without a log, so that it can be read
 // where nothing may be written; the places are those of SQLite's file format, §1.3.
-func alone(first []byte, pages int64) []byte {
+func withoutLog(first []byte, pages int64) []byte {
 	out := bytes.Clone(first)
 	out[18], out[19] = 1, 1
 	binary.BigEndian.PutUint32(out[28:], uint32(pages))

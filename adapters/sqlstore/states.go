@@ -96,7 +96,7 @@ func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) 
 // transaction: it holds the project's lock, as those that erase do. This process
 // forgets all states when it erases, so alone it need not ask.
 func (t *ledgerTx) erasuresIn(project int64) (n int64, err error) {
-	if t.store.dialect.alone {
+	if t.store.dialect.singleWriter {
 		return 0, nil
 	}
 	n, known := t.erasures[project]

@@ -152,7 +152,7 @@ func (s *Store) inWrite(ctx context.Context, work func(tx *sql.Tx) error) error 
 
 // inQuickWrite is inWrite for what a request looks up.
 func (s *Store) inQuickWrite(ctx context.Context, work func(tx *sql.Tx) error) error {
-	if s.dialect.alone {
+	if s.dialect.singleWriter {
 		return s.inTx(ctx, s.write, work)
 	}
 	return s.inTx(ctx, s.quick, work)

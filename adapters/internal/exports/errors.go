@@ -27,8 +27,8 @@ func isRefused(err error) bool {
 	return errors.As(err, &r)
 }
 
-// told is an error as people may be told it: a text alone, without secrets.
-func told(d destination, err error) error {
+// withoutSecrets is an error as people may be told it: a text alone, without secrets.
+func withoutSecrets(d destination, err error) error {
 	if !isRefused(err) {
 		err = d.explain(err)
 	}

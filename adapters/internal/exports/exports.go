@@ -121,7 +121,7 @@ func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.D
 	case rows.err != nil: // not of the destination
 		return batchexports.Done{}, rows.err
 	}
-	return batchexports.Done{}, told(d, err)
+	return batchexports.Done{}, withoutSecrets(d, err)
 }
 
 // Test does one step of the test of a destination.
@@ -141,7 +141,7 @@ func (r *Runner) Test(ctx context.Context, destination batchexports.ExportDestin
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	if err := steps[step](ctx); err != nil {
-		err = told(d, err)
+		err = withoutSecrets(d, err)
 		if isRefused(err) {
 			return err
 		}

@@ -312,8 +312,8 @@ func (e *endpoint) steps() []func(context.Context) error {
 				return err
 			}
 			err = e.exchange(ctx, body)
-			var told *batchexports.Refused
-			if errors.As(err, &told) && strings.HasPrefix(told.Reason, "The server answers 400") {
+			var target *batchexports.Refused
+			if errors.As(err, &target) && strings.HasPrefix(target.Reason, "The server answers 400") {
 				return nil
 			}
 			return err

@@ -79,7 +79,7 @@ func (r *Runner) openS3(d batchexports.ExportDestination) (destination, error) {
 		Region: b.Region, BucketLookup: lookup, MaxRetries: s3Attempts,
 	})
 	if err != nil {
-		return nil, told(b, err)
+		return nil, withoutSecrets(b, err)
 	}
 	return b, nil
 }
