@@ -48,7 +48,7 @@ func (c *compiler) finishNeeds() {
 	needs := &c.set.needs
 	groups := map[string]bool{}
 	for i := range c.set.slots {
-		if c.used != nil && !c.used[i] {
+		if !c.asked(i) {
 			continue
 		}
 		switch s := &c.set.slots[i]; s.kind {

@@ -114,6 +114,9 @@ func (c *compiler) again(f *compiledFlag) {
 	}
 }
 
+// asked reports whether some flag or cohort asks for what is in a slot.
+func (c *compiler) asked(slot int) bool { return c.used == nil || c.used[slot] }
+
 // settle notes whether a flag may be taken next time: not one whose form depends on
 // other flags or on cohorts, or about which there is something to report.
 func (c *compiler) settle(f *compiledFlag, faults int) {
