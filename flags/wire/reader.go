@@ -249,7 +249,13 @@ func (r *Reader) More(closing byte, first bool) bool {
 		r.depth--
 		return false
 	}
-	return r.Spans || r.counted()
+	if r.Spans {
+		return true
+	}
+	if r.members++; r.members <= MaxMembers && r.members%reserveStep != 0 {
+		return r.Fault == nil
+	}
+	return r.counted()
 }
 
 func either(closing byte, object, list words) words {
@@ -259,9 +265,9 @@ func either(closing byte, object, list words) words {
 	return list
 }
 
-// counted counts a member.
+// counted looks at a member that has to be paid for, or is one too many.
 func (r *Reader) counted() bool {
-	if r.members++; r.members > MaxMembers {
+	if r.members > MaxMembers {
 		return r.over("more than " + strconv.Itoa(MaxMembers) + " values")
 	}
 	if r.members%reserveStep == 0 && r.Lease != nil {

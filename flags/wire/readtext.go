@@ -27,6 +27,11 @@ func special(x uint64) uint64 {
 	return ((x - ' '*ones) | ((x ^ quote) - ones) | ((x ^ slash) - ones)) &^ x & tops
 }
 
+// specialOrHigh is special, and bytes beyond ASCII.
+func specialOrHigh(x uint64) uint64 {
+	return (x | (x - ' '*ones) | ((x ^ quote) - ones) | ((x ^ slash) - ones)) & tops
+}
+
 // plainEnd is where from i on the first special byte of a string stands, and with
 // stop the first beyond ASCII.
 func plainEnd(src string, i int, stop uint64) int {
@@ -85,7 +90,7 @@ func (r *Reader) Text() (string, bool) {
 	i := start
 	for ; i+8 <= len(src); i += 8 { // as plainEnd, without a call
 		x := eightBytes(src[i : i+8])
-		if s := special(x) | x&tops; s != 0 {
+		if s := specialOrHigh(x); s != 0 {
 			if i += bits.TrailingZeros64(s) / 8; src[i] == '"' {
 				r.Pos = i + 1
 				return src[start:i], true
