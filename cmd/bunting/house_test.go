@@ -50,6 +50,7 @@ var table = map[string]room{
 	leaf:                        {pure: true},
 	"geoip":                     {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                   {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"capture/insights":          {pure: true, ours: []string{"capture", "flags"}},
 	"management":                {pure: true, ours: []string{"flags"}},
 	"management/errortracking":  {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":   {pure: true, ours: []string{"management", "flags"}},

@@ -1,0 +1,148 @@
+package insights
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// maxQuery is the most bytes of a query's JSON (§1.3).
+const maxQuery = 256 << 10
+
+// Parse reads a query. The error is an [*Error].
+func Parse(query json.RawMessage, p *Project) (*Query, error) {
+	if len(query) > maxQuery {
+		return nil, failure(tooLarge, "query", "A query may have %d bytes.", maxQuery)
+	}
+	n, fault := decodeQuery(query, "query")
+	if text, ok := n.value.(string); ok { // a JSON text of such an object
+		n.value = wire.Value([]byte(text))
+	}
+	if n.absent() {
+		return nil, failure(required, "query", "This field is required.")
+	}
+	if _, ok := n.value.(map[string]any); !ok {
+		return nil, failure(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
+	}
+	n = unwrap(n)
+	name := n.get("kind").text("")
+	if *fault == nil && name == "" {
+		n.fail(invalidInput, `A query needs a "kind".`)
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		n.get("kind").fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
+	}
+	if *fault != nil {
+		return nil, *fault
+	}
+	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
+	if *fault != nil {
+		return nil, *fault
+	}
+	return q, nil
+}
+
+// wrappers are kinds that only say how their source is shown (§1.3).
+var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
+
+func unwrap(n node) node {
+	for range 10 {
+		kind, _ := n.get("kind").value.(string)
+		if !slices.Contains(wrappers, kind) {
+			break
+		}
+		place := n.place
+		if n.get("source").absent() {
+			n.get("source").fail(required, "This field is required.")
+			return n
+		}
+		n = n.get("source").object()
+		n.place = place // places are those of the query that runs
+	}
+	return n
+}
+
+// Run answers the query. The error is an [*Error], that of the context, or one of
+// the source.
+func (q *Query) Run(ctx context.Context, s Source, o Options) (*Result, error) {
+	reader, err := s.Open(ctx, q.project.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, reader, q.project, o)
+	result, err := q.plan.run(r)
+	if err := errors.Join(err, reader.Close()); err != nil {
+		return nil, r.explain(err)
+	}
+	result.Read = r.read
+	return result, nil
+}
+
+// run is one run of a query.
+type run struct {
+	ctx     context.Context
+	reader  Reader
+	project *Project
+	zone    *time.Location
+	now     time.Time
+	limits  Limits
+	spent   int64 // bytes of memory
+	read    int64 // events
+	told    func(int64)
+}
+
+func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
+	r := &run{ctx: ctx, reader: reader, project: p, zone: p.Location, now: o.Now, limits: o.Limits, told: o.Progress}
+	if r.zone == nil {
+		r.zone = time.UTC
+	}
+	if r.limits.Memory <= 0 {
+		r.limits.Memory = 256 << 20
+	}
+	if r.limits.Rows <= 0 {
+		r.limits.Rows = 50_000
+	}
+	return r
+}
+
+// reserve counts memory that the query holds from now on; negative gives back.
+func (r *run) reserve(bytes int64) error {
+	r.spent += bytes
+	if r.spent > r.limits.Memory {
+		return failure(tooLarge, "", "The query needs more than %d MiB of memory: ask for a shorter time, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
+	}
+	return nil
+}
+
+// scan reads events and gives each batch to see. The query's bounds hold.
+func (r *run) scan(s Scan, see func(*Batch) error) error {
+	if s.From > s.To {
+		return nil
+	}
+	s.Reserve = r.reserve
+	return r.reader.Scan(r.ctx, s, func(b *Batch) error {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		r.read += int64(b.Len())
+		if r.told != nil {
+			r.told(r.read)
+		}
+		return see(b)
+	})
+}
+
+// explain makes an error of the context the only one.
+func (r *run) explain(err error) error {
+	if e := r.ctx.Err(); e != nil {
+		return fmt.Errorf("insights: %w", context.Cause(r.ctx))
+	}
+	return err
+}
