@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/internal/smtptest"
 )
 
 // mailSite is where the links of mails lead; the tests go to the server instead.
