@@ -128,12 +128,18 @@ func asked(r *Request, out *Answer) (*Request, *Answer) {
 	return r, out
 }
 
-// get finds a project and its flags.
+// get finds a project and its flags. They may be the last ones while others read the
+// new ones.
 func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*live, error) {
+	return d.find(ctx, apiKey, now, false)
+}
+
+// find is get that waits, with newest, for changes that were told before.
+func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*live, error) {
 	if d == nil || d.registry == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
 	}
-	return d.registry.get(ctx, apiKey, now)
+	return d.registry.get(ctx, apiKey, now, newest)
 }
 
 // Preview is Decide for those who look after flags: it counts nothing, and neither
@@ -171,7 +177,8 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 
 // Renew makes the next request read a project's definitions again if they have
 // changed, without waiting until it is looked at anyway, a second after the last
-// time. 0 is all projects.
+// time. While it does, decisions stand on what was known; payloads wait for what is
+// new. 0 is all projects.
 func (d *Decider) Renew(projectID int64) {
 	if d != nil && d.registry != nil {
 		d.registry.expire(projectID)
@@ -287,7 +294,7 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 // revision, is shared and must not be changed. Errors are ErrUnknownKey,
 // ErrUnavailable and those of [Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
-	l, err := d.get(ctx, apiKey, d.Now())
+	l, err := d.find(ctx, apiKey, d.Now(), true)
 	if err != nil {
 		return nil, "", err
 	}
@@ -304,7 +311,7 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 // the definitions have changed. Without Members it is Payload.
 func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	now := d.Now()
-	l, err := d.get(ctx, apiKey, now)
+	l, err := d.find(ctx, apiKey, now, true)
 	if err != nil {
 		return nil, "", err
 	}

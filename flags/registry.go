@@ -2,7 +2,6 @@ package flags
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -27,8 +26,8 @@ const (
 )
 
 // registry keeps compiled sets by API key and renews them when a project's
-// revision grows, or, of one without revisions, when its definitions are others. Keys are spread over shards, so that cores seldom wait for
-// one another.
+// revision grows, or, of one without revisions, when its definitions are others. Keys
+// are spread over shards, so that cores seldom wait for one another.
 type registry struct {
 	source   Source
 	lastGood Source // nil: nothing is kept
@@ -43,41 +42,50 @@ type registryShard struct {
 	unknown *lru.Cache[string, int64]
 }
 
-// renewal keeps a value that one caller at a time renews. The others take the old
-// one, and wait only where there is none.
+// age is how good a value is that is kept.
+type age uint8
+
+const (
+	current  age = iota
+	aging        // one caller renews it, the others take it meanwhile
+	outdated     // there is none, or one that was replaced: all wait for the new one
+)
+
+// renewal keeps a value that one caller at a time renews.
 type renewal[T any] struct {
 	turn    chan struct{} // holds a token while somebody renews
 	last    atomic.Pointer[T]
 	checked atomic.Int64          // when it was renewed, or said to be as it was
-	failure atomic.Pointer[error] // of the last time that left nothing known
+	failure atomic.Pointer[error] // of the last time that there was one
 }
 
-// get returns the last value when fresh says so, else what renew keeps as the last.
-func (r *renewal[T]) get(ctx context.Context, fresh func(*T) bool, renew func() (*T, error)) (*T, error) {
-	last := r.last.Load()
-	if last != nil && fresh(last) {
+// get returns the last value while known says that it is current, else what renew
+// keeps as the last, which may come with the error that kept it.
+func (r *renewal[T]) get(ctx context.Context, known func() (*T, age), renew func() (*T, error)) (*T, error) {
+	last, is := known()
+	if is == current {
 		return last, nil
 	}
 	select {
 	case r.turn <- struct{}{}:
 	default:
-		if last != nil {
+		if is == aging {
 			return last, nil
 		}
 		before := r.failure.Load()
 		select {
 		case r.turn <- struct{}{}:
 		case <-ctx.Done():
-			return nil, errors.Join(ErrUnavailable, ctx.Err())
+			return last, errors.Join(ErrUnavailable, ctx.Err())
 		}
 		// Those who waited for a read that failed do not each try it again.
-		if failure := r.failure.Load(); failure != before && r.last.Load() == nil {
-			<-r.turn
-			return nil, *failure
+		if failure := r.failure.Load(); failure != before {
+			defer func() { <-r.turn }()
+			return r.last.Load(), *failure
 		}
 	}
 	defer func() { <-r.turn }()
-	if last = r.last.Load(); last != nil && fresh(last) {
+	if last, is = known(); is == current {
 		return last, nil
 	}
 	made, err := renew()
@@ -106,10 +114,30 @@ func getOrAdd[K comparable, V any](c *lru.Cache[K, *V], key K, fresh *V) *V {
 // entry is one key. Its set is replaced, never changed.
 type entry struct {
 	renewal[live]
-	expired atomic.Uint64 // how often it was made to be read again
+	expired atomic.Uint64 // how often it was told to have changed
+	heard   atomic.Uint64 // how much of expired had been told when what is known was read
 }
 
-func (e *entry) fresh(now time.Time) bool { return recent(e.checked.Load(), now, revisionAge) }
+// known is the last value. After a change that it may lack it is aging, and outdated
+// for those who must not miss it.
+func (e *entry) known(now time.Time, newest bool) (*live, age) {
+	heard := e.heard.Load() == e.expired.Load()
+	is := aging
+	if heard && recent(e.checked.Load(), now, revisionAge) {
+		is = current
+	}
+	last := e.last.Load() // after all that was asked of it: what is stored meanwhile is newer
+	if last == nil || newest && !heard {
+		is = outdated
+	}
+	return last, is
+}
+
+// look notes when the source was asked, and how much had been told before.
+func (e *entry) look(now time.Time, told uint64) {
+	e.checked.Store(now.UnixNano())
+	e.heard.Store(told)
+}
 
 // live is a project with its compiled flags, or the news that there is none.
 type live struct {
@@ -135,8 +163,9 @@ func newRegistry(source, lastGood Source, stats *counters) *registry {
 }
 
 // get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
-// the source cannot be asked, nothing is known from before, and nothing is kept.
-func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, error) {
+// the source cannot be asked, nothing is known from before, and nothing is kept. With
+// newest it has every change that was told before: it waits where others read it.
+func (r *registry) get(ctx context.Context, key string, now time.Time, newest bool) (*live, error) {
 	if len(key) > maxKey {
 		return nil, ErrUnknownKey
 	}
@@ -149,11 +178,11 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 		}
 		e = getOrAdd(shard.known, strings.Clone(key), &entry{renewal: renewal[live]{turn: make(chan struct{}, 1)}})
 	}
-	if l := e.last.Load(); l != nil && e.fresh(now) {
+	if l, is := e.known(now, newest); is == current {
 		return l, l.err
 	}
-	l, err := e.get(ctx, func(*live) bool { return e.fresh(now) }, func() (*live, error) { return r.renew(ctx, shard, key, e, now) })
-	if err == nil {
+	l, err := e.get(ctx, func() (*live, age) { return e.known(now, newest) }, func() (*live, error) { return r.renew(ctx, shard, key, e, now) })
+	if l != nil {
 		err = l.err
 	}
 	return l, err
@@ -164,9 +193,9 @@ func (r *registry) get(ctx context.Context, key string, now time.Time) (*live, e
 func (r *registry) expire(projectID int64) {
 	for i := range r.shards {
 		for _, e := range r.shards[i].known.Values() {
-			if l := e.last.Load(); l != nil && (projectID == 0 || l.project.ID == projectID) {
+			// Of what is read for the first time nobody knows whose it is.
+			if l := e.last.Load(); l == nil || projectID == 0 || l.project.ID == projectID {
 				e.expired.Add(1)
-				e.checked.Store(0)
 			}
 		}
 	}
@@ -175,20 +204,18 @@ func (r *registry) expire(projectID int64) {
 // renew reads the project again. When that fails, the last good flags stay, or
 // those that are kept are taken.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
-	old := e.last.Load()
-	defer func(before uint64) {
-		if e.expired.Load() != before { // by a change that this read may have missed
-			e.checked.Store(0)
-		}
-	}(e.expired.Load())
+	old, told := e.last.Load(), e.expired.Load()
 	keep := func(err error) (*live, error) {
 		r.stats.sourceErrors.Add(1)
 		if old != nil && old.set != nil {
-			e.checked.Store(now.UnixNano())
+			if ctx.Err() != nil { // the caller has gone away, which must not cost others the change
+				told = e.heard.Load()
+			}
+			e.look(now, told)
 			return old, nil
 		}
 		if l := r.kept(ctx, key); l != nil {
-			r.take(shard, key, e, l, now)
+			r.take(shard, key, e, l, now, told)
 			return l, nil
 		}
 		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
@@ -197,7 +224,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
 		e.last.Store(&live{err: err}) // for those who wait for this entry
-		e.checked.Store(now.UnixNano())
+		e.look(now, told)
 		shard.known.Remove(key)
 		shard.unknown.Add(strings.Clone(key), now.UnixNano())
 		return nil, err
@@ -208,7 +235,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	r.stats.confirmed.Store(now.UnixNano())
 	same := old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision
 	if same && p.Revision != 0 {
-		return e.unchanged(old, p, now), nil
+		return e.unchanged(old, p, now, told), nil
 	}
 	d, err := r.source.Definitions(ctx, p)
 	if err != nil {
@@ -217,22 +244,22 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	content := uint64(0)
 	if p.Revision == 0 {
 		if content = contentOf(&d); same && content == old.content {
-			return e.unchanged(old, p, now), nil
+			return e.unchanged(old, p, now, told), nil
 		}
 	}
 	l := r.compile(p, d, old)
 	l.content = content
-	r.take(shard, key, e, l, now)
+	r.take(shard, key, e, l, now, told)
 	return l, nil
 }
 
 // unchanged keeps the flags, and takes what else is known of the project.
-func (e *entry) unchanged(l *live, p Project, now time.Time) *live {
+func (e *entry) unchanged(l *live, p Project, now time.Time, told uint64) *live {
 	if !sameProject(&l.project, &p) {
 		l = l.with(p)
 		e.last.Store(l)
 	}
-	e.checked.Store(now.UnixNano())
+	e.look(now, told)
 	return l
 }
 
@@ -249,10 +276,13 @@ func (r *registry) compile(p Project, d Definitions, old *live) *live {
 	return l
 }
 
-func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time) {
+func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time, told uint64) {
 	e.last.Store(l)
-	e.checked.Store(now.UnixNano())
-	shard.known.ContainsOrAdd(strings.Clone(key), e) // it may have gone after an error, or for others
+	e.look(now, told)
+	// It may have gone after an error, or for others: then nothing could be told to it.
+	if stayed, _ := shard.known.ContainsOrAdd(strings.Clone(key), e); !stayed {
+		e.expired.Add(1)
+	}
 }
 
 // kept is what lastGood has of a project, nil for nothing.
@@ -282,88 +312,6 @@ func sameProject(a, b *Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
 		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID && a.Browser == b.Browser
-}
-
-// memberProjects is for how many projects the last payload with members is kept:
-// of more, the least recently asked for is read anew.
-const memberProjects = 64
-
-// memberShare bounds what reading members may cost: of a reader's time, one part
-// in so many.
-const memberShare = 10
-
-// memberRegistry keeps payloads with members and renews them.
-type memberRegistry struct {
-	source   Members
-	now      func() time.Time
-	projects *lru.Cache[int64, *memberEntry]
-	stats    *counters
-}
-
-// memberEntry is one project. What it holds is replaced, never changed.
-type memberEntry struct {
-	renewal[memberPayload]
-	good atomic.Int64 // how long what was read is good for, in nanoseconds
-}
-
-// memberPayload is a payload with members, and what it was made of.
-type memberPayload struct {
-	served servedPayload
-	base   string            // the version of the payload without members
-	sum    [sha256.Size]byte // of the members
-}
-
-func newMemberRegistry(source Members, now func() time.Time, stats *counters) *memberRegistry {
-	projects, _ := lru.New[int64, *memberEntry](memberProjects) // fails only for sizes below 1
-	return &memberRegistry{source: source, now: now, projects: projects, stats: stats}
-}
-
-// serve returns base with its members. One caller reads them, the others get the
-// last ones; who comes first waits.
-func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
-	e, ok := r.projects.Get(projectID)
-	if !ok {
-		e = getOrAdd(r.projects, projectID, &memberEntry{renewal: renewal[memberPayload]{turn: make(chan struct{}, 1)}})
-	}
-	p, err := e.get(ctx, func(p *memberPayload) bool {
-		return p.base == base.version && recent(e.checked.Load(), now, time.Duration(e.good.Load()))
-	}, func() (*memberPayload, error) { return r.renew(ctx, projectID, e, base, now) })
-	if err != nil {
-		return servedPayload{}, err
-	}
-	return p.served, nil
-}
-
-// renew reads the members again. When that fails the last payload stays.
-func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (*memberPayload, error) {
-	last := e.last.Load()
-	began := r.now()
-	cohorts := base.statics[:min(len(base.statics), maxMemberCohorts)]
-	members := map[int64][]string{}
-	var err error
-	if len(cohorts) > 0 {
-		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
-	}
-	e.good.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
-	e.checked.Store(now.UnixNano())
-	if err != nil {
-		r.stats.storeErrors.Add(1)
-		if last != nil {
-			return last, nil
-		}
-		return nil, errors.Join(ErrUnavailable, err)
-	}
-	sum := sumMembers(members)
-	if last != nil && last.base == base.version && last.sum == sum {
-		return last, nil
-	}
-	body, err := withMembers(base.body, members)
-	if err != nil {
-		return nil, err
-	}
-	last = &memberPayload{servedPayload{body, versionOf(body), base.statics}, base.version, sum}
-	e.last.Store(last)
-	return last, nil
 }
 
 // counters are the totals of a Decider.

@@ -96,11 +96,16 @@ func (l *listener) read() {
 // next is the next block; ok is false at the end of the stream.
 func (l *listener) next(t testing.TB) (b block, ok bool) {
 	t.Helper()
+	return l.within(t, time.After(patience))
+}
+
+func (l *listener) within(t testing.TB, late <-chan time.Time) (b block, ok bool) {
+	t.Helper()
 	select {
 	case b, ok = <-l.blocks:
 		return b, ok
-	case <-time.After(patience):
-		t.Fatal("nothing comes")
+	case <-late:
+		t.Fatal("what is waited for does not come")
 		return b, false
 	}
 }
@@ -108,8 +113,8 @@ func (l *listener) next(t testing.TB) (b block, ok bool) {
 // event is the next event; comments and waits in between are passed over.
 func (l *listener) event(t testing.TB, name string) block {
 	t.Helper()
-	for {
-		b, ok := l.next(t)
+	for late := time.After(patience); ; {
+		b, ok := l.within(t, late)
 		if !ok {
 			t.Fatalf("the stream ends before an event %s", name)
 		}

@@ -87,11 +87,10 @@ func (h *hub) look() bool {
 		return false
 	}
 	decider := t.server.Decider
-	project, _, err := decider.Project(t.ctx, h.id.apiKey)
-	var payload []byte
-	var version string
-	if err == nil {
-		payload, version, err = t.server.payload(t.ctx, h.id.apiKey, h.id.kind == membersStream)
+	payload, version, err := t.server.payload(t.ctx, h.id.apiKey, h.id.kind == membersStream)
+	var project flags.Project
+	if err == nil { // after the payload, which waits for a change where others read it
+		project, _, err = decider.Project(t.ctx, h.id.apiKey)
 	}
 	if err == nil {
 		h.project.Store(&project)

@@ -1,0 +1,226 @@
+package flags_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Renew makes a change visible to the next request, within the second for which a
+// project is served as it was.
+func TestDecider_Renew(t *testing.T) {
+	now := time.Unix(1767225600, 0)
+	source := &turningSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: source, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := func() int64 {
+		t.Helper()
+		p, _, err := d.Project(t.Context(), "phc_x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Revision
+	}
+	revision()
+	source.project.Revision = 2
+	if got := revision(); got != 1 {
+		t.Fatalf("revision %d before Renew: the source was asked too soon", got)
+	}
+	d.Renew(8)
+	if got := revision(); got != 1 {
+		t.Errorf("revision %d after Renew of another project, want 1", got)
+	}
+	d.Renew(7)
+	if got := revision(); got != 2 {
+		t.Errorf("revision %d after Renew, want 2", got)
+	}
+}
+
+// turningSource has one project, which the test changes.
+type turningSource struct{ project flags.Project }
+
+func (s *turningSource) ProjectByKey(context.Context, string) (flags.Project, error) {
+	return s.project, nil
+}
+
+func (s *turningSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+	return flags.Definitions{}, nil
+}
+
+// heldSource answers with what it has found once it is let go. To keys that are not of
+// the shop it answers too, with empty projects.
+type heldSource struct {
+	*shop
+	hold      atomic.Pointer[chan struct{}] // nil: nothing is held
+	downloads bool                          // they are held, not look-ups
+}
+
+func (s *heldSource) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
+	if strings.HasPrefix(apiKey, "phc_other") {
+		return flags.Project{ID: 2, APIKey: apiKey, Revision: 1}, nil
+	}
+	p, err := s.shop.ProjectByKey(ctx, apiKey)
+	if s.downloads {
+		return p, err
+	}
+	return p, errors.Join(err, s.wait(ctx))
+}
+
+func (s *heldSource) wait(ctx context.Context) error {
+	if hold := s.hold.Load(); hold != nil {
+		select {
+		case <-*hold:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *heldSource) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+	if p.ID == 2 {
+		return flags.Definitions{}, nil
+	}
+	d, err := s.shop.Definitions(ctx, p)
+	if s.downloads {
+		return d, errors.Join(err, s.wait(ctx))
+	}
+	return d, err
+}
+
+// holding holds those who come before noMore is called, until letGo is.
+func (s *heldSource) holding() (noMore, letGo func()) {
+	hold := make(chan struct{})
+	s.hold.Store(&hold)
+	return func() { s.hold.Store(nil) }, func() { close(hold) }
+}
+
+// edit makes other flags of the shop.
+func (s *heldSource) edit(t testing.TB) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.project.Revision++
+	s.definitions = parse(t, otherFlag)
+}
+
+// told reads the payload as a stream does that was told of a change: it must be the
+// new one. Others hold the source until letGo.
+func told(t *testing.T, payload func(context.Context, string) ([]byte, string, error), letGo func()) {
+	t.Helper()
+	got := make(chan string, 1)
+	go func() {
+		text, _, err := payload(context.Background(), "phc_shop")
+		got <- fmt.Sprint(string(text), err)
+	}()
+	synctest.Wait()
+	letGo()
+	if text := <-got; !strings.Contains(text, `"key":"two"`) {
+		t.Errorf("after the change: %s", text)
+	}
+}
+
+// A change that was told is in the next payload, whoever reads the definitions at that
+// time. Decisions do not wait for it.
+func TestDecider_RenewIsNotLost(t *testing.T) {
+	for name, c := range map[string]struct{ cold, before, driven bool }{
+		"a read that began before the change":    {before: true},
+		"a read that began after the change":     {},
+		"the first read, that began before it":   {cold: true, before: true},
+		"a read of what is driven out meanwhile": {cold: true, before: true, driven: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &heldSource{shop: newShop(t, oneFlag), downloads: c.cold}
+				s.project.Revision = 1
+				d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
+				if !c.cold {
+					checkAsked(t, d, flags.Request{}, onOne)
+					s.advance(time.Second)
+				}
+				if !c.before {
+					s.edit(t)
+					d.Renew(1)
+				}
+				noMore, letGo := s.holding()
+				go func() { _, _, _ = d.Project(context.Background(), "phc_shop") }()
+				synctest.Wait()
+				noMore()
+				for i := range 64 * 1024 {
+					if c.driven && decideErr(d, fmt.Sprintf("phc_other_%d", i)) != nil {
+						t.Fatal("another project")
+					}
+				}
+				if c.before {
+					s.edit(t)
+					d.Renew(1)
+				}
+				if !c.cold {
+					checkAsked(t, d, flags.Request{}, onOne)
+				}
+				if c.driven {
+					letGo()
+					synctest.Wait()
+					letGo = func() {}
+				}
+				told(t, d.Payload, letGo)
+				checkAsked(t, d, flags.Request{}, onTwo)
+			})
+		})
+	}
+}
+
+// One who goes away while reading costs others neither the change nor an error.
+func TestDecider_RenewAndACallerWhoGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &heldSource{shop: newShop(t, oneFlag)}
+		s.project.Revision = 1
+		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
+		checkAsked(t, d, flags.Request{}, onOne)
+		s.edit(t)
+		d.Renew(1)
+		noMore, _ := s.holding()
+		ctx, leave := context.WithCancel(context.Background())
+		go func() { _, _, _ = d.Project(ctx, "phc_shop") }()
+		synctest.Wait()
+		noMore()
+		told(t, d.Payload, leave)
+		checkAsked(t, d, flags.Request{}, onTwo)
+	})
+}
+
+// heldLists are lists whose readers are held.
+type heldLists struct {
+	lists
+	hold chan struct{}
+}
+
+func (l *heldLists) StaticMembers(ctx context.Context, project int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	<-l.hold
+	return l.lists.StaticMembers(ctx, project, cohorts, limit)
+}
+
+// So it is where others read the members of static cohorts for the old definitions.
+func TestDecider_Decision5_RenewIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &heldSource{shop: newShop(t, staticFlags)}
+		s.project.Revision = 1
+		l := &heldLists{hold: make(chan struct{}, 1)}
+		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source, c.Members = s, l })
+		l.hold <- struct{}{}
+		membersPayload(t, d)
+		s.advance(time.Second)
+		go func() { _, _, _ = d.MembersPayload(context.Background(), "phc_shop") }()
+		synctest.Wait()
+		s.edit(t)
+		d.Renew(1)
+		told(t, d.MembersPayload, func() { close(l.hold) })
+	})
+}

@@ -1,0 +1,97 @@
+package flags
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// memberProjects is for how many projects the last payload with members is kept:
+// of more, the least recently asked for is read anew.
+const memberProjects = 64
+
+// memberShare bounds what reading members may cost: of a reader's time, one part
+// in so many.
+const memberShare = 10
+
+// memberRegistry keeps payloads with members and renews them.
+type memberRegistry struct {
+	source   Members
+	now      func() time.Time
+	projects *lru.Cache[int64, *memberEntry]
+	stats    *counters
+}
+
+// memberEntry is one project. What it holds is replaced, never changed.
+type memberEntry struct {
+	renewal[memberPayload]
+	good atomic.Int64 // how long what was read is good for, in nanoseconds
+}
+
+// memberPayload is a payload with members, and what it was made of.
+type memberPayload struct {
+	served servedPayload
+	base   string            // the version of the payload without members
+	sum    [sha256.Size]byte // of the members
+}
+
+func newMemberRegistry(source Members, now func() time.Time, stats *counters) *memberRegistry {
+	projects, _ := lru.New[int64, *memberEntry](memberProjects) // fails only for sizes below 1
+	return &memberRegistry{source: source, now: now, projects: projects, stats: stats}
+}
+
+// serve returns base with its members. One caller reads them, the others get the
+// last ones; who comes first, and who comes with a newer base, waits.
+func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
+	e, ok := r.projects.Get(projectID)
+	if !ok {
+		e = getOrAdd(r.projects, projectID, &memberEntry{renewal: renewal[memberPayload]{turn: make(chan struct{}, 1)}})
+	}
+	p, err := e.get(ctx, func() (*memberPayload, age) {
+		p := e.last.Load()
+		switch {
+		case p == nil || p.base != base.version:
+			return p, outdated
+		case recent(e.checked.Load(), now, time.Duration(e.good.Load())):
+			return p, current
+		}
+		return p, aging
+	}, func() (*memberPayload, error) { return r.renew(ctx, projectID, e, base, now) })
+	if p == nil {
+		return servedPayload{}, err
+	}
+	return p.served, nil
+}
+
+// renew reads the members again. When that fails the last payload stays.
+func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (*memberPayload, error) {
+	last := e.last.Load()
+	began := r.now()
+	cohorts := base.statics[:min(len(base.statics), maxMemberCohorts)]
+	members := map[int64][]string{}
+	var err error
+	if len(cohorts) > 0 {
+		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
+	}
+	e.good.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
+	e.checked.Store(now.UnixNano())
+	if err != nil {
+		r.stats.storeErrors.Add(1)
+		return last, errors.Join(ErrUnavailable, err)
+	}
+	sum := sumMembers(members)
+	if last != nil && last.base == base.version && last.sum == sum {
+		return last, nil
+	}
+	body, err := withMembers(base.body, members)
+	if err != nil {
+		return nil, err
+	}
+	last = &memberPayload{servedPayload{body, versionOf(body), base.statics}, base.version, sum}
+	e.last.Store(last)
+	return last, nil
+}
