@@ -35,7 +35,7 @@
 //
 // Over a client that can send exposures, as remote's can, each evaluation does, once
 // for each distinct id, flag, value and groups: experiments count who was shown what.
-// Config.NoExposures and remote's ClientConfig.NoExposures end that. A provider over a
+// Config.NoExposures and remote's Config.NoExposures end that. A provider over a
 // Decider sends none.
 //
 // # Events

@@ -19,14 +19,19 @@ import (
 // maxAnswer bounds an answer of the server, in bytes.
 const maxAnswer = 16 << 20
 
-// StatusError is an answer that is not the one hoped for.
+// StatusError is an answer that is not the one hoped for: to a question, or for
+// definitions.
 type StatusError struct {
 	Status int
-	Text   string // how the answer begins
+	Text   string // how the answer begins; of one about definitions what is wrong, where it says so
 }
 
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("remote: the server answered %d %s: %s", e.Status, http.StatusText(e.Status), strings.TrimSpace(e.Text))
+	said := fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
+	if text := strings.TrimSpace(e.Text); text != "" {
+		said += ": " + text
+	}
+	return said
 }
 
 // Answer is the server's.
@@ -47,6 +52,9 @@ type Answer struct {
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
 	if err := c.unfit(sub); err != nil {
 		return nil, err
+	}
+	if c.config.Offline {
+		return nil, fmt.Errorf("remote: the server is not asked, by Config.Offline: %w", flags.ErrUnavailable)
 	}
 	return c.ask(ctx, sub, nil)
 }
@@ -100,7 +108,7 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
-		return nil, &StatusError{Status: res.StatusCode, Text: string(text)}
+		return nil, fmt.Errorf("remote: asking for flags: %w", &StatusError{Status: res.StatusCode, Text: string(text)})
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {

@@ -23,7 +23,7 @@ type schedule struct {
 
 // backoff is the time to wait after one more failure: full jitter, and no less
 // than the server asked for.
-func (s *Source) backoff(next *schedule, least time.Duration) time.Duration {
+func (s *source) backoff(next *schedule, least time.Duration) time.Duration {
 	most := min(firstRetry<<min(next.fails, 5), longestRetry)
 	next.fails++
 	share := time.Duration(s.c.knobs.random() * float64(most))
@@ -36,7 +36,7 @@ func (s *Source) backoff(next *schedule, least time.Duration) time.Duration {
 // run keeps the definitions current until the context ends. It makes one attempt
 // at a time, the one that is due for longest, and begins with a poll: that works
 // everywhere.
-func (s *Source) run(ctx context.Context) {
+func (s *source) run(ctx context.Context) {
 	defer close(s.copies)
 	var poll schedule
 	stream := schedule{at: 1}
@@ -56,7 +56,7 @@ func (s *Source) run(ctx context.Context) {
 	}
 }
 
-func (s *Source) pollOnce(ctx context.Context, next *schedule) {
+func (s *source) pollOnce(ctx context.Context, next *schedule) {
 	k := s.c.knobs
 	failed := s.poll(ctx)
 	switch {
@@ -74,7 +74,7 @@ func (s *Source) pollOnce(ctx context.Context, next *schedule) {
 }
 
 // streamOnce follows a stream to its end. While there is none, polls go on.
-func (s *Source) streamOnce(ctx context.Context, next, poll *schedule) {
+func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 	k := s.c.knobs
 	begun := k.elapsed()
 	end := s.stream(ctx)
@@ -123,7 +123,7 @@ func (s *Source) streamOnce(ctx context.Context, next, poll *schedule) {
 // unanswered waits until a server that gave no answer gives one again, or it is
 // time for a whole attempt in any case. One that was there all the time is not
 // hurried.
-func (s *Source) unanswered(ctx context.Context, next *schedule) {
+func (s *source) unanswered(ctx context.Context, next *schedule) {
 	there, tries := s.look(ctx)
 	next.at = s.c.knobs.elapsed()
 	if there && tries == 1 {
@@ -135,7 +135,7 @@ func (s *Source) unanswered(ctx context.Context, next *schedule) {
 }
 
 // look asks once a second whether the server answers.
-func (s *Source) look(ctx context.Context) (there bool, tries int) {
+func (s *source) look(ctx context.Context) (there bool, tries int) {
 	k := s.c.knobs
 	k.wait(ctx, time.Duration(k.random()*float64(k.probe)))
 	for tries = 1; tries <= k.probes && ctx.Err() == nil; tries++ {

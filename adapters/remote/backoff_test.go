@@ -9,7 +9,7 @@ import (
 // Full jitter: a share of 1, 2, 4, 8, 16 and then 30 seconds.
 func TestSource_BackoffIsFullJitter(t *testing.T) {
 	for _, share := range []float64{0, 0.5, 1} {
-		s := &Source{c: Config{knobs: &knobs{random: func() float64 { return share }}}}
+		s := &Source{c: &Config{knobs: &knobs{random: func() float64 { return share }}}}
 		var next schedule
 		for i, most := range []float64{1, 2, 4, 8, 16, 30, 30, 30} {
 			want := time.Duration(share * most * float64(time.Second))

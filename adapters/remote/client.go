@@ -8,58 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/bunting-flags/bunting/flags"
-)
-
-// ClientConfig is the part of Config that a Client alone looks at. The zero value
-// decides in this process, asks the server nothing, and sends exposures.
-type ClientConfig struct {
-	// Full says that subjects come with everything that is stored about them:
-	// properties, static cohorts, identifiers of experience continuity. Then what is
-	// missing is missing, and every flag is decided. False: a property that a subject
-	// does not have is unknown, and a flag whose answer could change with it is not
-	// decided (decision 2). A subject that says Partial is partial in any case.
-	Full bool
-	// AskServer asks the server (POST /flags?v=2) for flags that cannot be decided
-	// here and for those that the definitions do not have. False: never.
-	AskServer bool
-	// AskTimeout bounds one such question, DefaultAskTimeout when zero.
-	AskTimeout time.Duration
-
-	// NoExposures sends no $feature_flag_called.
-	NoExposures bool
-	// ExposureMemory is how many exposures are remembered, so that each is sent once,
-	// DefaultExposureMemory when zero. The one seen longest ago is forgotten first.
-	ExposureMemory int
-
-	// QueueEvents and QueueBytes bound what waits to be sent, DefaultQueueEvents and
-	// DefaultQueueBytes when zero. What comes when the queue is full is dropped.
-	QueueEvents, QueueBytes int
-	// FlushInterval is how long an event waits for others, DefaultFlushInterval when
-	// zero. A hundred events go at once.
-	FlushInterval time.Duration
-	// RetryWait is the first wait before a batch is sent again, DefaultRetryWait when
-	// zero. It doubles up to 30 seconds. A Retry-After is waited for, up to 5 minutes.
-	RetryWait time.Duration
-	// MaxRetries is how often a batch is sent again before it is dropped,
-	// DefaultMaxRetries when zero, without end when negative.
-	MaxRetries int
-
-	// Hooks are called around each decision of one flag, in this order.
-	Hooks []Hook
-}
-
-// Defaults of ClientConfig. DefaultMaxRetries are about eight minutes.
-const (
-	DefaultAskTimeout     = 3 * time.Second
-	DefaultExposureMemory = 1 << 16
-	DefaultQueueEvents    = 10_000
-	DefaultQueueBytes     = 32 << 20
-	DefaultFlushInterval  = 5 * time.Second
-	DefaultRetryWait      = 500 * time.Millisecond
-	DefaultMaxRetries     = 20
 )
 
 var (
@@ -68,15 +18,13 @@ var (
 )
 
 // Client decides a project's flags in this process. It is safe for any number of
-// goroutines; deciding takes no lock.
-//
-// Its typed reads send an exposure ($feature_flag_called), once for each distinct id,
-// flag, value and groups. After Close they give the fallback and flags.ErrClosed.
+// goroutines; deciding takes no lock. It is a [flags.Reader], and a [flags.Source] for a
+// Decider. A nil Client has no flags: reads give the fallback and flags.ErrNotReady.
 type Client struct {
-	*Source
-	flags.Reader
-	set       func() *flags.Set
-	config    Config
+	source    *source
+	reader    flags.Reader
+	set       func() *flags.Set // nil: nobody has made the Client
+	config    *Config           // behind a pointer, so that it does not print
 	http      *http.Client
 	log       *slog.Logger
 	scratches sync.Pool
@@ -88,28 +36,31 @@ type Client struct {
 	closed    error
 }
 
-// New opens a Source and a Client on it. Close ends both.
+var _ flags.Source = (*Client)(nil)
+
+// New starts a Client. It has the flags of the copy on disk, or of the bundle, before it
+// returns; the network is only asked afterwards. It fails for a Config that cannot work
+// and a broken bundle, never for what cannot be had.
 func New(c Config) (*Client, error) {
-	s, err := Open(c)
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	s, err := open(&c)
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(c, s.Set, s.client)
+	client, err := newClient(&c, s.Set, s.client)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	client.Source = s
+	client.source = s
 	return client, nil
 }
 
 // newClient makes a Client on the flags that set gives, and starts its sender.
-func newClient(config Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
-	if err := config.complete(); err != nil {
-		return nil, err
-	}
-	config.fill()
+func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
 	c := &Client{set: set, config: config, http: requests, log: config.Logger}
-	c.Reader = flags.NewReader(c.read)
+	c.reader = flags.NewReader(c.read)
 	c.scratches.New = func() any { return new(scratch) }
 	var err error
 	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {
@@ -120,53 +71,47 @@ func newClient(config Config, set func() *flags.Set, requests *http.Client) (*Cl
 	return c, nil
 }
 
-// fill puts the defaults in.
-func (c *ClientConfig) fill() {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&c.AskTimeout, DefaultAskTimeout}, {&c.FlushInterval, DefaultFlushInterval}, {&c.RetryWait, DefaultRetryWait},
-	} {
-		if *d.field <= 0 {
-			*d.field = d.value
-		}
-	}
-	for _, d := range []struct {
-		field *int
-		value int
-	}{
-		{&c.ExposureMemory, DefaultExposureMemory}, {&c.QueueEvents, DefaultQueueEvents}, {&c.QueueBytes, DefaultQueueBytes},
-	} {
-		if *d.field <= 0 {
-			*d.field = d.value
-		}
-	}
-	if c.MaxRetries == 0 {
-		c.MaxRetries = DefaultMaxRetries
-	}
-}
+// made reports whether the Client is one of New's.
+func (c *Client) made() bool { return c != nil && c.set != nil }
 
 // Flush sends what waits, and returns when each event that was there has been sent
-// or dropped. The error says how many were dropped, or with the context's how many
+// or dropped. The error is ErrDropped with how many were, or the context's with how many
 // still wait; they stay in the queue.
-func (c *Client) Flush(ctx context.Context) error { return c.sender.flush(ctx) }
+func (c *Client) Flush(ctx context.Context) error {
+	if !c.made() {
+		return nil
+	}
+	return c.sender.flush(ctx)
+}
 
-// Close sends what waits until the context ends, then ends all goroutines of the
-// Client and its Source. What is left is dropped, and the error says how many
-// events that are; of a batch on its way it is not known whether it arrived.
-// Give it a deadline: a server that is away is waited for.
+// Close sends what waits until the context or Config.ShutdownTimeout ends, then ends all
+// goroutines of the Client. What is left is dropped: the error is ErrDropped with how
+// many events that are, and why the time was over; of a batch on its way it is not known
+// whether it arrived. Flags are read no more (flags.ErrClosed). It may be called again,
+// and not from a function of OnChange or Watch.
 func (c *Client) Close(ctx context.Context) error {
+	if !c.made() {
+		return nil
+	}
 	c.closing.Do(func() {
 		c.ended.Store(true)
 		c.queue.close()
+		within := c.config.ShutdownTimeout
+		if _, has := ctx.Deadline(); within == 0 && !has {
+			within = DefaultShutdownTimeout
+		}
+		if within > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, within)
+			defer cancel()
+		}
 		err := c.sender.flush(ctx)
 		c.sender.end()
 		if n := c.sender.left; n > 0 {
-			err = fmt.Errorf("remote: closed with %d events that are not sent: %w", n, context.Cause(ctx))
+			err = fmt.Errorf("%w by Close: %d: %w", ErrDropped, n, context.Cause(ctx))
 		}
-		if c.Source != nil {
-			err = errors.Join(err, c.Source.Close())
+		if c.source != nil {
+			err = errors.Join(err, c.source.Close())
 		}
 		c.closed = err
 	})
@@ -175,7 +120,64 @@ func (c *Client) Close(ctx context.Context) error {
 
 // Stats are counts since New.
 func (c *Client) Stats() Stats {
+	if !c.made() {
+		return Stats{}
+	}
 	s := c.queue.stats()
 	s.Retries = c.sender.retries.Load()
 	return s
+}
+
+// Set is the project's flags as they are known now, nil while nothing is.
+func (c *Client) Set() *flags.Set {
+	if !c.made() {
+		return nil
+	}
+	return c.set()
+}
+
+// WaitForReady waits until there are definitions, or the context ends. Its error has the
+// context's cause and why the last attempt failed. A server that refuses the key (401,
+// 403) ends it at once, with a *[StatusError] and what to look at; it is asked again
+// all the same. So does Config.Offline, with flags.ErrNotReady.
+func (c *Client) WaitForReady(ctx context.Context) error {
+	if !c.made() || c.source == nil {
+		return errNotReady
+	}
+	return c.source.WaitForReady(ctx)
+}
+
+// Status says what is known and how the last attempt ended.
+func (c *Client) Status() Status {
+	if !c.made() || c.source == nil {
+		return Status{}
+	}
+	return c.source.Status()
+}
+
+// ProjectByKey implements flags.Source. The Revision counts the changes that this
+// process has seen. While nothing is known it fails with flags.ErrUnavailable.
+func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
+	k, err := c.known(apiKey)
+	if err != nil {
+		return flags.Project{}, err
+	}
+	return k.project, nil
+}
+
+// Definitions implements flags.Source: those that are known now. They are shared
+// and must not be changed.
+func (c *Client) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
+	k, err := c.known(p.APIKey)
+	if err != nil {
+		return flags.Definitions{}, err
+	}
+	return k.defs, nil
+}
+
+func (c *Client) known(apiKey string) (*known, error) {
+	if !c.made() || c.source == nil {
+		return nil, errors.Join(flags.ErrUnavailable, errNotReady)
+	}
+	return c.source.project(apiKey)
 }

@@ -28,7 +28,7 @@ type copyHead struct {
 }
 
 // loadCopy takes the copy into use and finds where it is kept.
-func (s *Source) loadCopy() {
+func (s *source) loadCopy() {
 	if s.c.NoCopy {
 		return
 	}
@@ -48,7 +48,7 @@ func (s *Source) loadCopy() {
 	}
 }
 
-func (s *Source) takeCopy() error {
+func (s *source) takeCopy() error {
 	all, err := lastgood.Load(s.copyPath)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Source) takeCopy() error {
 }
 
 // save hands a copy over to be written, in place of one that still waits.
-func (s *Source) save(c saved) {
+func (s *source) save(c saved) {
 	if s.copyPath == "" {
 		return
 	}
@@ -74,7 +74,7 @@ func (s *Source) save(c saved) {
 }
 
 // saveCopies writes copies until there will be no more.
-func (s *Source) saveCopies() {
+func (s *source) saveCopies() {
 	told := false
 	for c := range s.copies {
 		line, err := json.Marshal(c.head)

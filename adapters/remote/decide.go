@@ -43,6 +43,9 @@ var everywhere = flags.Selection{Runtime: "all"}
 // too; without, the only errors are flags.ErrNotReady, flags.ErrClosed and
 // flags.ErrNoDistinctID, also for no subject.
 func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
+	if !c.made() {
+		return d, false, errNotReady
+	}
 	if len(c.config.Hooks) == 0 && c.unfit(sub) == nil {
 		if set := c.set(); set != nil {
 			sc := c.scratches.Get().(*scratch)
@@ -61,6 +64,8 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 // empty distinct id would be in every rollout (§2.4).
 func (c *Client) unfit(sub *flags.Subject) error {
 	switch {
+	case !c.made():
+		return errNotReady
 	case sub == nil || sub.DistinctID == "":
 		return flags.ErrNoDistinctID
 	case c.ended.Load():

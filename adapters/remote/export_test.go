@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Faster lets time run so many times as fast for what waits between attempts. A
@@ -28,6 +30,29 @@ func Watch(c Config, f func(time.Duration)) Config {
 	}
 	c.knobs = &k
 	return c
+}
+
+// Source is what keeps the definitions.
+type Source = source
+
+// Open starts a Source alone.
+func Open(c Config) (*Source, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	return open(&c)
+}
+
+func (s *Source) on() *Client { return &Client{source: s, set: s.Set} }
+
+// What a Client on the Source does.
+func (s *Source) OnChange(f func(Status)) (stop func())    { return s.on().OnChange(f) }
+func (s *Source) Watch(f func(bool, string)) (stop func()) { return s.on().Watch(f) }
+func (s *Source) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
+	return s.on().ProjectByKey(ctx, key)
+}
+func (s *Source) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
+	return s.on().Definitions(ctx, p)
 }
 
 // CopyPath is where the copy is.

@@ -44,7 +44,7 @@ func unanswered(what string, err error) *failure {
 }
 
 // request is a GET below definitionsPath with the project and the key.
-func (s *Source) request(ctx context.Context, path string) (*http.Request, error) {
+func (s *source) request(ctx context.Context, path string) (*http.Request, error) {
 	query := "?token=" + url.QueryEscape(s.c.ProjectKey) + "&send_cohorts&static_cohorts=members"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.c.URL+definitionsPath+path+query, nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Source) request(ctx context.Context, path string) (*http.Request, error
 }
 
 // poll asks for the definitions, once.
-func (s *Source) poll(ctx context.Context) *failure {
+func (s *source) poll(ctx context.Context) *failure {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
 	defer cancel()
 	const what = "GET " + definitionsPath
@@ -96,7 +96,7 @@ func (s *Source) poll(ctx context.Context) *failure {
 }
 
 // renew takes what the server sent into use, and keeps a copy where it is news.
-func (s *Source) renew(text []byte, version string, from Origin) error {
+func (s *source) renew(text []byte, version string, from Origin) error {
 	before, now := s.known.Load(), s.c.Now()
 	if err := s.take(text, version, from, now); err != nil {
 		return err
@@ -109,24 +109,22 @@ func (s *Source) renew(text []byte, version string, from Origin) error {
 
 // refused is the failure of an answer without definitions, with the server's own
 // words where it has any.
-func (s *Source) refused(what string, resp *http.Response) *failure {
+func (s *source) refused(what string, resp *http.Response) *failure {
 	f := &failure{answered: true, after: min(retryAfterOf(resp.Header, s.c.Now()), maxRetryAfter)}
 	var problem struct{ Detail string }
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDetail))
-	text := resp.Status
-	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
-		text += ": " + problem.Detail
-	}
+	_ = json.Unmarshal(body, &problem)
+	advice := ""
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		text += " (check Config.ProjectKey, and that Config.Key may read its definitions)"
+		advice = " (check Config.ProjectKey, and that Config.Key may read its definitions)"
 	case http.StatusNotFound:
-		text += " (check Config.URL)"
+		advice = " (check Config.URL)"
 	}
 	if to := elsewhere(resp); to != "" {
-		text += " to " + to + " (not followed with the key: set Config.URL to where the server is)"
+		advice = " to " + to + " (not followed with the key: set Config.URL to where the server is)"
 	}
-	f.err = fmt.Errorf("remote: %s: the server answers %s", what, text)
+	f.err = fmt.Errorf("remote: %s: %w%s", what, &StatusError{Status: resp.StatusCode, Text: problem.Detail}, advice)
 	return f
 }
 
@@ -140,7 +138,7 @@ func cleanVersion(etag string) string {
 }
 
 // answers reports whether a server that gave no answer gives one now.
-func (s *Source) answers(ctx context.Context) bool {
+func (s *source) answers(ctx context.Context) bool {
 	if s.ours {
 		s.client.CloseIdleConnections() // they may lead nowhere
 	}

@@ -18,10 +18,14 @@ const (
 	DropRefused   DropReason = "refused"    // the server said 4xx, or sent it elsewhere
 	DropRetries   DropReason = "retries"    // it was sent MaxRetries times again in vain
 	DropClosed    DropReason = "closed"     // it was left over at Close, or came after
+	DropOffline   DropReason = "offline"    // Config.Offline
 )
 
 // ErrQueueFull says that an event is dropped because too many wait.
 var ErrQueueFull = errors.New("remote: the queue of events is full")
+
+// ErrDropped says that events that waited were not sent: Stats and the log have the reasons.
+var ErrDropped = errors.New("remote: events were dropped")
 
 // Stats are counts of events since New, but for Waiting and WaitingBytes.
 type Stats struct {

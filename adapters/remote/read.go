@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -23,7 +24,60 @@ func (c *Client) read(ctx context.Context, key string, sub *flags.Subject, out *
 // DecideAndExpose is Decide for somebody who is shown the answer: it sends an exposure
 // as typed reads do. Package ofprovider calls it.
 func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
+	if !c.made() {
+		return d, false, errNotReady
+	}
 	r := c.hooked(ctx, key, sub)
 	c.expose(key, sub, r, r.problem())
 	return r.d, r.found, r.err
+}
+
+var nobody = flags.NewReader(nil) // not ready
+
+// reads is what the typed reads are, which package flags describes: flags.Reader.
+func (c *Client) reads() flags.Reader {
+	if !c.made() {
+		return nobody
+	}
+	return c.reader
+}
+
+// Bool is whether a flag is on: see flags.Reader.
+func (c *Client) Bool(ctx context.Context, key string, sub *flags.Subject, fallback bool) bool {
+	return c.reads().Bool(ctx, key, sub, fallback)
+}
+
+// BoolDetail is Bool, and how the value was come by.
+func (c *Client) BoolDetail(ctx context.Context, key string, sub *flags.Subject, fallback bool) (bool, flags.Detail) {
+	return c.reads().BoolDetail(ctx, key, sub, fallback)
+}
+
+// String is the key of a flag's variant: see flags.Reader.
+func (c *Client) String(ctx context.Context, key string, sub *flags.Subject, fallback string) string {
+	return c.reads().String(ctx, key, sub, fallback)
+}
+
+// StringDetail is String, and how the value was come by.
+func (c *Client) StringDetail(ctx context.Context, key string, sub *flags.Subject, fallback string) (string, flags.Detail) {
+	return c.reads().StringDetail(ctx, key, sub, fallback)
+}
+
+// Number is a flag's payload, or variant, as a number: see flags.Reader.
+func (c *Client) Number(ctx context.Context, key string, sub *flags.Subject, fallback float64) float64 {
+	return c.reads().Number(ctx, key, sub, fallback)
+}
+
+// NumberDetail is Number, and how the value was come by.
+func (c *Client) NumberDetail(ctx context.Context, key string, sub *flags.Subject, fallback float64) (float64, flags.Detail) {
+	return c.reads().NumberDetail(ctx, key, sub, fallback)
+}
+
+// JSON is a flag's payload; flags.JSON decodes it: see flags.Reader.
+func (c *Client) JSON(ctx context.Context, key string, sub *flags.Subject, fallback json.RawMessage) json.RawMessage {
+	return c.reads().JSON(ctx, key, sub, fallback)
+}
+
+// JSONDetail is JSON, and how the value was come by.
+func (c *Client) JSONDetail(ctx context.Context, key string, sub *flags.Subject, fallback json.RawMessage) (json.RawMessage, flags.Detail) {
+	return c.reads().JSONDetail(ctx, key, sub, fallback)
 }

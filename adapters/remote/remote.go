@@ -1,10 +1,9 @@
 // Package remote decides flags inside other Go services, with definitions that it
 // fetches over HTTP from a Bunting server or from PostHog, whose wire is the same.
 //
-// A [Source] keeps a project's definitions current and is never without those it
-// had: a copy on disk, a bundle of the program, the network. A [Client] stands on
-// one: it decides, reads values with a default, and sends exposures and events
-// back.
+// A [Client] keeps a project's definitions current and is never without those it
+// had: a copy on disk, a bundle of the program, the network. It decides, reads values
+// with a default, and sends exposures and events back.
 //
 // # When the server cannot be had
 //
@@ -27,69 +26,8 @@ package remote
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
-	"strings"
 	"time"
-)
-
-// Config says whose flags are decided, and how. URL, ProjectKey and Key are
-// required.
-type Config struct {
-	// URL is the server's, such as https://flags.example.com. It may have a path
-	// in front of /flags/definitions.
-	URL string
-	// ProjectKey is the project's public key, phc_….
-	ProjectKey string
-	// Key opens the definitions: a project's secret key, phs_…, or a personal key,
-	// phx_…, with the scope feature_flag:read.
-	Key string
-
-	// Dir is the folder of the copy of the last good definitions; its name is made of
-	// URL and ProjectKey. Processes may share it: the last who writes wins. Empty:
-	// bunting in the user's cache folder (os.UserCacheDir). A folder that cannot be
-	// used is told to Logger once, and the Source goes on without a copy.
-	Dir string
-	// NoCopy keeps no copy on disk.
-	NoCopy bool
-	// Bundle are definitions that the program brings along (go:embed): a payload of
-	// /flags/definitions or a definitions file of one project. It is read only where
-	// there is no copy that can be used: a copy wins, even over a newer bundle. One
-	// that cannot be read does not fail Open, it is told to Logger and Status; a
-	// test of the program can check it with flags.ParseDefinitions. Nil: none.
-	Bundle []byte
-
-	// Poll is how often changes are asked for where there is no stream, DefaultPoll
-	// when zero; each wait is up to a tenth shorter or longer.
-	Poll time.Duration
-	// NoStream asks for changes by polling alone.
-	NoStream bool
-
-	// Timeout bounds one request, DefaultTimeout when zero. Of a stream it bounds the
-	// time until it begins.
-	Timeout time.Duration
-	// HTTPClient makes requests, one with the defaults of net/http when nil. Its
-	// Timeout must be zero: streams are long.
-	HTTPClient *http.Client
-	// Logger is told what an operator may want to know. Nil: nobody is told.
-	Logger *slog.Logger
-	// Now is the clock of Status, time.Now when nil. Nothing waits by it: it may be
-	// set back.
-	Now func() time.Time
-
-	ClientConfig
-
-	knobs *knobs // nil outside tests
-}
-
-// Defaults of Config.
-const (
-	DefaultPoll    = 30 * time.Second
-	DefaultTimeout = 10 * time.Second
 )
 
 // knobs are the times that are not for users to choose, and how time passes.
@@ -127,48 +65,4 @@ func realKnobs() *knobs {
 		},
 		random: rand.Float64,
 	}
-}
-
-// complete checks a Config and fills in defaults.
-func (c *Config) complete() error {
-	u, err := url.Parse(c.URL)
-	switch {
-	case err != nil: // which repeats the whole text, a password too
-		var inURL *url.Error
-		if errors.As(err, &inURL) {
-			err = inURL.Err
-		}
-		return fmt.Errorf("remote: Config.URL cannot be read: %w", err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", c.URL)
-	case strings.ContainsAny(c.URL, "?#") || u.User != nil:
-		return errors.New("remote: Config.URL has a query, a fragment or a user: leave them out")
-	case c.ProjectKey == "":
-		return errors.New("remote: Config.ProjectKey is empty, want the project's public key, phc_…")
-	case c.Key == "":
-		return errors.New("remote: Config.Key is empty, want a project's secret key, phs_…, or a personal key, phx_…")
-	case strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return errors.New("remote: Config.Key has a character that no key has, such as the end of a line")
-	case c.Poll < 0 || c.Timeout < 0:
-		return errors.New("remote: Config.Poll and Config.Timeout must not be negative")
-	case c.HTTPClient != nil && c.HTTPClient.Timeout != 0:
-		return errors.New("remote: Config.HTTPClient has a Timeout, which would cut streams: use Config.Timeout")
-	}
-	c.URL = strings.TrimRight(c.URL, "/")
-	if c.Poll == 0 {
-		c.Poll = DefaultPoll
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.knobs == nil {
-		c.knobs = realKnobs()
-	}
-	return nil
 }

@@ -238,7 +238,7 @@ func (s *sender) flush(ctx context.Context) error {
 		gone, lost, moved := s.queue.progress()
 		if gone >= last {
 			if lost > before {
-				return fmt.Errorf("remote: %d events were dropped on the way: see Stats and the log for the reason", lost-before)
+				return fmt.Errorf("%w on the way: %d", ErrDropped, lost-before)
 			}
 			return nil
 		}

@@ -322,7 +322,7 @@ func TestRemote_14_Full(t *testing.T) {
 		closing, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		for range 2 {
-			if err := c.Close(closing); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "closed with 10 events") {
+			if err := c.Close(closing); !errors.Is(err, remote.ErrDropped) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "by Close: 10") {
 				t.Error(err)
 			}
 		}

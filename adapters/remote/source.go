@@ -15,10 +15,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Source keeps the definitions of one project. It is safe for any number of
+// source keeps the definitions of one project. It is safe for any number of
 // goroutines; reading takes no lock.
-type Source struct {
-	c      Config
+type source struct {
+	c      *Config
 	client *http.Client
 	ours   bool // client's connections
 	known  atomic.Pointer[known]
@@ -34,9 +34,7 @@ type Source struct {
 	over <-chan struct{}
 }
 
-var _ flags.Source = (*Source)(nil)
-
-// known is what a Source has. It never changes: a change makes another.
+// known is what a source has. It never changes: a change makes another.
 type known struct {
 	set     *flags.Set
 	defs    flags.Definitions
@@ -48,36 +46,48 @@ type known struct {
 	faults  int
 }
 
-// Open starts a Source. It answers from the copy on disk, or the bundle, before it
-// returns; the network is only asked afterwards. It fails on a Config that cannot
-// work, never for what cannot be had.
-func Open(c Config) (*Source, error) {
-	if err := c.complete(); err != nil {
-		return nil, err
-	}
-	s := &Source{
+// open starts a source, with a Config that is complete. It has the copy on disk, or the
+// bundle, before it returns; the network is only asked afterwards. It fails for a broken
+// bundle alone, never for what cannot be had.
+func open(c *Config) (*source, error) {
+	s := &source{
 		c: c, ready: make(chan struct{}),
 		copies: make(chan saved, 1), news: make(chan struct{}, 1),
 	}
-	s.status.since = c.Now()
+	s.status.since, s.status.moved = c.Now(), make(chan struct{})
 	s.client, s.ours = httpClient(c.HTTPClient)
 	s.loadCopy()
-	if s.known.Load() == nil && c.Bundle != nil {
-		if err := s.take(c.Bundle, "", FromBundle, time.Time{}); err != nil {
-			s.failed(fmt.Errorf("remote: Config.Bundle: %w", err))
-		}
+	if err := s.takeBundle(); err != nil {
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop, s.over = stop, ctx.Done()
-	s.done.Go(func() { s.run(ctx) })
-	s.done.Go(s.saveCopies)
-	s.done.Go(func() { s.tell(ctx) })
+	if !c.Offline {
+		s.done.Go(func() { s.run(ctx) })
+		s.done.Go(s.saveCopies)
+		s.done.Go(func() { s.tell(ctx) })
+	}
 	return s, nil
+}
+
+// takeBundle takes the bundle into use where nothing else is, and reads it in any case.
+func (s *source) takeBundle() (err error) {
+	switch {
+	case s.c.Bundle == nil:
+	case s.known.Load() == nil:
+		err = s.take(s.c.Bundle, "", FromBundle, time.Time{})
+	default:
+		_, err = readDefinitions(s.c.Bundle)
+	}
+	if err != nil {
+		return fmt.Errorf("remote: Config.Bundle: %w", err)
+	}
+	return nil
 }
 
 // take puts definitions into use, unless they are those that are. After an error
 // all is as before.
-func (s *Source) take(text []byte, version string, from Origin, at time.Time) error {
+func (s *source) take(text []byte, version string, from Origin, at time.Time) error {
 	sum := sha256.Sum256(bytes.TrimSpace(text)) // a stream brings no end of the line
 	old := s.known.Load()
 	if old != nil && old.sum == sum {
@@ -88,12 +98,9 @@ func (s *Source) take(text []byte, version string, from Origin, at time.Time) er
 		}
 		return nil
 	}
-	d, err := flags.ParseDefinitions(text)
+	d, err := readDefinitions(text)
 	if err != nil {
 		return err
-	}
-	if len(d.Flags) == 0 && !listsFlags(text) {
-		return errors.New("the answer has no list of flags: it is no definitions")
 	}
 	var before *flags.Set
 	if old != nil {
@@ -112,69 +119,71 @@ func (s *Source) take(text []byte, version string, from Origin, at time.Time) er
 	return nil
 }
 
+// readDefinitions reads what has to be definitions.
+func readDefinitions(text []byte) (flags.Definitions, error) {
+	d, err := flags.ParseDefinitions(text)
+	if err == nil && len(d.Flags) == 0 && !listsFlags(text) {
+		err = errors.New("there is no list of flags: it is no definitions")
+	}
+	return d, err
+}
+
 // listsFlags tells a project without flags from an answer that says nothing of flags.
 func listsFlags(text []byte) bool {
 	var list struct{ Flags, Projects json.RawMessage }
 	return json.Unmarshal(text, &list) == nil && (list.Projects != nil || list.Flags != nil && string(list.Flags) != "null")
 }
 
-// Set is the project's flags as they are known now, nil while nothing is.
-func (s *Source) Set() *flags.Set {
+// Set is the flags as they are known now, nil while nothing is.
+func (s *source) Set() *flags.Set {
 	if k := s.known.Load(); k != nil {
 		return k.set
 	}
 	return nil
 }
 
-// WaitForReady waits until there are definitions, or the context ends. Its error
-// has the context's cause and why the last attempt failed.
-func (s *Source) WaitForReady(ctx context.Context) error {
-	if s.known.Load() != nil {
-		return nil
-	}
-	select {
-	case <-s.ready:
-		return nil
-	case <-s.over:
-		return errClosed
-	case <-ctx.Done():
-		if err := s.Status().LastError; err != nil {
-			return fmt.Errorf("remote: no definitions yet: %w; the last attempt: %w", context.Cause(ctx), err)
+// WaitForReady is that of the Client.
+func (s *source) WaitForReady(ctx context.Context) error {
+	for {
+		last, moved := s.status.last()
+		var refused *StatusError
+		switch {
+		case s.known.Load() != nil:
+			return nil
+		case s.c.Offline:
+			return fmt.Errorf("remote: %w, and Config.Offline asks nobody: bring them along in Config.Bundle", flags.ErrNotReady)
+		case errors.As(last, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+			return last
 		}
-		return fmt.Errorf("remote: no definitions yet: %w", context.Cause(ctx))
+		select {
+		case <-s.ready:
+		case <-moved:
+		case <-s.over:
+			return errClosed
+		case <-ctx.Done():
+			if last != nil {
+				return fmt.Errorf("remote: no definitions yet: %w; the last attempt: %w", context.Cause(ctx), last)
+			}
+			return fmt.Errorf("remote: no definitions yet: %w", context.Cause(ctx))
+		}
 	}
 }
 
-// ProjectByKey implements flags.Source. The Revision counts the changes that this
-// process has seen. While nothing is known it fails with flags.ErrUnavailable.
-func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
-	if apiKey != s.c.ProjectKey {
-		return flags.Project{}, flags.ErrUnknownKey
-	}
-	k := s.known.Load()
-	if k == nil {
-		return flags.Project{}, errors.Join(flags.ErrUnavailable, s.Status().LastError)
-	}
-	return k.project, nil
-}
-
-// Definitions implements flags.Source: those that are known now. They are shared
-// and must not be changed.
-func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
+// project is what a Decider asks for: flags.ErrUnavailable while nothing is known.
+func (s *source) project(apiKey string) (*known, error) {
 	k := s.known.Load()
 	switch {
-	case p.APIKey != s.c.ProjectKey:
-		return flags.Definitions{}, flags.ErrUnknownKey
+	case apiKey != s.c.ProjectKey:
+		return nil, flags.ErrUnknownKey
 	case k == nil:
-		return flags.Definitions{}, errors.Join(flags.ErrUnavailable, s.Status().LastError)
+		return nil, errors.Join(flags.ErrUnavailable, s.Status().LastError)
 	}
-	return k.defs, nil
+	return k, nil
 }
 
 // Close ends requests and streams, lets a copy that is being written be written, and waits for
-// the Source's goroutines; what was known stays readable. It may be called again,
-// and not from a function of OnChange.
-func (s *Source) Close() error {
+// the source's goroutines; what was known stays readable. It may be called again.
+func (s *source) Close() error {
 	s.stop()
 	s.done.Wait()
 	if s.ours {

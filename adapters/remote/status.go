@@ -16,7 +16,7 @@ const (
 	FromPoll   Origin = "poll"
 )
 
-// Status says what a Source has, and how it fares.
+// Status says what a Client has, and how it fares.
 type Status struct {
 	// Ready says that there are definitions to decide with.
 	Ready bool
@@ -32,7 +32,7 @@ type Status struct {
 	FetchedAt time.Time
 	// StaleSince is the last moment at which the server was known to have no newer
 	// ones, zero while it is asked without failure. Before its first answer: when
-	// the copy was fetched, or of a bundle and of nothing when the Source was opened.
+	// the copy was fetched, or of a bundle and of nothing when the Client was made.
 	StaleSince time.Time
 	// Streaming says that changes come by a stream now.
 	Streaming bool
@@ -40,7 +40,7 @@ type Status struct {
 	// is when, and stays.
 	LastError   error
 	LastErrorAt time.Time
-	// Failures counts the attempts that failed since the Source was opened.
+	// Failures counts the attempts that failed since the Client was made.
 	Failures uint64
 	// Faults counts the flags, cohorts and operands that cannot work (flags.Set.Faults).
 	Faults int
@@ -56,6 +56,7 @@ type keeper struct {
 	err       error
 	errAt     time.Time
 	failures  uint64
+	moved     chan struct{} // closed when an attempt fails
 
 	watchers []*watcher
 }
@@ -69,8 +70,15 @@ type watcher struct {
 	stale    bool
 }
 
+// last is why the last attempt failed, and what is closed when another does.
+func (st *keeper) last() (err error, moved <-chan struct{}) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.err, st.moved
+}
+
 // Status says what is known and how the last attempt ended.
-func (s *Source) Status() Status {
+func (s *source) Status() Status {
 	st := &s.status
 	st.mu.Lock()
 	out := Status{
@@ -92,13 +100,15 @@ func (s *Source) Status() Status {
 }
 
 // failed notes why an attempt failed. The same reason is logged once.
-func (s *Source) failed(err error) {
+func (s *source) failed(err error) {
 	st := &s.status
 	st.mu.Lock()
 	told := st.err != nil && st.err.Error() == err.Error()
 	st.current, st.streaming = false, false
 	st.err, st.errAt = err, s.c.Now()
 	st.failures++
+	close(st.moved)
+	st.moved = make(chan struct{})
 	st.mu.Unlock()
 	s.wake()
 	if !told {
@@ -107,7 +117,7 @@ func (s *Source) failed(err error) {
 }
 
 // confirm notes that what is known is what the server has.
-func (s *Source) confirm(streaming bool) {
+func (s *source) confirm(streaming bool) {
 	st := &s.status
 	st.mu.Lock()
 	news := !st.current || st.streaming != streaming
@@ -121,7 +131,7 @@ func (s *Source) confirm(streaming bool) {
 }
 
 // ended notes that a stream is over, without a failure.
-func (s *Source) ended() {
+func (s *source) ended() {
 	s.status.mu.Lock()
 	defer s.status.mu.Unlock()
 	s.status.streaming = false

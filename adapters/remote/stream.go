@@ -27,7 +27,7 @@ type streamEnd struct {
 var errSilent = errors.New("nothing came for too long")
 
 // stream asks for a stream of changes and follows it to its end.
-func (s *Source) stream(ctx context.Context) (end streamEnd) {
+func (s *source) stream(ctx context.Context) (end streamEnd) {
 	const what = "GET " + definitionsPath + "/stream"
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -80,7 +80,7 @@ func silence(ctx context.Context, err error) error {
 }
 
 // follow takes what comes into use.
-func (s *Source) follow(events *eventReader, body *watched) (end streamEnd) {
+func (s *source) follow(events *eventReader, body *watched) (end streamEnd) {
 	for {
 		e, err := events.next()
 		if err != nil {

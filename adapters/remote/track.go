@@ -32,9 +32,12 @@ type sentEvent struct {
 // never waits; properties and groups are read before it returns and not kept. $set
 // and $set_once stand in properties. Unless properties say otherwise, the server's
 // address is not located ($geoip_disable). The error says that the event is dropped:
-// it lacks an id or a name, cannot be written as JSON, is too large, or finds the
-// queue full or closed.
+// it lacks an id or a name, cannot be written as JSON, is too large (ErrTooLarge), or
+// finds the queue full (ErrQueueFull) or closed (flags.ErrClosed).
 func (c *Client) Track(_ context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
+	if !c.made() {
+		return errNotReady
+	}
 	p := make(map[string]any, len(properties)+5)
 	p["$geoip_disable"], p["$is_server"] = true, true
 	maps.Copy(p, properties)
@@ -51,6 +54,10 @@ func (c *Client) enqueue(distinctID, name string, p map[string]any, groups map[s
 			err = errors.Join(err, flags.ErrNoDistinctID)
 		}
 		return err
+	}
+	if c.config.Offline && !c.ended.Load() {
+		c.queue.drop(DropOffline)
+		return nil
 	}
 	if len(groups) > 0 {
 		p["$groups"] = groups

@@ -5,23 +5,32 @@ import (
 	"slices"
 )
 
-// OnChange calls f after each change of the flags, from one goroutine of the Source.
+// OnChange calls f after each change of the flags, from one goroutine of the Client.
 // Changes that come while functions run are told of together, by one call. f must
 // not call Close. OnChange returns what ends that; a call that has begun may still
 // go on.
-func (s *Source) OnChange(f func(Status)) (stop func()) { return s.add(&watcher{changed: f}) }
+func (c *Client) OnChange(f func(Status)) (stop func()) {
+	return c.watch(&watcher{changed: f}, f == nil)
+}
 
 // Watch calls tell as OnChange does, after each change of the flags and when they
 // become stale or current again: stale where there are definitions and the last
 // attempt to renew them failed, with the reason as the message. Where that is so
 // already, it is told soon. It is what ofprovider.Config.Watch wants.
-func (s *Source) Watch(tell func(stale bool, message string)) (stop func()) {
-	stop = s.add(&watcher{tell: tell})
-	s.wake()
+func (c *Client) Watch(tell func(stale bool, message string)) (stop func()) {
+	return c.watch(&watcher{tell: tell}, tell == nil)
+}
+
+func (c *Client) watch(w *watcher, nobody bool) (stop func()) {
+	if nobody || !c.made() || c.source == nil {
+		return func() {}
+	}
+	stop = c.source.add(w)
+	c.source.wake()
 	return stop
 }
 
-func (s *Source) add(w *watcher) (stop func()) {
+func (s *source) add(w *watcher) (stop func()) {
 	st := &s.status
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -37,7 +46,7 @@ func (s *Source) add(w *watcher) (stop func()) {
 }
 
 // wake has the watchers told of what is new to them.
-func (s *Source) wake() {
+func (s *source) wake() {
 	select {
 	case s.news <- struct{}{}:
 	default: // whoever tells has yet to look
@@ -45,7 +54,7 @@ func (s *Source) wake() {
 }
 
 // tell tells the watchers, until the context ends.
-func (s *Source) tell(ctx context.Context) {
+func (s *source) tell(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():

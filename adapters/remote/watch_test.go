@@ -18,10 +18,11 @@ func TestSource_Watch(t *testing.T) {
 	p.set(t, definitions("one"))
 	good := serve(t, p.handler(t))
 	net := &network{}
-	net.lead(good)
+	net.lead(nowhere(t)) // until somebody listens
 	s := open(t, config(t, net))
 	heard := make(chan told, 100)
 	stop := s.Watch(func(stale bool, message string) { heard <- told{stale, message} })
+	net.lead(good)
 	next := func() told {
 		t.Helper()
 		select {

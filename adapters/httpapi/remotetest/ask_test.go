@@ -161,7 +161,7 @@ func TestRemote_AskFails(t *testing.T) {
 // Without definitions everything is asked for, by choice.
 func TestRemote_AskWithoutDefinitions(t *testing.T) {
 	h := newHouse(t)
-	c := started(t, remote.Config{URL: h.URL + "/", ProjectKey: "phc_x", Key: "phs_wrong", NoCopy: true, ClientConfig: remote.ClientConfig{AskServer: true}})
+	c := started(t, remote.Config{URL: h.URL + "/", ProjectKey: "phc_x", Key: "phs_wrong", NoCopy: true, AskServer: true})
 	sub := &flags.Subject{DistinctID: "user_1"}
 	if got := show(c.Decide(ctx, "color", sub)); got != "blue" {
 		t.Error(got)

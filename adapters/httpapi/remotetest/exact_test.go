@@ -35,7 +35,7 @@ func TestRemote_4_2_NumbersAreAskedAsDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = stop() }()
-	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{Full: true}}, `{`+numbersFlags+`}`)
+	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", Full: true}, `{`+numbersFlags+`}`)
 	acme := map[string]string{"company": "acme"}
 	for name, tt := range map[string]struct {
 		sub  flags.Subject
@@ -104,7 +104,7 @@ const openReason = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": 
 // it out.
 func TestRemote_OpenReason(t *testing.T) {
 	h := newHouse(t)
-	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", ClientConfig: remote.ClientConfig{AskServer: true}}, openReason)
+	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", AskServer: true}, openReason)
 	sub := &flags.Subject{DistinctID: "user_1"}
 	v, detail := c.NumberDetail(ctx, "f", sub, 1)
 	if v != 5 || detail.Err != nil || detail.Asked || detail.ReasonOpen == nil || detail.Reason.Description() != "" {

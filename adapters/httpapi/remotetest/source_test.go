@@ -85,16 +85,6 @@ func (p *changing) serve(t testing.TB, seen func(*http.Request)) string {
 	return server.URL
 }
 
-func opened(t testing.TB, c remote.Config) *remote.Source {
-	t.Helper()
-	s, err := remote.Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 // until waits for a condition, at most 20 seconds.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
@@ -105,8 +95,8 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// keys are the flags of a Source, "" for none.
-func keys(s *remote.Source) string {
+// keys are the flags of a Client, "" for none.
+func keys(s *remote.Client) string {
 	if set := s.Set(); set != nil {
 		return strings.Join(set.Keys(), " ")
 	}
@@ -125,7 +115,7 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 		defer mu.Unlock()
 		asked[r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("If-None-Match")]++
 	})
-	s := opened(t, remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond})
+	s := started(t, remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond})
 	if err := s.WaitForReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +146,7 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	var requests atomic.Int64
 	url := p.serve(t, func(*http.Request) { requests.Add(1) })
 	c := remote.Config{URL: url, ProjectKey: "phc_x", Key: "phs_x", Dir: t.TempDir()}
-	s := opened(t, c)
+	s := started(t, c)
 	until(t, "a stream", func() bool { return s.Status().Streaming })
 	if st := s.Status(); keys(s) != "one" || st.From != remote.FromPoll || st.Revision != 1 || !st.StaleSince.IsZero() {
 		t.Errorf("flags %q, status %+v", keys(s), st)
@@ -168,10 +158,10 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	if st.From != remote.FromStream || requests.Load() != before {
 		t.Errorf("status %+v, %d more requests", st, requests.Load()-before)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	again := opened(t, c)
+	again := started(t, c)
 	if got := again.Status(); got.Version != st.Version || got.From != remote.FromCopy {
 		t.Errorf("what came by the stream is not in the copy: %q, %+v", keys(again), got)
 	}
@@ -181,7 +171,7 @@ func TestSource_Decision5_Streams(t *testing.T) {
 func TestSource_SaysWhatIsWrong(t *testing.T) {
 	var p changing
 	p.set(t, definitions("one"))
-	s := opened(t, remote.Config{URL: p.serve(t, func(*http.Request) {}), ProjectKey: "phc_x", Key: "wrong", NoCopy: true})
+	s := started(t, remote.Config{URL: p.serve(t, func(*http.Request) {}), ProjectKey: "phc_x", Key: "wrong", NoCopy: true})
 	until(t, "the failure", func() bool { return s.Status().LastError != nil })
 	if got := s.Status().LastError.Error(); !strings.Contains(got, "401 Unauthorized: ") || !strings.Contains(got, "Config.Key") {
 		t.Error(got)

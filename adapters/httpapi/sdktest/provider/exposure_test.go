@@ -80,7 +80,7 @@ func newHouse(t *testing.T) *house {
 func (h *house) client(t *testing.T, ask bool) *remote.Client {
 	t.Helper()
 	c, err := remote.New(remote.Config{URL: h.URL, ProjectKey: apiKey, Key: "phs_test", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond,
-		ClientConfig: remote.ClientConfig{AskServer: ask}})
+		AskServer: ask})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,219 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Offline touches no network: flags are those of the bundle, everything that would ask
+// or send says no or is dropped, and no goroutine asks.
+func TestConfig_Offline(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	net := &network{}
+	net.lead(nowhere(t))
+	c, err := remote.New(remote.Config{
+		Offline: true, NoCopy: true, Bundle: []byte(definitions("one")), AskServer: true, FlushInterval: 1, HTTPClient: net.client(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := &flags.Subject{DistinctID: "u"}
+	if err := c.WaitForReady(ctx); err != nil {
+		t.Error(err)
+	}
+	if v, d := c.BoolDetail(ctx, "one", sub, false); !v || d.Err != nil {
+		t.Errorf("%v, %v", v, d.Err)
+	}
+	if v, d := c.BoolDetail(ctx, "two", sub, true); !v || !errors.Is(d.Err, flags.ErrUnknownFlag) {
+		t.Errorf("%v, %v", v, d.Err)
+	}
+	if _, err := c.AskAll(ctx, sub); !errors.Is(err, flags.ErrUnavailable) {
+		t.Error(err)
+	}
+	if err := c.Track(ctx, "u", "bought", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(c.Flush(ctx), c.Close(ctx)); err != nil {
+		t.Error(err)
+	}
+	if s := c.Stats(); s.Sent+s.Retries != 0 || s.Waiting != 0 || len(s.Dropped) != 1 || s.Dropped[remote.DropOffline] != 1 {
+		t.Errorf("%+v", s)
+	}
+	if st := c.Status(); st.From != remote.FromBundle || st.Failures != 0 || st.LastError != nil {
+		t.Errorf("%+v", st)
+	}
+	if n := net.dials.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// Offline uses the copy of the last time; without that and a bundle nothing is known,
+// and nobody waits for it.
+func TestConfig_OfflineWithACopy(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	net := &network{}
+	net.lead(serve(t, p.handler(t)))
+	config := config(t, net)
+	s := open(t, config)
+	if err := s.WaitForReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stopped(t, s)
+	config.Offline, config.Key = true, ""
+	if s := open(t, config); keys(s) != "one" || s.Status().From != remote.FromCopy {
+		t.Errorf("%q, %+v", keys(s), s.Status())
+	}
+	config.Dir = t.TempDir()
+	if err := open(t, config).WaitForReady(t.Context()); !errors.Is(err, flags.ErrNotReady) || !strings.Contains(err.Error(), "Config.Bundle") {
+		t.Error(err)
+	}
+}
+
+// A bundle that cannot be read is an error of New with its place, whether a copy would
+// have been used in its stead or not.
+func TestConfig_BrokenBundle(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	net := &network{}
+	net.lead(serve(t, p.handler(t)))
+	config := config(t, net)
+	for _, copied := range []bool{false, true} {
+		for text, want := range map[string]string{
+			`{"flagz": []}`:     "flags: is missing",
+			"{\n \"flags\": [}": "line 2 column 12",
+			`{"flags": null}`:   "flags",
+		} {
+			broken := config
+			broken.Bundle = []byte(text)
+			c, err := remote.New(broken)
+			if err == nil {
+				_ = c.Close(ctx)
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), "remote: Config.Bundle: ") || !strings.Contains(err.Error(), want) {
+				t.Errorf("with a copy %v, %s: %v, want %q", copied, text, err, want)
+			}
+		}
+		s := open(t, config)
+		if err := s.WaitForReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stopped(t, s) // leaves a copy
+	}
+}
+
+// A server that refuses the key ends WaitForReady with what to look at, also one that
+// waits already; it is asked again all the same.
+func TestConfig_KeyIsRefused(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		var p project
+		p.set(t, definitions("one"))
+		net := &network{}
+		net.lead(serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			_, _ = fmt.Fprint(w, `{"detail": "Not a key of this project."}`)
+		})))
+		s := open(t, config(t, net))
+		for range 2 {
+			err := s.WaitForReady(t.Context())
+			var refused *remote.StatusError
+			if !errors.As(err, &refused) || refused.Status != code || !strings.Contains(err.Error(), "Not a key of this project. (check Config.ProjectKey, and that Config.Key") {
+				t.Errorf("%d: %v", code, err)
+			}
+		}
+		net.lead(serve(t, p.handler(t)))
+		until(t, "the definitions", func() bool { return s.WaitForReady(t.Context()) == nil })
+	}
+}
+
+// Close waits for a server that is away for ShutdownTimeout, for the default where
+// nothing says how long, and never for longer than its context.
+func TestConfig_ShutdownTimeout(t *testing.T) {
+	for _, tt := range []struct{ timeout, deadline, want time.Duration }{
+		{0, 0, remote.DefaultShutdownTimeout},
+		{0, time.Minute, time.Minute},
+		{2 * time.Second, 0, 2 * time.Second},
+		{2 * time.Second, time.Minute, 2 * time.Second},
+		{time.Minute, time.Second, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := remote.Config{
+				URL: "http://flags.test", ProjectKey: "phc_x", Key: "phs_x", MaxRetries: -1, ShutdownTimeout: tt.timeout,
+				HTTPClient: &http.Client{Transport: away{}},
+			}
+			client, err := remote.NewClientOn(c, localSet(t, unknownMembers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Track(ctx, "u", "bought", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			within, cancel := context.Background(), context.CancelFunc(func() {})
+			if tt.deadline > 0 {
+				within, cancel = context.WithTimeout(within, tt.deadline)
+			}
+			defer cancel()
+			begun := time.Now()
+			err = client.Close(within)
+			if took := time.Since(begun); took != tt.want || !errors.Is(err, remote.ErrDropped) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%+v: closed after %v with %v", tt, took, err)
+			}
+		})
+	}
+}
+
+// away is a server that cannot be reached.
+type away struct{}
+
+func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("away") }
+
+// A key is printed by no verb, encoder or handler, of a Config or what was made of it.
+func TestConfig_MasksItsKey(t *testing.T) {
+	for key, want := range map[string]string{"phs_veryhidden": "phs_…", "phx_veryhidden": "phx_…", "other_veryhidden": "…"} {
+		c := remote.Config{URL: "https://flags.example.com", ProjectKey: "phc_x", Key: key, Bundle: []byte(`{"flags": []}`), Now: time.Now, HTTPClient: &http.Client{}}
+		offline := c
+		offline.Offline, offline.NoCopy = true, true
+		client, err := remote.New(offline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		for _, h := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&text, nil)} {
+			slog.New(h).Info("made", "value", c, "pointer", &c, "nested", struct{ C remote.Config }{c})
+		}
+		data, err := json.Marshal(map[string]any{"value": c, "pointer": &c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, s := range map[string]string{
+			"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "%s": fmt.Sprintf("%s", c), "%+v of a pointer": fmt.Sprintf("%+v", &c),
+			"%+v of a list": fmt.Sprintf("%+v", []remote.Config{c}), "%+v of a struct": fmt.Sprintf("%+v", struct{ C remote.Config }{c}), "JSON": string(data), "slog": text.String(),
+		} {
+			if strings.Contains(s, "veryhidden") || !strings.Contains(s, want) || !strings.Contains(s, "flags.example.com") {
+				t.Errorf("%s: %s", what, s)
+			}
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v"} {
+			if s := fmt.Sprintf(verb, client); strings.Contains(s, "veryhidden") {
+				t.Errorf("a Client with %s: %s", verb, s)
+			}
+		}
+		if err := client.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
