@@ -98,7 +98,7 @@ func (c *Client) Close(ctx context.Context) error {
 		c.queue.close()
 		within := c.config.ShutdownTimeout
 		if _, has := ctx.Deadline(); within == 0 && !has {
-			within = DefaultShutdownTimeout
+			within = defaultShutdownTimeout
 		}
 		if within > 0 {
 			var cancel context.CancelFunc

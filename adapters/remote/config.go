@@ -51,38 +51,38 @@ type Config struct {
 	// AskServer asks the server (POST /flags?v=2) for flags that cannot be decided
 	// here and for those that the definitions do not have. False: never.
 	AskServer bool
-	// AskTimeout bounds one such question, DefaultAskTimeout when zero.
+	// AskTimeout bounds one such question, 3 seconds when zero.
 	AskTimeout time.Duration
 
-	// Poll is how often changes are asked for where there is no stream, DefaultPoll
+	// Poll is how often changes are asked for where there is no stream, 30 seconds
 	// when zero; each wait is up to a tenth shorter or longer.
 	Poll time.Duration
 	// NoStream asks for changes by polling alone.
 	NoStream bool
-	// Timeout bounds one request, DefaultTimeout when zero. Of a stream it bounds the
+	// Timeout bounds one request, 10 seconds when zero. Of a stream it bounds the
 	// time until it begins.
 	Timeout time.Duration
 
 	// NoExposures sends no $feature_flag_called.
 	NoExposures bool
 	// ExposureMemory is how many exposures are remembered, so that each is sent once,
-	// DefaultExposureMemory when zero. The one seen longest ago is forgotten first.
+	// 65,536 when zero. The one seen longest ago is forgotten first.
 	ExposureMemory int
 
-	// QueueEvents and QueueBytes bound what waits to be sent, DefaultQueueEvents and
-	// DefaultQueueBytes when zero. What comes when the queue is full is dropped.
+	// QueueEvents and QueueBytes bound what waits to be sent, 10,000 and 32 MiB when
+	// zero. What comes when the queue is full is dropped.
 	QueueEvents, QueueBytes int
-	// FlushInterval is how long an event waits for others, DefaultFlushInterval when
+	// FlushInterval is how long an event waits for others, 5 seconds when
 	// zero. A hundred events go at once.
 	FlushInterval time.Duration
-	// RetryWait is the first wait before a batch is sent again, DefaultRetryWait when
+	// RetryWait is the first wait before a batch is sent again, half a second when
 	// zero. It doubles up to 30 seconds. A Retry-After is waited for, up to 5 minutes.
 	RetryWait time.Duration
 	// MaxRetries is how often a batch is sent again before it is dropped,
-	// DefaultMaxRetries when zero, without end when negative.
+	// 20 (about eight minutes) when zero, without end when negative.
 	MaxRetries int
 	// ShutdownTimeout bounds how long Close sends what waits, as does its context. Zero:
-	// DefaultShutdownTimeout where that has no deadline.
+	// 10 seconds where that has no deadline.
 	ShutdownTimeout time.Duration
 
 	// Hooks are called around each decision of one flag, in this order.
@@ -99,18 +99,18 @@ type Config struct {
 	knobs *knobs // nil outside tests
 }
 
-// Defaults of Config. DefaultMaxRetries are about eight minutes.
+// Defaults of Config.
 const (
-	DefaultPoll            = 30 * time.Second
-	DefaultTimeout         = 10 * time.Second
-	DefaultAskTimeout      = 3 * time.Second
-	DefaultExposureMemory  = 1 << 16
-	DefaultQueueEvents     = 10_000
-	DefaultQueueBytes      = 32 << 20
-	DefaultFlushInterval   = 5 * time.Second
-	DefaultRetryWait       = 500 * time.Millisecond
-	DefaultMaxRetries      = 20
-	DefaultShutdownTimeout = 10 * time.Second
+	defaultPoll            = 30 * time.Second
+	defaultTimeout         = 10 * time.Second
+	defaultAskTimeout      = 3 * time.Second
+	defaultExposureMemory  = 1 << 16
+	defaultQueueEvents     = 10_000
+	defaultQueueBytes      = 32 << 20
+	defaultFlushInterval   = 5 * time.Second
+	defaultRetryWait       = 500 * time.Millisecond
+	defaultMaxRetries      = 20
+	defaultShutdownTimeout = 10 * time.Second
 )
 
 // complete checks a Config and fills in defaults.
@@ -171,8 +171,8 @@ func (c *Config) fill() error {
 		field *time.Duration
 		value time.Duration
 	}{
-		{"Poll", &c.Poll, DefaultPoll}, {"Timeout", &c.Timeout, DefaultTimeout}, {"AskTimeout", &c.AskTimeout, DefaultAskTimeout},
-		{"FlushInterval", &c.FlushInterval, DefaultFlushInterval}, {"RetryWait", &c.RetryWait, DefaultRetryWait},
+		{"Poll", &c.Poll, defaultPoll}, {"Timeout", &c.Timeout, defaultTimeout}, {"AskTimeout", &c.AskTimeout, defaultAskTimeout},
+		{"FlushInterval", &c.FlushInterval, defaultFlushInterval}, {"RetryWait", &c.RetryWait, defaultRetryWait},
 		{"ShutdownTimeout", &c.ShutdownTimeout, 0},
 	} {
 		if *d.field < 0 {
@@ -186,8 +186,8 @@ func (c *Config) fill() error {
 		field *int
 		value int
 	}{
-		{"ExposureMemory", &c.ExposureMemory, DefaultExposureMemory}, {"QueueEvents", &c.QueueEvents, DefaultQueueEvents},
-		{"QueueBytes", &c.QueueBytes, DefaultQueueBytes},
+		{"ExposureMemory", &c.ExposureMemory, defaultExposureMemory}, {"QueueEvents", &c.QueueEvents, defaultQueueEvents},
+		{"QueueBytes", &c.QueueBytes, defaultQueueBytes},
 	} {
 		if *d.field < 0 {
 			return fmt.Errorf("remote: Config.%s must not be negative", d.name)
@@ -196,7 +196,7 @@ func (c *Config) fill() error {
 		}
 	}
 	if c.MaxRetries == 0 {
-		c.MaxRetries = DefaultMaxRetries
+		c.MaxRetries = defaultMaxRetries
 	}
 	return nil
 }
