@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/memstore"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/management/ruletest"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // theKeys are the personal keys of accessRows by their texts. ann, bob and eve are of

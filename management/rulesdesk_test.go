@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/internal/management/memstore"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/management/ruletest"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // §2.4: ISO 8601 in UTC with Z, microseconds when they are not zero.

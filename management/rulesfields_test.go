@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/internal/management/memstore"
-	"github.com/bunting-flags/bunting/internal/management/ruletest"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
 // each and rows keep tables short.

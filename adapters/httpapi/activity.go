@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // defaultActivityPage is how many lines a page of a log of changes has when nobody

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // Backfills cover times of events, in intervals or, without a beginning, at once.

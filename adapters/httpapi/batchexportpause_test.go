@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // plannedRows does something while a run is planned.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // batchExportEndpoints are those of batch exports, their runs and backfills, both

@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // lab is a server as cmd/bunting wires one, on a store in memory, with a clock

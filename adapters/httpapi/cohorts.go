@@ -6,8 +6,8 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // cohortDesk is what the endpoints of cohorts stand on.

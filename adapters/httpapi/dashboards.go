@@ -4,8 +4,8 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/dashboards"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboards.Dashboards }

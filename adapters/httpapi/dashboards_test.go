@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/internal/management/dashboards"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // restrict makes plain members of organization A mere members of project 1,

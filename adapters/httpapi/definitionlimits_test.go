@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // definitions puts definitions into project 1, as many and as large as wanted.

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/organizations"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // domainEndpoints are those of §4.4.

@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // earlyAccessEndpoints are those of §5.5, without the public list.

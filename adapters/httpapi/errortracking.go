@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/errortracking"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
 const (

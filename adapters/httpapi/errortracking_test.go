@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bunting-flags/bunting/internal/management/errortracking"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // follow lets the follower go through the log.

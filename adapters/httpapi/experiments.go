@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // experimentEndpoints are those of §5.7, and the counts of exposures.

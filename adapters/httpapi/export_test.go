@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
-	"github.com/bunting-flags/bunting/internal/management/dashboards"
-	"github.com/bunting-flags/bunting/internal/management/errortracking"
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // RoutesForTest is the table of routes: path to the methods that it answers,

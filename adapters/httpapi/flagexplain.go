@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // flagExplainEndpoints say why somebody has a flag's value.

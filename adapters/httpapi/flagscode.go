@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the document does not have"}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // readTime bounds one request of endpoints that are not long: searches and filters

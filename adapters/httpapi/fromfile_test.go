@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // definitionsFile has an organization, a project and keys (decisions, Definitions

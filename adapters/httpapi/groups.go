@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // groupType is a group type as it is shown (§5.4). The columns and the time are

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/dashboards"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 // insightEndpoints are those of insights: stored queries that are never run

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // invitePage is what the page of an invitation shows: a form, or what has become

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/organizations"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // inviteDesk is what the endpoints of invitations stand on.

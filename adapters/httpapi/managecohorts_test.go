@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // What stands in a file is read-only here, in whatever form it stands there

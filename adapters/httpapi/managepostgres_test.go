@@ -9,8 +9,8 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
-	"github.com/bunting-flags/bunting/internal/sqlstore"
-	"github.com/bunting-flags/bunting/internal/storetest"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
 // officeDatabases are databases of PostgreSQL for offices, one after the other: to

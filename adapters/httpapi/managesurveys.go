@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // surveyEndpoints are those of §5.6, without the public list.

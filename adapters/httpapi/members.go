@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/bunting-flags/bunting/internal/management/organizations"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // memberEndpoints are those of members of organizations (§4.6).

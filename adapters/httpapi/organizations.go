@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // organizationEndpoints are those of organizations (§5.9) and of what they use

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // projectEndpoints are those of projects and their keys (§5.8, §1.11), under all

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // getRemoteConfig serves the value of a remote configuration flag (§1.8).

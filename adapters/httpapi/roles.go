@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"github.com/bunting-flags/bunting/internal/management/organizations"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // roleEndpoints are those of roles (§5.1.3).

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // A room that is nil has no routes and no part in the description; what other rooms

@@ -34,8 +34,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 	"golang.org/x/time/rate"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/dashboards"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 // sharedEndpoints are the links to dashboards (§4.1.8): JSON, or a page where the

@@ -17,11 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Keys are looked at again: one that was revoked ends its streams, others stay.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/management/featureflags"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // confirmFields are what confirms an address. secret is the word of the page, token

@@ -8,9 +8,9 @@ import (
 	"net/netip"
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // openDefinitions brings the definitions files into the store, or makes a first

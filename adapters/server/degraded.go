@@ -12,9 +12,9 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
+	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/metrics"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // A server whose database cannot be reached at the start answers flags from the

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/internal/storetest"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
 // wire is the way to a database, which can be cut.

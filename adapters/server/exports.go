@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // exportFolder is the folder in the data folder below which exports to files are.

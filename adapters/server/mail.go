@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/dnstxt"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/smtpmail"
+	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openMail puts what reaches outside into the configuration of management.

@@ -1,8 +1,8 @@
 package server
 
 import (
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openManagement makes what people manage.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/metrics"
 )
 
 // metrics is what /metrics shows of a server that has all parts.

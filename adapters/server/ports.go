@@ -9,8 +9,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // keys looks personal and secret keys up.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"go.uber.org/goleak"
 )
 

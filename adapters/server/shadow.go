@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/shadow"
-	"github.com/bunting-flags/bunting/internal/metrics"
+	"github.com/bunting-flags/bunting/adapters/metrics"
 )
 
 // shadowEvery is how old the report in the file may be.

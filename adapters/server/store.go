@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // openStore opens the database and what records into it.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bunting-flags/bunting/internal/management/rooms"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Parts of a server, for Options.Without. What is left out is not opened: it has no

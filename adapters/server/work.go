@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 )
 
 // retain deletes events that are older than Options.RetainDays says, a piece at a

@@ -29,7 +29,7 @@ type room struct {
 var (
 	core = append([]string{"flags", "capture"}, ofManagement...)
 	// ofManagement are the desk, its rooms, and what opens them together.
-	ofManagement = []string{"management", "internal/management/errortracking", "internal/management/batchexports", "internal/management/dashboards", "internal/management/featureflags", "internal/management/organizations", "internal/management/rooms"}
+	ofManagement = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
 	impure       = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the text of the wire and of stores: any room may import it.
 	leaf = "flags/wire"
@@ -40,55 +40,55 @@ var (
 // table says who may import whom. Arrows point down only; no adapter imports
 // another.
 var table = map[string]room{
-	"flags":                             {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
-	"flags/internal/rustregexp":         {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
-	"flags/flagsdiff":                   {pure: true, ours: []string{"flags"}},
-	"flags/flagstest":                   {pure: true, ours: []string{"flags"}},
-	"flags/internal/dates":              {pure: true},
-	"flags/internal/semver":             {pure: true},
-	"flags/internal/tape":               {pure: true},
-	leaf:                                {pure: true},
-	"geoip":                             {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
-	"capture":                           {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"internal/insights":                 {pure: true, ours: []string{"capture", "flags"}},
-	"management":                        {pure: true, ours: []string{"flags"}},
-	"internal/management/errortracking": {pure: true, ours: []string{"management", "flags"}},
-	"internal/management/batchexports":  {pure: true, ours: []string{"management", "flags"}},
-	"internal/management/dashboards":    {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"internal/management/featureflags":  {pure: true, ours: []string{"management", "flags"}},
-	"internal/management/organizations": {pure: true, ours: []string{"management", "flags"}},
-	"internal/management/rooms":         {pure: true, ours: ofManagement},
+	"flags":                     {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags/internal/rustregexp": {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
+	"flags/flagsdiff":           {pure: true, ours: []string{"flags"}},
+	"flags/flagstest":           {pure: true, ours: []string{"flags"}},
+	"flags/internal/dates":      {pure: true},
+	"flags/internal/semver":     {pure: true},
+	"flags/internal/tape":       {pure: true},
+	leaf:                        {pure: true},
+	"geoip":                     {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
+	"capture":                   {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"capture/insights":          {pure: true, ours: []string{"capture", "flags"}},
+	"management":                {pure: true, ours: []string{"flags"}},
+	"management/errortracking":  {pure: true, ours: []string{"management", "flags"}},
+	"management/batchexports":   {pure: true, ours: []string{"management", "flags"}},
+	"management/dashboards":     {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management/featureflags":   {pure: true, ours: []string{"management", "flags"}},
+	"management/organizations":  {pure: true, ours: []string{"management", "flags"}},
+	"management/rooms":          {pure: true, ours: ofManagement},
 	// for the tests of the rooms
-	"internal/management/memstore": {pure: true, ours: append([]string{"flags"}, ofManagement...)},
-	"internal/management/ruletest": {pure: true, ours: []string{"management", "internal/management/rooms"}},
+	"management/internal/memstore": {pure: true, ours: append([]string{"flags"}, ofManagement...)},
+	"management/internal/ruletest": {pure: true, ours: []string{"management", "management/rooms"}},
 	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},
-	"internal/sqlstore": {ours: core, others: []string{
+	"adapters/sqlstore": {ours: core, others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
-	"internal/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
+	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/internal/shadow":     {},
 	"adapters/filesource":          {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"internal/smtpmail":            {ours: []string{"internal/management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
-	"internal/smtptest":            {ours: []string{"internal/management/organizations", "internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
-	"adapters/internal/dnstxt":     {ours: []string{"internal/management/organizations"}, others: []string{"github.com/miekg/dns"}},
-	"adapters/internal/exports": {ours: []string{"management", "internal/management/batchexports"}, others: []string{
+	"adapters/internal/smtpmail":   {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
+	"adapters/smtptest":            {ours: []string{"management/organizations", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
+	"adapters/internal/dnstxt":     {ours: []string{"management/organizations"}, others: []string{"github.com/miekg/dns"}},
+	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
 	}},
 	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
-	"internal/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
-	"internal/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
+	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
-		"geoip", "adapters/httpapi", "internal/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "internal/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",
+		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
+		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server",
@@ -103,10 +103,10 @@ var table = map[string]room{
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
-	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "internal/convert", "capture", "flags"}},
+	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "capture", "flags"}},
 	"cmd/bunting/internal/codegen": {ours: []string{"flags"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "internal/sqlstore", "flags", "flags/flagsdiff", "geoip",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
 	}, ofManagement...)},
 }
 
@@ -254,7 +254,7 @@ func TestHouse_RulesBite(t *testing.T) {
 		"flags and slog":     {file("log/slog"), "flags/a.go", []string{`flags/a.go imports "log/slog": this room does no I/O`}},
 		"flags and geoip":    {file(module + "/geoip"), "flags/a.go", []string{`flags/a.go imports "` + module + `/geoip": the table does not name this arrow`}},
 		"an arrow upwards":   {file(module + "/adapters/httpapi"), "geoip/a.go", []string{`geoip/a.go imports "` + module + `/adapters/httpapi": the table does not name this arrow`}},
-		"adapter to adapter": {file(module + "/internal/metrics"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/internal/metrics": the table does not name this arrow`}},
+		"adapter to adapter": {file(module + "/adapters/metrics"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/adapters/metrics": the table does not name this arrow`}},
 		"a new module":       {file("example.org/leftpad"), "geoip/a.go", []string{`geoip/a.go imports "example.org/leftpad": the table does not name this module`}},
 		"a longer name":      {file("github.com/spaolacci/murmur32"), "flags/a.go", []string{`flags/a.go imports "github.com/spaolacci/murmur32": the table does not name this module`}},
 		"the leaf":           {file(module + "/" + leaf), "geoip/a.go", nil},

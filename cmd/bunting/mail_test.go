@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
-	"github.com/bunting-flags/bunting/internal/smtptest"
 	"github.com/miekg/dns"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/storetest"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
 // A server moves to PostgreSQL and back: project key, personal key and answers stay

@@ -41,7 +41,7 @@ var scenes = map[string][]scene{
 	"adapters/remote/README.md":  {{setup: (*stage).service}},
 	"adapters/httpapi/README.md": {{setup: (*stage).posthogJS}},
 	"cmd/examples/README.md":     {{setup: (*stage).repository, says: []string{"Germany Berlin", "new-onboarding true STATIC", "ana true", "bob false", "1000"}}},
-	"internal/convert/README.md": {{setup: (*stage).elsewhere, says: []string{"1 user would change"}}},
+	"adapters/convert/README.md": {{setup: (*stage).elsewhere, says: []string{"1 user would change"}}},
 }
 
 // notRun are the commands that are only looked at, by the page, and why.

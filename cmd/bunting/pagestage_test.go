@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
-	"github.com/bunting-flags/bunting/internal/storetest"
 )
 
 // asBunting makes the test binary the program that it tests.

@@ -11,9 +11,9 @@ import (
 
 // specOf says of which page a bare § is, by the room: testdata/spec/README.md.
 var specOf = map[string]string{
-	"flags": "flags", "geoip": "flags", "internal/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
+	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"capture": "capture", "adapters/internal/natsstream": "capture",
-	"management": "management", "internal/management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "internal/smtpmail": "management",
+	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
 }
 
 var (

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // newBunting is a server of ours with an empty project 1 whose key is phc_s3cret.

@@ -17,7 +17,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // The types of destinations (§4.3.2, decision 23).

@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // unfinished ends the name of a file while it is written.

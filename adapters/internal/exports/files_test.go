@@ -21,7 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 const base = "20260101T100000Z-20260101T110000Z." + exportID + "."

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxFile bounds a file where the destination does not, in bytes: an upload to

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // answering is a server that answers every request with the next of some

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // maxParts bounds the files of a run.

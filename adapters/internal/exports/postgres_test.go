@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
-	"github.com/bunting-flags/bunting/internal/storetest"
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // pgHost is a PostgreSQL server that listens on TCP and has a user ann.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // runsTable has a row for every run of the last 30 days that is in the database.

@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // settings reads a destination's configuration. What is absent or null keeps its

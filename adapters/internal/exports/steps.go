@@ -3,7 +3,7 @@ package exports
 import (
 	"slices"
 
-	"github.com/bunting-flags/bunting/internal/management/batchexports"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // testName is the name of what the tests of destinations write and remove.

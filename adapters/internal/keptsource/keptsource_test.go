@@ -18,8 +18,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/smtptest"
+	"github.com/bunting-flags/bunting/adapters/smtptest"
 )
 
 // mailSite is where the links of mails lead; the tests go to the server instead.

@@ -15,9 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
 	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 // house is a server as cmd/bunting wires one, on a store in memory. Its project has

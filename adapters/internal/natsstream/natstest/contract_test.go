@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
-	"github.com/bunting-flags/bunting/internal/storetest"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
 func opener(url string, replicas int) storetest.StreamOpener {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
-	"github.com/bunting-flags/bunting/internal/convert"
 )
 
 func importFlagsHelp() string {

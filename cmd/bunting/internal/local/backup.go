@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 const backupHelp = `Usage: bunting backup [--data DIR] --output FILE

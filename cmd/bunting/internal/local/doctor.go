@@ -8,10 +8,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 
 	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
-	"github.com/bunting-flags/bunting/internal/management/rooms"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // RecoverKey makes a key for an owner straight in the data of a server. Whoever may

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
-	"github.com/bunting-flags/bunting/internal/sqlstore"
 )
 
 const moveHelp = `Usage: bunting move --from DATABASE --to DATABASE

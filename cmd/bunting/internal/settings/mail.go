@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/internal/management/organizations"
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // mailSettings are rows of the table of settings.

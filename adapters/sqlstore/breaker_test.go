@@ -1,0 +1,224 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// hole is a proxy before a PostgreSQL that can stop passing anything on, in either
+// direction, without closing a connection: a network that has broken.
+type hole struct {
+	net.Listener
+	open    atomic.Bool
+	mu      sync.Mutex
+	waiting *sync.Cond
+	conns   []net.Conn
+}
+
+func newHole(t *testing.T, socket string) *hole {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hole{Listener: l}
+	h.waiting = sync.NewCond(&h.mu)
+	h.open.Store(true)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", socket)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			h.mu.Lock()
+			h.conns = append(h.conns, from, to)
+			h.mu.Unlock()
+			for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+				running.Go(func() {
+					_, _ = io.Copy(&gate{h, pair[1]}, pair[0])
+					_, _ = pair[0].Close(), pair[1].Close()
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		h.pass(true)
+		h.mu.Lock()
+		for _, c := range h.conns {
+			_ = c.Close()
+		}
+		h.mu.Unlock()
+		running.Wait()
+	})
+	return h
+}
+
+func (h *hole) pass(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open.Store(on)
+	h.waiting.Broadcast()
+}
+
+// gate passes on what is written while its hole is open.
+type gate struct {
+	hole *hole
+	to   net.Conn
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.hole.mu.Lock()
+	for !g.hole.open.Load() {
+		g.hole.waiting.Wait()
+	}
+	g.hole.mu.Unlock()
+	return g.to.Write(p)
+}
+
+// A PostgreSQL that hangs keeps the first requests waiting; all after them are told
+// at once. It is used again as soon as it answers (decision 29).
+func TestBreaker_HangingDatabase(t *testing.T) {
+	server := storetest.StartPostgres(t, 0, storetest.QuickPostgres)
+	u, err := url.Parse(server.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHole(t, server.Dir+"/.s.PGSQL.5432")
+	s := openStore(t, "postgres://bunting:bunting@"+h.Addr().String()+u.Path+"?sslmode=disable")
+	i := &instance{Store: s}
+	i.apply(t, sharedFile{}.String())
+	ask := func(id string) (time.Duration, error) {
+		begin := time.Now()
+		_, err := s.Stored(context.Background(), flags.Query{ProjectID: 1, DistinctID: id, Needs: storedNeeds})
+		return time.Since(begin), err
+	}
+	if _, err := ask("first"); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(false)
+	if _, err := ask("hangs"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a look-up while it hangs: %v", err)
+	}
+	// For five seconds, in which it is tried behind them, four callers ask all the time.
+	var tries, resting atomic.Int64
+	end := time.Now().Add(5 * time.Second)
+	storetest.AtOnce(t, 4, func(int) error {
+		for time.Now().Before(end) {
+			switch _, err := ask("again"); {
+			case errors.Is(err, errResting):
+				resting.Add(1)
+			case err == nil:
+				return errors.New("there is an answer out of nowhere")
+			default:
+				tries.Add(1)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if tries.Load() > 0 || resting.Load() < 100 {
+		t.Errorf("in five seconds %d look-ups have waited and %d were told at once", tries.Load(), resting.Load())
+	}
+	if _, err := s.Projects(context.Background()); !errors.Is(err, errResting) {
+		t.Errorf("the list of projects, which readiness wants: %v", err)
+	}
+	h.pass(true)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err = ask("back"); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("after it answers again: %v", err)
+	}
+	for range 100 {
+		if _, err := ask("back"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var storedNeeds = &flags.Needs{Person: []string{"plan"}}
+
+// What is answered, whatever it is, and callers who go away rest nothing.
+func TestBreaker_WhatCounts(t *testing.T) {
+	s := postgresStore(t)
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, ctx := range map[string]context.Context{"a caller who has gone": gone, "an error that is an answer": t.Context()} {
+		err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+			_, err := s.read.ExecContext(ctx, `SELECT nothing`)
+			return err
+		})
+		if err == nil || errors.Is(err, errResting) {
+			t.Fatal(err)
+		}
+		if err := s.lookUp(t.Context(), lookupTime, func(context.Context) error { return nil }); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+}
+
+// Callers who go before the time of a look-up is up do not each wait for a database
+// that hangs.
+func TestBreaker_ImpatientCallers(t *testing.T) {
+	s := postgresStore(t)
+	impatient, cancel := context.WithTimeout(t.Context(), longLookUp)
+	defer cancel()
+	hangs := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := s.lookUp(impatient, lookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errResting) {
+		t.Errorf("the next one: %v", err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.breaker.resting.Load(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not find out that the database answers")
+		}
+	}
+}
+
+// Who rests tries in the background, once however many say so, and ends with the
+// store.
+func TestBreaker_Close(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	tries := make(chan struct{})
+	b := breaker{try: func(ctx context.Context) error {
+		tries <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	storetest.AtOnce(t, 8, func(int) error { b.rest(); return nil })
+	<-tries
+	b.close()
+	b.close()
+	b.rest()
+	select {
+	case <-tries:
+		t.Error("tried after the end")
+	default:
+	}
+}

@@ -1,0 +1,152 @@
+package sqlstore
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// This file writes many things of management at once.
+
+var (
+	insertRecords = inserts(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8, "")
+	putRecord     = inserts(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8,
+		`ON CONFLICT (kind, parent, id) DO UPDATE SET other = excluded.other, sort = excluded.sort, name = excluded.name, hidden = excluded.hidden, data = excluded.data`)
+	countRecords = inserts(`INSERT INTO record_counts (kind, place, parent, hidden, n)`, 5,
+		`ON CONFLICT (kind, place, parent, hidden) DO UPDATE SET n = record_counts.n + excluded.n`)
+	putFlags = inserts(`INSERT INTO flag_records (project_id, id, record, meta, origin, deleted, key)`, 7,
+		`ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted, key = excluded.key`)
+	putCohorts = inserts(`INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted)`, 6,
+		`ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`)
+	findSamePersons = lookups(`SELECT DISTINCT o.distinct_id FROM distinct_ids d
+		JOIN distinct_ids o ON o.project_id = d.project_id AND o.person_uuid = d.person_uuid
+		WHERE d.project_id = $1 AND d.person_uuid IS NOT NULL AND d.distinct_id`, 1)
+)
+
+// bulk runs a bulk statement for n rows, whose arguments row appends behind the fixed ones.
+func (t *manageTx) bulk(what string, b *bulk, fixed []any, n int, row func(args []any, i int) []any) error {
+	return b.run(&t.store.dialect, fixed, n, row, func(text string, args ...any) error { return t.exec(what, text, args...) })
+}
+
+// among runs a bulk query for texts, behind fixed arguments, and returns its one column.
+func (t *manageTx) among(what string, b *bulk, fixed []any, texts []string) (out []string, err error) {
+	clean := func(args []any, i int) []any { return append(args, cleanText(texts[i])) }
+	err = b.run(&t.store.dialect, fixed, len(texts), clean, func(text string, args ...any) error {
+		found, err := column[string](t.ctx, t.tx, text, args...)
+		out = append(out, found...)
+		return err
+	})
+	return out, doing(what, err)
+}
+
+// NextMany implements rooms.Tx.
+func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
+	if !t.writes {
+		return 0, errReadOnly
+	}
+	var last int64
+	_, err = t.one("numbering", `INSERT INTO sequences (name, n) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET n = sequences.n + $2 RETURNING n`, []any{cleanText(name), n}, &last)
+	return last - n + 1, err
+}
+
+// NumberDefinitions implements rooms.Tx.
+func (t *manageTx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
+	const what = "numbering definitions"
+	table := definitionTables[kind].table
+	var highest int64
+	if _, err := t.one(what, `SELECT COALESCE(MAX(id), 0) FROM `+table, nil, &highest); err != nil {
+		return 0, err
+	}
+	first, err = t.NextMany(table, int64(n))
+	if err == nil && first <= highest { // files have taken numbers
+		if err = t.exec(what, `UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err == nil {
+			first, err = t.NextMany(table, int64(n))
+		}
+	}
+	return first, err
+}
+
+// PutDefinitions implements rooms.Tx.
+func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := t.saveDefinitions(kind, projectID, list); err != nil {
+		return err
+	}
+	delete(t.totals, projectID) // summed up anew when they are asked for
+	return nil
+}
+
+func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
+	t.definitionsChanged(projectID)
+	return t.bulk("saving definitions", definitionTables[kind].put, nil, len(list), func(args []any, i int) []any {
+		d := list[i]
+		args = append(args, projectID, d.ID, jsonOr(d.Record, "{}"), jsonOr(d.Meta, "{}"), d.Origin, truth(d.Deleted))
+		if kind == featureflags.FlagDefinition {
+			args = append(args, cleanText(d.Key))
+		}
+		return args
+	})
+}
+
+// recordPlace is a row of record_counts.
+type recordPlace struct {
+	kind   string
+	place  int
+	parent string
+	hidden int
+}
+
+// AddRecords implements rooms.Tx.
+func (t *manageTx) AddRecords(list []*management.Record) error {
+	counts := map[recordPlace]int{}
+	err := t.bulk("saving records", &insertRecords, nil, len(list), func(args []any, i int) []any {
+		countRecord(counts, list[i], 1)
+		return recordArguments(args, list[i])
+	})
+	if err != nil {
+		return err
+	}
+	return t.saveCounts(counts)
+}
+
+// countRecord adds a record to the counts of its places.
+func countRecord(counts map[recordPlace]int, r *management.Record, n int) {
+	counts[recordPlace{r.Kind, placeParent, cleanText(r.Parent), truth(r.Hidden)}] += n
+	if r.Other != "" {
+		counts[recordPlace{r.Kind, placeOther, cleanText(r.Other), truth(r.Hidden)}] += n
+	}
+}
+
+func (t *manageTx) saveCounts(counts map[recordPlace]int) error {
+	places := slices.Collect(maps.Keys(counts))
+	return t.bulk("counting records", &countRecords, nil, len(places), func(args []any, i int) []any {
+		p := places[i]
+		return append(args, p.kind, p.place, p.parent, p.hidden, counts[p])
+	})
+}
+
+func recordArguments(args []any, r *management.Record) []any {
+	return append(args, r.Kind, cleanText(r.Parent), cleanText(r.ID), orNull(r.Other), cleanText(r.Sort), orNull(r.Unique), truth(r.Hidden), jsonOr(r.Data, "{}"))
+}
+
+// MembersOf implements rooms.Tx.
+func (t *manageTx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
+	members, err := readMembers(t.ctx, t.tx, projectID, cohorts, limit)
+	return members, doing("reading the members of static cohorts", err)
+}
+
+// SamePersons implements rooms.Tx.
+func (t *manageTx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
+	found, err := t.among("looking for the ids of persons", &findSamePersons, []any{projectID}, distinctIDs)
+	for _, id := range distinctIDs {
+		found = append(found, cleanText(id))
+	}
+	slices.Sort(found)
+	return slices.Compact(found), err
+}

@@ -1,0 +1,180 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management/batchexports"
+)
+
+const (
+	// changedPersons is how many persons are remembered at a time of those that have
+	// changed.
+	changedPersons = 200_000
+	// changedChunk is how many of them one statement looks up.
+	changedChunk = 100
+)
+
+// Persons implements management.ExportRows.
+func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
+	if !span.From.IsZero() || !span.To.IsZero() {
+		return s.personsSeen(ctx, projectID, &span, visit)
+	}
+	// Persons are taken by the beginning of their uuid, in parts that are halved
+	// while there are too many.
+	for low, width := uint64(0), uint64(1)<<32; low < 1<<32; low += width {
+		width = min(width, 1<<32-low)
+		var changed map[capture.UUID]bool
+		var err error
+		if changed, width, err = s.changed(ctx, projectID, &span, low, width); err != nil {
+			return s.Store.reading("persons", err)
+		}
+		ids := slices.SortedFunc(maps.Keys(changed), func(a, b capture.UUID) int { return bytes.Compare(a[:], b[:]) })
+		for chunk := range slices.Chunk(ids, changedChunk) {
+			if err := s.personsNamed(ctx, projectID, chunk, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changed are the persons of a part of all uuids that have changed, and how wide
+// the part has become.
+func (s ExportStore) changed(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
+	found := map[capture.UUID]bool{}
+	holds := func(id capture.UUID) bool {
+		at := uint64(binary.BigEndian.Uint32(id[:]))
+		return at >= low && at < low+width
+	}
+	for after := span.After; after < span.UpTo; {
+		upTo := min(after+passedStep, span.UpTo)
+		err := query(ctx, s.Store.read, func(rows *sql.Rows) error {
+			var id capture.UUID
+			err := rows.Scan(uuidIn(&id))
+			if err == nil && holds(id) {
+				found[id] = true
+			}
+			for len(found) > changedPersons && width > 1 {
+				width /= 2
+				maps.DeleteFunc(found, func(id capture.UUID, _ bool) bool { return !holds(id) })
+			}
+			return err
+		}, `SELECT uuid FROM person_changes WHERE id > $1 AND id <= $2 AND project_id = $3`, after, upTo, projectID)
+		if err != nil {
+			return nil, 0, err
+		}
+		after = upTo
+	}
+	return found, width, nil
+}
+
+// personPlace is how far a list of persons with their distinct ids has been read.
+type personPlace struct {
+	id         int64
+	distinctID string
+}
+
+const exportedPerson = `SELECT p.id, p.uuid, p.properties, p.version, p.is_identified, p.created_at, d.distinct_id
+	FROM persons p CROSS JOIN distinct_ids d WHERE d.project_id = p.project_id AND d.person_uuid = p.uuid AND d.person_uuid IS NOT NULL AND p.project_id = $1`
+
+// personsSeen are the persons who were first seen in a span of time.
+func (s ExportStore) personsSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
+	r := exportReader{span: span}
+	from, to := r.times()
+	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
+		return exportedPerson + ` AND p.id >= $2 AND (p.id > $2 OR d.distinct_id > $3) AND p.created_at >= $4 AND p.created_at < $5
+			ORDER BY p.id, d.distinct_id`, []any{projectID, at.id, at.distinctID, from, to}
+	})
+}
+
+// personsNamed are some persons.
+func (s ExportStore) personsNamed(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
+	return s.persons(ctx, visit, func(at personPlace) (string, []any) {
+		args := []any{projectID, at.id, at.distinctID}
+		for i := range ids {
+			args = append(args, ids[i][:])
+		}
+		return exportedPerson + ` AND p.uuid IN (` + places(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
+			ORDER BY p.id, d.distinct_id`, args
+	})
+}
+
+// persons visits what statements give, each of which goes on behind a place.
+func (s ExportStore) persons(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPlace) (string, []any)) error {
+	var page []batchexports.Person
+	for at, full := (personPlace{}), true; full; {
+		var err error
+		text, args := statement(at)
+		page, full, err = exportPage(ctx, s.Store.read, page[:0], func(rows *sql.Rows, p *batchexports.Person) (int, error) {
+			var uuid capture.UUID
+			err := rows.Scan(&at.id, uuidIn(&uuid), &p.Properties, &p.Version, &p.Identified, timeIn(&p.CreatedAt), &at.distinctID)
+			p.UUID, p.DistinctID = uuid.String(), at.distinctID
+			return len(p.Properties), err
+		}, text, args...)
+		if err != nil {
+			return s.Store.reading("persons", err)
+		}
+		for i := range page {
+			if err := visit(&page[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var insertChanged = inserts(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
+
+// saveChanged notes which persons have become others, by themselves or by their
+// distinct ids. It comes before saveEvents, which forgets the ids of the events.
+func (t *ledgerTx) saveChanged(c *capture.Changes) error {
+	type key struct {
+		project int64
+		person  capture.UUID
+	}
+	var list []key
+	seen := map[key]bool{}
+	add := func(project int64, person capture.UUID) {
+		if k := (key{project, person}); !person.IsZero() && !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	for i := range c.Persons {
+		add(c.Persons[i].ProjectID, c.Persons[i].UUID)
+	}
+	for i := range c.IDs {
+		add(c.IDs[i].ProjectID, c.IDs[i].Person)
+	}
+	for i := range c.Merges {
+		add(c.Merges[i].ProjectID, c.Merges[i].Into)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	var id int64
+	if n := len(t.claimed); n > 0 {
+		id = t.claimed[n-1]
+	} else {
+		ids, err := t.nextIDs(1)
+		if err != nil {
+			return err
+		}
+		id = ids[0]
+		if t.store.dialect.singleWriter {
+			if _, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, id); err != nil {
+				return err
+			}
+		}
+	}
+	return t.insert(&insertChanged, len(list), func(args []any, i int) []any {
+		k := &list[i]
+		return append(args, id, k.project, k.person[:])
+	})
+}

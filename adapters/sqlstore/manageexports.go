@@ -1,0 +1,262 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management/batchexports"
+)
+
+// ExportStore is a Store as management.ExportRows.
+type ExportStore struct{ Store *Store }
+
+var _ batchexports.Rows = ExportStore{}
+
+const (
+	// exportRows and exportBytes are how many events or persons are read at a time,
+	// and about how long they are together. An event has at most 1 MB, a person half
+	// of that.
+	exportRows  = 1000
+	exportBytes = 4 << 20
+)
+
+// Horizon implements management.ExportRows: the last id that was given to an
+// event. On SQLite that is written with the event. On PostgreSQL whoever takes ids
+// holds the project's lock until the commit, so while this holds it nobody has
+// any that is not committed.
+func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
+	if s.Store.dialect.singleWriter {
+		id, err = s.Store.horizon(ctx)
+		return id, s.Store.reading("the end of the ledger", err)
+	}
+	err = s.Store.inWrite(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, projectLocks+projectID); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&id)
+	})
+	return id, s.Store.reading("the end of the ledger", err)
+}
+
+// Boundary implements management.ExportRows. Times of coming in grow with ids but
+// for seconds, so it is found by halving.
+func (s ExportStore) Boundary(ctx context.Context, at time.Time, horizon int64) (int64, error) {
+	first := horizon + 1
+	for low, high := int64(0), horizon+1; low+1 < high; {
+		middle := low + (high-low)/2
+		id, created := int64(0), int64(0)
+		err := query(ctx, s.Store.read, func(rows *sql.Rows) error { return rows.Scan(&id, &created) },
+			`SELECT id, created_at FROM events WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1`, middle, high)
+		switch {
+		case err != nil:
+			return 0, s.Store.reading("events", err)
+		case id == 0:
+			high = middle
+		case created < micros(at):
+			low = id
+		default:
+			first, high = id, middle
+		}
+	}
+	return first - 1, nil
+}
+
+// passedStep is through how many ids one statement looks.
+const passedStep = 1 << 17
+
+// Passed implements management.ExportRows.
+func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, at time.Time) (int64, error) {
+	for after < upTo {
+		to, found := min(after+passedStep, upTo), int64(0)
+		err := query(ctx, s.Store.read, func(rows *sql.Rows) error { return rows.Scan(&found) },
+			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, micros(at))
+		if err != nil {
+			return 0, s.Store.reading("events", err)
+		}
+		if found > 0 {
+			return found - 1, nil
+		}
+		after = to
+	}
+	return after, nil
+}
+
+// FirstEvent implements management.ExportRows.
+func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
+	mark, err := s.Store.indexedUpTo(ctx, s.Store.read)
+	if err != nil {
+		return time.Time{}, false, s.Store.reading("events", err)
+	}
+	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_epochs WHERE project_id = $1
+		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
+}
+
+// FirstPerson implements management.ExportRows.
+func (s ExportStore) FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error) {
+	return s.earliest(ctx, `SELECT MIN(created_at) FROM persons WHERE project_id = $1`, projectID)
+}
+
+func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
+	var at sql.NullInt64
+	err := s.Store.read.QueryRowContext(ctx, text, args...).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, false, s.Store.reading("the earliest time", err)
+	}
+	return fromMicros(at.Int64), true, nil
+}
+
+// exportReader reads the events of one span.
+type exportReader struct {
+	store   *Store
+	project int64
+	span    *batchexports.Span
+	mark    int64 // events above it are not indexed
+	columns string
+	visit   func(*batchexports.Event) error
+	page    []batchexports.Event
+}
+
+// Events implements management.ExportRows: by id, or where times are set by the
+// index of times, epoch by epoch, and then through what is not indexed yet.
+func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
+	mark, err := s.Store.indexedUpTo(ctx, s.Store.read)
+	if err != nil {
+		return s.Store.reading("events", err)
+	}
+	r := &exportReader{store: s.Store, project: projectID, span: &span, mark: mark, visit: visit}
+	person := `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`
+	if span.Light {
+		person = `'{}'`
+	}
+	r.columns = `e.id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at, e.person_uuid, ` + person
+	if span.From.IsZero() && span.To.IsZero() {
+		return r.byID(ctx, span.After)
+	}
+	if err := r.byTime(ctx); err != nil {
+		return err
+	}
+	return r.byID(ctx, max(span.After, min(mark, span.UpTo)))
+}
+
+// byID reads the events behind an id in their order. Epochs in which the project
+// has none are passed over.
+func (r *exportReader) byID(ctx context.Context, after int64) error {
+	from, to := r.times()
+	for after < r.span.UpTo {
+		upTo := r.span.UpTo
+		if after < r.mark {
+			epoch, err := r.store.nextEpoch(ctx, r.project, (after+1)>>epochBits)
+			if err != nil {
+				return r.store.reading("events", err)
+			}
+			if !epoch.Valid || epoch.Int64<<epochBits > r.mark {
+				after = r.mark
+				continue
+			}
+			after = max(after, epoch.Int64<<epochBits-1)
+			upTo = min(upTo, (epoch.Int64+1)<<epochBits-1, r.mark)
+		}
+		last, err := r.read(ctx, ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
+			ORDER BY e.id`, after, upTo, r.project, from, to)
+		if err != nil {
+			return err
+		}
+		if after = upTo; last != nil {
+			after = last.ID
+		}
+	}
+	return nil
+}
+
+// times are the bounds of the span in microseconds, from <= time < to.
+func (r *exportReader) times() (from, to int64) {
+	from, to = math.MinInt64, math.MaxInt64
+	if !r.span.From.IsZero() {
+		from = micros(r.span.From)
+	}
+	if !r.span.To.IsZero() {
+		to = micros(r.span.To)
+	}
+	return from, to
+}
+
+// byTime reads the events that are indexed, in the order of times in each epoch.
+func (r *exportReader) byTime(ctx context.Context) error {
+	from, to := r.times()
+	epochs, err := column[int64](ctx, r.store.read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
+	if err != nil {
+		return r.store.reading("events", err)
+	}
+	upTo := min(r.mark, r.span.UpTo)
+	for _, epoch := range epochs {
+		at, id := from, int64(-1)
+		for {
+			last, err := r.read(ctx, ` FROM events_by_time i CROSS JOIN events e WHERE e.id = i.id AND i.epoch = $1 AND i.project_id = $2
+				AND i.timestamp >= $3 AND (i.timestamp > $3 OR i.id > $4) AND i.timestamp < $5 AND i.id > $6 AND i.id <= $7
+				ORDER BY i.timestamp, i.id`, epoch, r.project, at, id, to, r.span.After, upTo)
+			if err != nil {
+				return err
+			}
+			if last == nil {
+				break
+			}
+			at, id = micros(last.Timestamp), last.ID
+		}
+	}
+	return nil
+}
+
+// read visits the first events of a query, and returns the last one that it has
+// read, nil when the query has no more.
+func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
+	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExported, `SELECT `+r.columns+from, args...)
+	if r.page = page; err != nil {
+		return nil, r.store.reading("events", err)
+	}
+	for i := range r.page {
+		if !r.span.Holds(&r.page[i]) {
+			continue
+		}
+		if err := r.visit(&r.page[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !full {
+		return nil, nil
+	}
+	return &r.page[len(r.page)-1], nil
+}
+
+// exportPage reads rows into a page until they are many or long; full: there may be
+// more. scan says how long a row is.
+func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql.Rows, *T) (int, error), text string, args ...any) (_ []T, full bool, err error) {
+	rows, err := db.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
+	if err != nil {
+		return page, false, err
+	}
+	defer func() { _ = rows.Close() }() // what was read is read
+	for size := 0; !full && rows.Next(); {
+		page = append(page, *new(T))
+		n, err := scan(rows, &page[len(page)-1])
+		if err != nil {
+			return page, false, err
+		}
+		size += n
+		full = size >= exportBytes || len(page) == exportRows
+	}
+	if !full {
+		err = rows.Err()
+	}
+	return page, full, err
+}
+
+func scanExported(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
+	var event, owner capture.UUID
+	err = rows.Scan(&e.ID, uuidIn(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, timeIn(&e.Timestamp), timeIn(&e.CreatedAt), uuidIn(&owner), &e.PersonProperties)
+	e.UUID, e.PersonID = event.String(), owner.String()
+	return len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain), err
+}

@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/bunting-flags/bunting/management/errortracking"
+)
+
+const (
+	// followEpochs is how many epochs of events one call of EventsAfter looks
+	// through, and followBytes about how long the events that it returns are.
+	followEpochs = 64
+	followBytes  = 8 << 20
+)
+
+// EventsAfter implements management.EventLog. It goes through the index of names,
+// epoch by epoch, then through the events that are not indexed yet.
+func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, manageTime)
+	defer cancel()
+	events, last, err := s.eventsAfter(ctx, cleanText(name), max(after, 0), limit)
+	if err != nil {
+		return nil, after, s.reading("the log of events", err)
+	}
+	return events, last, nil
+}
+
+func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
+	horizon, err := s.horizon(ctx)
+	if err != nil || horizon <= after || limit <= 0 {
+		return nil, after, err
+	}
+	mark, err := s.indexedUpTo(ctx, s.read)
+	if err != nil {
+		return nil, after, err
+	}
+	ids, last, err := s.namedAfter(ctx, name, after, horizon, mark, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, last, err
+	}
+	events, all, err := s.loggedEvents(ctx, ids)
+	if !all && err == nil {
+		last = events[len(events)-1].Place
+	}
+	return events, last, err
+}
+
+// namedAfter finds the ids of the next events of a name, in order, and how far it
+// has looked.
+func (s ManagementStore) namedAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
+	last = after
+	look := func(upTo int64, text string, args ...any) error {
+		found, err := column[int64](ctx, s.read, text, args...)
+		if err != nil {
+			return err
+		}
+		slices.Sort(found)
+		last = upTo
+		if ids = append(ids, found...); len(ids) >= limit {
+			ids = ids[:limit]
+			last = ids[limit-1]
+		}
+		return nil
+	}
+	indexed := min(horizon, mark)
+	for epochs := 0; last < indexed && len(ids) < limit; epochs++ {
+		if epochs == followEpochs {
+			return ids, last, nil
+		}
+		epoch := (last + 1) >> epochBits
+		upTo := min((epoch+1)<<epochBits-1, indexed)
+		err := look(upTo, `SELECT i.id FROM projects p CROSS JOIN events_by_name i
+			WHERE i.epoch = $1 AND i.project_id = p.id AND i.event = $2 AND i.id > $3 AND i.id <= $4`, epoch, name, last, upTo)
+		if err != nil {
+			return nil, after, err
+		}
+	}
+	if last < horizon && len(ids) < limit {
+		upTo := min(last+1<<epochBits, horizon)
+		err = look(upTo, `SELECT id FROM events WHERE id > $1 AND id <= $2 AND event = $3`, last, upTo, name)
+	}
+	return ids, last, err
+}
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
+
+// loggedEvents reads events in the order of their ids, until they are long enough
+// together; all is false then. Those that were erased meanwhile are left out.
+func (s ManagementStore) loggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
+	size := 0
+	for chunk := range slices.Chunk(ids, 100) {
+		err = query(ctx, s.read, func(rows *sql.Rows) error {
+			var e errortracking.LoggedEvent
+			if err := rows.Scan(&e.Place, &e.Project, timeIn(&e.Timestamp), &e.Properties, &e.PersonProperties); err != nil {
+				return err
+			}
+			out = append(out, e)
+			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
+				return errEnough
+			}
+			return nil
+		}, `SELECT e.id, e.project_id, e.timestamp, e.properties,
+			COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
+			FROM events e WHERE e.id IN (`+numbers(chunk, func(id int64) int64 { return id })+`) ORDER BY e.id`)
+		if errors.Is(err, errEnough) {
+			return out, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return out, true, nil
+}
+
+// horizons remember up to which id no transaction can still commit an event.
+// Only where others write too.
+type horizons struct {
+	mu   sync.Mutex
+	safe int64
+	// next becomes safe when the transactions of waiting have ended: those that
+	// wrote when it was the last id.
+	next    int64
+	waiting []string
+}
+
+// horizon is an id such that all events up to it are there: none is still being
+// committed, and none will be.
+//
+// On SQLite commits follow one another. On PostgreSQL ids come from a sequence,
+// and whoever takes some holds the lock of a project until its commit: once all
+// have ended that held such a lock when the sequence stood at an id, everything
+// up to that id has been committed or never will be.
+func (s *Store) horizon(ctx context.Context) (int64, error) {
+	if s.dialect.singleWriter {
+		var id int64
+		err := s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeID).Scan(&id)
+		return id, err
+	}
+	h := &s.horizons
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var last int64
+	if err := s.read.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&last); err != nil {
+		return 0, err
+	}
+	writing, err := s.writing(ctx) // after the sequence: whoever took ids before has ended, or is among these
+	if err != nil {
+		return 0, err
+	}
+	if !slices.ContainsFunc(h.waiting, func(tx string) bool { return slices.Contains(writing, tx) }) {
+		h.safe = max(h.safe, h.next)
+		h.next, h.waiting = last, writing
+	}
+	if len(writing) == 0 {
+		h.safe = max(h.safe, last)
+	}
+	return h.safe, nil
+}
+
+// writing are the transactions that hold the lock of a project. A session that
+// holds locks outside of transactions is none.
+func (s *Store) writing(ctx context.Context) ([]string, error) {
+	return column[string](ctx, s.read, `SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND classid::bigint >= $1 AND virtualtransaction NOT LIKE '%/0'`, projectLocks>>32)
+}
+
+var _ errortracking.EventLog = ManagementStore{}

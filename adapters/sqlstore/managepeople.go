@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+var _ featureflags.People = ManagementStore{}
+
+// peopleStep is how many persons or groups a scan for management reads at a time.
+const peopleStep = 500
+
+// Persons implements management.People. The scan is no snapshot: who is changed
+// meanwhile is seen before or after the change.
+func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*featureflags.Person) bool) error {
+	for after := int64(0); ; {
+		page, next, err := s.People(ctx, projectID, capture.PersonQuery{After: after, Limit: peopleStep})
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			p, err := managedPerson(&page[i])
+			if err != nil {
+				return err
+			}
+			if !visit(p) {
+				return nil
+			}
+		}
+		if next == 0 {
+			return nil
+		}
+		after = next
+	}
+}
+
+// PersonByUUID implements management.People. What is no UUID is nobody's.
+func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*featureflags.Person, error) {
+	id, ok := wire.ParseUUID(uuid)
+	if !ok {
+		return nil, nil
+	}
+	p, err := s.Store.PersonByUUID(ctx, projectID, id)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return managedPerson(p)
+}
+
+// PersonByDistinctID implements management.People.
+func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*featureflags.Person, error) {
+	p, err := s.PersonBy(ctx, projectID, distinctID)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return managedPerson(p)
+}
+
+// CountPersons implements management.People.
+func (s ManagementStore) CountPersons(ctx context.Context, projectID int64) (int, error) {
+	n, err := s.CountPeople(ctx, projectID)
+	return int(n), err
+}
+
+// Groups implements management.People.
+func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int, visit func(key string, properties map[string]any) bool) error {
+	for after := ""; ; {
+		page, next, err := s.Store.Groups(ctx, projectID, index, after, "", peopleStep)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			properties, err := parseProperties(page[i].Properties.AppendJSON(nil))
+			if err != nil {
+				return fmt.Errorf("the stored properties of group %q: %w", page[i].Key, err)
+			}
+			if !visit(page[i].Key, properties) {
+				return nil
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		after = next
+	}
+}
+
+func managedPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
+	properties, err := parseProperties(p.Properties.AppendJSON(nil))
+	if err != nil {
+		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
+	}
+	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
+}

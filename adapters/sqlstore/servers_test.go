@@ -1,0 +1,351 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// visible is how soon a change is seen through every other server.
+const visible = time.Second
+
+// instance is a server with a store: what it answers flags and takes events with.
+type instance struct {
+	*Store
+	decider *flags.Decider
+	intake  *capture.Intake
+}
+
+// startInstance starts one. now is its clock: one that stands still keeps
+// everything that is remembered for ever, unless it is told of a change.
+func startInstance(t testing.TB, address string, now func() time.Time) *instance {
+	t.Helper()
+	var deciding atomic.Pointer[flags.Decider]
+	store, err := Open(context.Background(), address, Config{Now: now, Changed: func(project int64) {
+		if d := deciding.Load(); d != nil {
+			d.Renew(project)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	i := &instance{Store: store}
+	if i.decider, err = flags.NewDecider(flags.DeciderConfig{Source: store, People: store, Continuity: store, Usage: store, Now: now}); err != nil {
+		t.Fatal(err)
+	}
+	deciding.Store(i.decider)
+	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})
+	t.Cleanup(recorder.Close)
+	if i.intake, err = capture.NewIntake(capture.IntakeConfig{Keys: CaptureKeys{store}, Into: recorder, Usage: store}); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// decide is what a server answers for ann of company acme: the flags that are on,
+// or why there is no answer.
+func (i *instance) decide(t testing.TB, key string) string {
+	t.Helper()
+	var out flags.Answer
+	err := i.decider.Decide(t.Context(), &flags.Request{
+		APIKey: key, Subject: flags.Subject{DistinctID: "ann", Groups: map[string]string{"company": "acme"}},
+	}, &out)
+	switch {
+	case errors.Is(err, flags.ErrUnknownKey):
+		return "unknown"
+	case err != nil:
+		return err.Error()
+	case out.QuotaLimited:
+		return "limited"
+	}
+	var on []string
+	for _, d := range out.Decisions.List {
+		if d.Enabled {
+			on = append(on, d.Key)
+		}
+	}
+	return strings.Join(on, " ")
+}
+
+func (i *instance) apply(t testing.TB, text string) {
+	t.Helper()
+	f, err := flags.ParseFile([]byte(text))
+	if err == nil {
+		err = i.ApplyFile(t.Context(), "a.json", f, []byte(text))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (i *instance) commit(t testing.TB, c capture.Changes) {
+	t.Helper()
+	if err := i.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { return tx.Save(&c) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sharedFile is a definitions file with places for what changes.
+type sharedFile struct{ Quota, Paused, Settings, Members, Cohort, Flags, Keys, More string }
+
+func (f sharedFile) String() string {
+	or := func(text, otherwise string) string {
+		if text == "" {
+			return otherwise
+		}
+		return text
+	}
+	return `{"organization":{"id":"org","quotas":{"feature_flags":` + or(f.Quota, "null") + `}},"projects":[{"id":1,"api_key":"phc_a",
+		"quota_limited":[` + f.Paused + `],"timezone":"` + or(f.Settings, "UTC") + `","group_type_mapping":{"0":"company"},
+		"personal_api_keys":[` + f.Keys + `],
+		"cohorts":{"7":{"is_static":true,"members":[` + f.Members + `]},"8":{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"` + or(f.Cohort, "gold") + `"}]}},
+		"flags":[` + or(f.Flags, `{"id":1,"key":"always","active":true,"filters":{"groups":[{}]}}`) + `,
+		{"id":2,"key":"member","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":7}]}]}},
+		{"id":3,"key":"cohort","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":8}]}]}},
+		{"id":4,"key":"person","active":true,"filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":"silver"}]}]}},
+		{"id":5,"key":"group","active":true,"filters":{"aggregation_group_type_index":0,"groups":[{"properties":[{"key":"size","type":"group","group_type_index":0,"operator":"exact","value":"big"}]}]}}]}` + f.More + `]}`
+}
+
+func personWith(plan string) capture.Changes {
+	p := capture.Person{UUID: capture.PersonID(1, "ann"), CreatedAt: time.Unix(1, 0), Properties: capture.Object{{Key: "plan", Value: `"` + plan + `"`}}, Version: 1}
+	return capture.Changes{
+		Persons: []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: plan == "gold"}},
+		IDs:     []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: p.UUID}},
+	}
+}
+
+func groupWith(size string) capture.Changes {
+	return capture.Changes{Groups: []capture.ProjectGroup{{ProjectID: 1, Group: capture.Group{
+		GroupID: capture.GroupID{Key: "acme"}, CreatedAt: time.Unix(1, 0), Properties: capture.Object{{Key: "size", Value: `"` + size + `"`}},
+	}}}}
+}
+
+// sharedChanges are one of each kind: what is done through one server, and what is
+// seen through another before and after.
+var sharedChanges = []struct {
+	name          string
+	told          bool // by NOTIFY; the others are seen by their age
+	do            func(t *testing.T, by *instance)
+	look          func(t *testing.T, at *instance) string
+	before, after string
+}{
+	{"a flag", true, func(t *testing.T, by *instance) {
+		by.apply(t, sharedFile{Flags: `{"id":1,"key":"always","active":false,"filters":{"groups":[{}]}}`}.String())
+	}, lookDecide, "always cohort", "cohort"},
+	{"a flag by management", true, func(t *testing.T, by *instance) {
+		err := ManagementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
+			return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
+				ID: 99, Key: "new", Record: json.RawMessage(`{"id":99,"key":"new","active":true,"filters":{"groups":[{}]}}`),
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, lookDecide, "always cohort", "always cohort new"},
+	{"a cohort", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Cohort: "silver"}.String()) }, lookDecide, "always cohort", "always"},
+	{"members of a static cohort", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Members: `"ann"`}.String()) },
+		lookDecide, "always cohort", "always member cohort"},
+	{"a group type", true, func(t *testing.T, by *instance) {
+		by.commit(t, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: 1, Index: 1, Name: "team"}}})
+	}, func(t *testing.T, at *instance) string { return lookPayload(t, at, `"1":"team"`) }, "no", "yes"},
+	{"settings", true, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Settings: "Asia/Tokyo"}.String()) },
+		func(t *testing.T, at *instance) string { return lookPayload(t, at, "Asia/Tokyo") }, "no", "yes"},
+	{"a project ends", true, func(t *testing.T, by *instance) {
+		if err := by.ForgetFile(t.Context(), "a.json"); err != nil {
+			t.Fatal(err)
+		}
+	}, lookDecide, "always cohort", "unknown"},
+	{"a quota", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Quota: "0"}.String()) }, lookDecide, "always cohort", "limited"},
+	{"a pause of flags", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Paused: `"feature_flags"`}.String()) }, lookDecide, "always cohort", "limited"},
+	{"a pause of recordings", false, func(t *testing.T, by *instance) { by.apply(t, sharedFile{Paused: `"recordings"`}.String()) },
+		func(t *testing.T, at *instance) string {
+			limited, err := at.intake.Recording(t.Context(), "phc_a", 1)
+			return fmt.Sprint(limited, err)
+		}, "false <nil>", "true <nil>"},
+	{"a new project", false, func(t *testing.T, by *instance) {
+		by.apply(t, sharedFile{More: `,{"id":2,"api_key":"phc_b","flags":[{"id":9,"key":"b","active":true,"filters":{"groups":[{}]}}]}`}.String())
+	}, func(t *testing.T, at *instance) string { return at.decide(t, "phc_b") }, "unknown", "b"},
+	{"a new key", false, func(t *testing.T, by *instance) {
+		by.apply(t, sharedFile{Keys: `{"key":"phx_new","scopes":["*"]}`}.String())
+	}, lookKey, "unknown", "[*]"},
+	{"a person", false, func(t *testing.T, by *instance) { by.commit(t, personWith("silver")) }, lookDecide, "always cohort", "always person"},
+	{"a group", false, func(t *testing.T, by *instance) { by.commit(t, groupWith("big")) }, lookDecide, "always cohort", "always cohort group"},
+	{"the identifier of a flag", false, func(t *testing.T, by *instance) {
+		if _, err := by.Overrides(t.Context(), 1, "ann", "before", []string{"always"}); err != nil {
+			t.Fatal(err)
+		}
+	}, func(t *testing.T, at *instance) string {
+		kept, err := at.Overrides(t.Context(), 1, "ann", "", []string{"always"})
+		return fmt.Sprint(kept, err)
+	}, "map[] <nil>", "map[always:before] <nil>"},
+}
+
+func lookDecide(t *testing.T, at *instance) string { return at.decide(t, "phc_a") }
+
+func lookPayload(t *testing.T, at *instance, part string) string {
+	t.Helper()
+	payload, _, err := at.decider.Payload(t.Context(), "phc_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(payload), part) {
+		return "yes"
+	}
+	return "no"
+}
+
+func lookKey(t *testing.T, at *instance) string {
+	t.Helper()
+	k, err := at.Key(t.Context(), "phx_new")
+	if errors.Is(err, flags.ErrUnknownKey) {
+		return "unknown"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(k.Scopes)
+}
+
+// twoInstances start on an empty database with the file, ann and acme.
+func twoInstances(t testing.TB, now func() time.Time) (one, other *instance) {
+	t.Helper()
+	address := postgresURL(t)
+	one, other = startInstance(t, address, now), startInstance(t, address, now)
+	one.apply(t, sharedFile{}.String())
+	one.commit(t, personWith("gold"))
+	one.commit(t, groupWith("small"))
+	return one, other
+}
+
+// becomes looks until it sees what it wants to. A look that began more than a
+// second after the change, when ages count, must see it.
+func becomes(t *testing.T, at *instance, look func(*testing.T, *instance) string, want string, within time.Duration) {
+	t.Helper()
+	changed := time.Now()
+	for {
+		began := time.Since(changed)
+		got := look(t, at)
+		if got == want {
+			return
+		}
+		if began > within {
+			t.Fatalf("%s after the change the other server says %q, want %q", began, got, want)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Whatever is changed through one server is seen through the other within one
+// second, also where nobody tells of it: no connection listens.
+func TestServers_VisibleByAge(t *testing.T) {
+	for _, tt := range sharedChanges {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			one, other := twoInstances(t, nil)
+			other.listener.close()
+			if got := tt.look(t, other); got != tt.before {
+				t.Fatalf("before: %q, want %q", got, tt.before)
+			}
+			tt.do(t, one)
+			becomes(t, other, tt.look, tt.after, visible)
+		})
+	}
+}
+
+// What is decided with is told of: seen at once, here by clocks that stand still,
+// for which nothing ever grows old.
+func TestServers_Told(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	at := time.Now()
+	for _, tt := range sharedChanges {
+		if !tt.told {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			one, other := twoInstances(t, func() time.Time { return at })
+			becomes(t, other, tt.look, tt.before, 10*time.Second)
+			tt.do(t, one)
+			becomes(t, other, tt.look, tt.after, 10*time.Second)
+		})
+	}
+}
+
+// A connection that is cut off comes back, and what was missed meanwhile is seen.
+func TestServers_ListensAgain(t *testing.T) {
+	at := time.Now()
+	one, other := twoInstances(t, func() time.Time { return at })
+	becomes(t, other, lookDecide, "always cohort", 10*time.Second)
+	for range 3 {
+		// Cut off in the moment of the change: the news may come or be missed.
+		if _, err := one.write.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND query LIKE 'LISTEN%'`); err != nil {
+			t.Fatal(err)
+		}
+		one.apply(t, sharedFile{Cohort: "silver"}.String())
+		becomes(t, other, lookDecide, "always", 10*time.Second)
+		one.apply(t, sharedFile{}.String())
+		becomes(t, other, lookDecide, "always cohort", 10*time.Second)
+	}
+}
+
+// Many projects in one change, and messages of a newer version, mean all.
+func TestServers_ToldOfMany(t *testing.T) {
+	all := make(chan int64, 1000)
+	address := postgresURL(t)
+	one := openStore(t, address)
+	other, err := Open(t.Context(), address, Config{Changed: func(id int64) { all <- id }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	next := func() int64 {
+		t.Helper()
+		select {
+		case id := <-all:
+			return id
+		case <-time.After(10 * time.Second):
+			t.Fatal("not told")
+		}
+		return 0
+	}
+	if id := next(); id != 0 { // what was changed before it listened
+		t.Errorf("told of %d at the start, want 0", id)
+	}
+	var many []int64
+	for id := range int64(maxNotified + 1) {
+		many = append(many, 1<<62+id)
+	}
+	for n, want := range map[int]int64{1: many[0], len(many): 0} {
+		if err := one.notifyServers(t.Context(), one.write, many[:n]); err != nil {
+			t.Fatal(err)
+		}
+		if got := next(); got != want {
+			t.Errorf("%d projects: told of %d, want %d", n, got, want)
+		}
+	}
+	if err := one.notifyServers(t.Context(), one.write, many[:maxNotified]); err != nil {
+		t.Errorf("the longest message: %v", err)
+	}
+	for range maxNotified {
+		next()
+	}
+	other.notified(other.name + " 5") // its own
+	other.notified("")
+	other.notified("newer v2:1")
+	if id := next(); id != 0 || len(all) > 0 {
+		t.Errorf("told of %d and %d more, want of all", id, len(all))
+	}
+}

@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// While another server holds the lock of management, those who wait for it through
+// this one keep neither flags nor events from the database.
+func TestServers_LockIsHeld(t *testing.T) {
+	one, other := twoInstances(t, nil)
+	held, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(release)
+	all.Go(func() {
+		err := ManagementStore{one.Store}.Write(context.Background(), func(rooms.Tx) error {
+			close(held)
+			<-release
+			return errors.New("never mind")
+		})
+		if err == nil {
+			t.Error("what was to fail has not")
+		}
+	})
+	<-held
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel() // before it is released
+	for range 3 * (postgresConns + quickConns) {
+		all.Go(func() {
+			if err := (ManagementStore{other.Store}).Write(ctx, func(rooms.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	for n := range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), lookupTime)
+		_, err := other.Stored(ctx, flags.Query{ProjectID: 1, DistinctID: fmt.Sprint("user ", n), Needs: storedNeeds})
+		cancel()
+		if err != nil {
+			t.Fatal("flags:", err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), lookupTime)
+		err = other.Commit(ctx, []int64{1}, func(capture.Tx) error { return nil })
+		cancel()
+		if err != nil {
+			t.Fatal("events:", err)
+		}
+		time.Sleep(5 * time.Millisecond) // so that the writers come in between
+	}
+}
+
+// A server that stops in the middle of a transaction, as one that is cut off from
+// the database, keeps its locks no longer than longestPause; here that is shorter.
+func TestServers_OneHangs(t *testing.T) {
+	address := postgresURL(t)
+	other := openStore(t, address)
+	var is string
+	if err := other.write.QueryRow(`SHOW idle_in_transaction_session_timeout`).Scan(&is); err != nil || is != "1min" || manageTime >= longestPause {
+		t.Errorf("a transaction may stand still for %s, %v", is, err)
+	}
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	hangs := openStore(t, address+separator+"idle_in_transaction_session_timeout=300")
+	held, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(release)
+	all.Go(func() {
+		err := ManagementStore{hangs}.Write(context.Background(), func(rooms.Tx) error {
+			close(held)
+			<-release
+			return nil
+		})
+		if err == nil {
+			t.Error("a transaction that was given up is committed")
+		}
+	})
+	<-held
+	if err := (ManagementStore{other}).Write(t.Context(), func(rooms.Tx) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,330 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// several opens some stores on one empty PostgreSQL, at once.
+func several(t *testing.T, n int) []*Store {
+	t.Helper()
+	address := postgresURL(t)
+	stores := make([]*Store, n)
+	storetest.AtOnce(t, n, func(i int) (err error) {
+		stores[i], err = Open(context.Background(), address, Config{})
+		return err
+	})
+	t.Cleanup(func() {
+		for _, s := range stores {
+			_ = s.Close()
+		}
+	})
+	return stores
+}
+
+// Servers that start at once on an empty database bring the schema up once: each
+// version is written down once, and all of them can be used.
+func TestServers_MigrateOnce(t *testing.T) {
+	stores := several(t, 6)
+	var versions, distinct int
+	if err := stores[0].read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
+		t.Fatal(err)
+	}
+	if versions != distinct {
+		t.Errorf("%d versions are written down, %d of them different", versions, distinct)
+	}
+	for i, s := range stores {
+		if err := commitEvents(s, 10*i, 10); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A server goes on while another one has brought the schema further, as in a
+// rolling upgrade; only its next start is refused.
+func TestServers_NewerSchemaWhileRunning(t *testing.T) {
+	one, other := twoInstances(t, nil)
+	if _, err := other.write.Exec(`ALTER TABLE projects ADD COLUMN of_the_future TEXT NOT NULL DEFAULT ''; INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := commitEvents(one.Store, 0, 10); err != nil {
+		t.Error(err)
+	}
+	one.apply(t, sharedFile{Cohort: "silver"}.String())
+	becomes(t, other, lookDecide, "always", 10*time.Second)
+}
+
+// Servers that start at once without definitions make one project, and one of
+// them has its keys to print (decision 21).
+func TestServers_Decision21_BootstrapOnce(t *testing.T) {
+	stores := several(t, 4)
+	made := make([]*Bootstrapped, len(stores))
+	storetest.AtOnce(t, len(stores), func(i int) (err error) {
+		if made[i], err = stores[i].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"}); err != nil {
+			return err
+		}
+		m, err := rooms.Open(rooms.Config{Store: ManagementStore{stores[i]}})
+		if err != nil {
+			return err
+		}
+		return m.Organizations.Adopt(context.Background(), organizations.Adoption{Email: "owner@example.com"})
+	})
+	prints := 0
+	for _, b := range made {
+		if b != nil {
+			prints++
+		}
+	}
+	if prints != 1 {
+		t.Errorf("%d servers have a key to print", prints)
+	}
+	for table, want := range map[string]int{
+		"projects": 1, "organizations": 1, "api_keys": 1, "records WHERE kind = 'user'": 1, "records WHERE kind = 'member'": 1,
+	} {
+		if n := countRows(t, stores[0], table); n != want {
+			t.Errorf("%s: %d, want %d", table, n, want)
+		}
+	}
+}
+
+// Servers that start at once with the same definitions file bring it in once.
+func TestServers_SameFileOnce(t *testing.T) {
+	for range 4 {
+		stores := several(t, 4)
+		text := []byte(sharedFile{Keys: `{"key":"phx_new","scopes":["*"]}`, Members: `"ann"`}.String())
+		f, err := flags.ParseFile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.AtOnce(t, len(stores), func(i int) error {
+			return stores[i].ApplyFile(context.Background(), "a.json", f, text)
+		})
+		for table, want := range map[string]int{"projects": 1, "organizations": 1, "api_keys": 1, "flag_records": 5, "cohort_members": 1} {
+			if n := countRows(t, stores[0], table); n != want {
+				t.Errorf("%s: %d, want %d", table, n, want)
+			}
+		}
+		p, err := stores[0].ProjectByKey(t.Context(), "phc_a")
+		if err != nil || p.Revision != 1 {
+			t.Errorf("revision %d, %v: what has not changed is not written", p.Revision, err)
+		}
+	}
+}
+
+// A file and a start without one meet: there is one project with id 1, whoever
+// comes first.
+func TestServers_FileAndBootstrap(t *testing.T) {
+	stores := several(t, 2)
+	text := []byte(`{"projects":[{"id":7,"api_key":"phc_a"}]}`)
+	f, err := flags.ParseFile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.AtOnce(t, 2, func(i int) error {
+		if i == 0 {
+			return stores[0].ApplyFile(context.Background(), "a.json", f, text)
+		}
+		_, err := stores[1].Bootstrap(context.Background(), FirstStart{OwnerEmail: "owner@example.com"})
+		return err
+	})
+}
+
+// Two servers look for scheduled changes at the same time: each is made once.
+func TestServers_ScheduledChangesOnce(t *testing.T) {
+	stores := several(t, 2)
+	b, err := stores[0].Bootstrap(t.Context(), FirstStart{OwnerEmail: "owner@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var managers [2]*rooms.Rooms
+	for i, s := range stores {
+		if managers[i], err = rooms.Open(rooms.Config{Store: ManagementStore{s}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := managers[0].Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	const changes = 20
+	due := schedule(t, managers[0], b.PersonalKey, changes)
+	done := make([]int, 8)
+	storetest.AtOnce(t, len(done), func(i int) (err error) {
+		done[i], err = managers[i%2].FeatureFlags.ScheduledChanges.RunDue(context.Background())
+		return err
+	})
+	sum := 0
+	for _, n := range done {
+		sum += n
+	}
+	if sum != changes {
+		t.Errorf("%d changes were made, want %d: %v", sum, changes, done)
+	}
+	conditions, versions := due()
+	if conditions != 1+changes || versions != 1+changes {
+		t.Errorf("the flag has %d conditions in version %d, want %d", conditions, versions, 1+changes)
+	}
+}
+
+// Two servers delete old events at the same time, while a person is erased.
+func TestServers_RetainTogether(t *testing.T) {
+	stores := several(t, 2)
+	const events = 3000
+	for n := 0; n < events; n += 500 {
+		if err := commitEvents(stores[0], n, 500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := fromMicros(int64(events/2) * 1e6)
+	storetest.AtOnce(t, 4, func(i int) error {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
+				return err
+			}
+			if n := countRows(t, stores[0], "events"); n <= events/2 {
+				return nil
+			}
+		}
+		return fmt.Errorf("there are still %d events", countRows(t, stores[0], "events"))
+	})
+	for _, table := range []string{"events", "event_keys", "events_by_time"} {
+		if n := countRows(t, stores[0], table); n != events/2 {
+			t.Errorf("%s: %d rows, want %d", table, n, events/2)
+		}
+	}
+}
+
+// What a person was like in the events of one server is not kept with those that
+// another server erases (§8.3 of capture).
+func TestServers_ErasedStates(t *testing.T) {
+	stores := several(t, 2)
+	id := capture.PersonID(1, "ann")
+	event := func(s *Store, n int) {
+		t.Helper()
+		e := capture.Record{
+			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", n)), Name: "a", DistinctID: "ann", Properties: "{}",
+			Timestamp: fromMicros(int64(n)), CreatedAt: fromMicros(int64(n)), PersonID: id, PersonProperties: `{"plan":"gold"}`,
+		}
+		p := capture.Person{UUID: id, Version: 1}
+		err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+			if _, err := tx.Claim([]capture.EventKey{{ProjectID: 1, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID}}); err != nil {
+				return err
+			}
+			known, err := tx.People(1, []string{"ann"})
+			if err != nil {
+				return err
+			}
+			c := capture.Changes{Events: []capture.Record{e}}
+			if known[0].Person == nil {
+				c.Persons = []capture.ProjectPerson{{ProjectID: 1, Person: &p, New: true}}
+				c.IDs = []capture.ProjectID{{ProjectID: 1, DistinctID: "ann", Person: id}}
+			}
+			return tx.Save(&c)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, erase := range []func(tx capture.Tx) error{
+		func(tx capture.Tx) error {
+			_, err := tx.ErasePerson(1, id, true)
+			return err
+		},
+		func(tx capture.Tx) error { return tx.EraseEvents(1, id) },
+	} {
+		event(stores[0], 10*n)
+		event(stores[0], 10*n+1)
+		if err := stores[1].Commit(t.Context(), []int64{1}, erase); err != nil {
+			t.Fatal(err)
+		}
+		event(stores[0], 10*n+2)
+		if lost := countRows(t, stores[0], `events e WHERE NOT EXISTS (SELECT 1 FROM person_states s WHERE s.event_id = e.person_state)`); lost > 0 {
+			t.Errorf("erasing %d: %d events have lost what their person was like", n, lost)
+		}
+	}
+}
+
+// The bound of quotas over several servers (flags/quota.go): exactly the limit.
+func TestServers_Decision11_QuotaIsExact(t *testing.T) {
+	address := postgresURL(t)
+	servers := []*instance{startInstance(t, address, nil), startInstance(t, address, nil)}
+	const limit = 1234 // no whole number of lots
+	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
+	answered := make([]int, 8)
+	storetest.AtOnce(t, len(answered), func(i int) error {
+		var out flags.Answer
+		for range 400 {
+			err := servers[i%2].decider.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)
+			if err != nil {
+				return err
+			}
+			if !out.QuotaLimited {
+				answered[i]++
+			}
+		}
+		return nil
+	})
+	sum := 0
+	for _, n := range answered {
+		sum += n
+	}
+	if sum != limit {
+		t.Errorf("two servers have answered %d requests, the limit is %d", sum, limit)
+	}
+	used, err := servers[0].Used(t.Context(), "org", "feature_flags", time.Now())
+	if err != nil || used != limit {
+		t.Errorf("%d are counted, %v", used, err)
+	}
+}
+
+// schedule makes a flag and so many changes of it that are due, and returns what
+// says how many conditions the flag has, in which version.
+func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (conditions, version int) {
+	t.Helper()
+	caller, err := m.Authenticate(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	standing, err := m.Project(t.Context(), caller, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := func(text string) (b management.Body) {
+		if err := json.Unmarshal([]byte(text), &b.Members); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	f, err := m.FeatureFlags.Create(t.Context(), standing, body(`{"key":"a","name":"","filters":{"groups":[{"rollout_percentage":1}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range changes {
+		_, err := m.FeatureFlags.ScheduledChanges.Create(t.Context(), standing, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
+			"payload":{"operation":"add_release_condition","value":{"groups":[{"rollout_percentage":2}]}}}`, f.ID)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() (conditions, version int) {
+		t.Helper()
+		f, err := m.FeatureFlags.Get(t.Context(), standing, f.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var filters struct{ Groups []json.RawMessage }
+		if err := json.Unmarshal(f.Filters, &filters); err != nil {
+			t.Fatal(err)
+		}
+		return len(filters.Groups), int(f.Version)
+	}
+}

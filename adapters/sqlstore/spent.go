@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management/organizations"
+)
+
+// Spent is what was spent of a resource with a token, by key and SDK.
+type Spent struct {
+	Token, Resource, Key, SDK string
+	N                         int64
+}
+
+// AddSpent adds to what was spent on the UTC day of at. Tokens of projects that
+// have gone are left out.
+func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error {
+	projects := map[string]int64{}
+	for i := range list {
+		if _, known := projects[list[i].Token]; known {
+			continue
+		}
+		p, err := s.CaptureProject(ctx, list[i].Token)
+		if err != nil && !errors.Is(err, capture.ErrUnknownKey) {
+			return err
+		}
+		projects[list[i].Token] = p.ID
+	}
+	return s.inWrite(ctx, func(tx *sql.Tx) error {
+		for _, x := range list {
+			if projects[x.Token] == 0 {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO spent (project_id, day, resource, key, sdk, n) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (project_id, day, resource, key, sdk) DO UPDATE SET n = spent.n + excluded.n`,
+				projects[x.Token], dayOf(at), x.Resource, cleanText(x.Key), cleanText(x.SDK), x.N); err != nil {
+				return fmt.Errorf("counting who spends what: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Spent implements rooms.Tx.
+func (t *manageTx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
+	return listed(t, "reading who spends what", func(x *organizations.Spent) []any {
+		x.Project = projectID
+		return []any{dayIn(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
+	}, `SELECT day, resource, key, sdk, n FROM spent WHERE project_id = $1 AND day >= $2 ORDER BY day, resource, key, sdk`, projectID, dayOf(since))
+}

@@ -1,0 +1,121 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+func managementDefinitions(t *testing.T, s ManagementStore) {
+	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
+	managed(t, s, func(tx rooms.Tx) error {
+		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
+	})
+	revision := project(t, s, "phc_p").Revision
+	flag := featureflags.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
+	managed(t, s, func(tx rooms.Tx) error {
+		flag.ID = 0
+		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag); err != nil {
+			return err
+		}
+		flag.Record = fmt.Appendf(nil, `{"id":%d,"key":"a","active":true,"filters":{"groups":[{"rollout_percentage":100}]}}`, flag.ID)
+		return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag)
+	})
+	after := project(t, s, "phc_p")
+	d, err := s.Definitions(context.Background(), after)
+	if err != nil || len(d.Flags) != 1 || d.Flags[0].Key != "a" || after.Revision <= revision {
+		t.Errorf("%d flags, revision %d after %d, %v", len(d.Flags), after.Revision, revision, err)
+	}
+	cohort := featureflags.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
+	managed(t, s, func(tx rooms.Tx) error {
+		cohort.ID = 0
+		return tx.PutDefinition(featureflags.CohortDefinition, p.ID, &cohort)
+	})
+	looked(t, s, func(tx rooms.Tx) error {
+		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
+		same(t, &flag, byKey, "")
+		other, err2 := tx.Definition(featureflags.FlagDefinition, p.ID+1, flag.ID)
+		list, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID, Limit: 10})
+		if other != nil || len(list) != 1 || count != 1 || list[0].ID != cohort.ID {
+			t.Errorf("%v, %d of %d cohorts", other, len(list), count)
+		}
+		return errors.Join(err1, err2, err3)
+	})
+	want := featureflags.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
+	wantTotals(t, s, p.ID, want)
+	totalsFollow(t, s, p.ID)
+	wantTotals(t, s, p.ID, want)
+	flag.Deleted = true
+	managed(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag) })
+	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
+	wantTotals(t, s, p.ID+1, featureflags.DefinitionTotals{})
+	looked(t, s, func(tx rooms.Tx) error {
+		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
+		still, err2 := tx.Definition(featureflags.FlagDefinition, p.ID, flag.ID)
+		_, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
+		if byKey != nil || still == nil || count != 0 {
+			t.Errorf("a deleted flag: by key %v, by id %v, %d listed", byKey, still, count)
+		}
+		return errors.Join(err1, err2, err3)
+	})
+	if d, err := s.Definitions(context.Background(), after); err != nil || len(d.Flags) != 0 {
+		t.Errorf("a deleted flag is served: %d, %v", len(d.Flags), err)
+	}
+}
+
+// totalsFollow makes, changes and drops a flag: the totals follow within the transaction.
+func totalsFollow(t *testing.T, s ManagementStore, project int64) {
+	t.Helper()
+	managed(t, s, func(tx rooms.Tx) error {
+		before, err1 := tx.DefinitionTotals(project)
+		other := featureflags.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
+		err2 := tx.PutDefinition(featureflags.FlagDefinition, project, &other)
+		one, err3 := tx.DefinitionTotals(project)
+		if one.Flags != before.Flags+1 || one.Bytes != before.Bytes+int64(len(other.Record)+len(other.Meta)) {
+			t.Errorf("totals %+v after %+v", one, before)
+		}
+		other.Record = []byte(`{}`)
+		err4 := tx.PutDefinition(featureflags.FlagDefinition, project, &other)
+		smaller, err5 := tx.DefinitionTotals(project)
+		if smaller.Flags != one.Flags || smaller.Bytes != before.Bytes+4 {
+			t.Errorf("totals %+v of a smaller one", smaller)
+		}
+		err6 := tx.DropDefinition(featureflags.FlagDefinition, project, other.ID)
+		if after, err := tx.DefinitionTotals(project); after != before || err != nil {
+			t.Errorf("totals %+v, want %+v, %v", after, before, err)
+		}
+		return errors.Join(err1, err2, err3, err4, err5, err6)
+	})
+}
+
+func wantTotals(t *testing.T, s ManagementStore, project int64, want featureflags.DefinitionTotals) {
+	t.Helper()
+	looked(t, s, func(tx rooms.Tx) error {
+		got, err := tx.DefinitionTotals(project)
+		same(t, want, got, "totals of project %d", project)
+		return err
+	})
+}
+
+func managementMembers(t *testing.T, s ManagementStore) {
+	managed(t, s, func(tx rooms.Tx) error {
+		return errors.Join(tx.AddMembers(1, 5, []string{"b", "a", "c", "a"}), tx.AddMembers(1, 6, []string{"a"}), tx.RemoveMembers(1, 5, []string{"c", "z"}))
+	})
+	looked(t, s, func(tx rooms.Tx) error {
+		list, err1 := tx.Members(1, 5, "", 10)
+		rest, err2 := tx.Members(1, 5, "a", 10)
+		n, err3 := tx.CountMembers(1, 5)
+		none, err4 := tx.CountMembers(1, 7)
+		if diff := cmp.Diff([]string{"a", "b"}, list); diff != "" || len(rest) != 1 || n != 2 || none != 0 {
+			t.Errorf("%s, after a: %v, %d members, %d of none", diff, rest, n, none)
+		}
+		return errors.Join(err1, err2, err3, err4)
+	})
+}

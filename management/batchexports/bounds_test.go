@@ -1,0 +1,221 @@
+package batchexports_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+)
+
+// An attempt has six hours; one that takes longer has failed, and the last of ten is
+// TimedOut (§4.3.5).
+func TestBatchExports_TimedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.BatchExports.Watch = time.Hour
+		st := w.Standing(t, "bob")
+		e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(``)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.shelf.during = func(ctx context.Context, _ *batchexports.Job) error {
+			<-ctx.Done() // a destination that never answers
+			return ctx.Err()
+		}
+		w.Clock = moment("2026-01-02 13:00:30")
+		for n := 1; n <= 10; n++ {
+			begun := time.Now()
+			if more, err := w.BatchExports.Work(t.Context()); !more || err != nil {
+				t.Fatal(n, more, err)
+			}
+			if took := time.Since(begun); took != 6*time.Hour {
+				t.Errorf("attempt %d has taken %s", n, took)
+			}
+			if status := w.newest(t, e.ID).Status; (status == "TimedOut") != (n == 10) {
+				t.Errorf("after attempt %d: %s", n, status)
+			}
+			w.Clock = w.Clock.Add(10 * time.Minute)
+		}
+	})
+}
+
+// A server that does not come back keeps others away for a minute: then the next one does
+// its run again.
+func TestBatchExports_LeaseRunsOut(t *testing.T) {
+	w, export, begun, _ := started(t)
+	w.BatchExports.Watch = time.Hour // it does not come to renew its lease
+	ctx, kill := context.WithCancel(t.Context())
+	worked := make(chan error, 1)
+	go func() {
+		_, err := w.BatchExports.Work(ctx)
+		worked <- err
+	}()
+	<-begun
+	run := w.newest(t, export)
+	defer func() { // the first server sees that it is late, and leaves the run alone
+		kill()
+		if err := <-worked; err != nil {
+			t.Error(err)
+		}
+		if got := w.newest(t, export); got.ID != run.ID || got.Status != "Completed" || *got.Completed != 1 {
+			t.Errorf("%+v", got)
+		}
+	}()
+	w.shelf.during = nil
+	w.Clock = moment("2026-01-02 13:01:29")
+	if more, err := w.BatchExports.Work(t.Context()); more || err != nil {
+		t.Error("before the minute is over:", err)
+	}
+	w.Clock = moment("2026-01-02 13:01:30")
+	if more, err := w.BatchExports.Work(t.Context()); !more || err != nil {
+		t.Error("after the minute:", err)
+	}
+	if got := w.newest(t, export); got.ID != run.ID || got.Status != "Completed" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// §4.3.4: unpause with a backfill while the schedule's run is under way goes on behind it.
+func TestBatchExports_TakeOverInRun(t *testing.T) {
+	w := newWorld(t)
+	calls := w.calls(t)
+	calls["fails"] = func(*management.Standing, string, string) (any, error) {
+		w.shelf.fails = append(w.shelf.fails, errors.New("the disk is full"))
+		return nil, nil
+	}
+	w.Ask(t, calls, []ruletest.Row{
+		{"§4.3.4", "bob", "create => it", files(``), `{"paused":false}`},
+		{"§4.3.4", "bob", "came a", `{}`, `null`},
+		{"§4.3.4", "bob", "fails", ``, `null`},
+		{"§4.3.4", "bob", "at 2026-01-02 13:00:30", ``, `null`},
+		{"§4.3.4 the run of 12:00 is tried again later", "bob", "work", ``, `[]`},
+		{"§4.3.4", "bob", "pause <it>", ``, `{"paused":true}`},
+		{"§4.3.4", "bob", "came b", `{}`, `null`},
+		{"§4.3.4", "bob", "at 2026-01-02 14:20", ``, `null`},
+		{"§4.3.4", "bob", "unpause <it>", `{"backfill":true}`, `{"paused":false}`},
+		{"§4.3.4", "bob", "came c", `{}`, `null`},
+		{"§4.3.4 the run, then what came behind it", "bob", "at 2026-01-02 15:00:30", ``, `null`},
+		{"§4.3.4 each event once", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a","01-02T14:20 01-02T15:00: c","01-02T13:00 01-02T14:00: b","01-02T14:00 01-02T14:20:"]`},
+		{"§4.3.4 there is nothing to take over", "bob", "pause <it>", ``, `{"paused":true}`},
+		{"§4.3.4 there is nothing to take over", "bob", "at 2026-01-02 15:00:30", ``, `null`},
+		{"§4.3.4 there is nothing to take over", "bob", "unpause <it>", `{"backfill":true}`, `{"paused":false}`},
+	})
+}
+
+// §4.3.1 hogql_query: every column of events, and what properties become.
+func TestBatchExports_Columns(t *testing.T) {
+	for _, tt := range []struct{ expression, want string }{
+		{"uuid", `"e"`}, {"team_id", `1`}, {"timestamp", `"2026-01-02T12:00:02Z"`}, {"created_at", `"2026-01-02T12:00:02Z"`}, {"event", `"seen"`}, {"distinct_id", `"d-e"`},
+		{"properties", `{"text":"a","n":1.50,"yes":true,"list":[1],"none":null,"$set":{"x":1},"$set_once":"no object"}`}, {"elements_chain", `""`}, {"person_id", `"p-e"`}, {"person_properties", `{"plan":"pro"}`},
+		{"set", `{"x":1}`}, {"set_once", `null`},
+		{"properties.text", `"a"`}, {"properties.n", `"1.50"`}, {"properties.yes", `"true"`}, {"properties.list", `"[1]"`}, {"properties.none", `null`}, {"properties.absent", `null`}, {"properties.$set", `"{\"x\":1}"`},
+		{"person.properties.plan", `"pro"`}, {"person.properties.absent", `null`},
+	} {
+		t.Run(tt.expression, func(t *testing.T) {
+			w := newWorld(t)
+			calls := w.calls(t)
+			calls["rows"] = writtenRows(w)
+			w.Ask(t, calls, []ruletest.Row{
+				{"§4.3.1", "bob", "create", query(`"SELECT ` + tt.expression + ` AS x FROM events"`), `{"name":"x"}`},
+				{"§4.3.1", "bob", "came e", `{"text":"a","n":1.50,"yes":true,"list":[1],"none":null,"$set":{"x":1},"$set_once":"no object"}`, `null`},
+				{"§4.3.1", "bob", "at 2026-01-02 13:00:30", ``, `null`},
+				{"§4.3.1", "bob", "work", ``, `["(like) ^01-02T12:00 01-02T13:00: "]`},
+				{"§4.3.1", "bob", "rows", ``, `{"columns":"x","rows":[[` + tt.want + `]]}`},
+			})
+		})
+	}
+}
+
+// Every list of an export has a bound, and an answer when it is reached.
+func TestBatchExports_Bounds(t *testing.T) {
+	many := func(n int) string {
+		return `[` + strings.TrimSuffix(strings.Repeat(`{"key":"a","value":1},`, n), ",") + `]`
+	}
+	t.Run("filters", func(t *testing.T) {
+		w := newWorld(t)
+		w.Ask(t, w.calls(t), []ruletest.Row{
+			{"100", "bob", "create", files(`,"filters":` + many(100)), `{"name":"x"}`},
+			{"101", "bob", "create", files(`,"filters":` + many(101)), `400 max_length filters Ensure this field has no more than 100 elements.`},
+		})
+	})
+	t.Run("backfills that wait", func(t *testing.T) {
+		w := newWorld(t)
+		w.ledger.add("a", "2026-01-01 11:00", `{}`)
+		rows := []ruletest.Row{{"", "bob", "create => it", files(``), `{"name":"x"}`}}
+		const hour = `{"start_at":"2026-01-01T11:00:00Z","end_at":"2026-01-01T12:00:00Z"}`
+		for n := range 100 {
+			rows = append(rows, ruletest.Row{fmt.Sprint("backfill ", n), "bob", "backfill <it> => last", hour, `{"backfill_id":"(like) ."}`})
+		}
+		w.Ask(t, w.calls(t), append(rows,
+			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `400 invalid_input - There are 100 backfills already that wait. Cancel one of them first.`},
+			ruletest.Row{"one less", "bob", "cancelbackfill <it> <last>", ``, `{"cancelled":true}`},
+			ruletest.Row{"one less", "bob", "backfill <it>", hour, `{"backfill_id":"(like) ."}`},
+		))
+	})
+	t.Run("runs of a backfill", func(t *testing.T) {
+		w := newWorld(t)
+		w.ledger.add("a", "2025-01-01 00:00", `{}`)
+		w.Ask(t, w.calls(t), []ruletest.Row{
+			{"", "bob", "create => it", files(`,"interval":"every 5 minutes"`), `{"name":"x"}`},
+			{"10,000 times 5 minutes are 34 days, 17 hours and 20 minutes", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:00Z"}`, `{"backfill_id":"(like) ."}`},
+			{"one more", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:01Z"}`, `400 invalid_input - The backfill would have more than 10000 runs: choose a shorter range.`},
+			{"in one run", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, `{"backfill_id":"(like) ."}`},
+		})
+	})
+	t.Run("errors", func(t *testing.T) {
+		w := newWorld(t)
+		w.shelf.fails = []error{&batchexports.Refused{Reason: strings.Repeat("ä", 600)}} // 1200 bytes
+		w.Ask(t, w.calls(t), []ruletest.Row{
+			{"", "bob", "create => it", files(``), `{"name":"x"}`},
+			{"", "bob", "at 2026-01-02 13:00:30", ``, `null`},
+			{"", "bob", "work", ``, `[]`},
+			{"1000 bytes, whole characters", "bob", "newest <it>", ``, `{"latest_error":"` + strings.Repeat("ä", 500) + `"}`},
+		})
+	})
+}
+
+// An error of the ledger is nobody's fault: the run waits, and the server says so.
+func TestBatchExports_LedgerGone(t *testing.T) {
+	w := newWorld(t)
+	st := w.Standing(t, "bob")
+	e, err := w.BatchExports.Create(t.Context(), st, ruletest.Body(t, files(``)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Clock = moment("2026-01-02 13:00:30")
+	gone := errors.New("the disk is gone")
+	rows := w.BatchExports.Rows
+	w.BatchExports.Rows = brokenLedger{rows, gone}
+	if _, err := w.BatchExports.Work(t.Context()); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	if _, err := w.BatchExports.AddBackfill(t.Context(), st, e.ID, ruletest.Body(t, `{}`)); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	w.BatchExports.Rows = rows
+	if more, err := w.BatchExports.Work(t.Context()); !more || err != nil {
+		t.Error(err)
+	}
+	if run := w.newest(t, e.ID); run.Status != "Completed" {
+		t.Errorf("%+v", run)
+	}
+}
+
+// brokenLedger is a ledger that cannot be read.
+type brokenLedger struct {
+	batchexports.Rows
+	err error
+}
+
+func (l brokenLedger) Horizon(context.Context, int64) (int64, error) { return 0, l.err }
+
+func (l brokenLedger) FirstEvent(context.Context, int64) (time.Time, bool, error) {
+	return time.Time{}, false, l.err
+}

@@ -1,0 +1,182 @@
+package batchexports_test
+
+import "github.com/bunting-flags/bunting/management/internal/ruletest"
+
+func query(text string) string { return files(`,"hogql_query":` + text) }
+
+const queryFault = `400 invalid_input hogql_query `
+
+var queryRows = []ruletest.Row{
+	{"§4.3.1 schema", "bob", "create => it", query(`"SELECT event, properties.plan AS plan, person.properties.name FROM events"`), `{"hogql_query":"(absent)","schema":{
+		"fields":[{"expression":"event","alias":"event"},{"expression":"properties.plan","alias":"plan"},{"expression":"person.properties.name","alias":"person_properties_name"}],
+		"values":{},"hogql_query":"SELECT event, properties.plan AS plan, person.properties.name FROM events"}}`},
+	{"§4.3.1 in any case", "bob", "create", query(`"select uuid as id from Events;"`), `{"schema":{"fields":[{"expression":"uuid","alias":"id"}]}}`},
+	{"clients §16 on one line", "bob", "create", query(`"SELECT event,\n\t timestamp\n  FROM  events"`), `{"schema":{"hogql_query":"SELECT event, timestamp FROM events"}}`},
+	{"§4.3.1 all columns", "bob", "create", query(`"SELECT * FROM events"`), `{"schema":{"fields":[
+		{"alias":"uuid"},{"alias":"team_id"},{"alias":"timestamp"},{"alias":"created_at"},{"alias":"event"},{"alias":"distinct_id"},{"alias":"properties"},{"alias":"elements_chain"},
+		{"alias":"person_id"},{"alias":"person_properties"},{"alias":"set"},{"alias":"set_once"}]}}`},
+	{"§4.3.1 empty is none", "bob", "create", query(`""`), `{"schema":null}`},
+	{"§4.3.1 null is none", "bob", "create", query(`null`), `{"schema":null}`},
+	{"§4.3.1 stays", "bob", "change <it>", `{"name":"y"}`, `{"schema":{"hogql_query":"(like) ^SELECT event, "}}`},
+	{"§4.3.1 replaced", "bob", "change <it>", `{"hogql_query":"SELECT event FROM events"}`, `{"schema":{"fields":[{"expression":"event"}]}}`},
+	{"§4.3.1 cleared", "bob", "change <it>", `{"hogql_query":null}`, `{"schema":null}`},
+	{"§4.3.1 parse", "bob", "create", query(`"nonsense"`), queryFault + `Failed to parse query`},
+	{"§4.3.1 parse", "bob", "create", query(`"SELECT"`), queryFault + `Failed to parse query`},
+	{"§4.3.1 parse", "bob", "create", query(`"DELETE FROM events"`), queryFault + `Failed to parse query`},
+	{"§4.3.1 union", "bob", "create", query(`"SELECT event FROM events UNION ALL SELECT event FROM events"`), queryFault + `UNIONs are not supported`},
+	{"§4.3.1 join", "bob", "create", query(`"SELECT event FROM events JOIN persons ON 1"`), queryFault + `JOINs are not supported`},
+	{"§4.3.1 from events", "bob", "create", query(`"SELECT id FROM persons"`), queryFault + `Query must SELECT FROM events`},
+	{"§4.3.1 from events", "bob", "create", query(`"SELECT 1"`), queryFault + `Query must SELECT FROM events`},
+	{"§4.3.1 from events only", "bob", "create", query(`"SELECT event FROM events, persons"`), queryFault + `Query must only SELECT FROM events`},
+	{"§4.3.1 invalid", "bob", "create", query(`"SELECT count() FROM events"`), queryFault + `Invalid HogQL query: `},
+	{"§4.3.1 invalid", "bob", "create", query(`"SELECT nothing FROM events"`), queryFault + `Invalid HogQL query: there is no column "nothing"`},
+	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event AS a, uuid AS a FROM events"`), queryFault + `Invalid HogQL query: two columns are called "a"`},
+	{"§4.3.1 invalid", "bob", "create", query(`"SELECT event FROM events WHERE event = 'a'"`), queryFault + `Invalid HogQL query: `},
+	{"§4.3.1 over events only", "bob", "create", files(`,"model":"persons","hogql_query":"SELECT event FROM events"`), queryFault + `Invalid HogQL query: `},
+	{"§4.3.2 HTTP takes whole events", "bob", "create", `{"hogql_query":"SELECT event FROM events",` + to("HTTP", `{"url":"https://x.example","token":"t"}`)[1:], queryFault + `Invalid HogQL query: `},
+	{"§2.2 type", "bob", "create", query(`{}`), queryFault + `Not a valid string.`},
+}
+
+var filterRows = []ruletest.Row{
+	{"§4.3.1 filters", "bob", "create => it", files(`,"filters":[{"key":"plan","operator":"exact","type":"event","value":["pro","team"]}]`),
+		`{"filters":[{"key":"plan","operator":"exact","type":"event","value":["pro","team"]}]}`},
+	{"§4.3.1 filters", "bob", "create", files(`,"filters":{}`), `400 invalid_input filters 'filters' should be an array of filters`},
+	{"§4.3.1 filters", "bob", "create", files(`,"filters":"x"`), `400 invalid_input filters 'filters' should be an array of filters`},
+	{"§4.3.1 entries", "bob", "create", files(`,"filters":[{"key":"a","value":1},"x"]`), `400 invalid_input filters Each filter must be an object`},
+	{"§4.3.1 entries", "bob", "create", files(`,"filters":[[]]`), `400 invalid_input filters Each filter must be an object`},
+	{"§4.3.1 null", "bob", "create", files(`,"filters":null`), `{"filters":null}`},
+	{"§4.3.1 none", "bob", "create", files(`,"filters":[]`), `{"filters":[]}`},
+	{"§4.3.1 of persons", "bob", "create", files(`,"model":"persons","filters":[{"key":"plan","type":"person","value":"pro"}]`), `{"model":"persons"}`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"model":"persons","filters":[{"key":"plan","type":"event","value":"pro"}]`), `400 invalid_input filters`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"plan","type":"hogql","value":"pro"}]`), `400 invalid_input filters`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"id","type":"cohort","value":1}]`), `400 invalid_input filters`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"plan","operator":"resembles","value":"pro"}]`), `400 invalid_input filters`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"key":"plan","operator":"regex","value":"("}]`), `400 invalid_input filters`},
+	{"decision 24 by the same rule: what cannot be evaluated", "bob", "create", files(`,"filters":[{"operator":"exact","value":"pro"}]`), `400 invalid_input filters`},
+	{"§2.2 operator", "bob", "create", files(`,"filters":[{"key":"a","operator":7}]`), `400 invalid_input filters The operator of a filter must be a text.`},
+	{"§4.3.1 writable", "bob", "change <it>", `{"filters":[{"key":"a","operator":"is_set"}]}`, `{"filters":[{"key":"a","operator":"is_set"}]}`},
+	{"§4.3.1 writable", "bob", "change <it>", `{"filters":null}`, `{"filters":null}`},
+	{"§4.3.1 they must fit the model", "bob", "change <it>", `{"filters":[{"key":"a","operator":"is_set"}]}`, `{"model":"events"}`},
+	{"§4.3.1 they must fit the model", "bob", "change <it>", `{"model":"persons"}`, `400 invalid_input filters`},
+}
+
+// §4.3: the exports of a project, and of all projects of the organization.
+var placeRows = []ruletest.Row{
+	{"§4.3.3", "bob", "create => first", files(`,"name":"first"`), `{"team_id":1}`},
+	{"§4.3.3 -created_at", "cyd", "create => second", files(`,"name":"second"`), `{"team_id":1}`},
+	{"§4.3.3", "dan", "create => theirs", files(`,"name":"theirs"`), `{"team_id":2}`},
+	{"§4.3.3 -created_at", "bob", "list", ``, `{"count":2,"results":[{"name":"second"},{"name":"first"}]}`},
+	{"§3 limit", "bob", "list", `{"Limit":1}`, `{"count":2,"results":[{"name":"second"}]}`},
+	{"§3 offset", "bob", "list", `{"Limit":1,"Offset":1}`, `{"count":2,"results":[{"name":"first"}]}`},
+	{"§3 beyond the end", "bob", "list", `{"Offset":9}`, `{"count":2,"results":[]}`},
+	{"§4.3 of the organization", "bob", "outsidelist", ``, `{"count":2,"results":[{"name":"second"},{"name":"first"}]}`},
+	{"§4.3 of the organization", "dan", "outsidelist", ``, `{"count":1,"results":[{"name":"theirs"}]}`},
+	{"§4.3.3 organization-level POST, the first project", "bob", "outsidecreate => third", files(`,"name":"third"`), `{"team_id":1}`},
+	{"§4.3.3 team_id", "bob", "outsidecreate", files(`,"team_id":1`), `{"team_id":1}`},
+	{"§4.3.3 project_id", "bob", "outsidecreate", files(`,"project_id":"1"`), `{"team_id":1}`},
+	{"§4.3.3 of another organization", "bob", "outsidecreate", files(`,"team_id":2`), `400 does_not_exist team_id Invalid pk "2" - object does not exist.`},
+	{"§4.3.3 of another organization", "bob", "outsidecreate", files(`,"project_id":2`), `400 does_not_exist project_id Invalid pk "2" - object does not exist.`},
+	{"§4.3.3 the path decides", "bob", "create", files(`,"team_id":2`), `{"team_id":1}`},
+	{"§4.3 outside of the project", "bob", "outsideget <first>", ``, `{"name":"first"}`},
+	{"§4.3 outside of the project", "bob", "outsidechange <first>", `{"name":"renamed"}`, `{"name":"renamed"}`},
+	{"§1.5 another organization's", "bob", "get <theirs>", ``, notFound},
+	{"§1.5 another organization's", "bob", "outsideget <theirs>", ``, notFound},
+	{"§1.5 another organization's", "dan", "outsidechange <first>", `{"name":"mine"}`, notFound},
+	{"§1.5 another organization's", "dan", "delete <first>", ``, notFound},
+	{"§1.5 another organization's", "dan", "pause <first>", ``, notFound},
+	{"§1.5 another organization's", "dan", "runs <first>", ``, notFound},
+	{"§1.5 another organization's", "dan", "backfills <first>", ``, notFound},
+	{"§1.5 another organization's", "dan", "test <first>", ``, notFound},
+	{"§1.8 no access to the project", "eve", "outsidelist", ``, `{"count":0,"results":[]}`},
+	{"§1.8 no access to the project", "eve", "outsideget <first>", ``, notFound},
+	{"§1.8 no access to the project", "eve", "outsidechange <first>", `{}`, notFound},
+	{"§1.8 no access to the project", "eve", "outsidedelete <first>", ``, notFound},
+	{"§1.8 no access to the project", "eve", "outsidecreate", files(``), `404 not_found - Project not found.`},
+	{"§1.8 no access to the project", "eve", "outsidecreate", files(`,"team_id":1`), `400 does_not_exist team_id`},
+	{"§4.3.3 the caller's current project", "gus", "newproject => second", `{"name":"Second"}`, `{"id":3}`},
+	{"§4.3.3 the caller's current project", "bob", "choose", `{"set_current_team":3}`, `{"team":{"id":3}}`},
+	{"§4.3.3 the caller's current project", "bob", "outsidecreate => there", files(``), `{"team_id":3}`},
+	{"§4.3 of its project", "bob", "get <there>", ``, notFound},
+	{"§4.3 of its project", "bob", "outsideget <there>", ``, `{"team_id":3}`},
+}
+
+// §4.3.4; interface §3.2.
+var pausingRows = []ruletest.Row{
+	{"§4.3.4", "bob", "create => it", files(``), `{"paused":false}`},
+	{"§4.3.4 pause", "bob", "pause <it>", ``, `{"paused":true}`},
+	{"§4.3.4 pause", "bob", "get <it>", ``, `{"paused":true,"last_paused_at":"2026-01-02T12:00:02Z","last_updated_at":"2026-01-02T12:00:02Z"}`},
+	{"§5.11", "bob", "log BatchExport <it>", ``, `{"activity":"updated","detail":{"changes":[{"field":"last_paused_at","after":"2026-01-02T12:00:02Z"},{"field":"paused","before":false,"after":true}]}}`},
+	{"§6 row 40", "bob", "pause <it>", ``, `{"paused":true}`},
+	{"§6 row 40 no change at all", "bob", "get <it>", ``, `{"paused":true,"last_paused_at":"2026-01-02T12:00:02Z","last_updated_at":"2026-01-02T12:00:02Z"}`},
+	{"§4.3.4 unpause", "bob", "unpause <it>", ``, `{"paused":false}`},
+	{"§4.3.4 unpause", "bob", "get <it>", ``, `{"paused":false,"last_paused_at":"2026-01-02T12:00:02Z","last_updated_at":"2026-01-02T12:00:07Z"}`},
+	{"§4.3.4 running already", "bob", "unpause <it>", ``, `{"paused":false}`},
+	{"§4.3.4 no change", "bob", "get <it>", ``, `{"paused":false,"last_updated_at":"2026-01-02T12:00:07Z"}`},
+	{"§6 row 41", "bob", "unpause <it>", `{"backfill":true}`, `{"paused":false}`},
+	{"§6 row 41 no backfill", "bob", "backfills <it>", ``, `{"results":[]}`},
+	{"§4.3.4 the body is not looked at", "bob", "pause <it>", `{"name":7,"interval":"never"}`, `{"paused":true}`},
+	{"§4.3.4 the body is not looked at", "bob", "unpause <it>", `{"name":7,"interval":"never"}`, `{"paused":false}`},
+	{"interface §3.2 the latest pause", "bob", "pause <it>", ``, `{"paused":true}`},
+	{"interface §3.2 the latest pause", "bob", "get <it>", ``, `{"last_paused_at":"2026-01-02T12:00:15Z"}`},
+	{"§4.3.4 at the level of the organization", "bob", "outsidepause <it>", ``, `{"paused":true}`},
+	{"§6 row 42", "bob", "pause " + nowhere, ``, notFound},
+	{"§6 row 42", "bob", "unpause " + nowhere, ``, notFound},
+	{"§6 row 42", "bob", "unpause " + nowhere, `{"backfill":true}`, notFound},
+	{"§4.3.4 no UUID", "bob", "pause 1", ``, notFound},
+}
+
+// §4.3.3 DELETE: a soft delete, the schedule is removed, running backfills are cancelled.
+var deletionRows = []ruletest.Row{
+	{"§4.3.3", "bob", "create => it", files(``), `{"name":"x"}`},
+	{"§4.3.6", "bob", "came e", `{}`, `null`},
+	{"§4.3.6", "bob", "backfill <it> => fill", `{"start_at":null,"end_at":null}`, `{"backfill_id":"(like) ^[0-9a-f-]{36}$"}`},
+	{"§4.3.3 DELETE", "bob", "delete <it>", ``, `null`},
+	{"§4.3.3 it is out of sight", "bob", "get <it>", ``, notFound},
+	{"§4.3.3 it is out of sight", "bob", "list", ``, `{"count":0,"results":[]}`},
+	{"§4.3.3 it is out of sight", "bob", "change <it>", `{}`, notFound},
+	{"§4.3.3 it is out of sight", "bob", "delete <it>", ``, notFound},
+	{"§4.3.3 it is out of sight", "bob", "unpause <it>", ``, notFound},
+	{"§4.3.3 it is out of sight", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, notFound},
+	{"§4.3.3 it is out of sight", "bob", "getbackfill <it> <fill>", ``, notFound},
+	{"§5.11", "bob", "log BatchExport <it>", ``, `{"activity":"deleted","user":{"first_name":"bob"},"detail":{"name":"x"}}`},
+	{"§4.3.3 no run comes", "bob", "at 2026-01-02 15:00", ``, `null`},
+	{"§4.3.3 no run comes", "bob", "work", ``, `[]`},
+	{"§4.3.3 the name is free", "bob", "create", files(``), `{"name":"x"}`},
+}
+
+// §5.8: a project that is gone takes its exports along.
+var goneRows = []ruletest.Row{
+	{"§4.3.3", "bob", "create", files(``), `{"name":"x"}`},
+	{"§5.8 DELETE", "gus", "dropproject", ``, `null`},
+	{"§5.8 no run comes", "dan", "at 2026-01-02 15:00", ``, `null`},
+	{"§5.8 no run comes", "dan", "work", ``, `[]`},
+	{"§4.3.3 those of others do", "dan", "create", files(``), `{"name":"x"}`},
+	{"§4.3.3 those of others do", "dan", "at 2026-01-02 16:00:30", ``, `null`},
+	{"§4.3.3 those of others do", "dan", "work", ``, `["01-02T15:00 01-02T16:00:"]`},
+}
+
+// §4.3.7: the shelf has two steps for each type but Files.
+var testRows = []ruletest.Row{
+	{"§4.3.7 steps", "bob", "steps S3", ``, `{"steps":[{"name":"Check address","description":"of S3","result":null},{"name":"Check credentials","description":"of S3","result":null}]}`},
+	{"§4.3.7 a type without a test", "bob", "steps Files", ``, `{"steps":[]}`},
+	{"§6 row 46", "bob", "steps FTP", ``, `null`},
+	{"§4.3.7 passed", "bob", "try", to("Postgres", `{`+postgres+`}`), `{"name":"Check address","description":"of Postgres","result":{"status":"Passed","message":null}}`},
+	{"§4.3.7 step", "bob", "try", `{"step":1,` + to("Postgres", `{`+postgres+`}`)[1:], `{"name":"Check credentials","result":{"status":"Failed","message":"the password *** is wrong"}}`},
+	{"§4.3.7 out of range", "bob", "try", `{"step":2,` + to("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
+	{"§4.3.7 out of range", "bob", "try", `{"step":-1,` + to("Postgres", `{`+postgres+`}`)[1:], `400 * step`},
+	{"§4.3.7 no number", "bob", "try", `{"step":"first",` + to("Postgres", `{`+postgres+`}`)[1:], `400 invalid_input step A valid integer is required.`},
+	{"§4.3.7 without tests", "bob", "try", files(``), `400 * destination`},
+	{"§4.3.7 validated as on create", "bob", "try", `{"name":"x","interval":"hour"}`, `400 required destination This field is required.`},
+	{"§4.3.7 validated as on create", "bob", "try", to("FTP", `{}`), `400 invalid_choice destination__type "FTP" is not a valid choice.`},
+	{"§4.3.7 not configured", "bob", "try", to("S3", `{`+s3+`}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
+	{"§4.3.7 bucket, key id and secret", "bob", "try", to("S3", `{`+s3+`,"aws_access_key_id":"id"}`), `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
+	{"§4.3.7 bucket, key id and secret", "bob", "try", to("S3", `{`+s3+`,"aws_access_key_id":"id","aws_secret_access_key":"key"}`), `{"result":{"status":"Passed"}}`},
+	{"§4.3.7 nothing was made", "bob", "list", ``, `{"count":0}`},
+	{"§4.3.7 of a stored one", "bob", "create => it", to("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
+	{"§4.3.7 the stored secrets need not be sent again", "bob", "test <it>", ``, `{"result":{"status":"Passed"}}`},
+	{"§4.3.7 under the given config", "bob", "test <it>", `{"destination":{"config":{"database":""}}}`, `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
+	{"§4.3.7 validated", "bob", "test <it>", `{"destination":{"config":{"port":"x"}}}`, `400 invalid_input destination Configuration has invalid type: got 'str', expected 'int'`},
+	{"README: secrets go to no other place", "bob", "test <it>", `{"destination":{"config":{"host":"evil"}}}`, `400 invalid_input destination Changing 'host' needs 'user', 'password' again:`},
+	{"§4.3.7 nothing is changed", "bob", "get <it>", ``, `{"destination":{"config":{"database":"d","host":"db"}},"last_updated_at":"2026-01-02T12:00:16Z"}`},
+	{"§4.3.7 unknown", "bob", "test " + nowhere, ``, notFound},
+}

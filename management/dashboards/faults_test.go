@@ -1,0 +1,28 @@
+package dashboards_test
+
+import (
+	"testing"
+
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+)
+
+// Whichever call of the store fails, the request ends with that fault and nothing is
+// changed: asked again, everything is answered as if nothing had happened.
+func TestFaults(t *testing.T) {
+	for name, rows := range map[string][]ruletest.Row{
+		"deletion": deletionRows, "restriction": restrictionRows, "collaborators": collaboratorRows, "copies": copyRows, "moves": moveRows, "moved": moreMoveRows,
+		"templates": templateRows, "ready": readyRows, "copied tiles": tileCopyRows, "lists": listRows, "sharing": moreSharingRows[:9], "tokens": tokenRows, "strangers": strangerRows,
+		"places": placeRows, "deleted insights": insightDeletedRows, "short ids": shortIDRows, "copies of insights": insightCopyRows[:4], "lists of insights": insightListRows[:14],
+	} {
+		t.Run(name, func(t *testing.T) {
+			faulty := &memstore.Faulty{Store: memstore.New(memstore.Outside{}), After: -1}
+			w := ruletest.New(t, faulty)
+			w.AskFaulty(t, dashboardCalls(t, w), rows, memstore.ErrDisk, func(after int) bool {
+				failed := faulty.Failed
+				faulty.After, faulty.Failed = after, false
+				return failed
+			})
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package dashboards_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// §4.1.8: a link works while sharing is on, and its token for a short time after it was
+// replaced. Passwords: TestDashboards_Passwords.
+func TestDashboards_Links(t *testing.T) {
+	w := ruletest.New(t, memstore.New(memstore.Outside{}))
+	ctx, bob, d := t.Context(), w.Standing(t, "bob"), w.Dashboards
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := d.Create(ctx, bob, ruletest.Body(t, `{"name":"one"}`))
+	must(err)
+	first, err := d.Sharing(ctx, bob, "1")
+	must(err)
+	if len(first.AccessToken) != 30 {
+		t.Errorf("a token of %d characters", len(first.AccessToken))
+	}
+	opens := func(what, token string, want management.Kind, code string) {
+		t.Helper()
+		shown, err := d.Shared(ctx, token, "", nil)
+		var told *management.Error
+		switch {
+		case errors.As(err, &told):
+			if told.Kind != want || told.Code != code {
+				t.Errorf("%s: %v, want %s", what, err, code)
+			}
+		case err != nil || code != "":
+			t.Errorf("%s: %v, want %q", what, err, code)
+		case *shown.Dashboard.Name != "one" || shown.Dashboard.CreatedBy != nil || shown.Dashboard.EffectivePrivilege != 21 || shown.Dashboard.EffectiveRestriction != 37:
+			t.Errorf("%s: %+v", what, shown.Dashboard)
+		}
+	}
+	opens("while it is off", first.AccessToken, management.NotFound, "not_found")
+	_, err = d.UpdateSharing(ctx, bob, "1", ruletest.Body(t, `{"enabled":true}`))
+	must(err)
+	opens("while it is on", first.AccessToken, 0, "")
+	opens("an unknown one", "x", management.NotFound, "not_found")
+	second, err := d.RefreshSharing(ctx, bob, "1")
+	must(err)
+	opens("just replaced", first.AccessToken, 0, "")
+	opens("the new one", second.AccessToken, 0, "")
+	w.Clock = w.Clock.Add(time.Hour)
+	opens("replaced an hour ago", first.AccessToken, management.NotFound, "not_found")
+	opens("the new one, later", second.AccessToken, 0, "")
+
+	must(w.Store.Write(ctx, func(tx rooms.Tx) error {
+		o, err := tx.Organization(ruletest.Organization)
+		if err != nil {
+			return err
+		}
+		o.Meta = management.Encode(management.OrganizationMeta{NoPublicSharing: true})
+		return tx.PutOrganization(o)
+	}))
+	opens("the organization shares nothing", second.AccessToken, management.NotFound, "not_found")
+	var told *management.Error
+	if _, err = d.UpdateSharing(ctx, w.Standing(t, "bob"), "1", ruletest.Body(t, `{"enabled":true}`)); !errors.As(err, &told) || told.Message != "Public sharing is disabled for this organization." {
+		t.Errorf("turning it on: %v", err)
+	}
+}

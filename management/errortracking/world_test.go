@@ -1,0 +1,143 @@
+package errortracking_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// eventLog is a log of exceptions in memory: an errortracking.EventLog. The place of an
+// event is its number.
+type eventLog struct {
+	events []errortracking.LoggedEvent
+	broken error
+}
+
+func (l *eventLog) EventsAfter(_ context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
+	if name != "$exception" || l.broken != nil {
+		return nil, 0, errors.Join(l.broken, errors.New("no event is called "+name))
+	}
+	var out []errortracking.LoggedEvent
+	for _, e := range l.events {
+		if e.Place > after && len(out) < limit {
+			out = append(out, e)
+			after = e.Place
+		}
+	}
+	return out, after, nil
+}
+
+// world is a World with a log of exceptions.
+type world struct {
+	*ruletest.World
+	log *eventLog
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{log: &eventLog{}}
+	w.World = ruletest.New(t, memstore.New(memstore.Outside{}), func(c *rooms.Config) { c.Events = w.log })
+	return w
+}
+
+// threw adds an exception of now to the log.
+func (w *world) threw(project int64, properties, person string) {
+	w.log.events = append(w.log.events, errortracking.LoggedEvent{
+		Place: int64(len(w.log.events) + 1), Project: project, Timestamp: w.Clock, Properties: properties, PersonProperties: person,
+	})
+}
+
+// thrown are the properties of an exception of a type, with a message and more.
+func thrown(kind, message, more string) string {
+	return `{"$exception_list":[{"type":"` + kind + `","value":"` + message + `"}]` + more + `}`
+}
+
+// follow reads the log to its end.
+func (w *world) follow(t *testing.T) error {
+	for range 100 {
+		if more, err := w.ErrorTracking.Follow(t.Context()); err != nil || !more {
+			return err
+		}
+	}
+	t.Fatal("following does not end")
+	return nil
+}
+
+func (w *world) calls(t *testing.T) ruletest.Calls {
+	s, ctx := w.ErrorTracking, t.Context()
+	body := func(text string) management.Body { return ruletest.Body(t, text) }
+	type standing = *management.Standing
+	page := func(text string) management.Page {
+		p := management.Page{Limit: management.DefaultPage}
+		ruletest.Read(t, text, &p)
+		return p
+	}
+	return ruletest.Calls{
+		"create": func(st standing, _, b string) (any, error) { return s.CreateRule(ctx, st, body(b)) },
+		"get":    func(st standing, path, _ string) (any, error) { return s.Rule(ctx, st, path) },
+		"list":   func(st standing, _, b string) (any, error) { return ruletest.List(s.Rules(ctx, st, page(b))) },
+		"change": func(st standing, path, b string) (any, error) {
+			return nil, s.UpdateRule(ctx, st, path, body(b), false)
+		},
+		"put":     func(st standing, path, b string) (any, error) { return nil, s.UpdateRule(ctx, st, path, body(b), true) },
+		"delete":  func(st standing, path, _ string) (any, error) { return nil, s.DeleteRule(ctx, st, path) },
+		"reorder": func(st standing, _, b string) (any, error) { return nil, s.ReorderRules(ctx, st, body(b)) },
+		"issues": func(st standing, status, b string) (any, error) {
+			return ruletest.List(s.Issues(ctx, st, status, page(b)))
+		},
+		"issue":       func(st standing, path, _ string) (any, error) { return s.Issue(ctx, st, path) },
+		"changeissue": func(st standing, path, b string) (any, error) { return s.UpdateIssue(ctx, st, path, body(b)) },
+		"role":        func(st standing, _, b string) (any, error) { return w.Organizations.CreateRole(ctx, st, body(b)) },
+		// threw is an exception of now with its properties, which is followed; issueof the issue
+		// that was seen last.
+		"threw": func(st standing, path, properties string) (any, error) {
+			person := path
+			w.threw(st.Project.ID, properties, person)
+			return nil, w.follow(t)
+		},
+		"issueof": func(st standing, _, _ string) (any, error) {
+			list, err := s.Issues(ctx, st, "", management.Page{Limit: 1})
+			if err != nil || len(list.Results) == 0 {
+				return nil, err
+			}
+			return list.Results[0], nil
+		},
+		// spoil makes the stored filters of a rule something that cannot be evaluated.
+		"spoil": func(st standing, path, filters string) (any, error) {
+			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
+				r, err := tx.Get("assignment_rule", management.ProjectParent(st.Project.ID), path)
+				if err != nil || r == nil {
+					return errors.Join(err, errors.New("no rule"))
+				}
+				var members map[string]json.RawMessage
+				if err := json.Unmarshal(r.Data, &members); err != nil {
+					return err
+				}
+				members["filters"] = json.RawMessage(filters)
+				r.Data = management.Encode(members)
+				return tx.Put(r)
+			})
+		},
+	}
+}
+
+// when are filters of one filter.
+func when(filter string) string { return `{"type":"AND","values":[` + filter + `]}` }
+
+// number is that of somebody, as their id.
+func number(name string) string {
+	uuid := ruletest.UUID(name)
+	n, err := strconv.ParseInt(strings.TrimLeft(uuid[len(uuid)-8:], "0"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return strconv.FormatInt(n, 10)
+}

@@ -1,0 +1,91 @@
+package memstore
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+func copyDefinition(d featureflags.Definition) featureflags.Definition {
+	d.Key, d.Record, d.Meta = clean(d.Key), object(d.Record), object(d.Meta)
+	return d
+}
+
+func newestFirst(a, b featureflags.Definition) int { return cmp.Compare(b.ID, a.ID) }
+
+// Definition implements rooms.Tx.
+func (t *tx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (*featureflags.Definition, error) {
+	return found(t.definitions, definitionName{kind, projectID, id}, copyDefinition), nil
+}
+
+// DefinitionByKey implements rooms.Tx.
+func (t *tx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (*featureflags.Definition, error) {
+	return firstOf(those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
+		return name.kind == kind && name.project == projectID && d.Key == clean(key) && !d.Deleted
+	}, copyDefinition, newestFirst)), nil
+}
+
+// Definitions implements rooms.Tx.
+func (t *tx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definition, int, error) {
+	list := those(t.definitions, func(name definitionName, d featureflags.Definition) bool {
+		return name.kind == q.Kind && name.project == q.Project && d.Deleted == q.Deleted
+	}, copyDefinition, newestFirst)
+	list, n := page(list, q.Match, q.Offset, q.Limit)
+	return list, n, nil
+}
+
+// NumberDefinitions implements rooms.Tx.
+func (t *tx) NumberDefinitions(kind featureflags.DefinitionKind, n int) (first int64, err error) {
+	name := fmt.Sprint("definitions", kind)
+	for of := range t.definitions {
+		if of.kind == kind && t.writes {
+			t.numbers[name] = max(t.numbers[name], of.id) // files have numbers of their own
+		}
+	}
+	return t.NextMany(name, int64(n))
+}
+
+// PutDefinition implements rooms.Tx.
+func (t *tx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) (err error) {
+	if d.ID == 0 {
+		if d.ID, err = t.NumberDefinitions(kind, 1); err != nil {
+			return err
+		}
+	}
+	return t.PutDefinitions(kind, projectID, []*featureflags.Definition{d})
+}
+
+// PutDefinitions implements rooms.Tx.
+func (t *tx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
+	return t.write(func() {
+		for _, d := range list {
+			t.definitions[definitionName{kind, projectID, d.ID}] = copyDefinition(*d)
+			t.changed[projectID] = true
+		}
+	})
+}
+
+// DropDefinition implements rooms.Tx.
+func (t *tx) DropDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
+	return t.write(func() {
+		delete(t.definitions, definitionName{kind, projectID, id})
+		t.changed[projectID] = true
+	})
+}
+
+// DefinitionTotals implements rooms.Tx.
+func (t *tx) DefinitionTotals(projectID int64) (out featureflags.DefinitionTotals, err error) {
+	for name, d := range t.definitions {
+		switch {
+		case name.project != projectID || d.Deleted:
+			continue
+		case name.kind == featureflags.FlagDefinition:
+			out.Flags++
+		default:
+			out.Cohorts++
+		}
+		out.Bytes += int64(len(d.Record) + len(d.Meta))
+	}
+	return out, nil
+}

@@ -1,0 +1,189 @@
+// Package memstore is a rooms.Store in memory, for the tests of the rooms. It
+// promises what every store promises: adapters/storetest holds it to that.
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// Store keeps everything as long as it lives. New makes one.
+type Store struct {
+	writing sync.Mutex
+	current atomic.Pointer[state] // never changed once it is here
+	outside Outside
+}
+
+// New makes an empty store.
+func New(o Outside) *Store {
+	s := &Store{outside: o}
+	s.current.Store(&state{
+		records: map[recordName]management.Record{}, numbers: map[string]int64{}, organizations: map[string]management.OrganizationRecord{},
+		projects: map[int64]management.ProjectRecord{}, keys: map[string]management.KeyRecord{},
+		definitions: map[definitionName]featureflags.Definition{}, members: map[member]bool{}, revisions: map[int64]int64{},
+	})
+	return s
+}
+
+// state is all that is kept at one moment. What its values point to is never changed.
+type state struct {
+	records       map[recordName]management.Record
+	numbers       map[string]int64 // the last one given, by name
+	organizations map[string]management.OrganizationRecord
+	projects      map[int64]management.ProjectRecord
+	keys          map[string]management.KeyRecord // by hash
+	definitions   map[definitionName]featureflags.Definition
+	members       map[member]bool
+	revisions     map[int64]int64 // by project
+}
+
+type recordName struct{ kind, parent, id string }
+
+type definitionName struct {
+	kind        featureflags.DefinitionKind
+	project, id int64
+}
+
+type member struct {
+	project, cohort int64
+	distinctID      string
+}
+
+func (s *state) clone() *state {
+	return &state{
+		maps.Clone(s.records), maps.Clone(s.numbers), maps.Clone(s.organizations), maps.Clone(s.projects),
+		maps.Clone(s.keys), maps.Clone(s.definitions), maps.Clone(s.members), maps.Clone(s.revisions),
+	}
+}
+
+// Read implements rooms.Store.
+func (s *Store) Read(ctx context.Context, work func(rooms.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return work(&tx{state: s.current.Load(), outside: &s.outside})
+}
+
+// Write implements rooms.Store: work writes to a copy, which becomes the store
+// when it is done.
+func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	t := &tx{state: s.current.Load().clone(), outside: &s.outside, writes: true, changed: map[int64]bool{}}
+	if err := work(t); err != nil {
+		return err
+	}
+	for id := range t.changed {
+		t.revisions[id]++
+	}
+	s.current.Store(t.state)
+	return nil
+}
+
+// tx implements rooms.Tx.
+type tx struct {
+	*state
+	outside *Outside
+	writes  bool
+	changed map[int64]bool // projects whose definitions are others now
+}
+
+var errReadOnly = errors.New("memstore: writing in a transaction that reads")
+
+// write does what writes.
+func (t *tx) write(what func()) error {
+	if !t.writes {
+		return errReadOnly
+	}
+	what()
+	return nil
+}
+
+// found is a copy of what a map has under a name, nil for nothing.
+func found[K comparable, V any](in map[K]V, name K, copied func(V) V) *V {
+	v, there := in[name]
+	if !there {
+		return nil
+	}
+	v = copied(v)
+	return &v
+}
+
+// those are copies of what is wanted of a map, in order.
+func those[K comparable, V any](in map[K]V, wanted func(K, V) bool, copied func(V) V, order func(a, b V) int) (out []V) {
+	for name, v := range in {
+		if wanted(name, v) {
+			out = append(out, copied(v))
+		}
+	}
+	slices.SortFunc(out, order)
+	return out
+}
+
+// firstOf is the first of a list, nil for none.
+func firstOf[V any](list []V) *V {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// Next implements rooms.Tx.
+func (t *tx) Next(name string) (int64, error) { return t.NextMany(name, 1) }
+
+// NextMany implements rooms.Tx.
+func (t *tx) NextMany(name string, n int64) (first int64, err error) {
+	err = t.write(func() {
+		first = t.numbers[clean(name)] + 1
+		t.numbers[clean(name)] += n
+	})
+	return first, err
+}
+
+// clean is a text as it is kept: see rooms.Tx.
+func clean(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// object is a copy of a JSON object, an empty one for none.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+}
+
+// page is a stretch of a list whose elements match, and how many there are.
+func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
+	if match != nil {
+		list = slices.DeleteFunc(stretch(list, 0, 0), func(v V) bool { return !match(&v) })
+	}
+	return stretch(list, offset, limit), len(list)
+}
+
+func stretch[V any](list []V, offset, limit int) []V {
+	if limit <= 0 || limit > management.MaxScan {
+		limit = management.MaxScan
+	}
+	list = list[min(max(offset, 0), len(list)):]
+	return list[:min(limit, len(list))]
+}
+
+var (
+	_ rooms.Store = (*Store)(nil)
+	_ rooms.Tx    = (*tx)(nil)
+)

@@ -1,0 +1,58 @@
+package memstore
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
+)
+
+// Outside is what a Tx reads that other rooms write. It must not change.
+type Outside struct {
+	GroupTypes map[int64]map[int]string // by project
+	// Persons are the distinct ids of each person, by project.
+	Persons   map[int64][][]string
+	FlagCalls map[Flag][]featureflags.FlagCall
+	Spent     []organizations.Spent
+	Usage     map[Resource][]organizations.DayUsage
+}
+
+// Flag names a flag of a project.
+type Flag struct {
+	Project int64
+	Key     string
+}
+
+// Resource names what an organization uses.
+type Resource struct{ Organization, Resource string }
+
+// GroupTypes implements rooms.Tx.
+func (t *tx) GroupTypes(projectID int64) (map[int]string, error) {
+	out := map[int]string{}
+	maps.Copy(out, t.outside.GroupTypes[projectID])
+	return out, nil
+}
+
+// FlagCalls implements rooms.Tx.
+func (t *tx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
+	return slices.Clone(t.outside.FlagCalls[Flag{projectID, key}]), nil
+}
+
+// Spent implements rooms.Tx.
+func (t *tx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
+	return slices.DeleteFunc(slices.Clone(t.outside.Spent), func(x organizations.Spent) bool {
+		return x.Project != projectID || before(x.Day, since)
+	}), nil
+}
+
+// Usage implements rooms.Tx.
+func (t *tx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
+	return slices.DeleteFunc(slices.Clone(t.outside.Usage[Resource{organizationID, resource}]), func(x organizations.DayUsage) bool {
+		return before(x.Day, since)
+	}), nil
+}
+
+// before reports whether a UTC day is before that of a time.
+func before(day, since time.Time) bool { return day.Before(since.UTC().Truncate(24 * time.Hour)) }

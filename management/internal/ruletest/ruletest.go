@@ -1,0 +1,326 @@
+// Package ruletest asks a room of management what a table says, and holds the
+// answers against it. What is expected stands in a specification.
+package ruletest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// The places of a World. Theirs are those of an organization in which only dan is.
+const (
+	Organization      = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	TheirOrganization = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
+
+	userUUID, madeUUID = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
+	owner, member      = management.Owner, management.Member
+)
+
+// Project is of Organization, TheirProject of TheirOrganization.
+const (
+	Project      int64 = 1
+	TheirProject int64 = 2
+)
+
+// Start is when a World begins.
+var Start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// World is all rooms with people in them. ann owns the organization, gus
+// administers it; bob and cyd are members who work in its project, eve is one who may
+// not; fay is inactive.
+type World struct {
+	*rooms.Rooms
+	Store rooms.Store
+	// Clock is what the rooms' clock shows.
+	Clock time.Time
+	// Keys are keys by name, for rows whose caller has one that does not open everything.
+	Keys map[string]management.KeyRecord
+	made int
+}
+
+// New makes a World in an empty store. with may set what else the rooms stand on.
+func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
+	t.Helper()
+	w := &World{Clock: Start, Store: store, Keys: map[string]management.KeyRecord{}}
+	c := rooms.Config{
+		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.made++; return fmt.Sprintf(madeUUID, w.made) },
+	}
+	for _, set := range with {
+		set(&c)
+	}
+	var err error
+	w.Rooms, err = rooms.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Write(t.Context(), func(tx rooms.Tx) error {
+		meta := management.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.ProjectAccess{UUID("eve"): management.NoAccess}})
+		failed := errors.Join(
+			tx.PutOrganization(&management.OrganizationRecord{ID: Organization, Name: "Ours", CreatedAt: Start}),
+			tx.PutOrganization(&management.OrganizationRecord{ID: TheirOrganization, Name: "Theirs", CreatedAt: Start}),
+			tx.PutProject(&management.ProjectRecord{ID: Project, Organization: Organization, Name: "P", APIKey: "phc_ours", CreatedAt: Start, Meta: meta}),
+			tx.PutProject(&management.ProjectRecord{ID: TheirProject, Organization: TheirOrganization, Name: "T", APIKey: "phc_theirs", CreatedAt: Start}),
+		)
+		for i, name := range people {
+			id, err := tx.Next(management.KindUser) // 1 and so on: whoever is new is the next
+			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
+			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.At(Start)}
+			switch name {
+			case "ann":
+				m.Level = owner
+			case "gus":
+				m.Level = management.Admin
+			case "dan":
+				m.Organization, m.Level = TheirOrganization, owner
+			}
+			failed = errors.Join(failed, err, management.PutUser(tx, &u), management.PutMembership(tx, &m))
+		}
+		return failed
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
+
+// UUID is that of somebody.
+func UUID(name string) string {
+	for i, known := range people {
+		if known == name {
+			return fmt.Sprintf(userUUID, i+1)
+		}
+	}
+	panic("nobody is called " + name)
+}
+
+// Standing is somebody in the project where they work, as it is now. name may have one
+// of Keys behind a slash: without it the key opens everything. Nobody, "-", is nil.
+func (w *World) Standing(t testing.TB, name string) *management.Standing {
+	t.Helper()
+	if name == "-" {
+		return nil
+	}
+	name, limited, with := strings.Cut(name, "/")
+	key, known := w.Keys[limited]
+	if with && !known {
+		t.Fatalf("no key is called %q", limited)
+	}
+	st := &management.Standing{Caller: &management.Caller{Key: &key}}
+	project := Project
+	if name == "dan" {
+		project = TheirProject
+	}
+	err := w.Store.Read(t.Context(), func(tx rooms.Tx) (err error) {
+		var failed [4]error
+		st.User, failed[0] = management.UserByUUID(tx, UUID(name))
+		st.Memberships, failed[1] = management.MembershipsOf(tx, UUID(name))
+		if st.Project, failed[2] = tx.Project(project); st.Project != nil {
+			st.Organization, failed[3] = tx.Organization(st.Project.Organization)
+		}
+		return errors.Join(failed[:]...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Organization != nil { // else its owner has closed it
+		st.Level = st.Caller.Level(st.Organization.ID)
+	}
+	return st
+}
+
+// Body is a body of JSON, an object without members where nothing is sent.
+func Body(t testing.TB, text string) (b management.Body) {
+	t.Helper()
+	if text == "" {
+		text = "{}"
+	}
+	var err error
+	switch kind := management.JSONKind(json.RawMessage(text)); kind {
+	case "dict":
+		err = json.Unmarshal([]byte(text), &b.Members)
+	case "list":
+		b.IsArray, err = true, json.Unmarshal([]byte(text), &b.Array)
+	default:
+		b.Other = kind
+	}
+	if err != nil {
+		t.Fatalf("the body %s: %v", text, err)
+	}
+	return b
+}
+
+// Read reads what a row says of a query.
+func Read(t testing.TB, text string, into any) {
+	t.Helper()
+	if text == "" {
+		return
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("the query %s: %v", text, err)
+	}
+}
+
+// List is a list as the API shows it.
+func List[T any](l management.List[T], err error) (any, error) {
+	count, results := l.Counted()
+	return map[string]any{"count": count, "results": results}, err
+}
+
+// Row is a request and its answer: the clause that says so; who asks; a name of Calls
+// and what stands in the path; the body; and what is wanted. That is a JSON value whose
+// members are among those of the answer, "(absent)" for one that is not there, "(like) "
+// and a pattern for a text that is not known before; or an error as status, code, field
+// (- for none) and, unless any will do, the message; any code or field will do where it
+// is *.
+// Rows of a table follow one another: <name> is the id of what was answered last under
+// that name, where that is a text. A call that ends with "=> it" calls its answer so:
+// <it> is its id, <it.member> another one of its members.
+//
+// Every World answers two names more: "wait 24h" lets time pass, and "log Scope item"
+// is the newest line of the log of changes, null where there is none; "log organization
+// Scope item" that of the organization instead of the project.
+type Row [5]string
+
+// Each are rows that ask the same with other bodies: each case is a body and what is
+// wanted.
+func Each(clause, who, call string, cases ...[2]string) []Row {
+	out := make([]Row, len(cases))
+	for i, c := range cases {
+		out[i] = Row{clause, who, call, c[0], c[1]}
+	}
+	return out
+}
+
+// Calls are what can be asked, by name. path is what stands behind the name.
+type Calls map[string]func(st *management.Standing, path, body string) (any, error)
+
+// Ask asks what rows say, in order.
+func (w *World) Ask(t *testing.T, calls Calls, rows []Row) {
+	t.Helper()
+	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) { return call() })
+}
+
+// AskFaulty asks what rows say, in order, of a store that fails. fail makes it fail at
+// the call after some that go well, below 0 never, and tells whether it has failed since
+// then. A row is asked until it needs no more calls: until then it has to end with the
+// fault, and to leave everything as it was.
+func (w *World) AskFaulty(t *testing.T, calls Calls, rows []Row, fault error, fail func(after int) bool) {
+	t.Helper()
+	w.ask(t, calls, rows, func(call func() (any, error)) (any, error) {
+		defer fail(-1)
+		for after := 0; ; after++ {
+			fail(after)
+			got, err := call()
+			switch failed := fail(-1); {
+			case !failed:
+				return got, err
+			case !errors.Is(err, fault):
+				return nil, fmt.Errorf("the store has failed at call %d, but this comes of it: %.300s, %v", after, management.Encode(got), err)
+			}
+		}
+	})
+}
+
+func (w *World) ask(t *testing.T, calls Calls, rows []Row, by func(call func() (any, error)) (any, error)) {
+	t.Helper()
+	known := map[string]string{}
+	for i, row := range rows {
+		for j := range row {
+			row[j] = replaced(row[j], known)
+		}
+		clause, who, body, want := row[0], row[1], row[3], row[4]
+		asked, called, _ := strings.Cut(row[2], " => ")
+		name, path, _ := strings.Cut(asked, " ")
+		call := calls[name]
+		if call == nil {
+			call = w.own(t, name)
+		}
+		if call == nil {
+			t.Fatalf("row %d: nothing is called %q", i, name)
+		}
+		w.Clock = w.Clock.Add(time.Second)
+		st := w.Standing(t, who)
+		got, err := by(func() (any, error) { return call(st, path, body) })
+		if problem := differs(want, got, err); problem != "" {
+			t.Errorf("row %d, %s: %s %s %s: %.1000s", i, clause, who, asked, body, problem)
+		}
+		if err == nil {
+			remember(known, called, got)
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`<[^<>]+>`)
+
+// replaced puts what is known into the places of a text; others stay.
+func replaced(text string, known map[string]string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		if value, ok := known[strings.Trim(name, "<>")]; ok {
+			return value
+		}
+		return name
+	})
+}
+
+// remember keeps what later rows may say of an answer.
+func remember(known map[string]string, called string, got any) {
+	var named struct{ ID, Name string }
+	text := management.Encode(got)
+	if json.Unmarshal(text, &named) == nil && named.ID != "" && named.Name != "" {
+		known[named.Name] = named.ID
+	}
+	if called == "" {
+		return
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // what is no object has none
+	for name, raw := range members {
+		value := string(raw)
+		_ = json.Unmarshal(raw, &value) // what is no text stays as it is
+		if known[called+"."+name] = value; name == "id" {
+			known[called] = value
+		}
+	}
+}
+
+// own are the calls that every World answers, nil for another name.
+func (w *World) own(t *testing.T, name string) func(st *management.Standing, path, body string) (any, error) {
+	switch name {
+	case "wait":
+		return func(_ *management.Standing, path, _ string) (any, error) {
+			d, err := time.ParseDuration(path)
+			w.Clock = w.Clock.Add(d)
+			return nil, err
+		}
+	case "log":
+		return func(st *management.Standing, path, _ string) (any, error) {
+			path, outside := strings.CutPrefix(path, "organization ")
+			if outside {
+				st.Project = nil
+			}
+			scope, item, _ := strings.Cut(path, " ")
+			page, err := w.ActivityLog(t.Context(), st, management.ActivityQuery{Scopes: []string{scope}, Item: item, Limit: 1, Page: 1})
+			if err != nil || len(page.Results) == 0 {
+				return nil, err
+			}
+			return page.Results[0], nil
+		}
+	}
+	return nil
+}
+
+// statuses are the kinds of errors as §2.2 numbers them.
+var statuses = map[management.Kind]int{
+	management.Invalid: 400, management.Unauthenticated: 401, management.Forbidden: 403, management.NotFound: 404,
+	management.Conflict: 409, management.Unavailable: 503,
+}

@@ -1,0 +1,75 @@
+package organizations_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// Projects that were configured before there was anything to tell browsers are
+// told of at the next start, and only then (spec/capture.md §16.1).
+func TestTellBrowsers(t *testing.T) {
+	d := openDesk(t, inMemory, nil, deskStart)
+	put := func(id int64, meta string, told string) {
+		t.Helper()
+		err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+			return tx.PutProject(&management.ProjectRecord{
+				ID: id, Organization: deskOrg, APIKey: fmt.Sprint("phc_", id), CreatedAt: deskStart, Meta: json.RawMessage(meta), Browser: json.RawMessage(told),
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, `{}`, "")
+	put(2, `{"settings":{"autocapture_opt_out":true}}`, "")
+	put(3, `{"default_access":"none"}`, "")
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		return tx.Put(&management.Record{Kind: "survey", Parent: management.ProjectParent(3), ID: "s", Data: []byte(`{"id":"s","start_date":"2026-01-01T12:00:00Z"}`)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(id int64) string {
+		t.Helper()
+		var out string
+		err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
+			p, err := tx.Project(id)
+			if err == nil && p == nil {
+				err = errors.New("no project")
+			}
+			if err == nil {
+				out = string(p.Browser)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	const rest = `"autocaptureExceptions":false,"errorTracking":{"autocaptureExceptions":false,"suppressionRules":[]},"captureDeadClicks":false,"capturePerformance":false,"heatmaps":false,"sessionRecording":false,`
+	if err := d.Organizations.TellBrowsers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int64]string{
+		1: "",
+		2: `{"autocapture_opt_out":true,` + rest + `"surveys":false}`,
+		3: `{"autocapture_opt_out":false,` + rest + `"surveys":true}`,
+	} {
+		if got := told(id); got != want {
+			t.Errorf("project %d tells %s\nwant %s", id, got, want)
+		}
+	}
+	put(4, `{"settings":{"autocapture_opt_out":true}}`, `{"kept":true}`)
+	if err := d.Organizations.TellBrowsers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(4); got != `{"kept":true}` {
+		t.Errorf("made again at the second start: %s", got)
+	}
+}

@@ -1,0 +1,187 @@
+package organizations_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+const (
+	deskOrg = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
+	deskURL = "https://flags.example.com"
+)
+
+var deskStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// desk is a service that sends mails, whose clock a test moves.
+type desk struct {
+	*rooms.Rooms
+	store  rooms.Store
+	close  func()
+	clock  atomic.Int64 // microseconds since 1970
+	queued atomic.Int64
+	owner  *management.Standing
+
+	mu   sync.Mutex
+	done []management.JobDone
+}
+
+func (d *desk) jobDone(done management.JobDone) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.done = append(d.done, done)
+}
+
+func (d *desk) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC() }
+
+func (d *desk) pass(by time.Duration) { d.clock.Add(by.Microseconds()) }
+
+// inMemory is the database of tests that close nothing.
+const inMemory = ""
+
+// openDesk opens a service on a database, with an organization and its owner.
+func openDesk(t *testing.T, database string, mailer organizations.Mailer, at time.Time) *desk {
+	t.Helper()
+	d := &desk{}
+	d.clock.Store(at.UnixMicro())
+	if d.store = memstore.New(memstore.Outside{}); database != inMemory {
+		store, err := sqlstore.Open(t.Context(), database, sqlstore.Config{Now: d.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.store, d.close = sqlstore.ManagementStore{Store: store}, sync.OnceFunc(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Cleanup(d.close)
+	}
+	var err error
+	d.Rooms, err = rooms.Open(rooms.Config{
+		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		return errors.Join(
+			tx.PutOrganization(&management.OrganizationRecord{ID: deskOrg, Name: "Orga & <Nization>", CreatedAt: deskStart}),
+			tx.PutKey(&management.KeyRecord{ID: "k", Hash: management.HashKey("phx_owner"), Label: "k", User: 1, Scopes: []string{"*"}, CreatedAt: deskStart}),
+		)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	d.owner = d.standing(t, "phx_owner")
+	return d
+}
+
+func (d *desk) standing(t *testing.T, key string) *management.Standing {
+	t.Helper()
+	c, err := d.Authenticate(t.Context(), key, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.OrganizationNamed(t.Context(), c, deskOrg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func bodyOf(t *testing.T, text string) management.Body {
+	t.Helper()
+	var b management.Body
+	if err := json.Unmarshal([]byte(text), &b.Members); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (d *desk) invite(t *testing.T, body string) *organizations.Invite {
+	t.Helper()
+	in, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", bodyOf(t, body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// deliver sends what is due; the error has to hold a text.
+func (d *desk) deliver(t *testing.T, fails string) (next time.Time) {
+	t.Helper()
+	next, err := d.Organizations.DeliverMail(t.Context())
+	if (err != nil) != (fails != "") || err != nil && !strings.Contains(err.Error(), fails) {
+		t.Fatalf("%v, want %q", err, fails)
+	}
+	return next
+}
+
+func smtpTo(t *testing.T, address string, s *smtptest.Server) organizations.Mailer {
+	t.Helper()
+	if s == nil {
+		return smtptest.Mailer(t, address, withPassword, nil)
+	}
+	return smtptest.Mailer(t, address, withPassword, s.TLS)
+}
+
+var withPassword = smtptest.Options{User: "me", Password: "hush"}
+
+// readMail returns the headers and the plain and the HTML part of a mail.
+func readMail(t *testing.T, text string) (m *mail.Message, plain, html string) {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, parameters, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := multipart.NewReader(m.Body, parameters["boundary"])
+	for _, to := range []*string{&plain, &html} {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(quotedprintable.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*to = string(body)
+	}
+	return m, plain, html
+}
+
+var inviteLink = regexp.MustCompile(`https://flags\.example\.com/signup/([0-9a-f-]{36})\?secret=([0-9A-Za-z_-]{43})`)
+
+// secretIn finds the link of a mail.
+func secretIn(t *testing.T, m smtptest.Mail) (id, secret string) {
+	t.Helper()
+	_, plain, html := readMail(t, m.Text)
+	found := inviteLink.FindStringSubmatch(plain)
+	if found == nil || !strings.Contains(html, found[0]) {
+		t.Fatalf("no link in %q and %q", plain, html)
+	}
+	return found[1], found[2]
+}

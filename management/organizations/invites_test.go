@@ -1,0 +1,180 @@
+package organizations_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// An invitation goes out over STARTTLS with a password, its link makes a member
+// whose address is proven, and the others are told (§4.5, decision 22).
+func TestInvites_MailToMember(t *testing.T) {
+	s := smtptest.Start(t, withPassword)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
+	in := d.invite(t, `{"target_email": "new@example.com", "first_name": "Nina", "level": 8, "message": "Come <in>!"}`)
+	if !in.Emailed || in.AcceptURL != "" || d.queued.Load() != 1 {
+		t.Errorf("%+v, %d", in, d.queued.Load())
+	}
+	if next := d.deliver(t, ""); !next.IsZero() {
+		t.Errorf("a mail waits until %v", next)
+	}
+	got := s.Next(t)
+	if !got.TLS || got.User != "me" || got.To != "new@example.com" {
+		t.Errorf("%+v", got)
+	}
+	m, plain, html := readMail(t, got.Text)
+	if subject := m.Header.Get("Subject"); subject != "Owner invites you to Orga & <Nization>" {
+		t.Errorf("subject %q", subject)
+	}
+	for _, want := range []string{"Hello Nina,", "Come <in>!", "Orga & <Nization>", "4 January 2026, 12:00"} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("no %q in %q", want, plain)
+		}
+	}
+	if !strings.Contains(html, "Come &lt;in&gt;!") || strings.Contains(html, "<in>") {
+		t.Errorf("HTML: %q", html)
+	}
+	id, secret := secretIn(t, got)
+	if id != in.ID || stored(t, d, secret) {
+		t.Error("the link is of another invitation, or its secret is stored in clear")
+	}
+	done, err := d.Organizations.Invites.Accept(t.Context(), nil, "", id, secret, bodyOf(t, `{"first_name": "Nina"}`))
+	if err != nil || done.EmailVerified == nil || !*done.EmailVerified || done.Email != "new@example.com" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if st := d.standing(t, done.Key); st.Level != management.Admin {
+		t.Errorf("level %d", st.Level)
+	}
+	if stored(t, d, done.Key) {
+		t.Error("the key is stored in clear")
+	}
+	d.deliver(t, "")
+	if told := s.Next(t); told.To != "owner@example.com" || !strings.Contains(told.Text, "Nina has joined") {
+		t.Errorf("%+v", told)
+	}
+	d.deliver(t, "")
+	if mails := s.Mails(); len(mails) != 2 {
+		t.Errorf("%d mails", len(mails))
+	}
+}
+
+// stored looks for a text in everything that is kept of invitations and mails.
+func stored(t *testing.T, d *desk, text string) (found bool) {
+	t.Helper()
+	err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
+		for _, q := range []management.Query{{Kind: "invite", Parent: deskOrg}, {Kind: "mail"}, {Kind: "user"}, {Kind: "activity", Parent: deskOrg}} {
+			list, _, err := tx.List(q)
+			if err != nil {
+				return err
+			}
+			for _, r := range list {
+				found = found || strings.Contains(string(r.Data), text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// join makes a member by an invitation and returns the key.
+func (d *desk) join(t *testing.T, body string) string {
+	t.Helper()
+	in := d.invite(t, body)
+	at, err := url.Parse(in.AcceptURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := d.Organizations.Invites.Accept(t.Context(), nil, "", in.ID, at.Query().Get("secret"), bodyOf(t, `{"first_name": "Nina"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done.Key
+}
+
+// Access to projects comes with the membership, and nobody gives more than he has
+// (§4.5, §1.8).
+func TestInvites_PrivateProjects(t *testing.T) {
+	d := openDesk(t, inMemory, nil, deskStart)
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		return errors.Join(
+			tx.PutProject(&management.ProjectRecord{ID: 7, Organization: deskOrg, Name: "private", APIKey: "phc_7", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "none"}`)}),
+			tx.PutProject(&management.ProjectRecord{ID: 8, Organization: deskOrg, Name: "members", APIKey: "phc_8", CreatedAt: deskStart, Meta: json.RawMessage(`{"default_access": "member"}`)}),
+		)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := func(key, project string) management.ProjectAccess {
+		t.Helper()
+		c, err := d.Authenticate(t.Context(), key, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := d.Project(t.Context(), c, project)
+		if err != nil {
+			return management.NoAccess
+		}
+		return st.Access()
+	}
+	plain := d.join(t, `{"target_email": "plain@example.com"}`)
+	member := d.join(t, `{"target_email": "member@example.com", "private_project_access": [{"id": 7, "level": "member"}]}`)
+	admin := d.join(t, `{"target_email": "admin@example.com", "private_project_access": [{"id": 7, "level": 8}, {"id": 8, "level": "none"}]}`)
+	for _, tt := range []struct {
+		key, project string
+		want         management.ProjectAccess
+	}{
+		{plain, "7", management.NoAccess}, {plain, "8", management.MemberAccess},
+		{member, "7", management.MemberAccess}, {member, "8", management.MemberAccess},
+		{admin, "7", management.AdminAccess}, {admin, "8", management.NoAccess},
+	} {
+		if got := access(tt.key, tt.project); got != tt.want {
+			t.Errorf("access to %s is %q, want %q", tt.project, got, tt.want)
+		}
+	}
+	const private = "Project does not exist on this organization, or it is private and you do not have access to it."
+	for _, tt := range []struct{ key, body, want string }{
+		{plain, `[{"id": 7, "level": "member"}]`, private},
+		{member, `[{"id": 7, "level": "none"}]`, private},
+		{admin, `[{"id": 7, "level": "admin"}]`, ""},
+		{plain, `[{"id": 8, "level": "admin"}]`, "You cannot invite to a private project with a higher level than your own."},
+		{plain, `[{"id": 8, "level": "member"}]`, ""},
+	} {
+		_, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, tt.key), "", bodyOf(t, `{"target_email": "next@example.com", "private_project_access": `+tt.body+`}`))
+		var told *management.Error
+		if (err == nil) != (tt.want == "") || err != nil && (!errors.As(err, &told) || told.Message != tt.want || told.Field != "private_project_access") {
+			t.Errorf("%s: %v, want %q", tt.body, err, tt.want)
+		}
+	}
+}
+
+// Members do not invite where the organization does not want it (§4.5).
+func TestInvites_MembersMayNot(t *testing.T) {
+	d := openDesk(t, inMemory, nil, deskStart)
+	key := d.join(t, `{"target_email": "new@example.com"}`)
+	body := bodyOf(t, `{"target_email": "next@example.com"}`)
+	if _, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, key), "", body); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Organizations.Update(t.Context(), d.owner, bodyOf(t, `{"members_can_invite": false}`), false); err != nil {
+		t.Fatal(err)
+	}
+	var told *management.Error
+	_, err := d.Organizations.Invites.Create(t.Context(), d.standing(t, key), "", body)
+	if !errors.As(err, &told) || told.Kind != management.Forbidden || told.Message != "You do not have permission to perform this action." {
+		t.Error(err)
+	}
+	if _, err = d.Organizations.Invites.CreateBulk(t.Context(), d.standing(t, key), "", management.Body{IsArray: true}); !errors.As(err, &told) || told.Kind != management.Forbidden {
+		t.Error(err)
+	}
+	d.owner = d.standing(t, "phx_owner")
+	d.invite(t, `{"target_email": "next@example.com"}`)
+}

@@ -1,0 +1,220 @@
+package organizations_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// The first start: decision 21.
+
+// adopted is a store of organizations without members, and what becomes of it.
+func adopted(t *testing.T, put func(tx rooms.Tx) error) *rooms.Rooms {
+	t.Helper()
+	store := memstore.New(memstore.Outside{})
+	r, err := rooms.Open(rooms.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Write(t.Context(), put); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func organization(id, name string) *management.OrganizationRecord {
+	return &management.OrganizationRecord{ID: id, Name: name, CreatedAt: ruletest.Start}
+}
+
+// standingOf is who a key lets in.
+func standingOf(t *testing.T, r *rooms.Rooms, key, where string) *management.Standing {
+	t.Helper()
+	c, err := r.Authenticate(t.Context(), key, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := r.OrganizationNamed(t.Context(), c, where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestAdopt_FirstStart(t *testing.T) {
+	r := adopted(t, func(tx rooms.Tx) error {
+		return errors.Join(tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")))
+	})
+	var shown []string
+	owner := organizations.Adoption{Email: "Owner@Example.com", Key: func() (organizations.FirstKey, error) {
+		return organizations.FirstKey{Show: func(key string) error { shown = append(shown, key); return nil }}, nil
+	}}
+	for range 2 { // the second start shows nothing
+		if err := r.Organizations.Adopt(t.Context(), owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(shown) != 1 || !strings.HasPrefix(shown[0], "phx_") {
+		t.Fatalf("shown: %q", shown)
+	}
+	for _, where := range []string{ours, theirs} { // of every organization without members
+		st := standingOf(t, r, shown[0], where)
+		if st.Level != management.Owner || st.User.Email != "Owner@example.com" || len(st.Key.Scopes) != 1 || st.Key.Scopes[0] != "*" {
+			t.Errorf("%+v with %+v", st.User, st.Key)
+		}
+	}
+}
+
+func TestAdopt_Key(t *testing.T) {
+	one := func(tx rooms.Tx) error { return tx.PutOrganization(organization(ours, "Ours")) }
+	key := func(text string, failed error) func() (organizations.FirstKey, error) {
+		return func() (organizations.FirstKey, error) {
+			return organizations.FirstKey{Text: text, Show: func(string) error { return failed }}, nil
+		}
+	}
+	t.Run("that is given", func(t *testing.T) {
+		r := adopted(t, one)
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phx_mine_and_long_enough", nil)}); err != nil {
+			t.Fatal(err)
+		}
+		if st := standingOf(t, r, "phx_mine_and_long_enough", ours); st.Level != management.Owner {
+			t.Error(st.Level)
+		}
+	})
+	t.Run("that cannot be shown leaves the start a first one", func(t *testing.T) {
+		r := adopted(t, one)
+		gone := errors.New("the terminal is gone")
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phx_mine_and_long_enough", gone)}); !errors.Is(err, gone) {
+			t.Fatal(err)
+		}
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "p@example.com", Key: key("phx_mine_and_long_enough", nil)}); err != nil {
+			t.Fatal(err)
+		}
+		if st := standingOf(t, r, "phx_mine_and_long_enough", ours); st.User.Email != "p@example.com" {
+			t.Error(st.User.Email)
+		}
+	})
+	t.Run("that is another's is refused", func(t *testing.T) {
+		r := adopted(t, func(tx rooms.Tx) error {
+			return errors.Join(one(tx), tx.PutKey(&management.KeyRecord{ID: "s", Hash: management.HashKey("phs_taken"), Secret: true, Projects: []int64{1}}))
+		})
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com", Key: key("phs_taken", nil)}); err == nil {
+			t.Error("a key that is there already")
+		}
+	})
+	t.Run("none where nobody asks", func(t *testing.T) {
+		r := adopted(t, one)
+		if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("no address", func(t *testing.T) {
+		if err := adopted(t, one).Organizations.Adopt(t.Context(), organizations.Adoption{Email: "owner"}); err == nil || !strings.Contains(err.Error(), "owner@example.com") {
+			t.Error(err)
+		}
+	})
+}
+
+// Keys of a definitions file are the owner's: of the organization that they open, or of
+// their project's, or of the only one.
+func TestAdopt_KeysOfAFile(t *testing.T) {
+	key := func(name string, projects []int64, of ...string) *management.KeyRecord {
+		return &management.KeyRecord{Hash: management.HashKey("phx_" + name), Label: name, Scopes: []string{"*"}, Projects: projects, Organizations: of, Origin: "demo.json"}
+	}
+	r := adopted(t, func(tx rooms.Tx) error {
+		ann, bob := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}, management.User{ID: 2, UUID: uuid("bob"), Email: "bob@example.com"}
+		return errors.Join(
+			tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")),
+			tx.PutProject(&management.ProjectRecord{ID: 1, Organization: ours, APIKey: "phc_1"}), tx.PutProject(&management.ProjectRecord{ID: 2, Organization: theirs, APIKey: "phc_2"}),
+			management.PutUser(tx, &ann), management.PutUser(tx, &bob),
+			management.PutMembership(tx, &management.Membership{ID: "a", Organization: ours, User: ann.UUID, Level: management.Owner}),
+			management.PutMembership(tx, &management.Membership{ID: "b", Organization: theirs, User: bob.UUID, Level: management.Owner}),
+			tx.PutKey(key("of theirs", nil, theirs)), tx.PutKey(key("of a project of theirs", []int64{2})), tx.PutKey(key("of nothing", nil)),
+		)
+	})
+	if err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "o@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"of theirs": "bob@example.com", "of a project of theirs": "bob@example.com", "of nothing": "ann@example.com"} {
+		c, err := r.Authenticate(t.Context(), "phx_"+name, "test")
+		if err != nil || c.User.Email != want {
+			t.Errorf("the key %s: %v", name, err)
+		}
+	}
+}
+
+// An owner that has a key which opens everything gets no other one.
+func TestAdopt_HasAKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		key  management.KeyRecord
+		want int // keys that are shown
+	}{
+		"that opens everything":   {management.KeyRecord{Scopes: []string{"*"}}, 0},
+		"one of old":              {management.KeyRecord{}, 0},
+		"of a project":            {management.KeyRecord{Scopes: []string{"*"}, Projects: []int64{1}}, 1},
+		"of an organization":      {management.KeyRecord{Scopes: []string{"*"}, Organizations: []string{ours}}, 1},
+		"with a scope":            {management.KeyRecord{Scopes: []string{"user:read"}}, 1},
+		"of a file, which may go": {management.KeyRecord{Scopes: []string{"*"}, Origin: "demo.json"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := adopted(t, func(tx rooms.Tx) error {
+				tt.key.ID, tt.key.Hash, tt.key.User = "k", management.HashKey("phx_k"), 1
+				u := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}
+				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), management.PutUser(tx, &u), tx.PutKey(&tt.key))
+			})
+			shown := 0
+			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (organizations.FirstKey, error) {
+				return organizations.FirstKey{Show: func(string) error { shown++; return nil }}, nil
+			}})
+			if err != nil || shown != tt.want {
+				t.Errorf("%d keys, %v", shown, err)
+			}
+		})
+	}
+}
+
+// bunting keys recover: a key for an owner whose keys are lost.
+func TestRecoverKey(t *testing.T) {
+	w := newWorld(t, memstore.Outside{}, false)
+	recovered := func(email string, failed error) (owner string, k *organizations.APIKey, err error) {
+		err = w.Organizations.RecoverKey(t.Context(), email, func(of string, made *organizations.APIKey) error {
+			owner, k = of, made
+			return failed
+		})
+		return owner, k, err
+	}
+	for email, want := range map[string]string{"": "ann@example.com", "DAN@example.com": "dan@example.com"} {
+		owner, k, err := recovered(email, nil)
+		if err != nil || owner != want || k.Value == nil || k.Label != "Recovered key of "+want {
+			t.Fatalf("%q: %s, %+v, %v", email, owner, k, err)
+		}
+		c, err := w.Authenticate(t.Context(), *k.Value, "test")
+		if err != nil || c.User.Email != want || c.Require("*") != nil {
+			t.Errorf("%q: %v", email, err)
+		}
+	}
+	if _, _, err := recovered("gus@example.com", nil); err == nil || !strings.Contains(err.Error(), "only ann@example.com, dan@example.com") {
+		t.Error("an administrator is no owner:", err)
+	}
+	w.Ask(t, w.calls(t), []ruletest.Row{
+		{"§5.11", "ann", "log organization PersonalAPIKey", ``, `{"activity":"created","user":{"is_system":true},"detail":{"name":"Recovered key of ann@example.com"}}`},
+		{"§1.10 nobody can do so over the API", "ann", "keys", ``, `[{"label":"Recovered key of ann@example.com","scopes":["*"],"value":null}]`},
+	})
+	gone := errors.New("the terminal is gone")
+	if _, _, err := recovered("", gone); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	w.Ask(t, w.calls(t), []ruletest.Row{
+		{"one that was not shown is not made", "ann", "keys", ``, `[{"label":"Recovered key of ann@example.com"}]`},
+		{"who is inactive is no owner", "ann", "setuser ann", `{"inactive":true}`, `null`},
+		{"who is inactive is no owner", "dan", "setuser dan", `{"inactive":true}`, `null`},
+	})
+	if _, _, err := recovered("", nil); !errors.Is(err, organizations.ErrNoOwner) {
+		t.Error(err)
+	}
+}

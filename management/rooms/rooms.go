@@ -1,0 +1,89 @@
+// Package rooms opens all rooms of management on one store, and introduces those
+// that meet to each other. It holds no rule.
+package rooms
+
+import (
+	"errors"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/organizations"
+)
+
+// Config says what the rooms stand on. Only Store is required.
+type Config struct {
+	Store Store
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+	// NewID makes ids, random UUIDs when nil.
+	NewID func() string
+	// SiteURL is where people reach the server, for links in e-mails, such as
+	// https://flags.example.com; without a slash at its end. It is required with a
+	// Mailer: what a request says of the server must not come into mails.
+	SiteURL string
+	// Resolver asks the DNS for domains. Nil: no domain can be verified.
+	Resolver organizations.Resolver
+	// ChallengeHost is where a domain's TXT record stands, organizations.DefaultChallengeHost when
+	// empty.
+	ChallengeHost string
+	// Mailer hands mails to a mail server. Nil: no mails are sent.
+	Mailer organizations.Mailer
+	// MailQueued is called when mails may have come into the outbox, for whoever calls
+	// Organizations.DeliverMail. It must not block. May be nil.
+	MailQueued func()
+	// People reads persons and groups, for cohorts and previews. Nil: there are none.
+	People featureflags.People
+	// Events is the log of events, out of whose exceptions issues are made. Nil:
+	// there are none.
+	Events errortracking.EventLog
+	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
+	// server runs no exports.
+	ExportRows   batchexports.Rows
+	ExportRunner batchexports.Runner
+	// ExportWatch is how often the lease of a run is renewed, and looked whether it
+	// was cancelled: batchexports.DefaultWatch when zero, well below a minute.
+	ExportWatch time.Duration
+	// JobDone is told what became of scheduled changes and of the runs of exports. It
+	// may be called by several goroutines. Nil: nobody is told.
+	JobDone func(management.JobDone)
+}
+
+// Rooms are the desk, which lets callers in, and the rooms. Open opens all of them; one
+// that is nil is not served.
+type Rooms struct {
+	*management.Service
+	BatchExports  *batchexports.Service
+	Dashboards    *dashboards.Service
+	ErrorTracking *errortracking.Service
+	FeatureFlags  *featureflags.Service
+	Organizations *organizations.Service
+}
+
+// Open opens the desk and every room.
+func Open(c Config) (*Rooms, error) {
+	if c.Store == nil {
+		return nil, errors.New("management: Config.Store is required")
+	}
+	desk := deskOf(&c, func(tx Tx) management.Tx { return tx })
+	home, err := organizations.New(organizations.Config{
+		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
+		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Rooms{
+		Service:       &management.Service{Desk: desk},
+		BatchExports:  &batchexports.Service{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone},
+		Dashboards:    dashboards.New(desk),
+		ErrorTracking: &errortracking.Service{Desk: desk, Events: c.Events},
+		FeatureFlags: featureflags.New(featureflags.Config{
+			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
+		}),
+		Organizations: home,
+	}, nil
+}
