@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,7 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		return nil, *fault
 	}
 	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
+	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)
 	if *fault != nil {
 		return nil, *fault
 	}
@@ -77,6 +79,7 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := newRun(ctx, reader, q.project, o)
+	r.mode = cmp.Or(q.mode, q.project.PersonMode, personThenNow)
 	result, err := q.plan.run(r)
 	if err := errors.Join(err, reader.Close()); err != nil {
 		return nil, r.explain(err)
@@ -96,6 +99,9 @@ type run struct {
 	spent   int64 // bytes of memory
 	read    int64 // events
 	told    func(int64)
+	mode    string // modifiers.personsOnEventsMode
+	then    numbers
+	actions map[int64]*Action
 }
 
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {

@@ -98,6 +98,7 @@ type Query struct {
 	Source  json.RawMessage
 	project *Project
 	plan    plan
+	mode    string
 }
 
 // plan is a kind's own part of a query.

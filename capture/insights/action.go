@@ -1,0 +1,100 @@
+package insights
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// readSteps makes a condition of an action's steps (§2.3), one of which must hold.
+// Without steps every event is meant. names are those that its events may have, nil
+// for any.
+func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) {
+	fault := new(*Error)
+	n := node{value: wire.Value(steps), place: "steps", fault: fault}
+	list := n.list(maxFilters)
+	if len(list) == 0 {
+		return all{}, nil
+	}
+	var any anyOf
+	every := false
+	for _, step := range list {
+		name := step.get("event").optional()
+		if name == nil {
+			every = true
+		} else {
+			names = append(names, *name)
+		}
+		any = append(any, readStep(step, name, p))
+	}
+	if every {
+		names = nil
+	}
+	if *fault != nil { // a step that cannot be read matches nothing
+		return anyOf{never{}}, names
+	}
+	return any, names
+}
+
+type never struct{}
+
+func (never) bind(*binder) func(*row) bool { return func(*row) bool { return false } }
+
+// readStep is one step: all of its members must hold.
+func readStep(step node, name *string, p *Project) condition {
+	out := step.get("properties").filters(p)
+	if name != nil {
+		out = append(out, hasName(*name))
+	}
+	if url := step.get("url").optional(); url != nil && *url != "" {
+		out = append(out, urlCondition(*url, step.get("url_matching").choice("contains", "contains", "exact", "regex"), step))
+	}
+	if name == nil || *name != "$autocapture" {
+		return out
+	}
+	for _, key := range []string{"tag_name", "selector", "text", "href"} {
+		value := step.get(key).optional()
+		if value == nil || *value == "" {
+			continue
+		}
+		operator := "exact"
+		if key == "text" || key == "href" {
+			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.get(key+"_matching").choice("exact", "exact", "contains", "regex")]
+		}
+		filter := node{value: map[string]any{"key": key, "value": *value, "operator": operator}, place: step.place + "__" + key, fault: step.fault}
+		out = append(out, elementFilter(filter, p))
+	}
+	return out
+}
+
+type hasName string
+
+func (name hasName) bind(b *binder) func(*row) bool {
+	b.needs.columns |= Names
+	return func(r *row) bool { return r.b.Name[r.i] == string(name) }
+}
+
+// urlMatches compares $current_url; contains heeds case.
+type urlMatches struct{ holds func(url string) bool }
+
+func urlCondition(url, matching string, step node) condition {
+	switch matching {
+	case "exact":
+		return urlMatches{func(s string) bool { return s == url }}
+	case "regex":
+		if p := step.get("url").pattern(url); p != nil {
+			return urlMatches{p.MatchString}
+		}
+		return never{}
+	}
+	return urlMatches{func(s string) bool { return strings.Contains(s, url) }}
+}
+
+func (u urlMatches) bind(b *binder) func(*row) bool {
+	value := b.eventProperty("$current_url")
+	return func(r *row) bool {
+		text, ok := textOf(value(r))
+		return ok && u.holds(text)
+	}
+}

@@ -1,0 +1,179 @@
+package insights
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dateForm is how a date of a query is given (§3.1.1).
+type dateForm uint8
+
+const (
+	noDate   dateForm = iota // absent
+	instant                  // with an offset
+	wall                     // local time of the project's zone
+	relative                 // so much before now
+	allTime                  // "all"
+)
+
+// date is a date of a query, to be resolved when it runs.
+type date struct {
+	form dateForm
+	// at is the instant; of a wall clock's time what it would be in UTC.
+	at time.Time
+	// count units before now, then cut to the unit's start or end.
+	count int
+	unit  byte
+	edge  string // "", "Start" or "End"
+}
+
+var relativeDate = regexp.MustCompile(`^-?(\d{0,5})([sMhdwmqy])(Start|End)?$`)
+
+// edges are the units whose start or end can be asked for.
+var edges = map[string]string{"Start": "hdwmqy", "End": "hdmy"}
+
+// dateLayouts are the absolute forms, without an offset and with one.
+var dateLayouts = []string{"2006-1-2", "2006-1-2T15:04", "2006-1-2T15:04:05", "2006-1-2T15:04:05.999999999"}
+
+// parseDate reads a date; all says whether "all" is one.
+func parseDate(text string, all bool) (date, bool) {
+	if all && text == "all" {
+		return date{form: allTime}, true
+	}
+	if m := relativeDate.FindStringSubmatch(text); m != nil {
+		d := date{form: relative, unit: m[2][0], edge: m[3]}
+		switch {
+		case m[1] != "":
+			d.count, _ = strconv.Atoi(m[1])
+		case d.edge == "":
+			return date{}, false
+		}
+		return d, d.edge == "" || strings.Contains(edges[d.edge], m[2])
+	}
+	return parseAbsolute(text)
+}
+
+// parseAbsolute reads a calendar date, with or without a time and an offset.
+func parseAbsolute(text string) (date, bool) {
+	text = strings.Replace(text, " ", "T", 1)
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return date{form: wall, at: t}, inRange(t)
+		}
+		if t, err := time.Parse(layout+"Z07:00", text); err == nil {
+			return date{form: instant, at: t}, inRange(t)
+		}
+		if t, err := time.Parse(layout+"Z0700", text); err == nil {
+			return date{form: instant, at: t}, inRange(t)
+		}
+	}
+	return date{}, false
+}
+
+func inRange(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2100 }
+
+// date reads the node as a date or nothing.
+func (n node) date(all bool) date {
+	text := n.text("")
+	if n.absent() || n.failed() || text == "" {
+		return date{}
+	}
+	d, ok := parseDate(text, all)
+	if !ok {
+		n.fail(invalidInput, "%s is no date: want one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d or mStart, between 1970 and 2100.", describe(text))
+	}
+	return d
+}
+
+// calendar is a project's clock: its zone and its week.
+type calendar struct {
+	zone      *time.Location
+	weekStart time.Weekday
+}
+
+// resolve gives the instant of a date that is neither absent nor "all".
+func (c calendar) resolve(d date, now time.Time) time.Time {
+	switch d.form {
+	case instant:
+		return d.at
+	case wall:
+		return c.local(d.at)
+	}
+	t := c.back(now, d)
+	switch d.edge {
+	case "Start":
+		return c.startOf(edgeUnits[d.unit], t)
+	case "End":
+		start := c.startOf(edgeUnits[d.unit], t)
+		return c.next(edgeUnits[d.unit], start).Add(-time.Microsecond)
+	}
+	return t
+}
+
+// back goes back from an instant: months and years move the calendar and clamp the
+// day, days and weeks keep the local clock, what is shorter is absolute.
+func (c calendar) back(t time.Time, d date) time.Time {
+	n := d.count
+	switch d.unit {
+	case 's':
+		return t.Add(-time.Duration(n) * time.Second)
+	case 'M':
+		return t.Add(-time.Duration(n) * time.Minute)
+	case 'h':
+		return t.Add(-time.Duration(n) * time.Hour)
+	}
+	return c.local(backOnCalendar(c.clock(t), d))
+}
+
+// backOnCalendar is back for units of a day and longer, on a wall clock.
+func backOnCalendar(w time.Time, d date) time.Time {
+	n := d.count
+	switch d.unit {
+	case 'd':
+		return w.AddDate(0, 0, -n)
+	case 'w':
+		return w.AddDate(0, 0, -7*n)
+	case 'q':
+		if d.edge != "" { // a calendar quarter, where the bare unit has 13 weeks
+			return backMonths(w, 3*n)
+		}
+		return w.AddDate(0, 0, -91*n)
+	case 'm':
+		return backMonths(w, n)
+	case 'y':
+		return backMonths(w, 12*n)
+	}
+	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.unit])
+}
+
+func backMonths(w time.Time, n int) time.Time {
+	first := time.Date(w.Year(), w.Month(), 1, w.Hour(), w.Minute(), w.Second(), w.Nanosecond(), time.UTC).AddDate(0, -n, 0)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(w.Day(), last)-1)
+}
+
+// clock is what the wall clock of the zone shows, as a time in UTC.
+func (c calendar) clock(t time.Time) time.Time {
+	_, offset := t.In(c.zone).Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// local is the first instant at which the wall clock shows a time; where clocks
+// skip it, the first one after.
+func (c calendar) local(w time.Time) time.Time {
+	w = w.UTC()
+	_, before := w.Add(-24 * time.Hour).In(c.zone).Zone()
+	_, after := w.Add(24 * time.Hour).In(c.zone).Zone()
+	early := w.Add(-time.Duration(max(before, after)) * time.Second)
+	late := w.Add(-time.Duration(min(before, after)) * time.Second)
+	switch {
+	case c.clock(early).Equal(w):
+		return early
+	case c.clock(late).Equal(w):
+		return late
+	}
+	start, _ := late.In(c.zone).ZoneBounds()
+	return start.UTC()
+}

@@ -1,0 +1,230 @@
+package insights
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// keys are the members of JSON objects that a query looks at.
+type keys struct{ names []string }
+
+// slot is the place of a name's value in what extract fills.
+func (k *keys) slot(name string) int {
+	if i := slices.Index(k.names, name); i >= 0 {
+		return i
+	}
+	k.names = append(k.names, name)
+	return len(k.names) - 1
+}
+
+// extract finds the values of the names in a stored object, as JSON text; "" for
+// one that is not there. No object at all has none.
+func (k *keys) extract(object string, out []string) {
+	clear(out)
+	left := len(k.names)
+	i := blank(object, 0)
+	if i >= len(object) || object[i] != '{' {
+		return
+	}
+	i = blank(object, i+1)
+	for left > 0 && i < len(object) && object[i] == '"' {
+		end := skipText(object, i)
+		name := object[i+1 : end-1]
+		i = blank(object, end)
+		if i >= len(object) || object[i] != ':' {
+			return
+		}
+		from := blank(object, i+1)
+		i = skipValue(object, from)
+		if slot := k.find(name); slot >= 0 {
+			out[slot] = object[from:i]
+			left--
+		}
+		i = blank(object, i)
+		if i < len(object) && object[i] == ',' {
+			i = blank(object, i+1)
+		}
+	}
+}
+
+func (k *keys) find(name string) int {
+	if strings.IndexByte(name, '\\') >= 0 {
+		name = wire.Unquote(`"` + name + `"`)
+	}
+	for i, n := range k.names {
+		if n == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func blank(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipText is the place after the text that begins at i; stored JSON is well formed,
+// what is not ends at the end.
+func skipText(s string, i int) int {
+	i++
+	for {
+		n := strings.IndexByte(s[i:], '"')
+		if n < 0 {
+			return len(s)
+		}
+		i += n + 1
+		escapes := 0
+		for j := i - 2; s[j] == '\\'; j-- {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
+		}
+	}
+}
+
+func skipValue(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = skipText(s, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return i
+}
+
+// missing says whether a property's JSON text is no value: not there, or null.
+func missing(raw string) bool { return raw == "" || raw == "null" }
+
+// textOf is a property as text (§3.2.2), false for a missing one.
+func textOf(raw string) (string, bool) {
+	if missing(raw) {
+		return "", false
+	}
+	switch raw[0] {
+	case '"':
+		if strings.IndexByte(raw, '\\') < 0 {
+			return raw[1 : len(raw)-1], true
+		}
+		return wire.Unquote(raw), true
+	case '{', '[':
+		return compact(raw), true
+	case 't', 'f':
+		return raw, true
+	}
+	return numberText(raw), true
+}
+
+func compact(raw string) string {
+	if !strings.ContainsAny(raw, " \t\r\n") {
+		return raw
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(raw)) != nil {
+		return raw
+	}
+	return b.String()
+}
+
+// numberText is the shortest decimal form of a JSON number; whole ones keep their
+// digits, so that those above 2^53 are what was sent.
+func numberText(raw string) string {
+	whole := raw
+	if raw[0] == '-' {
+		whole = raw[1:]
+	}
+	if len(whole) <= 20 && strings.Trim(whole, "0123456789") == "" && whole != "0" {
+		return raw
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		return raw
+	}
+	return formatNumber(f)
+}
+
+// formatNumber writes a number plainly, and with an exponent from 1e21 on and below
+// 1e-6.
+func formatNumber(f float64) string {
+	switch abs := math.Abs(f); {
+	case f == 0:
+		return "0"
+	case abs >= 1e21, abs < 1e-6:
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// numberOf is a property as a number (§3.2.2): a JSON number, or a text that is
+// wholly a decimal number.
+func numberOf(raw string) (float64, bool) {
+	if missing(raw) {
+		return 0, false
+	}
+	if raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	if !decimal(raw) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	return f, err == nil
+}
+
+// isNumber says whether a property is a JSON number.
+func isNumber(raw string) bool {
+	return raw != "" && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// decimal says whether a text is sign, digits, point and exponent.
+func decimal(s string) bool {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	rest := strings.TrimLeft(s, "0123456789")
+	digits := len(s) - len(rest)
+	if strings.HasPrefix(rest, ".") {
+		after := strings.TrimLeft(rest[1:], "0123456789")
+		digits += len(rest) - 1 - len(after)
+		rest = after
+	}
+	if digits == 0 {
+		return false
+	}
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		if rest != "" && (rest[0] == '-' || rest[0] == '+') {
+			rest = rest[1:]
+		}
+		return rest != "" && strings.Trim(rest, "0123456789") == ""
+	}
+	return rest == ""
+}

@@ -1,0 +1,305 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// Bounds of filters (§3.2.1, §5.4).
+const (
+	maxFilters = 200
+	maxDepth   = 10
+)
+
+// condition is what must hold of an event. It is checked when the query is read,
+// and made ready for each run.
+type condition interface {
+	bind(b *binder) func(*row) bool
+}
+
+// all and anyOf join conditions; without any, both hold.
+type (
+	all   []condition
+	anyOf []condition
+)
+
+func (c all) bind(b *binder) func(*row) bool {
+	tests := bindAll(b, c)
+	switch len(tests) {
+	case 0:
+		return func(*row) bool { return true }
+	case 1:
+		return tests[0]
+	}
+	return func(r *row) bool {
+		for _, holds := range tests {
+			if !holds(r) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func (c anyOf) bind(b *binder) func(*row) bool {
+	tests := bindAll(b, c)
+	return func(r *row) bool {
+		for _, holds := range tests {
+			if holds(r) {
+				return true
+			}
+		}
+		return len(tests) == 0
+	}
+}
+
+func bindAll(b *binder, conditions []condition) []func(*row) bool {
+	tests := make([]func(*row) bool, len(conditions))
+	for i, c := range conditions {
+		tests[i] = c.bind(b)
+	}
+	return tests
+}
+
+// filters reads a list or a tree of property filters (§3.2.1).
+func (n node) filters(p *Project) all {
+	f := filterReader{project: p}
+	return all{f.read(n, 0)}
+}
+
+// filterReader counts what it reads.
+type filterReader struct {
+	project *Project
+	count   int
+}
+
+func (f *filterReader) read(n node, depth int) condition {
+	switch v := n.value.(type) {
+	case nil:
+		return all{}
+	case []any:
+		return all(f.each(n, depth))
+	case map[string]any:
+		if _, tree := v["values"]; !tree {
+			return f.leaf(n)
+		}
+		switch n.get("type").choice("AND", "AND", "OR") {
+		case "OR":
+			return anyOf(f.each(n.get("values"), depth))
+		default:
+			return all(f.each(n.get("values"), depth))
+		}
+	}
+	n.fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.value))
+	return all{}
+}
+
+func (f *filterReader) each(n node, depth int) []condition {
+	if depth > maxDepth {
+		n.fail(tooLarge, "Groups of filters may be nested %d deep.", maxDepth)
+		return nil
+	}
+	var out []condition
+	for _, n := range n.list(maxFilters) {
+		out = append(out, f.read(n, depth+1))
+	}
+	return out
+}
+
+// leaf reads one filter. An empty object holds.
+func (f *filterReader) leaf(n node) condition {
+	if f.count++; f.count > maxFilters {
+		n.fail(tooLarge, "A query may have %d filters.", maxFilters)
+	}
+	if m, _ := n.value.(map[string]any); len(m) == 0 {
+		return all{}
+	}
+	name := n.get("type").text("event")
+	if name == "empty" || n.failed() {
+		return all{}
+	}
+	of, ok := filterTypes[name]
+	if !ok {
+		n.get("type").fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
+		return all{}
+	}
+	return of(n, f.project)
+}
+
+// filterTypes are the types of filters by name. Add one here.
+var filterTypes map[string]func(n node, p *Project) condition
+
+func init() {
+	filterTypes = map[string]func(n node, p *Project) condition{
+		"event": eventFilter, "feature": eventFilter, "person": personFilter, "group": groupFilter,
+		"cohort": cohortFilter, "static-cohort": cohortFilter, "precalculated-cohort": cohortFilter,
+		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter,
+	}
+}
+
+// compare is a filter that compares a value with an operator.
+type compare struct {
+	comparison
+	of func(b *binder) getter
+}
+
+// comparison reads operator and value of a filter, and checks them.
+func (n node) comparison(p *Project) comparison {
+	c := comparison{node: n, operator: n.get("operator").text("exact"), value: n.get("value"), paths: cleanings(p.PathCleaning)}
+	c.now, c.calendar = func() time.Time { return time.Time{} }, func() calendar { return calendar{zone: time.UTC} }
+	c.test()
+	return c
+}
+
+// key is the filter's key, which must be there.
+func (n node) key() string {
+	k := n.get("key")
+	if number, ok := k.value.(json.Number); ok {
+		return number.String()
+	}
+	name := k.text("")
+	if name == "" {
+		k.fail(required, "A filter needs a key.")
+	}
+	return name
+}
+
+// testIn is the comparison's test for one run.
+func (c comparison) testIn(r *run) func(raw string) bool {
+	c.now, c.calendar = func() time.Time { return r.now }, r.calendar
+	return c.test()
+}
+
+func (c *compare) bind(b *binder) func(*row) bool {
+	test, value := c.testIn(b.run), c.of(b)
+	return func(r *row) bool { return test(value(r)) }
+}
+
+func eventFilter(n node, p *Project) condition {
+	key := n.key()
+	return &compare{n.comparison(p), func(b *binder) getter {
+		if key == "$elements_chain" {
+			return b.elementsChain()
+		}
+		return b.eventProperty(key)
+	}}
+}
+
+// columnFilter compares a column of the event (event_metadata).
+func columnFilter(n node, p *Project) condition {
+	key := n.key()
+	if _, ok := columnGetters[key]; !ok && !n.failed() {
+		n.get("key").fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
+	}
+	return &compare{n.comparison(p), func(b *binder) getter { return columnGetters[key](b) }}
+}
+
+// columnGetters give columns of events as JSON texts.
+var columnGetters = map[string]func(b *binder) getter{
+	"event": func(b *binder) getter {
+		return b.column(Names, func(r *row) string { return wire.Quote(r.b.Name[r.i]) })
+	},
+	"distinct_id": func(b *binder) getter {
+		return b.column(DistinctIDs, func(r *row) string { return wire.Quote(r.b.DistinctID[r.i]) })
+	},
+	"uuid": func(b *binder) getter {
+		return b.column(UUIDs, func(r *row) string { return `"` + r.b.UUID[r.i].String() + `"` })
+	},
+	"person_id": func(b *binder) getter {
+		actor := b.people()
+		return func(r *row) string { return `"` + b.personID(actor(r)).String() + `"` }
+	},
+	"timestamp": func(b *binder) getter {
+		return b.column(0, func(r *row) string { return `"` + time.UnixMicro(r.b.Time[r.i]).UTC().Format(time.RFC3339Nano) + `"` })
+	},
+	"elements_chain": func(b *binder) getter { return b.elementsChain() },
+	"$session_id":    func(b *binder) getter { return b.eventProperty("$session_id") },
+	"$window_id":     func(b *binder) getter { return b.eventProperty("$window_id") },
+	"$group_0":       func(b *binder) getter { return b.groupKey(0) },
+	"$group_1":       func(b *binder) getter { return b.groupKey(1) },
+	"$group_2":       func(b *binder) getter { return b.groupKey(2) },
+	"$group_3":       func(b *binder) getter { return b.groupKey(3) },
+	"$group_4":       func(b *binder) getter { return b.groupKey(4) },
+}
+
+func (b *binder) column(c Columns, g getter) getter {
+	b.needs.columns |= c
+	return g
+}
+
+func (b *binder) elementsChain() getter {
+	return b.column(Elements, func(r *row) string {
+		if chain := r.b.Elements[r.i]; chain != "" {
+			return wire.Quote(chain)
+		}
+		return ""
+	})
+}
+
+// groupKey is the key of the event's group of a type as JSON text, "" for none.
+func (b *binder) groupKey(groupType int) getter {
+	value := b.eventProperty("$group_" + strconv.Itoa(groupType))
+	return func(r *row) string {
+		if key, _ := textOf(value(r)); key == "" {
+			return ""
+		}
+		return value(r)
+	}
+}
+
+// maxGroupTypes is how many types of groups there are.
+const maxGroupTypes = 5
+
+// groupFilter compares a property of the event's group as it is now.
+func groupFilter(n node, p *Project) condition {
+	index := n.get("group_type_index")
+	if index.absent() {
+		index.fail(required, "A filter of type group needs group_type_index.")
+	}
+	return &groupCompare{n.comparison(p), int(index.whole(0, maxGroupTypes-1, 0)), n.key()}
+}
+
+type groupCompare struct {
+	comparison
+	groupType int
+	key       string
+}
+
+func (c *groupCompare) bind(b *binder) func(*row) bool {
+	test := c.testIn(b.run)
+	without := test("")
+	other := map[string]bool{} // keys of groups for which the answer is another one
+	one := keys{names: []string{c.key}}
+	value := make([]string, 1)
+	b.groups(c.groupType, func(key, properties string) error {
+		one.extract(properties, value)
+		if test(value[0]) == without {
+			return nil
+		}
+		other[key] = true
+		return b.reserve(int64(len(key)) + 64)
+	})
+	key := b.groupKey(c.groupType)
+	return func(r *row) bool {
+		k, _ := textOf(key(r))
+		return other[k] != without
+	}
+}
+
+// testAccounts are the project's filters against its own people.
+func testAccounts(n node, p *Project) condition {
+	if !n.get("filterTestAccounts").boolean(false) || len(p.TestAccountFilters) == 0 {
+		return all{}
+	}
+	own := node{value: wire.Value(p.TestAccountFilters), place: "query__filterTestAccounts", fault: n.fault}
+	return own.filters(p)
+}
+
+// queryConditions are those of a query that hold for all its series.
+func queryConditions(n node, p *Project) all {
+	return slices.Concat(n.get("properties").filters(p), all{testAccounts(n, p)})
+}

@@ -1,0 +1,216 @@
+package insights
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// memory is a Source of events in memory. What identify and $set do to people is
+// told to it by the test: owner and profiles say who people are now.
+type memory struct {
+	events []memoryEvent
+	// owner is to whom a distinct id belongs now; others stand for themselves.
+	owner    map[string]capture.UUID
+	profiles []capture.StoredPerson
+	groups   map[int][]capture.Group
+	members  map[int64][]capture.UUID
+	// batch is how many events come at once; 0: 3, so that every test sees seams.
+	batch int
+}
+
+type memoryEvent struct {
+	name, distinctID string
+	at               time.Time
+	properties       string
+	personProperties string
+	elements         string
+	mode             capture.PersonMode
+}
+
+func (m *memory) Open(context.Context, int64) (Reader, error) {
+	return &memoryReader{memory: m, numbers: map[capture.UUID]uint32{}}, nil
+}
+
+type memoryReader struct {
+	*memory
+	numbers map[capture.UUID]uint32
+	people  []Person
+}
+
+// person is the number of whom an id belongs to now.
+func (m *memoryReader) person(distinctID string) uint32 {
+	id, ok := m.owner[distinctID]
+	if !ok {
+		id = capture.PersonID(1, distinctID)
+	}
+	n, ok := m.numbers[id]
+	if !ok {
+		n = uint32(len(m.people))
+		m.numbers[id] = n
+		p := Person{UUID: id}
+		for i := range m.profiles {
+			if m.profiles[i].UUID == id {
+				p.Exists, p.CreatedAt = true, m.profiles[i].CreatedAt.UnixMicro()
+			}
+		}
+		m.people = append(m.people, p)
+	}
+	return n
+}
+
+func (m *memoryReader) Person(n uint32) *Person { return &m.people[n] }
+
+func (m *memoryReader) Scan(ctx context.Context, s Scan, yield func(*Batch) error) error {
+	b := &Batch{}
+	flush := func() error {
+		full := b
+		b = &Batch{}
+		if full.Len() == 0 {
+			return nil
+		}
+		return yield(full)
+	}
+	for i, e := range m.events {
+		at := e.at.UnixMicro()
+		if at < s.From || at > s.To || s.Names != nil && !slices.Contains(s.Names, e.name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, e.distinctID) {
+			continue
+		}
+		b.ID, b.Time = append(b.ID, int64(i+1)), append(b.Time, at)
+		m.fill(b, s.Columns, e, int64(i+1))
+		if b.Len() == max(m.batch, 3) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+func (m *memoryReader) fill(b *Batch, c Columns, e memoryEvent, id int64) {
+	put(c, Names, &b.Name, e.name)
+	put(c, DistinctIDs, &b.DistinctID, e.distinctID)
+	put(c, UUIDs, &b.UUID, capture.UUID{15: byte(id), 14: byte(id >> 8)})
+	put(c, CreatedAt, &b.CreatedAt, e.at.UnixMicro())
+	if c&People != 0 {
+		b.Person = append(b.Person, m.person(e.distinctID))
+	}
+	put(c, PeopleThen, &b.PersonThen, capture.PersonID(1, e.distinctID))
+	put(c, Modes, &b.Mode, e.mode)
+	put(c, Elements, &b.Elements, e.elements)
+	put(c, Properties, &b.Properties, orEmpty(e.properties))
+	put(c, PersonProperties, &b.PersonProperties, orEmpty(e.personProperties))
+}
+
+func put[T any](asked, column Columns, to *[]T, value T) {
+	if asked&column != 0 {
+		*to = append(*to, value)
+	}
+}
+
+func orEmpty(object string) string {
+	if object == "" {
+		return "{}"
+	}
+	return object
+}
+
+func (m *memoryReader) Count(_ context.Context, s Scan) (int64, error) {
+	return int64(len(m.events)), nil
+}
+
+func (m *memoryReader) Earliest(context.Context) (int64, bool, error) {
+	if len(m.events) == 0 {
+		return 0, false, nil
+	}
+	first := slices.MinFunc(m.events, func(a, b memoryEvent) int { return a.at.Compare(b.at) })
+	return first.at.UnixMicro(), true, nil
+}
+
+func (m *memoryReader) Profiles(_ context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {
+	for i := range m.profiles {
+		if people != nil && !slices.Contains(people, m.profiles[i].UUID) {
+			continue
+		}
+		if err := yield(&m.profiles[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memoryReader) Groups(_ context.Context, groupType int, keys []string, yield func(*capture.Group) error) error {
+	for i := range m.groups[groupType] {
+		if g := &m.groups[groupType][i]; keys == nil || slices.Contains(keys, g.Key) {
+			if err := yield(g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *memoryReader) Members(_ context.Context, cohort int64) ([]capture.UUID, error) {
+	return m.members[cohort], nil
+}
+
+func (m *memoryReader) Close() error { return nil }
+
+// eventsOf reads events in the form of the vectors: name, distinct id, time,
+// properties. $set among the properties makes and changes people as capture does.
+func eventsOf(t testing.TB, list json.RawMessage) *memory {
+	t.Helper()
+	var given [][]any
+	if err := wire.Decode(list, &given); err != nil {
+		t.Fatal(err)
+	}
+	m := &memory{owner: map[string]capture.UUID{}}
+	people := map[string]map[string]any{}
+	for _, g := range given {
+		at, err := time.Parse(time.RFC3339Nano, g[2].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := memoryEvent{name: g[0].(string), distinctID: g[1].(string), at: at}
+		if len(g) > 3 {
+			properties := g[3].(map[string]any)
+			e.properties = string(wire.MustEncode(properties))
+			set, _ := properties["$set"].(map[string]any)
+			for k, v := range set {
+				if people[e.distinctID] == nil {
+					people[e.distinctID] = map[string]any{}
+				}
+				people[e.distinctID][k] = v
+			}
+		}
+		e.personProperties = string(wire.MustEncode(people[e.distinctID]))
+		m.know(e.distinctID, at, people[e.distinctID])
+		m.events = append(m.events, e)
+	}
+	return m
+}
+
+// know keeps who is behind a distinct id.
+func (m *memory) know(distinctID string, at time.Time, properties map[string]any) {
+	object, _ := capture.ParseObject(orEmpty(string(wire.MustEncode(properties))))
+	id := capture.PersonID(1, distinctID)
+	m.owner[distinctID] = id
+	i := slices.IndexFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == id })
+	if i < 0 {
+		i = len(m.profiles)
+		m.profiles = append(m.profiles, capture.StoredPerson{
+			ID: int64(i + 1), Person: capture.Person{UUID: id, CreatedAt: at}, DistinctIDs: []string{distinctID},
+		})
+	}
+	if properties != nil {
+		m.profiles[i].Properties = object
+	}
+	if at.Before(m.profiles[i].CreatedAt) {
+		m.profiles[i].CreatedAt = at
+	}
+}

@@ -1,0 +1,212 @@
+package insights
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// Values of modifiers.personsOnEventsMode (§3.3).
+const (
+	personThenNow = "person_id_override_properties_on_events" // the default: person of now, properties of then
+	personNow     = "person_id_override_properties_joined"
+	personOff     = "disabled" // as personNow
+	personThen    = "person_id_no_override_properties_on_events"
+)
+
+// people gives the number of the person of an event. Numbers begin at 0 and are the
+// same in all scans of a run.
+func (b *binder) people() func(*row) uint32 {
+	if b.mode == personThen {
+		b.needs.columns |= PeopleThen
+		return func(r *row) uint32 { return b.numberThen(r.b.PersonThen[r.i]) }
+	}
+	b.needs.columns |= People
+	return func(r *row) uint32 { return r.b.Person[r.i] }
+}
+
+// numbers are those of people as they were at the time of events.
+type numbers struct {
+	of    map[capture.UUID]uint32
+	uuids []capture.UUID
+}
+
+func (r *run) numberThen(id capture.UUID) uint32 {
+	n, ok := r.then.of[id]
+	if !ok {
+		if r.then.of == nil {
+			r.then.of = map[capture.UUID]uint32{}
+		}
+		n = uint32(len(r.then.uuids))
+		r.then.of[id] = n
+		r.then.uuids = append(r.then.uuids, id)
+		r.spent += 64 // looked at with the next batch
+	}
+	return n
+}
+
+// personID is whom a number of people stands for.
+func (r *run) personID(number uint32) capture.UUID {
+	if r.mode == personThen {
+		return r.then.uuids[number]
+	}
+	return r.reader.Person(number).UUID
+}
+
+// personFilter compares a property of the person.
+func personFilter(n node, p *Project) condition {
+	return &personCompare{n.comparison(p), n.key()}
+}
+
+type personCompare struct {
+	comparison
+	key string
+}
+
+func (c *personCompare) bind(b *binder) func(*row) bool {
+	test := c.testIn(b.run)
+	switch {
+	case c.key == "distinct_id":
+		return b.personSet(test(""), func(p *capture.StoredPerson) bool {
+			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) })
+		})
+	case b.mode == personNow || b.mode == personOff:
+		return b.personSet(test(""), func(p *capture.StoredPerson) bool {
+			value, _ := p.Properties.Get(c.key)
+			return test(value)
+		})
+	}
+	b.needs.columns |= PersonProperties
+	slot := b.needs.person.slot(c.key)
+	return func(r *row) bool { return test(r.personProperty(slot)) }
+}
+
+// personSet asks a question about all people as they are now; otherwise is the
+// answer for those who are gone.
+func (b *binder) personSet(otherwise bool, test func(*capture.StoredPerson) bool) func(*row) bool {
+	other := map[capture.UUID]bool{} // those with another answer
+	b.profiles(func(p *capture.StoredPerson) error {
+		if test(p) == otherwise {
+			return nil
+		}
+		other[p.UUID] = true
+		return b.reserve(64)
+	})
+	person := b.people()
+	var known []uint8 // by number: 0 not yet asked, 1 no, 2 yes
+	return func(r *row) bool {
+		n := person(r)
+		for int(n) >= len(known) {
+			known = append(known, make([]uint8, len(known)+1024)...)
+		}
+		if known[n] == 0 {
+			known[n] = 1
+			if other[b.personID(n)] != otherwise {
+				known[n] = 2
+			}
+		}
+		return known[n] == 2
+	}
+}
+
+func (b *binder) profiles(yield func(*capture.StoredPerson) error) {
+	if b.err == nil {
+		b.err = b.reader.Profiles(b.ctx, nil, yield)
+	}
+}
+
+func (b *binder) groups(groupType int, yield func(key, properties string) error) {
+	if b.err == nil {
+		b.err = b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error { return yield(g.Key, g.Properties.String()) })
+	}
+}
+
+// cohortFilter asks whether the person is in one of some cohorts now.
+func cohortFilter(n node, p *Project) condition {
+	c := &inCohorts{}
+	ids := n.get("value")
+	list := []node{ids}
+	if _, ok := ids.value.([]any); ok {
+		list = ids.list(maxFilters)
+	}
+	for _, id := range list {
+		c.ids = append(c.ids, id.cohort(p))
+	}
+	operator := n.get("operator").choice("in", "in", "exact", "not_in", "is_not")
+	c.negated = operator == "not_in" || operator == "is_not" || n.get("negation").boolean(false)
+	return c
+}
+
+// cohort is the id of a cohort that there is.
+func (n node) cohort(p *Project) int64 {
+	if text, ok := n.value.(string); ok {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			n.fail(invalidInput, "Cohort %s does not exist.", describe(text))
+		}
+		return n.existing(p, id)
+	}
+	if n.absent() {
+		n.fail(required, "A filter of type cohort needs a value, the id of a cohort.")
+	}
+	return n.existing(p, n.whole(0, 1<<53, 0))
+}
+
+func (n node) existing(p *Project, id int64) int64 {
+	if !p.hasCohort(id) {
+		n.fail(invalidInput, "Cohort %d does not exist.", id)
+	}
+	return id
+}
+
+func (p *Project) hasCohort(id int64) bool {
+	if p.Definitions == nil {
+		return false
+	}
+	_, dynamic := p.Definitions.Cohorts[id]
+	return dynamic || slices.Contains(p.Definitions.StaticCohorts, id)
+}
+
+type inCohorts struct {
+	ids     []int64
+	negated bool
+}
+
+func (c *inCohorts) bind(b *binder) func(*row) bool {
+	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
+	for i, id := range c.ids {
+		tests[i] = b.cohort(id)
+	}
+	return b.personSet(c.negated, func(p *capture.StoredPerson) bool {
+		return slices.ContainsFunc(tests, func(in func(*capture.StoredPerson) bool) bool { return in(p) }) != c.negated
+	})
+}
+
+// cohort asks by the rules of flags whether people are in a cohort, so that it has
+// the same members everywhere.
+func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
+	static := map[capture.UUID][]int64{}
+	for _, cohort := range b.project.Definitions.StaticCohorts {
+		members, err := b.reader.Members(b.ctx, cohort)
+		b.err = errors.Join(b.err, err)
+		for _, person := range members {
+			static[person] = append(static[person], cohort)
+		}
+		b.err = errors.Join(b.err, b.reserve(64*int64(len(members))))
+	}
+	in := asFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
+	sub := &flags.Subject{Stored: &flags.Stored{}}
+	return func(p *capture.StoredPerson) bool {
+		sub.DistinctID = "x"
+		if len(p.DistinctIDs) > 0 {
+			sub.DistinctID = p.DistinctIDs[0]
+		}
+		properties, _ := wire.Value([]byte(p.Properties.String())).(map[string]any)
+		*sub.Stored = flags.Stored{Person: properties, CreatedAt: p.CreatedAt, Cohorts: static[p.UUID], Overrides: map[string]string{}}
+		return in(sub, b.now)
+	}
+}

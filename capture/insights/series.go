@@ -1,0 +1,190 @@
+package insights
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// maxSeries bounds the series of a query (§5.4).
+const maxSeries = 26
+
+// entity is an EventsNode or ActionsNode (§2.2): which events a series has.
+type entity struct {
+	place node
+	// event is the name of events, nil for every event; of an action nil.
+	event  *string
+	action int64 // 0: none
+	// name and customName are as given.
+	name, customName *string
+	conditions       all
+	project          *Project
+}
+
+// entities reads the nodes of a series.
+func (n node) entities(p *Project, most int) []entity {
+	list := n.list(most)
+	if len(list) == 0 {
+		n.fail(required, "A query needs at least one series.")
+	}
+	out := make([]entity, len(list))
+	for i, m := range list {
+		out[i] = m.object().entity(p)
+	}
+	return out
+}
+
+func (n node) entity(p *Project) entity {
+	e := entity{place: n, project: p, name: n.get("name").optional(), customName: n.get("custom_name").optional()}
+	switch kind := n.get("kind").text(""); kind {
+	case "EventsNode":
+		e.event = n.get("event").optional()
+	case "ActionsNode":
+		e.action = n.get("id").whole(1, 1<<53, 0)
+		if n.get("id").absent() {
+			n.get("id").fail(required, "An ActionsNode needs the id of an action.")
+		}
+	case "":
+		n.fail(invalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
+	default:
+		n.get("kind").fail(notSupported, "Series of kind %q are not supported: want EventsNode or ActionsNode.", wire.Shorten(kind, 100))
+	}
+	if n.get("optionalInFunnel").boolean(false) {
+		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")
+	}
+	n.refuse("math_property_revenue_currency")
+	e.conditions = slices.Concat(n.get("properties").filters(p), n.get("fixedProperties").filters(p))
+	return e
+}
+
+// optional is a text, or nil.
+func (n node) optional() *string {
+	if n.absent() {
+		return nil
+	}
+	text := n.text("")
+	return &text
+}
+
+// id, kind and label are how results name the entity.
+func (e *entity) id() any {
+	switch {
+	case e.action != 0:
+		return strconv.FormatInt(e.action, 10)
+	case e.event == nil:
+		return nil
+	}
+	return *e.event
+}
+
+func (e *entity) kind() string {
+	if e.action != 0 {
+		return "actions"
+	}
+	return "events"
+}
+
+// label is the event's or the action's name.
+func (e *entity) label(r *run) string {
+	switch {
+	case e.action != 0:
+		if a, ok := r.actions[e.action]; ok {
+			return a.Name
+		}
+		return strconv.FormatInt(e.action, 10)
+	case e.event == nil:
+		return "All events"
+	}
+	return *e.event
+}
+
+// matcher says whether an event belongs to an entity.
+type matcher struct {
+	// names are what the event may be called, nil for anything.
+	names []string
+	// named holds for an event of one of the names; holds are the other conditions.
+	holds func(*row) bool
+}
+
+func (m *matcher) named(name string) bool {
+	if m.names == nil {
+		return true
+	}
+	for _, n := range m.names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// matches says whether the event of a row is meant.
+func (m *matcher) matches(r *row) bool { return m.named(r.b.Name[r.i]) && m.holds(r) }
+
+// bind makes the entity's own conditions ready; common ones are bound once for all.
+func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
+
+// bindName is the entity without its filters: what first-time maths call its name.
+func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
+
+func (e *entity) bindWith(b *binder, conditions all) *matcher {
+	b.needs.columns |= Names
+	m := &matcher{}
+	if e.event != nil {
+		m.names = []string{*e.event}
+	}
+	if e.action == 0 {
+		m.holds = conditions.bind(b)
+		return m
+	}
+	steps, names := b.action(e.action, e.place)
+	m.names = names
+	m.holds = all{steps, conditions}.bind(b)
+	return m
+}
+
+// names are those that a scan for some matchers may leave others out for; nil: none.
+func names(ms ...*matcher) []string {
+	out := []string{}
+	for _, m := range ms {
+		if m.names == nil {
+			return nil
+		}
+		out = append(out, m.names...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// action gives the steps of an action as a condition, and the names that its events
+// may have, nil for any.
+func (b *binder) action(id int64, place node) (condition, []string) {
+	a, err := b.findAction(b.ctx, id)
+	if err != nil {
+		b.err = err
+		return all{}, nil
+	}
+	if a == nil {
+		b.err = failure(invalidInput, place.place+"__id", "Action %d does not exist.", id)
+		return all{}, nil
+	}
+	return readSteps(a.Steps, b.project)
+}
+
+// findAction gives an action once for a run, nil when there is none.
+func (r *run) findAction(ctx context.Context, id int64) (*Action, error) {
+	if a, ok := r.actions[id]; ok || r.project.Action == nil {
+		return a, nil
+	}
+	a, ok, err := r.project.Action(ctx, id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if r.actions == nil {
+		r.actions = map[int64]*Action{}
+	}
+	r.actions[id] = a
+	return a, nil
+}

@@ -1,0 +1,140 @@
+package insights
+
+import (
+	"cmp"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// session is the events with one $session_id (§3.2.5).
+type session struct {
+	start, end  int64 // microseconds since 1970
+	pageviews   int64
+	entry, exit visit
+}
+
+// visit is where a session was at a time.
+type visit struct {
+	url    string // JSON text
+	at, id int64
+}
+
+// seconds is the session's duration, rounded down.
+func (s *session) seconds() int64 { return (s.end - s.start) / 1e6 }
+
+// sessionValues are the names that filters and breakdowns know of a session, with
+// their values as JSON text.
+var sessionValues = map[string]func(s *session) string{
+	"$session_duration":  func(s *session) string { return strconv.FormatInt(s.seconds(), 10) },
+	"$start_timestamp":   func(s *session) string { return timeText(s.start) },
+	"$end_timestamp":     func(s *session) string { return timeText(s.end) },
+	"$entry_current_url": func(s *session) string { return s.entry.url },
+	"$exit_current_url":  func(s *session) string { return s.exit.url },
+	"$entry_pathname":    func(s *session) string { return pathOf(s.entry.url) },
+	"$pageview_count":    func(s *session) string { return strconv.FormatInt(s.pageviews, 10) },
+}
+
+func timeText(at int64) string {
+	return `"` + time.UnixMicro(at).UTC().Format(time.RFC3339Nano) + `"`
+}
+
+func pathOf(raw string) string {
+	text, ok := textOf(raw)
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return wire.Quote(cmp.Or(u.Path, "/"))
+}
+
+// sessionName is the name of a session's value.
+func (n node) sessionName(name string) string {
+	if _, ok := sessionValues[name]; !ok && !n.failed() {
+		n.fail(notSupported, "%q is not supported of sessions.", wire.Shorten(name, 100))
+	}
+	return name
+}
+
+func sessionFilter(n node, p *Project) condition {
+	key := n.get("key").sessionName(n.key())
+	return &compare{n.comparison(p), func(b *binder) getter { return b.sessionValue(key) }}
+}
+
+// sessionValue is a value of the session of the event.
+func (b *binder) sessionValue(name string) getter {
+	id, value := b.eventProperty("$session_id"), sessionValues[name]
+	sessions := b.sessions()
+	return func(r *row) string {
+		if s := sessions[id(r)]; s != nil {
+			return value(s)
+		}
+		return ""
+	}
+}
+
+// aroundSessions is how far before and after a query's range events of its sessions
+// are looked for.
+const aroundSessions = 24 * time.Hour
+
+// sessions reads the sessions around the binder's range, by $session_id as JSON
+// text.
+func (b *binder) sessions() map[string]*session {
+	if b.found != nil || b.err != nil {
+		return b.found
+	}
+	b.found = map[string]*session{}
+	n := &needs{}
+	id, url := n.event.slot("$session_id"), n.event.slot("$current_url")
+	r := newRow(n)
+	around := aroundSessions.Microseconds()
+	b.err = b.scan(Scan{From: b.from - around, To: b.to + around, Columns: Names | Properties}, func(batch *Batch) error {
+		for i := range batch.Len() {
+			r.at(batch, i)
+			if key := r.property(id); !missing(key) && strings.HasPrefix(batch.Properties[i], "{") {
+				if err := b.visit(key, r.property(url), batch, i); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return b.found
+}
+
+func (b *binder) visit(key, url string, batch *Batch, i int) error {
+	at := batch.Time[i]
+	s := b.found[key]
+	if s == nil {
+		s = &session{start: at, end: at}
+		b.found[strings.Clone(key)] = s
+		if err := b.reserve(int64(len(key)) + 200); err != nil {
+			return err
+		}
+	}
+	s.start, s.end = min(s.start, at), max(s.end, at)
+	if batch.Name[i] == "$pageview" {
+		s.pageviews++
+	}
+	if missing(url) {
+		return nil
+	}
+	here := visit{at: at, id: batch.ID[i]}
+	if first := s.entry.url == "" || here.before(s.entry); first {
+		here.url = strings.Clone(url)
+		s.entry = here
+	}
+	if last := s.exit.url == "" || s.exit.before(here); last {
+		here.url = strings.Clone(url)
+		s.exit = here
+	}
+	return b.reserve(int64(len(here.url)))
+}
+
+func (v visit) before(o visit) bool { return v.at < o.at || v.at == o.at && v.id < o.id }
