@@ -1,0 +1,109 @@
+package insights
+
+import (
+	"math"
+	"slices"
+)
+
+// tally is what actors of one breakdown value did in a funnel.
+type tally struct {
+	counts []int64   // by step: actors that reached at least it
+	gaps   [][]int64 // by step from the second on: microseconds since the one before, where more than 0
+}
+
+func newTally(steps int) *tally {
+	return &tally{counts: make([]int64, steps), gaps: make([][]int64, steps-1)}
+}
+
+// add counts an actor and says how many times it kept.
+func (t *tally) add(times []int64) (kept int) {
+	for k := range times {
+		t.counts[k]++
+		if k > 0 && times[k] > times[k-1] {
+			t.gaps[k-1] = append(t.gaps[k-1], times[k]-times[k-1])
+			kept++
+		}
+	}
+	return kept
+}
+
+// merge adds another tally, which is of no use then.
+func (t *tally) merge(o *tally) {
+	for k := range o.counts {
+		t.counts[k] += o.counts[k]
+	}
+	for k := range o.gaps {
+		t.gaps[k] = append(t.gaps[k], o.gaps[k]...)
+	}
+}
+
+// times gives the mean and the median of the seconds before step k, null for none.
+func (t *tally) times(k int) (mean, median *float64) {
+	if k == 0 || len(t.gaps[k-1]) == 0 {
+		return nil, nil
+	}
+	gaps := t.gaps[k-1]
+	slices.Sort(gaps)
+	m, q := meanSeconds(gaps), middle(gaps)/1e6
+	return &m, &q
+}
+
+func meanSeconds(micros []int64) float64 {
+	sum := 0.0
+	for _, v := range micros {
+		sum += float64(v)
+	}
+	return sum / float64(len(micros)) / 1e6
+}
+
+// middle is the median of sorted numbers.
+func middle(sorted []int64) float64 {
+	n := len(sorted)
+	low, high := sorted[(n-1)/2], sorted[n/2]
+	return float64(low) + float64(high-low)/2
+}
+
+// moreConverted orders tallies: by the count of the last step descending, then of the
+// one before, ….
+func moreConverted(a, b *tally) int {
+	for k := len(a.counts) - 1; k >= 0; k-- {
+		if a.counts[k] != b.counts[k] {
+			return int(max(-1, min(1, b.counts[k]-a.counts[k])))
+		}
+	}
+	return 0
+}
+
+// histogram is the bins of times of conversion in microseconds (§2.5.4): the seconds
+// at which each begins and how many it has. bins is 0 for as many as fit.
+func histogram(times []int64, bins int) [][2]int64 {
+	if len(times) == 0 {
+		return [][2]int64{{0, 0}, {60, 0}}
+	}
+	if bins == 0 {
+		bins = max(1, min(60, ceilCubeRoot(len(times))))
+	}
+	const second = 1_000_000
+	low := slices.Min(times) / second
+	high := (slices.Max(times) + second - 1) / second
+	width := (high - low + int64(bins) - 1) / int64(bins)
+	if width == 0 {
+		width = 60
+	}
+	out := make([][2]int64, bins+1)
+	for i := range out {
+		out[i][0] = low + int64(i)*width
+	}
+	for _, t := range times {
+		out[(t-low*second)/(width*second)][1]++
+	}
+	return out
+}
+
+func ceilCubeRoot(n int) int {
+	r := int(math.Cbrt(float64(n)))
+	for r*r*r < n {
+		r++
+	}
+	return r
+}

@@ -1,0 +1,122 @@
+package insights
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// anyOrder is the walker of unordered funnels: for each step a queue of the events
+// that are it, by their numbers in the walk.
+type anyOrder struct {
+	window  int64
+	queues  [][]int
+	heads   []int // by queue: how many were dropped
+	reached int
+	times   []int64
+}
+
+func newAnyOrder(steps int, window int64) *anyOrder {
+	return &anyOrder{window: window, queues: make([][]int, steps), heads: make([]int, steps), times: make([]int64, 0, steps)}
+}
+
+func (a *anyOrder) walk(events []occurrence) (int, []int64) {
+	a.reached = 0
+	a.empty()
+	for i := range events {
+		if a.expire(events, events[i].time); a.reached == len(a.queues) {
+			break
+		}
+		if events[i].match&exclusionBits != 0 {
+			a.empty()
+			continue
+		}
+		if events[i].match&mayNotBegin == 0 || a.oldest() >= 0 {
+			a.push(i, events[i].match&stepBits)
+		}
+	}
+	a.note(events)
+	return a.reached, a.times[:a.reached]
+}
+
+func (a *anyOrder) empty() {
+	for k := range a.queues {
+		a.queues[k], a.heads[k] = a.queues[k][:0], 0
+	}
+}
+
+// expire drops the oldest events as long as they are beyond the window or all steps
+// are filled, and notes what there was.
+func (a *anyOrder) expire(events []occurrence, now int64) {
+	for {
+		k := a.oldest()
+		if k < 0 {
+			return
+		}
+		if now-events[a.front(k)].time <= a.window && a.filled() < len(a.queues) {
+			return
+		}
+		a.note(events)
+		a.heads[k]++
+		for k = a.oldest(); k >= 0 && events[a.front(k)].match&mayNotBegin != 0; k = a.oldest() {
+			a.heads[k]++
+		}
+	}
+}
+
+func (a *anyOrder) front(k int) int    { return a.queues[k][a.heads[k]] }
+func (a *anyOrder) isEmpty(k int) bool { return a.heads[k] == len(a.queues[k]) }
+
+// oldest is the step with the oldest event in front, -1 when all are empty.
+func (a *anyOrder) oldest() int {
+	found := -1
+	for k := range a.queues {
+		if !a.isEmpty(k) && (found < 0 || a.front(k) < a.front(found)) {
+			found = k
+		}
+	}
+	return found
+}
+
+func (a *anyOrder) filled() (n int) {
+	for k := range a.queues {
+		if !a.isEmpty(k) {
+			n++
+		}
+	}
+	return n
+}
+
+// note keeps how many steps are filled, and when, if it is more than before.
+func (a *anyOrder) note(events []occurrence) {
+	if n := a.filled(); n > a.reached {
+		a.reached, a.times = n, a.times[:0]
+		for k := range a.queues {
+			if !a.isEmpty(k) {
+				a.times = append(a.times, events[a.front(k)].time)
+			}
+		}
+		slices.Sort(a.times)
+	}
+}
+
+// push gives an event to that of its steps whose last event is oldest.
+func (a *anyOrder) push(number int, steps uint32) {
+	to, least := -1, number
+	for ; steps != 0; steps &= steps - 1 {
+		k := bits.TrailingZeros32(steps)
+		last := -1
+		if !a.isEmpty(k) {
+			last = a.queues[k][len(a.queues[k])-1]
+		}
+		if last < least {
+			to, least = k, last
+		}
+	}
+	if to < 0 {
+		return
+	}
+	if a.isEmpty(to) {
+		a.queues[to], a.heads[to] = a.queues[to][:0], 0
+	}
+	a.queues[to] = append(a.queues[to], number)
+}

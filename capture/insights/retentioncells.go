@@ -1,0 +1,114 @@
+package insights
+
+import "slices"
+
+// visit is what an actor did in one interval (§2.6).
+type visit struct {
+	// interval is from 1 on; 0 is all the time before the first.
+	interval uint32
+	value    uint32 // number of the breakdown value
+	// targets and returns count the events of each kind.
+	targets, returns uint32
+}
+
+const visitSize = 20
+
+// retentionCells counts the cells of retention for one breakdown value.
+type retentionCells struct {
+	rows, columns int
+	cells         []int64 // row by row
+}
+
+func newRetentionCells(rows, columns int) *retentionCells {
+	return &retentionCells{rows, columns, make([]int64, rows*columns)}
+}
+
+func (c *retentionCells) row(s int) []int64 { return c.cells[s*c.columns : (s+1)*c.columns] }
+
+// add counts an actor in a row.
+func (c *retentionCells) add(row int, columns []int) {
+	cells := c.row(row)
+	for _, k := range columns {
+		cells[k]++
+	}
+}
+
+// entered is the sum of the rows' first cells.
+func (c *retentionCells) entered() (sum int64) {
+	for s := range c.rows {
+		sum += c.row(s)[0]
+	}
+	return sum
+}
+
+func (c *retentionCells) merge(o *retentionCells) {
+	for i, n := range o.cells {
+		c.cells[i] += n
+	}
+}
+
+// retentionRule is what counts as a row and as a return.
+type retentionRule struct {
+	columns    int
+	firstTime  bool
+	cumulative bool
+	minimum    uint32
+	counted    []int // scratch
+}
+
+// joined puts an actor's visits in order of value and interval, one for each.
+func joined(visits []visit) []visit {
+	before := func(a, b visit) int {
+		if a.value != b.value {
+			return int(int64(a.value) - int64(b.value))
+		}
+		return int(int64(a.interval) - int64(b.interval))
+	}
+	if !slices.IsSortedFunc(visits, before) {
+		slices.SortFunc(visits, before)
+	}
+	out := visits[:0]
+	for _, v := range visits {
+		if n := len(out); n > 0 && before(out[n-1], v) == 0 {
+			out[n-1].targets += v.targets
+			out[n-1].returns += v.returns
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// each calls see for each row that an actor is in, with the columns (0 is the row
+// itself) that it counts in. The visits are those of one value, joined.
+func (r *retentionRule) each(visits []visit, see func(row int, columns []int)) {
+	for i, v := range visits {
+		if v.targets == 0 {
+			continue
+		}
+		if v.interval > 0 {
+			see(int(v.interval)-1, r.columnsAfter(visits[i], visits[i+1:]))
+		}
+		if r.firstTime {
+			return
+		}
+	}
+}
+
+func (r *retentionRule) columnsAfter(start visit, later []visit) []int {
+	r.counted = append(r.counted[:0], 0)
+	for _, v := range later {
+		k := int(v.interval - start.interval)
+		if k >= r.columns {
+			break
+		}
+		if v.returns < r.minimum {
+			continue
+		}
+		for from := r.counted[len(r.counted)-1] + 1; r.cumulative && from < k; from++ {
+			r.counted = append(r.counted, from)
+		}
+		r.counted = append(r.counted, k)
+	}
+	return r.counted
+}
