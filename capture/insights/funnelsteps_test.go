@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const hour = int64(3600e6)
+const anHour = int64(3600e6)
 
 // acts reads what an actor did: steps a, b, c, … and exclusions x, y at hours, such as
 // "a1 x2 b3.5"; "ab1" is one event that is two steps.
@@ -37,9 +37,9 @@ func parseHours(t testing.TB, text string) int64 {
 	for _, digit := range whole {
 		n = n*10 + int64(digit-'0')
 	}
-	n *= hour
+	n *= anHour
 	if part != "" {
-		n += int64(part[0]-'0') * hour / 10
+		n += int64(part[0]-'0') * anHour / 10
 	}
 	return n
 }
@@ -80,14 +80,14 @@ func TestWalkers(t *testing.T) {
 		{"funnel-21: p3", 3, 24, "unordered", nil, "a1 a2", []float64{1}},
 		{"an exclusion empties what is queued", 2, 336, "unordered", between, "a1 x2 b3", []float64{3}},
 	} {
-		var w walker = newAttempts(c.steps, c.hours*hour, c.kind == "strict", c.exclusions)
+		var w walker = newAttempts(c.steps, c.hours*anHour, c.kind == "strict", c.exclusions)
 		if c.kind == "unordered" {
-			w = newAnyOrder(c.steps, c.hours*hour)
+			w = newAnyOrder(c.steps, c.hours*anHour)
 		}
 		reached, times := w.walk(acts(t, c.acts))
 		var got []float64
 		for _, at := range times {
-			got = append(got, float64(at)/float64(hour))
+			got = append(got, float64(at)/float64(anHour))
 		}
 		if reached != len(c.want) || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %s reaches %d at %v, want %v", c.name, c.acts, reached, got, c.want)
@@ -98,7 +98,7 @@ func TestWalkers(t *testing.T) {
 // TestTallyTimes is funnel-03: times of conversion 3600, 10800, 1800 and 1800, 12600 s.
 func TestTallyTimes(t *testing.T) {
 	sum := newTally(3)
-	w := newAttempts(3, 336*hour, false, nil)
+	w := newAttempts(3, 336*anHour, false, nil)
 	for _, text := range []string{"a0 b1 c1.5", "a0 b3", "a0 b0.5 c4"} {
 		_, times := w.walk(acts(t, text))
 		sum.add(times)
@@ -157,12 +157,12 @@ func TestViews(t *testing.T) {
 		{"step 1", views{attribution: ofStep, step: 1}, map[uint32][]float64{0: {1, 2}, 2: {3, 4}}},
 	} {
 		got := map[uint32][]float64{}
-		w := newAttempts(2, 336*hour, false, nil)
+		w := newAttempts(2, 336*anHour, false, nil)
 		err := c.views.each(events, func(value uint32, events []occurrence) error {
 			_, times := w.walk(events)
 			got[value] = []float64{}
 			for _, at := range times {
-				got[value] = append(got[value], float64(at)/float64(hour))
+				got[value] = append(got[value], float64(at)/float64(anHour))
 			}
 			return nil
 		})
@@ -187,7 +187,7 @@ func TestEntrances(t *testing.T) {
 		{"a1 a25 b26 a49", map[int]int{0: 2, 1: 2, 2: 1}},
 		{"b1", map[int]int{}},
 	} {
-		n := entrances{starts: []int64{0, 24 * hour, 48 * hour}, end: 72 * hour, window: 30 * hour, walker: newAttempts(2, 30*hour, false, nil)}
+		n := entrances{starts: []int64{0, 24 * anHour, 48 * anHour}, end: 72 * anHour, window: 30 * anHour, walker: newAttempts(2, 30*anHour, false, nil)}
 		got := map[int]int{}
 		n.each(acts(t, c.acts), func(bucket, reached int) { got[bucket] = reached })
 		if !reflect.DeepEqual(got, c.want) {

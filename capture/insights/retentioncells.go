@@ -2,8 +2,8 @@ package insights
 
 import "slices"
 
-// visit is what an actor did in one interval (§2.6).
-type visit struct {
+// presence is what an actor did in one interval (§2.6).
+type presence struct {
 	// interval is from 1 on; 0 is all the time before the first.
 	interval uint32
 	value    uint32 // number of the breakdown value
@@ -11,7 +11,7 @@ type visit struct {
 	targets, returns uint32
 }
 
-const visitSize = 20
+const presenceSize = 20
 
 // retentionCells counts the cells of retention for one breakdown value.
 type retentionCells struct {
@@ -56,19 +56,19 @@ type retentionRule struct {
 	counted    []int // scratch
 }
 
-// joined puts an actor's visits in order of value and interval, one for each.
-func joined(visits []visit) []visit {
-	before := func(a, b visit) int {
+// joined puts an actor's presences in order of value and interval, one for each.
+func joined(presences []presence) []presence {
+	before := func(a, b presence) int {
 		if a.value != b.value {
 			return int(int64(a.value) - int64(b.value))
 		}
 		return int(int64(a.interval) - int64(b.interval))
 	}
-	if !slices.IsSortedFunc(visits, before) {
-		slices.SortFunc(visits, before)
+	if !slices.IsSortedFunc(presences, before) {
+		slices.SortFunc(presences, before)
 	}
-	out := visits[:0]
-	for _, v := range visits {
+	out := presences[:0]
+	for _, v := range presences {
 		if n := len(out); n > 0 && before(out[n-1], v) == 0 {
 			out[n-1].targets += v.targets
 			out[n-1].returns += v.returns
@@ -80,14 +80,14 @@ func joined(visits []visit) []visit {
 }
 
 // each calls see for each row that an actor is in, with the columns (0 is the row
-// itself) that it counts in. The visits are those of one value, joined.
-func (r *retentionRule) each(visits []visit, see func(row int, columns []int)) {
-	for i, v := range visits {
+// itself) that it counts in. The presences are those of one value, joined.
+func (r *retentionRule) each(presences []presence, see func(row int, columns []int)) {
+	for i, v := range presences {
 		if v.targets == 0 {
 			continue
 		}
 		if v.interval > 0 {
-			see(int(v.interval)-1, r.columnsAfter(visits[i], visits[i+1:]))
+			see(int(v.interval)-1, r.columnsAfter(presences[i], presences[i+1:]))
 		}
 		if r.firstTime {
 			return
@@ -95,7 +95,7 @@ func (r *retentionRule) each(visits []visit, see func(row int, columns []int)) {
 	}
 }
 
-func (r *retentionRule) columnsAfter(start visit, later []visit) []int {
+func (r *retentionRule) columnsAfter(start presence, later []presence) []int {
 	r.counted = append(r.counted[:0], 0)
 	for _, v := range later {
 		k := int(v.interval - start.interval)

@@ -9,7 +9,7 @@ import (
 // up on 10 and 12 and uses on 10, 12, 13; p2 signs up on 10, uses on 11; p3 signed up
 // on 1 and 11 and uses twice on 12; p4 uses on 11.
 func TestRetentionCells(t *testing.T) {
-	people := [][]visit{
+	people := [][]presence{
 		{{interval: 3, targets: 1}, {interval: 1, targets: 1}, {interval: 1, returns: 1}, {interval: 3, returns: 1}, {interval: 4, returns: 1}},
 		{{interval: 1, targets: 1}, {interval: 2, returns: 1}},
 		{{interval: 0, targets: 1}, {interval: 2, targets: 1}, {interval: 3, returns: 1}, {interval: 3, returns: 1}},
@@ -27,8 +27,8 @@ func TestRetentionCells(t *testing.T) {
 	} {
 		c.rule.columns = 4
 		cells := newRetentionCells(4, 4)
-		for _, visits := range people {
-			c.rule.each(joined(append([]visit(nil), visits...)), cells.add)
+		for _, presences := range people {
+			c.rule.each(joined(append([]presence(nil), presences...)), cells.add)
 		}
 		if !reflect.DeepEqual(cells.cells, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, cells.cells, c.want)
