@@ -123,9 +123,13 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 			return errors.Join(flags.ErrUnavailable, ctx.Err())
 		}
 	}
+	began := time.Now()
 	defer func() {
 		t.mu.Lock()
 		delete(t.looking, id)
+		if k := t.keys[id]; k != nil && l.err == nil {
+			k.checked = began
+		}
 		t.mu.Unlock()
 		close(l.done)
 	}()
