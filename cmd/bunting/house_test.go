@@ -65,7 +65,7 @@ var table = map[string]room{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/sqlstore": {ours: core, others: []string{
+	"adapters/sqlstore": {ours: append([]string{"capture/insights"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
@@ -85,7 +85,7 @@ var table = map[string]room{
 	}},
 	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
 	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/storetest":  {ours: core, others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
+	"adapters/storetest":  {ours: append([]string{"capture/insights"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",

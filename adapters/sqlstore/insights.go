@@ -1,0 +1,283 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// Questions are answered out of the same rows and indexes as pages of events
+// (historyevents.go): epoch by epoch, each with statements of its own that are read
+// to their end at once, so that nothing is held while the answer is computed.
+//
+//	insights.go        what is seen, counts, who is asked for by name
+//	insightscan.go     events as columns
+//	insightpeople.go   to whom events belong now
+
+// Open implements insights.Source.
+//
+// What is seen ends at an id of the ledger. On PostgreSQL commits of one project
+// follow one another under its lock, and ids are taken under it: whoever shares it
+// for a moment knows that no event of the project up to the last id is still being
+// committed.
+func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+	r := &insightReader{store: s, project: projectID, numbers: map[string]uint32{}, byUUID: map[capture.UUID]uint32{}}
+	err := s.lastSeen(ctx, projectID, &r.last)
+	if err == nil {
+		r.mark, err = s.indexedUpTo(ctx, s.read)
+	}
+	if err != nil {
+		return nil, s.reading("the ledger's last id", err)
+	}
+	r.mark = min(r.mark, r.last)
+	return r, nil
+}
+
+func (s *Store) lastSeen(ctx context.Context, projectID int64, last *int64) error {
+	if s.dialect.singleWriter {
+		return s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, placeID).Scan(last)
+	}
+	tx, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // which gives the lock back
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, projectLocks+projectID); err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(last)
+}
+
+// insightReader implements insights.Reader.
+type insightReader struct {
+	store   *Store
+	project int64
+	// last is the id of the last event that is seen, mark that of the last one that is
+	// in the indexes.
+	last, mark int64
+
+	people  []insights.Person
+	numbers map[string]uint32 // by distinct id, noPerson where it belongs to nobody
+	byUUID  map[capture.UUID]uint32
+}
+
+// Close implements insights.Reader.
+func (r *insightReader) Close() error { return nil }
+
+// Person implements insights.Reader.
+func (r *insightReader) Person(number uint32) *insights.Person { return &r.people[number] }
+
+// countedEpochs is how many epochs are counted exactly for an estimate.
+const countedEpochs = 8
+
+// Count implements insights.Reader: it counts some of the epochs.
+func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, error) {
+	p := newInsightScan(r, s)
+	epochs, err := p.epochs(ctx)
+	if err != nil {
+		return 0, r.store.reading("the number of events", err)
+	}
+	step := max(len(epochs)/countedEpochs, 1)
+	var n, looked int64
+	for i := 0; i < len(epochs); i += step {
+		c := &conditions{args: []any{epochs[i], r.project}}
+		table := p.index(c)
+		var found int64
+		if err := r.store.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` i WHERE i.epoch = $1 AND i.project_id = $2`+c.text.String(), c.args...).Scan(&found); err != nil {
+			return 0, r.store.reading("the number of events", err)
+		}
+		n, looked = n+found, looked+1
+	}
+	if looked > 0 {
+		n = n * int64(len(epochs)) / looked
+	}
+	return n + r.last - r.mark, nil
+}
+
+// Earliest implements insights.Reader. Epochs are asked in the order of their
+// first times, which are too early where events were erased.
+func (r *insightReader) Earliest(ctx context.Context) (int64, bool, error) {
+	best, found, err := r.earliest(ctx)
+	return best, found, r.store.reading("the first event", err)
+}
+
+func (r *insightReader) earliest(ctx context.Context) (best int64, found bool, err error) {
+	best = math.MaxInt64
+	take := func(text string, args ...any) error {
+		var at sql.NullInt64
+		err := r.store.read.QueryRowContext(ctx, text, args...).Scan(&at)
+		if at.Valid {
+			best, found = min(best, at.Int64), true
+		}
+		return err
+	}
+	if r.mark < r.last {
+		if err := take(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3`, r.mark, r.last, r.project); err != nil {
+			return 0, false, err
+		}
+	}
+	epochs, err := list(ctx, r.store.read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
+		`SELECT epoch, first_time FROM event_epochs WHERE project_id = $1 AND epoch <= $2 ORDER BY first_time, epoch`, r.project, r.mark>>epochBits)
+	for _, e := range epochs {
+		if e.last >= best || err != nil {
+			break
+		}
+		err = take(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3`, e.epoch, r.project, r.mark)
+	}
+	return best, found, err
+}
+
+// profileStep is how many people or groups are asked for by name at a time.
+const profileStep = 500
+
+// Profiles implements insights.Reader.
+func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {
+	give := func(found []*capture.StoredPerson) error {
+		for _, p := range found {
+			if err := yield(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if people == nil {
+		for below := int64(math.MaxInt64); ; {
+			found, err := r.store.peopleBelow(ctx, r.project, below, profileStep)
+			if err != nil {
+				return r.store.reading("persons", err)
+			}
+			if err := give(found); err != nil || len(found) < profileStep {
+				return err
+			}
+			below = found[len(found)-1].ID
+		}
+	}
+	for chunk := range slices.Chunk(people, profileStep) {
+		found, err := r.profiles(ctx, chunk)
+		if err != nil {
+			return r.store.reading("persons", err)
+		}
+		if err := give(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (found []*capture.StoredPerson, err error) {
+	args := []any{r.project}
+	for i := range people {
+		args = append(args, people[i][:])
+	}
+	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
+		p, err := scanPerson(rows)
+		found = append(found, p)
+		return err
+	}, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.uuid IN (`+places(2, len(people))+`)`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return found, r.store.addIDs(ctx, r.project, found)
+}
+
+// Groups implements insights.Reader.
+func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string, yield func(*capture.Group) error) error {
+	if keys == nil {
+		for after := ""; ; {
+			page, next, err := r.store.Groups(ctx, r.project, groupType, after, "", profileStep)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				if err := yield(&page[i]); err != nil {
+					return err
+				}
+			}
+			if after = next; next == "" {
+				return nil
+			}
+		}
+	}
+	for chunk := range slices.Chunk(keys, profileStep) {
+		args := []any{r.project, groupType}
+		for _, key := range chunk {
+			args = append(args, cleanText(key))
+		}
+		var found []capture.Group
+		err := query(ctx, r.store.read, func(rows *sql.Rows) error {
+			var key, properties string
+			var created int64
+			if err := rows.Scan(&key, &created, &properties); err != nil {
+				return err
+			}
+			g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
+			found = append(found, g)
+			return err
+		}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+places(3, len(chunk))+`)`, args...)
+		if err != nil {
+			return r.store.reading("groups", err)
+		}
+		for i := range found {
+			if err := yield(&found[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Members implements insights.Reader.
+func (r *insightReader) Members(ctx context.Context, cohort int64) (out []capture.UUID, err error) {
+	out, err = list(ctx, r.store.read, func(u *capture.UUID) []any { return []any{uuidIn(u)} },
+		`SELECT DISTINCT d.person_uuid FROM cohort_members m CROSS JOIN distinct_ids d
+		WHERE m.project_id = $1 AND m.cohort_id = $2 AND d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL`, r.project, cohort)
+	return out, r.store.reading("the members of a cohort", err)
+}
+
+// plainRows runs a statement on the driver's connection itself: between the driver
+// and sql.Rows every value is copied and looked at once more, which is half of the
+// time of reading a short row. see may keep the texts, not the slice.
+func plainRows(ctx context.Context, db *sql.DB, see func(row []driver.Value) error, text string, args ...any) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.Raw(func(of any) error {
+		named := make([]driver.NamedValue, len(args))
+		for i, v := range args {
+			named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+		}
+		q, ok := of.(driver.QueryerContext)
+		if !ok {
+			return fmt.Errorf("a connection that is a %T cannot be asked", of)
+		}
+		rows, err := q.QueryContext(ctx, text, named)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		row := make([]driver.Value, len(rows.Columns()))
+		for {
+			switch err := rows.Next(row); {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			}
+			if err := see(row); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+var _ insights.Source = (*Store)(nil)

@@ -1,0 +1,327 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// InsightStore is what Insights asks for.
+type InsightStore interface {
+	HistoryStore
+	insights.Source
+}
+
+// Insights is the contract of insights.Source: what it gives is what a plain list
+// says, whoever is merged, split and erased.
+func Insights(t *testing.T, open func(testing.TB) InsightStore) {
+	t.Run("Scan", func(t *testing.T) { scans(t, open(t)) })
+	t.Run("WhatIsSeen", func(t *testing.T) { seenBefore(t, open(t)) })
+	t.Run("Stops", func(t *testing.T) { stops(t, open(t)) })
+	t.Run("Profiles", func(t *testing.T) { profiles(t, open(t)) })
+}
+
+// plainStore is a list of events, and whose ids are.
+type plainStore struct {
+	events []capture.Record
+	owner  map[string]capture.UUID
+}
+
+// scans asks for random columns of random stretches, before and after people have
+// changed.
+func scans(t *testing.T, s InsightStore) {
+	random := rand.New(rand.NewPCG(3, 4))
+	plain := &plainStore{owner: map[string]capture.UUID{}}
+	for n := range 40 { // ids 0 to 29 are people's, the others' nobody's
+		if id := fmt.Sprint("id ", n); n < 30 {
+			save(t, s, person(t, `{}`, id))
+			plain.owner[id] = uuidOf(id)
+		}
+	}
+	for n := range 18_000 {
+		at := epoch.Add(time.Duration(n/4) * time.Second) // four at the same instant
+		if n%50 == 0 {
+			at = epoch.Add(-time.Duration(random.IntN(9000)) * time.Minute) // a late one
+		}
+		e := event(n, fmt.Sprint("name ", n%7), fmt.Sprint("id ", random.IntN(40)), at)
+		if n%900 == 0 {
+			e.Name = "rare"
+		}
+		if n%3 > 0 {
+			e.PersonProperties = fmt.Sprintf(`{"v":%d}`, n%11)
+		}
+		plain.events = append(plain.events, e)
+	}
+	inChunks(t, s, plain.events[:17_000], true)
+	inChunks(t, s, plain.events[17_000:], false)
+	ask := func(what string) {
+		t.Helper()
+		r, err := s.Open(context.Background(), testProject)
+		must(t, err)
+		for range 8 {
+			plain.compare(t, r, randomScan(random), what)
+		}
+		must(t, r.Close())
+	}
+	ask("at first")
+	save(t, s, capture.Changes{Merges: []capture.Merge{{ProjectID: testProject, From: uuidOf("id 1"), Into: uuidOf("id 2")}}})
+	plain.owner["id 1"] = uuidOf("id 2")
+	save(t, s, capture.Changes{IDs: []capture.ProjectID{{ProjectID: testProject, DistinctID: "id 35", Person: uuidOf("id 3")}}})
+	plain.owner["id 35"] = uuidOf("id 3")
+	ask("after a merge")
+	in(t, s, func(tx capture.Tx) error {
+		_, err := capture.SplitPerson(tx, testProject, uuidOf("id 2"), []string{"id 1", "id 2"}, "id 2")
+		return err
+	})
+	back, err := s.PersonBy(context.Background(), testProject, "id 1")
+	must(t, err)
+	if plain.owner["id 1"] = back.UUID; back.UUID == uuidOf("id 2") {
+		t.Fatal("the person is not split")
+	}
+	ask("after a split")
+	erasePerson(t, s, "id 4", false)
+	delete(plain.owner, "id 4")
+	ask("after an erasure that keeps events")
+	erasePerson(t, s, "id 5", true)
+	delete(plain.owner, "id 5")
+	plain.events = slices.DeleteFunc(plain.events, func(e capture.Record) bool { return e.DistinctID == "id 5" })
+	ask("after an erasure")
+	index(t, s)
+	ask("when all is indexed")
+}
+
+const allColumns = insights.PersonProperties<<1 - 1
+
+func randomScan(random *rand.Rand) insights.Scan {
+	s := insights.Scan{Columns: insights.Columns(random.IntN(int(allColumns) + 1))}
+	if random.IntN(2) == 0 {
+		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.Names}[random.IntN(5)]
+	}
+	if random.IntN(3) > 0 {
+		s.From = epoch.Add(time.Duration(random.IntN(5000)-500) * time.Second).UnixMicro()
+		s.To = s.From + int64(random.IntN(3000))*1e6
+	}
+	switch random.IntN(4) {
+	case 0:
+		s.Names = []string{"rare"}
+	case 1:
+		s.Names = []string{"name 1", "name 4", "none"}
+	}
+	if random.IntN(4) == 0 {
+		s.DistinctIDs = []string{"id 7", "id 38", "nobody"}
+	}
+	return s
+}
+
+// compare wants a reader to give what the list says.
+func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, what string) {
+	t.Helper()
+	var reserved int64
+	s.Reserve = func(n int64) error { reserved += n; return nil }
+	want := map[string]int{}
+	for i := range p.events {
+		if e := &p.events[i]; wantedOf(s, e) {
+			want[p.line(s.Columns, e)]++
+		}
+	}
+	n := 0
+	err := r.Scan(context.Background(), s, func(b *insights.Batch) error {
+		if b.Len() == 0 || b.Len() > 5000 {
+			t.Errorf("%s: a batch of %d events", what, b.Len())
+		}
+		for i := range b.Len() {
+			n++
+			want[lineOf(r, b, i)]--
+		}
+		return nil
+	})
+	must(t, err)
+	wrong := 0
+	for line, left := range want {
+		if left != 0 && wrong < 5 {
+			wrong++
+			t.Errorf("%s, %+v: %q is %d times too rare", what, s, line, left)
+		}
+	}
+	count, err := r.Count(context.Background(), s)
+	must(t, err)
+	if n > 0 && count < int64(n)/3 || count < 0 || count > 4*int64(len(p.events)) {
+		t.Errorf("%s, %+v: about %d events are counted, there are %d", what, s, count, n)
+	}
+	first := slices.MinFunc(p.events, func(a, b capture.Record) int { return a.Timestamp.Compare(b.Timestamp) })
+	if at, ok, err := r.Earliest(context.Background()); err != nil || !ok || at != first.Timestamp.UnixMicro() {
+		t.Errorf("%s: the first event is at %d, %t, %v, want %d", what, at, ok, err, first.Timestamp.UnixMicro())
+	}
+}
+
+func wantedOf(s insights.Scan, e *capture.Record) bool {
+	at := e.Timestamp.UnixMicro()
+	return (s.From == 0 && s.To == 0 || s.From <= at && at <= s.To) &&
+		(s.Names == nil || slices.Contains(s.Names, e.Name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.DistinctID))
+}
+
+// line is an event as text, with the columns that are asked for.
+func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
+	var out strings.Builder
+	fmt.Fprint(&out, e.Timestamp.UnixMicro())
+	owner, exists := p.owner[e.DistinctID]
+	if !exists {
+		owner = e.PersonID
+	}
+	for _, column := range []struct {
+		column insights.Columns
+		value  any
+	}{
+		{insights.Names, e.Name}, {insights.DistinctIDs, e.DistinctID}, {insights.UUIDs, e.UUID}, {insights.CreatedAt, e.CreatedAt.UnixMicro()},
+		{insights.People, fmt.Sprint(owner, " ", exists)}, {insights.PeopleThen, e.PersonID}, {insights.Modes, e.PersonMode},
+		{insights.Elements, e.ElementsChain}, {insights.Properties, e.Properties}, {insights.PersonProperties, e.PersonProperties},
+	} {
+		if c&column.column != 0 {
+			fmt.Fprint(&out, " ", column.value)
+		} else {
+			out.WriteString(" -")
+		}
+	}
+	return out.String()
+}
+
+// lineOf is the same of an event of a batch.
+func lineOf(r insights.Reader, b *insights.Batch, i int) string {
+	var out strings.Builder
+	fmt.Fprint(&out, b.Time[i])
+	add(&out, b.Name, i)
+	add(&out, b.DistinctID, i)
+	add(&out, b.UUID, i)
+	add(&out, b.CreatedAt, i)
+	if b.Person == nil {
+		out.WriteString(" -")
+	} else {
+		p := r.Person(b.Person[i])
+		if fmt.Fprint(&out, " ", p.UUID, " ", p.Exists); p.Exists && p.CreatedAt != epoch.UnixMicro() {
+			return fmt.Sprint("created at ", p.CreatedAt)
+		}
+	}
+	add(&out, b.PersonThen, i)
+	add(&out, b.Mode, i)
+	add(&out, b.Elements, i)
+	add(&out, b.Properties, i)
+	add(&out, b.PersonProperties, i)
+	return out.String()
+}
+
+func add[T any](out *strings.Builder, column []T, i int) {
+	if column == nil {
+		out.WriteString(" -")
+		return
+	}
+	fmt.Fprint(out, " ", column[i])
+}
+
+// seenBefore: what is recorded after Open is not seen.
+func seenBefore(t *testing.T, s InsightStore) {
+	ctx := context.Background()
+	empty, err := s.Open(ctx, testProject)
+	must(t, err)
+	if _, found, err := empty.Earliest(ctx); found || err != nil {
+		t.Errorf("nothing has a first event: %v", err)
+	}
+	save(t, s, capture.Changes{Events: []capture.Record{event(1, "a", "u", epoch)}})
+	r, err := s.Open(ctx, testProject)
+	must(t, err)
+	save(t, s, capture.Changes{Events: []capture.Record{event(2, "a", "u", epoch.Add(-time.Hour))}})
+	index(t, s)
+	for _, c := range []struct {
+		of   insights.Reader
+		want int
+	}{{empty, 0}, {r, 1}} {
+		n := 0
+		must(t, c.of.Scan(ctx, insights.Scan{Columns: insights.Properties}, func(b *insights.Batch) error { n += b.Len(); return nil }))
+		if n != c.want {
+			t.Errorf("%d events, want %d", n, c.want)
+		}
+	}
+	if at, found, err := r.Earliest(ctx); at != epoch.UnixMicro() || !found || err != nil {
+		t.Errorf("the first event is at %d, %t, %v", at, found, err)
+	}
+}
+
+// stops: an error of yield and of Reserve ends a scan, and so does the context.
+func stops(t *testing.T, s InsightStore) {
+	var all []capture.Record
+	for n := range 6000 {
+		all = append(all, event(n, "a", fmt.Sprint("id ", n), epoch))
+	}
+	save(t, s, person(t, `{}`, "id 1", "id 2"))
+	inChunks(t, s, all, false)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r, err := s.Open(ctx, testProject)
+	must(t, err)
+	enough := fmt.Errorf("enough")
+	if err := r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { return enough }); err != enough {
+		t.Errorf("yield's error: %v", err)
+	}
+	none := func(*insights.Batch) error { return nil }
+	if err := r.Scan(ctx, insights.Scan{Columns: insights.People, Reserve: func(int64) error { return enough }}, none); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("no memory: %v", err)
+	}
+	batches := 0
+	err = r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { batches++; cancel(nil); return nil })
+	if err == nil || batches != 1 {
+		t.Errorf("after the end: %d batches, %v", batches, err)
+	}
+}
+
+func profiles(t *testing.T, s InsightStore) {
+	ctx := context.Background()
+	for n := range 7 {
+		save(t, s, person(t, fmt.Sprintf(`{"n":%d}`, n), fmt.Sprint("id ", n), fmt.Sprint("other id ", n)))
+	}
+	save(t, s, capture.Changes{GroupTypes: []capture.ProjectGroupType{{ProjectID: testProject, Index: 0, Name: "company"}}})
+	for _, key := range []string{"a", "b"} {
+		properties, err := capture.ParseObject(`{"key":"` + key + `"}`)
+		must(t, err)
+		save(t, s, capture.Changes{Groups: []capture.ProjectGroup{{ProjectID: testProject, Group: capture.Group{GroupID: capture.GroupID{Key: key}, CreatedAt: epoch, Properties: properties}}}})
+	}
+	r, err := s.Open(ctx, testProject)
+	must(t, err)
+	for _, c := range []struct {
+		ask  []capture.UUID
+		want []string
+	}{
+		{nil, []string{`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`, `{"n":6}`}},
+		{[]capture.UUID{uuidOf("id 3"), uuidOf("nobody"), uuidOf("id 1")}, []string{`{"n":1}`, `{"n":3}`}},
+		{[]capture.UUID{}, nil},
+	} {
+		var got []string
+		must(t, r.Profiles(ctx, c.ask, func(p *capture.StoredPerson) error {
+			if got = append(got, p.Properties.String()); len(p.DistinctIDs) != 2 {
+				t.Errorf("distinct ids: %q", p.DistinctIDs)
+			}
+			return nil
+		}))
+		slices.Sort(got)
+		same(t, c.want, got, "%v", c.ask)
+	}
+	for _, c := range []struct{ ask, want []string }{{nil, []string{"a", "b"}}, {[]string{"b", "x"}, []string{"b"}}, {[]string{}, nil}} {
+		var got []string
+		must(t, r.Groups(ctx, 0, c.ask, func(g *capture.Group) error {
+			got = append(got, g.Key)
+			if text, _ := g.Properties.Text("key"); text != g.Key || !g.CreatedAt.Equal(epoch) {
+				t.Errorf("group %+v", g)
+			}
+			return nil
+		}))
+		slices.Sort(got)
+		same(t, c.want, got, "%v", c.ask)
+	}
+	if members, err := r.Members(ctx, 99); err != nil || len(members) > 0 {
+		t.Errorf("members of no cohort: %v, %v", members, err)
+	}
+}
