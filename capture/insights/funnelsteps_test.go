@@ -97,7 +97,7 @@ func TestWalkers(t *testing.T) {
 
 // TestTallyTimes is funnel-03: times of conversion 3600, 10800, 1800 and 1800, 12600 s.
 func TestTallyTimes(t *testing.T) {
-	sum := newTally(3)
+	sum := newFunnelTally(3)
 	w := newAttempts(3, 336*anHour, false, nil)
 	for _, text := range []string{"a0 b1 c1.5", "a0 b3", "a0 b0.5 c4"} {
 		_, times := w.walk(acts(t, text))
@@ -189,8 +189,8 @@ func TestEntrances(t *testing.T) {
 	} {
 		n := entrances{starts: []int64{0, 24 * anHour, 48 * anHour}, end: 72 * anHour, window: 30 * anHour, walker: newAttempts(2, 30*anHour, false, nil)}
 		got := map[int]int{}
-		n.each(acts(t, c.acts), func(bucket, reached int) { got[bucket] = reached })
-		if !reflect.DeepEqual(got, c.want) {
+		err := n.each(acts(t, c.acts), func(bucket, reached int) error { got[bucket] = reached; return nil })
+		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.acts, got, c.want)
 		}
 	}

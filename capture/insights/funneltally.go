@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// tally is what actors of one breakdown value did in a funnel.
-type tally struct {
+// funnelTally is what actors of one breakdown value did in a funnel.
+type funnelTally struct {
 	counts []int64   // by step: actors that reached at least it
 	gaps   [][]int64 // by step from the second on: microseconds since the one before, where more than 0
 }
 
-func newTally(steps int) *tally {
-	return &tally{counts: make([]int64, steps), gaps: make([][]int64, steps-1)}
+func newFunnelTally(steps int) *funnelTally {
+	return &funnelTally{counts: make([]int64, steps), gaps: make([][]int64, steps-1)}
 }
 
 // add counts an actor and says how many times it kept.
-func (t *tally) add(times []int64) (kept int) {
+func (t *funnelTally) add(times []int64) (kept int) {
 	for k := range times {
 		t.counts[k]++
 		if k > 0 && times[k] > times[k-1] {
@@ -27,8 +27,8 @@ func (t *tally) add(times []int64) (kept int) {
 	return kept
 }
 
-// merge adds another tally, which is of no use then.
-func (t *tally) merge(o *tally) {
+// merge adds another funnelTally, which is of no use then.
+func (t *funnelTally) merge(o *funnelTally) {
 	for k := range o.counts {
 		t.counts[k] += o.counts[k]
 	}
@@ -38,7 +38,7 @@ func (t *tally) merge(o *tally) {
 }
 
 // times gives the mean and the median of the seconds before step k, null for none.
-func (t *tally) times(k int) (mean, median *float64) {
+func (t *funnelTally) times(k int) (mean, median *float64) {
 	if k == 0 || len(t.gaps[k-1]) == 0 {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func middle(sorted []int64) float64 {
 
 // moreConverted orders tallies: by the count of the last step descending, then of the
 // one before, ….
-func moreConverted(a, b *tally) int {
+func moreConverted(a, b *funnelTally) int {
 	for k := len(a.counts) - 1; k >= 0; k-- {
 		if a.counts[k] != b.counts[k] {
 			return int(max(-1, min(1, b.counts[k]-a.counts[k])))

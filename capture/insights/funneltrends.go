@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -19,7 +20,7 @@ type entrances struct {
 
 // each calls see for each bucket in which an attempt began, with the steps that the
 // furthest of them reached.
-func (n *entrances) each(events []occurrence, see func(bucket, reached int)) {
+func (n *entrances) each(events []occurrence, see func(bucket, reached int) error) error {
 	for i := 0; i < len(events); {
 		bucket, end := n.bucketOf(events[i].time)
 		if !n.begins(&events[i]) || bucket < 0 {
@@ -31,12 +32,15 @@ func (n *entrances) each(events []occurrence, see func(bucket, reached int)) {
 			first-- // of the same instant, in whatever order they were recorded
 		}
 		if reached, _ := n.walker.walk(n.from(events[first:], end)); reached > 0 {
-			see(bucket, reached)
+			if err := see(bucket, reached); err != nil {
+				return err
+			}
 		}
 		for i < len(events) && events[i].time < end {
 			i++
 		}
 	}
+	return nil
 }
 
 func (n *entrances) begins(e *occurrence) bool {
@@ -77,6 +81,33 @@ func (n *entrances) from(events []occurrence, end int64) []occurrence {
 // conversion counts, for one breakdown value, the actors of each bucket that reached
 // the first and the last step that were asked for.
 type conversion struct{ from, to []int64 }
+
+func (c *conversion) add(bucket int, from, to bool) {
+	if from {
+		c.from[bucket]++
+	}
+	if to {
+		c.to[bucket]++
+	}
+}
+
+func (c *conversion) merge(o *conversion) {
+	for i := range c.from {
+		c.from[i] += o.from[i]
+		c.to[i] += o.to[i]
+	}
+}
+
+// moreEntered orders conversions by how many converted, then by how many entered.
+func moreEntered(a, b *conversion) int {
+	sum := func(list []int64) (n int64) {
+		for _, v := range list {
+			n += v
+		}
+		return n
+	}
+	return cmp.Or(cmp.Compare(sum(b.to), sum(a.to)), cmp.Compare(sum(b.from), sum(a.from)))
+}
 
 // percents are the shares of the buckets, rounded to two places; 0 for nobody.
 func (c *conversion) percents() []float64 {

@@ -1,0 +1,73 @@
+package insights
+
+import "strings"
+
+// actors numbers those whom a query counts, from 0 on: people, groups of a type, or
+// the values of a getter.
+type actors struct {
+	// number gives the actor of an event, false for none.
+	number func(*row) (uint32, bool)
+	// keys are the texts of actors that are no people, by number; nil for people.
+	keys *texts
+}
+
+// texts numbers different texts from 0 on.
+type texts struct {
+	of    map[string]uint32
+	all   []string
+	spend func(bytes int64) error
+}
+
+func newTexts(spend func(bytes int64) error) *texts {
+	return &texts{of: map[string]uint32{}, spend: spend}
+}
+
+// number is that of a text, which may change afterwards.
+func (t *texts) number(text string) (uint32, error) {
+	if n, ok := t.of[text]; ok {
+		return n, nil
+	}
+	n := uint32(len(t.all))
+	text = strings.Clone(text)
+	t.of[text] = n
+	t.all = append(t.all, text)
+	return n, t.spend(int64(len(text)) + 72)
+}
+
+// anyPeople is the group type of actors that are people.
+const anyPeople = -1
+
+// aggregation reads aggregation_group_type_index.
+func (n node) aggregation() int {
+	return int(n.get("aggregation_group_type_index").whole(0, maxGroupTypes-1, anyPeople))
+}
+
+// actors are people or the groups of a type.
+func (b *binder) actors(groupType int) *actors {
+	if groupType != anyPeople {
+		return b.actorsBy(b.groupKey(groupType))
+	}
+	person := b.people()
+	return &actors{number: func(r *row) (uint32, bool) { return person(r), true }}
+}
+
+// actorsBy are the values of a getter; events without one have no actor.
+func (b *binder) actorsBy(value getter) *actors {
+	keys := newTexts(b.reserve)
+	return &actors{keys: keys, number: func(r *row) (uint32, bool) {
+		key, _ := textOf(value(r))
+		if key == "" {
+			return 0, false
+		}
+		n, err := keys.number(key)
+		b.note(err)
+		return n, true
+	}}
+}
+
+// note keeps the first error.
+func (b *binder) note(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}

@@ -1,0 +1,152 @@
+package insights
+
+import (
+	"bytes"
+	"slices"
+	"time"
+)
+
+// Bounds of funnels (§5.4).
+const (
+	maxSteps      = 20
+	maxExclusions = 10
+	maxFunnelBins = 90
+)
+
+// funnelQuery is a FunnelsQuery (§2.5).
+type funnelQuery struct {
+	steps      []entity
+	maths      []string
+	exclusions []funnelExclusion
+	conditions all
+	dates      dateRange
+	interval   interval
+	groupType  int
+	actor      func(*binder) getter // funnelAggregateByHogQL, nil for none
+
+	viz, order  string
+	window      int64 // microseconds
+	from, to    int   // steps, for time_to_convert and trends
+	bins        int   // 0: by number
+	split       split
+	attribution attribution
+	step        int // of the attribution
+}
+
+type funnelExclusion struct {
+	entity
+	exclusion
+}
+
+// windowUnits are the units of a funnel's window, whatever the calendar says.
+var windowUnits = map[string]time.Duration{
+	"second": time.Second, "minute": time.Minute, "hour": time.Hour,
+	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 31 * 24 * time.Hour,
+}
+
+var attributions = map[string]attribution{"first_touch": firstTouch, "last_touch": lastTouch, "all_events": allEvents, "step": ofStep}
+
+// Names of funnels that are not those of steps done in order.
+const (
+	timeToConvert  = "time_to_convert"
+	funnelTrends   = "trends"
+	unorderedSteps = "unordered"
+	strictSteps    = "strict"
+)
+
+func parseFunnel(n node, p *Project) plan { return readFunnel(n, p) }
+
+func readFunnel(n node, p *Project) *funnelQuery {
+	q := &funnelQuery{
+		conditions: queryConditions(n, p),
+		dates:      n.get("dateRange").dateRange(),
+		interval:   interval(n.get("interval").choice("day", "minute", "hour", "day", "week", "month")),
+		groupType:  n.aggregation(),
+		steps:      n.get("series").entities(p, maxSteps),
+		split:      n.get("breakdownFilter").split(p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
+	}
+	for i := range q.steps {
+		q.maths = append(q.maths, q.steps[i].place.get("math").text("total"))
+	}
+	q.options(n.get("funnelsFilter").object(), p)
+	if q.viz != funnelTrends {
+		q.interval = day
+	}
+	if q.viz == timeToConvert {
+		q.split = split{}
+	}
+	return q
+}
+
+// options reads funnelsFilter.
+func (q *funnelQuery) options(n node, p *Project) {
+	q.viz = n.get("funnelVizType").choice("steps", "steps", timeToConvert, funnelTrends)
+	q.order = n.get("funnelOrderType").choice("ordered", "ordered", strictSteps, unorderedSteps)
+	unit := n.get("funnelWindowIntervalUnit").choice("day", "second", "minute", "hour", "day", "week", "month")
+	q.window = n.get("funnelWindowInterval").whole(1, 100_000, 14) * windowUnits[unit].Microseconds()
+	q.attribution = attributions[n.get("breakdownAttributionType").choice("first_touch", "first_touch", "last_touch", "all_events", "step")]
+	q.step = int(n.get("breakdownAttributionValue").whole(0, maxSteps, 0))
+	if bins := n.get("binCount"); !bins.absent() {
+		q.bins = int(max(1, min(maxFunnelBins, bins.number(1))))
+	}
+	last := int64(len(q.steps) - 1)
+	q.from, q.to = q.stepOf(n.get("funnelFromStep"), 0), q.stepOf(n.get("funnelToStep"), last)
+	if q.from >= q.to && len(q.steps) > 1 {
+		n.get("funnelToStep").fail(invalidInput, "funnelFromStep must be before funnelToStep.")
+	}
+	if q.viz != "steps" && len(q.steps) < 2 {
+		n.get("funnelVizType").fail(invalidInput, "A funnel of this kind needs two steps.")
+	}
+	if text := n.get("funnelAggregateByHogQL").text(""); text != "" {
+		if q.actor = fieldGetter(text); q.actor == nil {
+			n.get("funnelAggregateByHogQL").fail(notSupported, "Only properties.x and columns of events are supported here, not %s.", describe(text))
+		}
+	}
+	if q.attribution == ofStep && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
+		n.get("breakdownAttributionValue").fail(invalidInput, "There is no such step, or in any order another than the first.")
+	}
+	for _, x := range n.get("exclusions").list(maxExclusions) {
+		q.exclude(x.object(), p)
+	}
+}
+
+func (q *funnelQuery) stepOf(n node, otherwise int64) int {
+	if n.absent() {
+		return int(otherwise)
+	}
+	return int(n.whole(0, int64(len(q.steps)-1), otherwise))
+}
+
+// exclude reads one exclusion.
+func (q *funnelQuery) exclude(n node, p *Project) {
+	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").whole(0, maxSteps, 0)), int(n.get("funnelToStep").whole(0, maxSteps, 0))}}
+	last := len(q.steps) - 1
+	switch {
+	case x.from >= x.exclusion.to:
+		n.get("funnelToStep").fail(invalidInput, "Exclusion: funnelFromStep must be before funnelToStep.")
+		return
+	case x.exclusion.to > last:
+		n.get("funnelToStep").fail(invalidInput, "Exclusion: the funnel has no step %d.", x.exclusion.to)
+		return
+	case q.order == unorderedSteps && (x.from != 0 || x.exclusion.to != last):
+		n.fail(invalidInput, "Exclusion: in a funnel of any order it must span all steps.")
+	}
+	for i := x.from; i <= x.exclusion.to; i++ {
+		if x.sameAs(&q.steps[i]) {
+			n.fail(invalidInput, "Exclusion: it is the same event or action as step %d, which it would keep from being done.", i+1)
+		}
+	}
+	q.exclusions = append(q.exclusions, x)
+}
+
+// sameAs says whether an exclusion would be a step: the same event or action, and
+// filters that are equal or none.
+func (x *funnelExclusion) sameAs(step *entity) bool {
+	if x.kind() != step.kind() || x.id() != step.id() {
+		return false
+	}
+	return len(x.place.get("properties").list(maxFilters)) == 0 || slices.EqualFunc(
+		[]node{x.place.get("properties"), x.place.get("fixedProperties")},
+		[]node{step.place.get("properties"), step.place.get("fixedProperties")},
+		func(a, b node) bool { return bytes.Equal(a.raw(), b.raw()) })
+}

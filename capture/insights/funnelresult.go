@@ -1,0 +1,267 @@
+package insights
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// funnelStep is a step of a result (§2.5.3).
+type funnelStep struct {
+	ActionID       any      `json:"action_id"`
+	Name           any      `json:"name"`
+	CustomName     *string  `json:"custom_name"`
+	Order          int      `json:"order"`
+	People         []string `json:"people"` // always empty: actors are asked for
+	Count          int64    `json:"count"`
+	Type           string   `json:"type"`
+	Average        *float64 `json:"average_conversion_time"`
+	Median         *float64 `json:"median_conversion_time"`
+	Breakdown      any      `json:"breakdown,omitempty"`
+	BreakdownValue any      `json:"breakdown_value,omitempty"`
+}
+
+// funnelBins is the result of time_to_convert (§2.5.4).
+type funnelBins struct {
+	Bins    [][2]int64 `json:"bins"`
+	Average *float64   `json:"average_conversion_time"`
+}
+
+// funnelLine is one of the lines of trends (§2.5.5).
+type funnelLine struct {
+	Count          int       `json:"count"`
+	Data           []float64 `json:"data"`
+	Days           []string  `json:"days"`
+	Labels         []string  `json:"labels"`
+	BreakdownValue any       `json:"breakdown_value,omitempty"`
+}
+
+func (q *funnelQuery) run(r *run) (*Result, error) {
+	f, err := q.read(r)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{From: f.period.from, To: f.period.to}
+	switch q.viz {
+	case timeToConvert:
+		result.Results, err = f.bins()
+	case funnelTrends:
+		result.Results, err = f.trends()
+	default:
+		result.Results, err = f.stepsResult()
+	}
+	return result, err
+}
+
+func (f *funnelRun) bins() (*funnelBins, error) {
+	var took []int64
+	err := f.eachReached(func(_, _ uint32, times []int64) error {
+		if len(times) <= f.to {
+			return nil
+		}
+		took = append(took, times[f.to]-times[f.from])
+		return f.reserve(16)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &funnelBins{Bins: histogram(took, f.funnelQuery.bins)}
+	if len(took) > 0 {
+		mean := meanSeconds(took)
+		out.Average = &mean
+	}
+	return out, nil
+}
+
+// group is what counts to one breakdown value of a result.
+type group[T any] struct {
+	value uint32 // of a split by cohorts the cohort's place
+	other bool
+	sum   T
+}
+
+// grouped sums by breakdown value; of cohorts to each that a set has.
+type grouped[T any] struct {
+	f      *funnelRun
+	make   func() T
+	size   int64 // bytes of a sum
+	by     map[uint32]T
+	cohort bool
+}
+
+func (g *grouped[T]) add(value uint32, to func(T)) error {
+	if !g.cohort {
+		sum, err := g.of(value)
+		if err == nil {
+			to(sum)
+		}
+		return err
+	}
+	for i := range g.f.split.cohorts {
+		if !g.f.values.inSet(value, i) {
+			continue
+		}
+		sum, err := g.of(uint32(i))
+		if err != nil {
+			return err
+		}
+		to(sum)
+	}
+	return nil
+}
+
+func (g *grouped[T]) of(value uint32) (T, error) {
+	sum, ok := g.by[value]
+	if !ok {
+		if err := g.f.reserve(g.size + 64); err != nil {
+			return sum, err
+		}
+		sum = g.make()
+		g.by[value] = sum
+	}
+	return sum, nil
+}
+
+// ranked are the groups with the first ones first, by a comparison of sums and then
+// by value; those beyond the limit are merged into one of the rest.
+func (g *grouped[T]) ranked(less func(a, b T) int, merge func(to, from T)) []group[T] {
+	out := make([]group[T], 0, len(g.by))
+	for value, sum := range g.by {
+		out = append(out, group[T]{value: value, sum: sum})
+	}
+	slices.SortFunc(out, func(a, b group[T]) int {
+		if c := less(a.sum, b.sum); c != 0 {
+			return c
+		}
+		return g.compare(a.value, b.value)
+	})
+	limit := g.f.split.limit
+	if g.cohort || len(out) <= limit {
+		return out
+	}
+	rest := group[T]{other: true, sum: out[limit].sum}
+	for _, o := range out[limit+1:] {
+		merge(rest.sum, o.sum)
+	}
+	out = out[:limit]
+	at := slices.IndexFunc(out, func(o group[T]) bool { return less(o.sum, rest.sum) > 0 })
+	if at < 0 { // after equals
+		at = limit
+	}
+	return slices.Insert(out, at, rest)
+}
+
+func (g *grouped[T]) compare(a, b uint32) int {
+	if g.cohort {
+		return int(a) - int(b)
+	}
+	return g.f.values.compare(a, b)
+}
+
+// label gives breakdown and breakdown_value.
+func (f *funnelRun) label(value uint32, other bool) (name, id any) {
+	switch {
+	case f.split.byCohort():
+		c := f.split.cohorts[value]
+		return c.name, c.id
+	case other && f.split.kind == "group":
+		return "Other", "Other"
+	case other:
+		return []string{"Other"}, []string{"Other"}
+	}
+	list := f.values.list(value)
+	if f.split.kind == "group" && len(list) == 1 {
+		return list[0], list[0]
+	}
+	return list, list
+}
+
+func (f *funnelRun) grouping() bool { return f.split.kind != "" }
+
+func groupedBy[T any](f *funnelRun, size int, create func() T) *grouped[T] {
+	return &grouped[T]{f: f, make: create, size: int64(size), by: map[uint32]T{}, cohort: f.split.byCohort()}
+}
+
+func (f *funnelRun) stepsResult() (any, error) {
+	sums := groupedBy(f, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
+	err := f.eachReached(func(_, value uint32, times []int64) error {
+		kept := 0
+		err := sums.add(value, func(t *funnelTally) { kept += t.add(times) })
+		return cmp.Or(err, f.reserve(16*int64(kept))) // with the room that growing takes
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !f.grouping() {
+		sum, err := sums.of(0)
+		if err != nil {
+			return nil, err
+		}
+		return f.stepList(sum), nil
+	}
+	out := [][]funnelStep{}
+	for _, g := range sums.ranked(moreConverted, (*funnelTally).merge) {
+		list := f.stepList(g.sum)
+		for i := range list {
+			list[i].Breakdown, list[i].BreakdownValue = f.label(g.value, g.other)
+		}
+		out = append(out, list)
+	}
+	return out, nil
+}
+
+func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
+	out := make([]funnelStep, len(f.steps))
+	for i := range f.steps {
+		e := &f.steps[i]
+		s := funnelStep{ActionID: e.id(), Name: e.id(), CustomName: e.customName, Order: i, People: []string{}, Count: t.counts[i], Type: e.kind()}
+		switch {
+		case f.order == unorderedSteps:
+			s.ActionID, s.CustomName, s.Name = nil, nil, fmt.Sprintf("Completed %d steps", i+1)
+			if i == 0 {
+				s.Name = "Completed 1 step"
+			}
+		case e.action != 0:
+			s.ActionID, s.Name = e.action, e.label(f.run)
+		}
+		s.Average, s.Median = t.times(i)
+		out[i] = s
+	}
+	return out
+}
+
+func (f *funnelRun) trends() (any, error) {
+	n := f.period.len()
+	sums := groupedBy(f, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
+	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
+		return sums.add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !f.grouping() {
+		sum, err := sums.of(0)
+		if err != nil {
+			return nil, err
+		}
+		return []funnelLine{f.line(sum)}, nil
+	}
+	kept := sums.ranked(moreEntered, (*conversion).merge)
+	slices.SortFunc(kept, func(a, b group[*conversion]) int {
+		if a.other != b.other {
+			return map[bool]int{true: 1, false: -1}[a.other]
+		}
+		return sums.compare(a.value, b.value)
+	})
+	out := []funnelLine{}
+	for _, g := range kept {
+		line := f.line(g.sum)
+		_, line.BreakdownValue = f.label(g.value, g.other)
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+func (f *funnelRun) line(c *conversion) funnelLine {
+	return funnelLine{Count: f.period.len(), Data: c.percents(), Days: f.period.days(), Labels: f.period.labels(f.period.from, f.period.to)}
+}

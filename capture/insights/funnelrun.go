@@ -1,0 +1,236 @@
+package insights
+
+import "math"
+
+// funnelRun is what a funnel has read.
+type funnelRun struct {
+	*funnelQuery
+	*run
+	period *period
+	actors *actors
+	values *numberer
+	acts   *chains[occurrence]
+
+	starts     []int64 // of the buckets
+	exclusions []exclusion
+}
+
+// read collects what actors did in the funnel's time.
+func (q *funnelQuery) read(r *run) (*funnelRun, error) {
+	period, err := r.period(q.dates, q.interval)
+	if err != nil {
+		return nil, err
+	}
+	f := &funnelRun{funnelQuery: q, run: r, period: period, acts: newChains[occurrence](occurrenceSize, r.reserve)}
+	for _, x := range q.exclusions {
+		f.exclusions = append(f.exclusions, x.exclusion)
+	}
+	s := Scan{From: period.from.UnixMicro(), To: period.to.UnixMicro()}
+	b := &binder{run: r, from: s.From, to: s.To}
+	marks := f.marks(b)
+	f.actors = f.bindActors(b)
+	holds := q.conditions.bind(b)
+	f.values = b.numberer(&q.split)
+	firsts, err := f.firsts(b)
+	if err != nil {
+		return nil, err
+	}
+	s.Names = names(marks...)
+	strict := q.order == strictSteps
+	if strict {
+		s.Names = nil
+	}
+	return f, b.scanBound(s, func(row *row) error {
+		match := uint32(0)
+		for i, m := range marks {
+			if m.matches(row) {
+				match |= q.bit(i)
+			}
+		}
+		if match == 0 && !strict || !holds(row) {
+			return nil
+		}
+		actor, ok := f.actors.number(row)
+		if !ok {
+			return nil
+		}
+		for _, first := range firsts {
+			match = first.only(match, actor, row)
+		}
+		if match == 0 && !strict {
+			return nil
+		}
+		return f.acts.add(actor, occurrence{time: row.b.Time[row.i], id: row.b.ID[row.i], match: match, value: f.values.number(row)})
+	})
+}
+
+// bit is that of a mark: first the steps, then the exclusions.
+func (q *funnelQuery) bit(mark int) uint32 {
+	if mark < len(q.steps) {
+		return 1 << mark
+	}
+	return 1 << (firstExclusion + mark - len(q.steps))
+}
+
+func (q *funnelQuery) marks(b *binder) []*matcher {
+	var out []*matcher
+	for i := range q.steps {
+		out = append(out, q.steps[i].bind(b))
+	}
+	for i := range q.exclusions {
+		out = append(out, q.exclusions[i].bind(b))
+	}
+	return out
+}
+
+func (q *funnelQuery) bindActors(b *binder) *actors {
+	if q.actor != nil {
+		return b.actorsBy(q.actor(b))
+	}
+	return b.actors(q.groupType)
+}
+
+// firstEvents are the first events that actors ever did for a step.
+type firstEvents struct {
+	step uint32
+	at   []stamp // by actor
+}
+
+type stamp struct{ time, id int64 }
+
+func (s stamp) before(o stamp) bool { return s.time < o.time || s.time == o.time && s.id < o.id }
+
+// only takes the step away from an event that is not its actor's first.
+func (f *firstEvents) only(match, actor uint32, r *row) uint32 {
+	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.b.Time[r.i], r.b.ID[r.i]}) {
+		return match
+	}
+	return match &^ f.step
+}
+
+// firsts reads, for steps that count the first time only, all that was before the
+// end of the funnel's time.
+func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
+	var out []*firstEvents
+	for i := range f.steps {
+		step := f.steps[i].bindName
+		switch f.maths[i] {
+		case "first_time_for_user":
+		case "first_time_for_user_with_filters":
+			step = f.steps[i].bind
+		default:
+			continue
+		}
+		history := &binder{run: f.run, from: math.MinInt64, to: b.to}
+		found := &firstEvents{step: 1 << i}
+		m := step(history)
+		number := f.numberIn(history)
+		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: names(m)}, func(r *row) error {
+			if !m.matches(r) {
+				return nil
+			}
+			actor, ok := number(r)
+			if !ok {
+				return nil
+			}
+			return found.see(actor, stamp{r.b.Time[r.i], r.b.ID[r.i]}, f.reserve)
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found)
+	}
+	return out, nil
+}
+
+// numberIn gives the actors of the funnel in another scan.
+func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
+	a := f.bindActors(b)
+	if a.keys == nil {
+		return a.number
+	}
+	return func(r *row) (uint32, bool) {
+		n, ok := a.number(r)
+		if !ok {
+			return 0, false
+		}
+		n, err := f.actors.keys.number(a.keys.all[n])
+		b.note(err)
+		return n, true
+	}
+}
+
+func (f *firstEvents) see(actor uint32, at stamp, spend func(int64) error) error {
+	if int(actor) >= len(f.at) {
+		more := max(int(actor)+1, 2*len(f.at), 1024)
+		if err := spend(16 * int64(more-len(f.at))); err != nil {
+			return err
+		}
+		grown := make([]stamp, more)
+		for i := copy(grown, f.at); i < more; i++ {
+			grown[i] = stamp{math.MaxInt64, 0}
+		}
+		f.at = grown
+	}
+	if at.before(f.at[actor]) {
+		f.at[actor] = at
+	}
+	return nil
+}
+
+// walker makes one that follows the order of the steps.
+func (f *funnelRun) walker() walker {
+	if f.order == unorderedSteps {
+		return newAnyOrder(len(f.steps), f.window)
+	}
+	return newAttempts(len(f.steps), f.window, f.order == strictSteps, f.exclusions)
+}
+
+// each gives the actors with what they did, once for each breakdown value that they
+// count to. Of a split by cohorts a value is a set.
+func (f *funnelRun) each(see func(actor, value uint32, events []occurrence) error) error {
+	v := &views{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
+	if f.split.kind == "" || f.split.byCohort() {
+		v.attribution = firstTouch
+	}
+	var events []occurrence
+	for actor := range uint32(len(f.acts.last)) {
+		if actor&0xfff == 0 && f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		events = sortedActs(f.acts.gather(actor, events[:0]))
+		if len(events) == 0 {
+			continue
+		}
+		if f.split.byCohort() {
+			if err := see(actor, events[0].value, events); err != nil {
+				return err
+			}
+			continue
+		}
+		err := v.each(events, func(value uint32, events []occurrence) error { return see(actor, value, events) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachReached gives the actors that reached a step, with when they reached each.
+func (f *funnelRun) eachReached(see func(actor, value uint32, times []int64) error) error {
+	w := f.walker()
+	return f.each(func(actor, value uint32, events []occurrence) error {
+		if _, times := w.walk(events); len(times) > 0 {
+			return see(actor, value, times)
+		}
+		return nil
+	})
+}
+
+// eachEntrance gives the buckets in which actors began, and how many steps they reached.
+func (f *funnelRun) eachEntrance(see func(actor, value uint32, bucket, reached int) error) error {
+	n := &entrances{starts: f.period.starts, end: f.period.end, window: f.window, anyOrder: f.order == unorderedSteps, walker: f.walker()}
+	return f.each(func(actor, value uint32, events []occurrence) error {
+		return n.each(events, func(bucket, reached int) error { return see(actor, value, bucket, reached) })
+	})
+}
