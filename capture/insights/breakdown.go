@@ -1,0 +1,355 @@
+package insights
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Labels of breakdown values that are none (§2.4.4).
+const (
+	nullValue  = "$$_posthog_breakdown_null_$$"
+	otherValue = "$$_posthog_breakdown_other_$$"
+)
+
+// breakdown splits a series by what its events have.
+type breakdown struct {
+	parts []breakdownPart
+	// several: values are lists, as breakdowns were asked for in the newer form.
+	several bool
+	// cohorts are those of a breakdown by cohorts, in their order; 0 is everybody.
+	cohorts   []int64
+	byCohort  bool
+	limit     int
+	hideOther bool
+}
+
+// breakdownPart is one property.
+type breakdownPart struct {
+	of        func(b *binder) getter
+	normalize bool
+	bins      int // 0: none
+}
+
+// maxBins and maxParts are of §2.4.4.
+const (
+	maxBins  = 100
+	maxParts = 3
+)
+
+// breakdown reads a breakdownFilter; nil: there is none.
+func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
+	b := &breakdown{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean(false)}
+	if list := n.get("breakdowns").list(maxParts); len(list) > 0 {
+		b.several = true
+		for _, part := range list {
+			if kind := part.get("type").text("event"); kind == "cohort" {
+				part.get("type").fail(notSupported, "Cohorts cannot stand among several breakdowns.")
+			} else {
+				b.parts = append(b.parts, part.breakdownPart(kind, part.get("property"), "", p))
+			}
+		}
+		return b
+	}
+	if n.get("breakdown").absent() {
+		return nil
+	}
+	kind := n.get("breakdown_type").text("event")
+	if kind == "cohort" {
+		b.readCohorts(n.get("breakdown"), p)
+		return b
+	}
+	of := n.get("breakdown")
+	if list, ok := of.value.([]any); ok && len(list) == 1 {
+		of = of.list(1)[0]
+	}
+	part := n.breakdownPart(kind, of, "breakdown_", p)
+	if bins := trendsFilter.get("breakdown_histogram_bin_count"); part.bins == 0 && !bins.absent() {
+		part.bins = int(bins.whole(1, maxBins, 1))
+	}
+	b.parts = []breakdownPart{part}
+	return b
+}
+
+// breakdownPart reads how a property is looked at; prefix is that of the members'
+// names.
+func (n node) breakdownPart(kind string, property node, prefix string, p *Project) breakdownPart {
+	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean(false)}
+	if bins := n.get(prefix + "histogram_bin_count"); !bins.absent() {
+		part.bins = int(bins.whole(1, maxBins, 1))
+	}
+	part.of = n.propertyOf(kind, property, n.get(prefix+"group_type_index"), p)
+	return part
+}
+
+// hogqlValue is set by the file that knows HogQL: an expression without aggregates.
+var hogqlValue = func(n node, _ *Project) func(b *binder) getter {
+	n.fail(notSupported, "Breakdowns by HogQL are not supported.")
+	return nil
+}
+
+// propertyOf reads what a breakdown looks at.
+func (n node) propertyOf(kind string, property, group node, p *Project) func(b *binder) getter {
+	name := property.text("")
+	if property.absent() {
+		property.fail(required, "A breakdown needs a property.")
+	}
+	switch kind {
+	case "event":
+		return func(b *binder) getter { return b.eventProperty(name) }
+	case "person":
+		return func(b *binder) getter { return b.personProperty(name) }
+	case "session":
+		property.sessionName(name)
+		return func(b *binder) getter { return b.sessionValue(name) }
+	case "event_metadata":
+		if columnGetters[name] == nil {
+			property.fail(invalidInput, "Events have no column %s.", describe(name))
+		}
+		return columnGetters[name]
+	case "group":
+		if group.absent() {
+			group.fail(required, "A breakdown by group needs the index of a group type.")
+		}
+		index := int(group.whole(0, maxGroupTypes-1, 0))
+		return func(b *binder) getter { return b.groupProperty(index, name) }
+	case "hogql":
+		return hogqlValue(property, p)
+	}
+	n.get("breakdown_type").fail(notSupported, "Breakdowns of type %s are not supported.", describe(kind))
+	return nil
+}
+
+// groupProperty is a property of the event's group as it is now.
+func (b *binder) groupProperty(groupType int, name string) getter {
+	values := map[string]string{}
+	one, value := keys{names: []string{name}}, make([]string, 1)
+	b.groups(groupType, func(key, properties string) error {
+		if one.extract(properties, value); value[0] == "" {
+			return nil
+		}
+		values[key] = strings.Clone(value[0])
+		return b.reserve(int64(len(key)+len(value[0])) + 64)
+	})
+	key := b.groupKey(groupType)
+	return func(r *row) string {
+		k, _ := textOf(key(r))
+		return values[k]
+	}
+}
+
+// profileProperty is a property of the person as it is now.
+func (b *binder) profileProperty(name string) getter {
+	values := map[capture.UUID]string{}
+	b.profiles(func(p *capture.StoredPerson) error {
+		value, ok := p.Properties.Get(name)
+		if !ok {
+			return nil
+		}
+		values[p.UUID] = value
+		return b.reserve(int64(len(value)) + 64)
+	})
+	person := b.people()
+	return func(r *row) string { return values[b.personID(person(r))] }
+}
+
+func (b *breakdown) readCohorts(n node, p *Project) {
+	b.byCohort = true
+	list := []node{n}
+	if _, ok := n.value.([]any); ok {
+		list = n.list(maxFilters)
+	}
+	for _, id := range list {
+		if text, ok := id.value.(string); ok && text == "all" {
+			b.cohorts = append(b.cohorts, 0)
+		} else if id.whole(0, 1<<53, 0) == 0 {
+			b.cohorts = append(b.cohorts, 0)
+		} else {
+			b.cohorts = append(b.cohorts, id.cohort(p))
+		}
+	}
+}
+
+func (b *breakdown) binned() bool {
+	return slices.ContainsFunc(b.parts, func(p breakdownPart) bool { return p.bins > 0 })
+}
+
+// breakdownValue is one value as results show it.
+type breakdownValue struct {
+	texts  []string
+	cohort int64
+}
+
+// rank orders values without a null before the others (0), then those with one.
+func (v breakdownValue) rank() int {
+	if slices.Contains(v.texts, nullValue) {
+		return 1
+	}
+	return 0
+}
+
+// valueReader gives the values that an event counts for.
+type valueReader struct {
+	breakdown *breakdown
+	parts     []getter
+	cohorts   []func(*row) bool
+	// always are values that have rows in any case.
+	always []string
+	key    []byte
+	keys   []string
+}
+
+func (b *breakdown) bind(to *binder) *valueReader {
+	if b == nil {
+		return nil
+	}
+	v := &valueReader{breakdown: b}
+	for _, part := range b.parts {
+		v.parts = append(v.parts, part.of(to))
+	}
+	for i, id := range b.cohorts {
+		v.always = append(v.always, strconv.Itoa(i))
+		in := func(*row) bool { return true }
+		if id != 0 {
+			in = (&inCohorts{ids: []int64{id}}).bind(to)
+		}
+		v.cohorts = append(v.cohorts, in)
+	}
+	return v
+}
+
+// of gives the keys of the values of an event, to be used until the next call.
+func (v *valueReader) of(w *row, bins []bins) []string {
+	v.keys = v.keys[:0]
+	if v.breakdown.byCohort {
+		for i, in := range v.cohorts {
+			if in(w) {
+				v.keys = append(v.keys, v.always[i])
+			}
+		}
+		return v.keys
+	}
+	if len(v.parts) == 1 {
+		return append(v.keys, v.text(w, 0, bins))
+	}
+	v.key = v.key[:0]
+	for i := range v.parts {
+		if i > 0 {
+			v.key = append(v.key, 0)
+		}
+		v.key = append(v.key, v.text(w, i, bins)...)
+	}
+	return append(v.keys, string(v.key))
+}
+
+func (v *valueReader) text(w *row, i int, bins []bins) string {
+	raw := v.parts[i](w)
+	part := &v.breakdown.parts[i]
+	if part.bins > 0 {
+		f, ok := numberOf(raw)
+		if !ok || bins == nil {
+			return nullValue
+		}
+		return bins[i].of(f)
+	}
+	text, _ := textOf(raw)
+	if text == "" {
+		return nullValue
+	}
+	if part.normalize {
+		if text = strings.TrimRight(text, "/?#"); text == "" {
+			return "/"
+		}
+	}
+	return text
+}
+
+// valueIndex numbers the values of a series.
+type valueIndex struct {
+	numbers map[string]int
+	values  []breakdownValue
+	most    int
+	reserve func(int64) error
+}
+
+func (x *valueIndex) keep(values []string) {
+	for _, v := range values {
+		_, _ = x.of(v)
+	}
+}
+
+func (x *valueIndex) of(key string) (int, error) {
+	if i, ok := x.numbers[key]; ok {
+		return i, nil
+	}
+	if len(x.values) == x.most {
+		return 0, failure(tooLarge, "query__breakdownFilter", "More than %d breakdown values: narrow the range or filter.", x.most)
+	}
+	if x.numbers == nil {
+		x.numbers = map[string]int{}
+	}
+	key = strings.Clone(key)
+	i := len(x.values)
+	x.numbers[key] = i
+	x.values = append(x.values, breakdownValue{texts: strings.Split(key, "\x00")})
+	return i, x.reserve(int64(len(key)) + 128)
+}
+
+// span is the least and greatest of some numbers.
+type span struct {
+	some     bool
+	min, max float64
+}
+
+// bins are the numeric bins of one property.
+type bins struct {
+	edges []float64
+	texts []string
+}
+
+// measure notes the numbers of an event for bins.
+func (c *counting) measure(w *row) {
+	if c.ranges == nil {
+		c.ranges = make([]span, len(c.values.parts))
+	}
+	for i, value := range c.values.parts {
+		if f, ok := numberOf(value(w)); ok {
+			s := &c.ranges[i]
+			if !s.some {
+				*s = span{true, f, f}
+			}
+			s.min, s.max = min(s.min, f), max(s.max, f)
+		}
+	}
+}
+
+// makeBins divides what was noted: the last bin is 0.01 wider.
+func (c *counting) makeBins() {
+	c.binOf = make([]bins, len(c.values.parts))
+	for i, s := range c.ranges {
+		n := c.values.breakdown.parts[i].bins
+		if !s.some || n == 0 {
+			continue
+		}
+		width := (s.max - s.min) / float64(n)
+		b := &c.binOf[i]
+		for k := range n + 1 {
+			b.edges = append(b.edges, s.min+float64(k)*width)
+		}
+		b.edges[n] = s.max + 0.01
+		for k := range n {
+			b.texts = append(b.texts, "["+formatNumber(b.edges[k])+","+formatNumber(b.edges[k+1])+"]")
+		}
+	}
+}
+
+func (b *bins) of(f float64) string {
+	for k := range b.texts {
+		if f >= b.edges[k] && f < b.edges[k+1] {
+			return b.texts[k]
+		}
+	}
+	return nullValue
+}

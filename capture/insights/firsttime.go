@@ -1,0 +1,77 @@
+package insights
+
+// firstTime counts people in the bucket of their first event.
+type firstTime struct {
+	c        *counting
+	person   func(*row) (uint32, bool)
+	matching bool     // the first that passes the filters, not the first at all
+	base     *matcher // without the filters
+	firsts   map[uint32]*firstEvent
+}
+
+type firstEvent struct {
+	at, id int64
+	values []int
+	counts bool
+}
+
+func (m *measure) firstTime(b *binder, c *counting) tally {
+	c.from = 0
+	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.of == "firstMatching", firsts: map[uint32]*firstEvent{}}
+}
+
+func (t *firstTime) seeFirst(w *row, passes func() bool) error {
+	who, ok := t.person(w)
+	if !ok || !t.base.holds(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
+		return nil
+	}
+	if t.c.measuring {
+		if passes() {
+			t.c.measure(w)
+		}
+		return nil
+	}
+	at, id := w.b.Time[w.i], w.b.ID[w.i]
+	f := t.firsts[who]
+	if f != nil && (at > f.at || at == f.at && id > f.id) {
+		return nil
+	}
+	pass := passes()
+	if t.matching && !pass {
+		return nil
+	}
+	if f == nil {
+		f = &firstEvent{}
+		t.firsts[who] = f
+		if err := t.c.reserve(96); err != nil {
+			return err
+		}
+	}
+	f.at, f.id, f.counts, f.values = at, id, pass && at >= t.c.since, f.values[:0]
+	if !f.counts {
+		return nil
+	}
+	return t.c.eachValue(w, func(value int) error {
+		f.values = append(f.values, value)
+		return nil
+	})
+}
+
+func (t *firstTime) add(*row, int, int) error { return nil }
+
+func (t *firstTime) points(n int) ([][]float64, error) {
+	out := rows(n, t.c.buckets(), func(int) float64 { return 0 })
+	for _, f := range t.firsts {
+		bucket := 0
+		if t.c.display != total {
+			bucket = t.c.period.find(f.at)
+		}
+		if !f.counts || bucket < 0 {
+			continue
+		}
+		for _, value := range f.values {
+			out[value][bucket]++
+		}
+	}
+	return out, nil
+}

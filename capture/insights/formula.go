@@ -1,0 +1,191 @@
+package insights
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// formula is an expression over the series of a query (§2.4.5).
+type formula struct {
+	text, name string
+	value      func(series []float64) float64
+}
+
+// Bounds of formulas.
+const (
+	maxFormula  = 500 // characters
+	maxFormulas = 10
+)
+
+// formulas reads formulaNodes, formulas or formula, of which the first that is set
+// counts.
+func (n node) formulas(series int) []formula {
+	var out []formula
+	for _, f := range n.get("formulaNodes").list(maxFormulas) {
+		if text := f.get("formula").text(""); text != "" {
+			out = append(out, f.get("formula").formula(text, f.get("custom_name").text(""), series))
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, f := range n.get("formulas").list(maxFormulas) {
+		if text := f.text(""); text != "" {
+			out = append(out, f.formula(text, "", series))
+		}
+	}
+	if text := n.get("formula").text(""); len(out) == 0 && text != "" {
+		out = append(out, n.get("formula").formula(text, "", series))
+	}
+	return out
+}
+
+func (n node) formula(text, name string, series int) formula {
+	p := &formulaParser{node: n, rest: text, series: series}
+	if len(text) > maxFormula {
+		n.fail(tooLarge, "A formula may have %d characters.", maxFormula)
+		return formula{}
+	}
+	value := p.sum()
+	if p.space(); p.rest != "" {
+		n.fail(invalidInput, "The formula %s has an unexpected %q.", describe(text), p.rest[:1])
+	}
+	return formula{text: text, name: name, value: value}
+}
+
+type term = func(series []float64) float64
+
+// formulaParser reads a formula by descent; a formula's length bounds its depth.
+type formulaParser struct {
+	node
+	rest   string
+	series int
+}
+
+func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+
+func (p *formulaParser) take(sign string) bool {
+	p.space()
+	rest, ok := strings.CutPrefix(p.rest, sign)
+	if ok && sign == "*" && strings.HasPrefix(rest, "*") {
+		return false
+	}
+	if ok {
+		p.rest = rest
+	}
+	return ok
+}
+
+func (p *formulaParser) sum() term {
+	left := p.product()
+	for !p.failed() {
+		a := left
+		switch {
+		case p.take("+"):
+			b := p.product()
+			left = func(s []float64) float64 { return a(s) + b(s) }
+		case p.take("-"):
+			b := p.product()
+			left = func(s []float64) float64 { return a(s) - b(s) }
+		default:
+			return left
+		}
+	}
+	return left
+}
+
+func (p *formulaParser) product() term {
+	left := p.unary()
+	for !p.failed() {
+		a := left
+		switch {
+		case p.take("*"):
+			b := p.unary()
+			left = func(s []float64) float64 { return a(s) * b(s) }
+		case p.take("/"):
+			b := p.unary()
+			left = func(s []float64) float64 { return divide(a(s), b(s)) }
+		case p.take("%"):
+			b := p.unary()
+			left = func(s []float64) float64 { return remainder(a(s), b(s)) }
+		default:
+			return left
+		}
+	}
+	return left
+}
+
+func (p *formulaParser) unary() term {
+	switch {
+	case p.take("-"):
+		a := p.unary()
+		return func(s []float64) float64 { return -a(s) }
+	case p.take("+"):
+		return p.unary()
+	}
+	return p.power()
+}
+
+func (p *formulaParser) power() term {
+	a := p.atom()
+	if p.failed() || !p.take("**") {
+		return a
+	}
+	b := p.unary()
+	return func(s []float64) float64 { return math.Pow(a(s), b(s)) }
+}
+
+func (p *formulaParser) atom() term {
+	p.space()
+	zero := func([]float64) float64 { return 0 }
+	if p.rest == "" {
+		p.fail(invalidInput, "The formula %s ends too soon.", describe(p.value))
+		return zero
+	}
+	if p.take("(") {
+		inner := p.sum()
+		if !p.take(")") {
+			p.fail(invalidInput, "The formula %s lacks a closing parenthesis.", describe(p.value))
+		}
+		return inner
+	}
+	c := p.rest[0]
+	if letter := c | 0x20; letter >= 'a' && letter <= 'z' {
+		word := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"))]
+		p.rest = p.rest[len(word):]
+		i := int(letter - 'a')
+		if len(word) > 1 || i >= p.series {
+			p.fail(invalidInput, "The formula %s has an unknown %q: series are A to %c.", describe(p.value), word, 'A'+rune(p.series-1))
+			return zero
+		}
+		return func(s []float64) float64 { return s[i] }
+	}
+	digits := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "0123456789."))]
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		p.fail(invalidInput, "The formula %s has an unexpected %q.", describe(p.value), p.rest[:1])
+		return zero
+	}
+	p.rest = p.rest[len(digits):]
+	return func([]float64) float64 { return f }
+}
+
+func divide(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// remainder has the sign of the divisor.
+func remainder(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	m := math.Mod(a, b)
+	if m != 0 && (m < 0) != (b < 0) {
+		m += b
+	}
+	return m
+}

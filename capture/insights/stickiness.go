@@ -1,0 +1,157 @@
+package insights
+
+import (
+	"fmt"
+)
+
+func init() { kinds = append(kinds, kind{"StickinessQuery", parseStickiness}) }
+
+// stickiness is a StickinessQuery (§2.8): in how many intervals people are active.
+type stickiness struct {
+	series     []measured
+	interval   interval
+	dates      dateRange
+	conditions all
+	compare    bool
+	compareTo  date
+	// enough says whether so many events make an interval active.
+	enough     func(events uint32) bool
+	cumulative bool
+}
+
+func parseStickiness(n node, p *Project) plan {
+	s := &stickiness{interval: n.interval(hour, day, week, month), dates: n.get("dateRange").dateRange(), conditions: queryConditions(n, p)}
+	for i, e := range n.get("series").entities(p, maxSeries) {
+		m := n.get("series").list(maxSeries)[i]
+		if name := m.get("math").text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
+			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
+		}
+		s.series = append(s.series, measured{e, m.measure(p)})
+	}
+	n.get("intervalCount").whole(1, 1, 1)
+	compare := n.get("compareFilter").object()
+	s.compare, s.compareTo = compare.get("compare").boolean(false), compare.get("compare_to").relativeDate()
+	filter := n.get("stickinessFilter").object()
+	s.cumulative = filter.get("computedAs").choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
+	criteria := filter.get("stickinessCriteria").object()
+	least := uint32(criteria.get("value").whole(0, 1<<31, 1))
+	switch criteria.get("operator").choice("gte", "gte", "lte", "exact") {
+	case "lte":
+		s.enough = func(events uint32) bool { return events <= least }
+	case "exact":
+		s.enough = func(events uint32) bool { return events == least }
+	default:
+		s.enough = func(events uint32) bool { return events >= least }
+	}
+	return s
+}
+
+type stickinessRow struct {
+	Action       *action  `json:"action"`
+	Label        string   `json:"label"`
+	Count        number   `json:"count"`
+	Data         []number `json:"data"`
+	Labels       []string `json:"labels"`
+	Days         []int    `json:"days"`
+	Compare      bool     `json:"compare,omitempty"`
+	CompareLabel string   `json:"compare_label,omitempty"`
+}
+
+func (s *stickiness) run(r *run) (*Result, error) {
+	current, err := r.period(s.dates, s.interval)
+	if err != nil {
+		return nil, err
+	}
+	periods, labels := []*period{current}, []string{""}
+	if s.compare {
+		before, err := r.before(current, s.dates, s.compareTo)
+		if err != nil {
+			return nil, err
+		}
+		periods, labels = append(periods, before), []string{"current", "previous"}
+	}
+	results := []*stickinessRow{}
+	for k, p := range periods {
+		for i := range s.series {
+			active, err := s.active(r, p, i)
+			if err != nil {
+				return nil, err
+			}
+			row := s.row(r, p, i, active)
+			row.Compare, row.CompareLabel = s.compare, labels[k]
+			results = append(results, row)
+		}
+	}
+	return &Result{Results: results, From: current.from, To: current.to}, nil
+}
+
+// row shows in how many intervals how many actors are active.
+func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stickinessRow {
+	n := p.len()
+	points := make([]float64, n)
+	for _, intervals := range active {
+		points[intervals-1]++
+	}
+	if s.cumulative {
+		for i := n - 2; i >= 0; i-- {
+			points[i] += points[i+1]
+		}
+	}
+	e := &s.series[i].entity
+	row := &stickinessRow{Action: e.describe(r, i, nil), Label: e.label(r), Count: number(len(active)), Data: toNumbers(points), Labels: []string{}, Days: []int{}}
+	for i := range n {
+		unit := string(s.interval)
+		if i > 0 {
+			unit += "s"
+		}
+		label := fmt.Sprintf("%d %s", i+1, unit)
+		if s.cumulative {
+			label += " or more"
+		}
+		row.Labels, row.Days = append(row.Labels, label), append(row.Days, i+1)
+	}
+	return row
+}
+
+// active is in how many intervals each actor is active; those in none are left out.
+func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
+	b := &binder{run: r}
+	b.from, b.to = p.counted()
+	m := s.series[i].bind(b)
+	common, actor := s.conditions.bind(b), s.actor(b, i)
+	if b.err != nil {
+		return nil, b.err
+	}
+	counts := map[cell]uint32{}
+	w := newRow(&b.needs)
+	err := r.scan(Scan{From: b.from, To: b.to, Names: names(m), Columns: b.needs.columns}, func(batch *Batch) error {
+		before := len(counts)
+		for i := range batch.Len() {
+			w.at(batch, i)
+			bucket := p.find(batch.Time[i])
+			if bucket < 0 || !m.matches(w) || !common(w) {
+				continue
+			}
+			if who, ok := actor(w); ok {
+				counts[cell{0, uint32(bucket), who}]++
+			}
+		}
+		return r.reserve(40 * int64(len(counts)-before))
+	})
+	active := map[uint32]int{}
+	for c, events := range counts {
+		if s.enough(events) {
+			active[c.actor]++
+		}
+	}
+	return active, err
+}
+
+// actor is who is active: the person, the group, or what an expression names.
+func (s *stickiness) actor(b *binder, i int) func(*row) (uint32, bool) {
+	m := &s.series[i].math
+	if m.of == "hogql" {
+		return b.interned(hogqlValue(s.series[i].place.get("math_hogql"), b.project)(b))
+	}
+	return b.actor(m.group)
+}

@@ -1,0 +1,314 @@
+package insights
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// measure is the math of a series (§2.4.2): what is worked out of its events.
+type measure struct {
+	name       string
+	fold       string // total, sum, avg, min, max or a quantile's name
+	of         string // events, values, actors, sessions, perActor, first, firstMatching, window
+	days       int    // of a window
+	property   string
+	kind       string // math_property_type
+	multiplier float64
+	group      int // of dau and unique_group, -1 for people
+}
+
+// folds are how numbers become one.
+var folds = []string{"sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"}
+
+var quantiles = map[string]float64{"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+// actorMaths are those that count distinct people, groups or sessions.
+var actorMaths = map[string]measure{
+	"dau":                           {of: "actors"},
+	"weekly_active":                 {of: "window", days: 7},
+	"monthly_active":                {of: "window", days: 30},
+	"unique_session":                {of: "sessions"},
+	"unique_group":                  {of: "actors"},
+	"first_time_for_user":           {of: "first"},
+	"first_matching_event_for_user": {of: "firstMatching"},
+}
+
+// measure reads the math of a node.
+func (n node) measure(p *Project) measure {
+	name := n.get("math").text("total")
+	m := measure{name: name, multiplier: n.get("math_multiplier").number(1), group: -1}
+	m.property = n.get("math_property").text("")
+	m.kind = n.get("math_property_type").choice("event_properties", "event_properties", "person_properties", "session_properties")
+	if name == "" {
+		name = "total"
+	}
+	per, perActor := strings.CutSuffix(name, "_count_per_actor")
+	switch known, ok := actorMaths[name]; {
+	case name == "total":
+		m.of = "events"
+	case ok:
+		m.of, m.days = known.of, known.days
+		if index := n.get("math_group_type_index"); !index.absent() {
+			m.group = int(index.whole(0, maxGroupTypes-1, 0))
+		} else if name == "unique_group" {
+			index.fail(required, "unique_group needs math_group_type_index.")
+		}
+	case slices.Contains(folds, name):
+		m.of, m.fold = "values", name
+		if m.property == "" {
+			n.get("math_property").fail(required, "The math %q needs math_property.", name)
+		}
+	case perActor && per != "sum" && slices.Contains(folds, per):
+		m.of, m.fold = "perActor", per
+	case name == "hogql":
+		return hogqlMeasure(n, p, m)
+	default:
+		n.get("math").fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
+	}
+	return m
+}
+
+// hogqlMeasure is set by the file that knows HogQL.
+var hogqlMeasure = func(n node, _ *Project, m measure) measure {
+	n.get("math").fail(notSupported, "The math hogql is not supported.")
+	return m
+}
+
+// countsOnce: on a cumulative display each actor counts once, in the first bucket.
+func (m *measure) countsOnce() bool { return m.of == "actors" }
+
+// tally counts the events of a series, by the number of their breakdown value and
+// their bucket.
+type tally interface {
+	add(w *row, value, bucket int) error
+	// points are the numbers of each of so many values by bucket.
+	points(values int) ([][]float64, error)
+}
+
+// firstTally looks at all events of a name before conditions are asked.
+type firstTally interface {
+	seeFirst(w *row, passes func() bool) error
+}
+
+// begin makes the tally of a measure, and says what it needs of events.
+func (m *measure) begin(b *binder, c *counting) tally {
+	buckets := c.buckets()
+	switch m.of {
+	case "values":
+		if m.property == "$session_duration" && m.kind != "person_properties" {
+			return &durations{distinct: distinct{c: c, actor: b.interned(b.eventProperty("$session_id"))}, sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
+		}
+		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
+	case "actors":
+		return &distinct{c: c, actor: b.actor(m.group), once: c.display == cumulative}
+	case "sessions":
+		return &distinct{c: c, actor: b.interned(b.eventProperty("$session_id"))}
+	case "window":
+		return m.window(b, c)
+	case "perActor":
+		return &perActor{c: c, actor: b.actor(m.group), fold: m.fold, counts: map[cell]uint32{}}
+	case "first", "firstMatching":
+		return m.firstTime(b, c)
+	case "hogql":
+		return hogqlTally(m, b, c)
+	}
+	return &events{buckets: buckets}
+}
+
+// hogqlTally is set by the file that knows HogQL.
+var hogqlTally func(m *measure, b *binder, c *counting) tally
+
+// number is the value of an event for property maths, false for none.
+func (m *measure) number(b *binder) func(*row) (float64, bool) {
+	var value getter
+	switch {
+	case m.kind == "person_properties":
+		value = b.personProperty(m.property)
+	case m.kind == "session_properties":
+		value = b.sessionValue(m.property)
+	case m.property == "$time":
+		return func(r *row) (float64, bool) { return float64(r.b.Time[r.i]) / 1e6 * m.multiplier, true }
+	default:
+		value = b.eventProperty(m.property)
+	}
+	return func(r *row) (float64, bool) {
+		f, ok := numberOf(value(r))
+		return f * m.multiplier, ok
+	}
+}
+
+// personProperty looks at a property of the person in the way of the run's mode.
+func (b *binder) personProperty(name string) getter {
+	if b.mode == personNow || b.mode == personOff {
+		return b.profileProperty(name)
+	}
+	b.needs.columns |= PersonProperties
+	slot := b.needs.person.slot(name)
+	return func(r *row) string { return r.personProperty(slot) }
+}
+
+// events counts events.
+type events struct {
+	buckets int
+	counts  []int64
+}
+
+func (t *events) add(_ *row, value, bucket int) error {
+	if bucket < 0 {
+		return nil
+	}
+	at := value*t.buckets + bucket
+	for at >= len(t.counts) {
+		t.counts = append(t.counts, make([]int64, max(t.buckets, len(t.counts)))...)
+	}
+	t.counts[at]++
+	return nil
+}
+
+func (t *events) points(values int) ([][]float64, error) {
+	return rows(values, t.buckets, func(at int) float64 {
+		if at >= len(t.counts) {
+			return 0
+		}
+		return float64(t.counts[at])
+	}), nil
+}
+
+func rows(values, buckets int, number func(at int) float64) [][]float64 {
+	out := make([][]float64, values)
+	for v := range out {
+		out[v] = make([]float64, buckets)
+		for b := range out[v] {
+			out[v][b] = number(v*buckets + b)
+		}
+	}
+	return out
+}
+
+// values folds numbers of events.
+type values struct {
+	c       *counting
+	number  func(*row) (float64, bool)
+	fold    string
+	buckets int
+	cells   []folded1
+}
+
+// folded1 is what a cell's numbers come to so far; list is kept for quantiles only.
+type folded1 struct {
+	n        int64
+	sum      float64
+	min, max float64
+	list     []float64
+}
+
+func (f *folded1) put(x float64, keep bool) {
+	if f.n == 0 {
+		f.min, f.max = x, x
+	}
+	f.n++
+	f.sum += x
+	f.min, f.max = min(f.min, x), max(f.max, x)
+	if keep {
+		f.list = append(f.list, x)
+	}
+}
+
+// result is 0 of no numbers.
+func (f *folded1) result(fold string) float64 {
+	if f.n == 0 {
+		return 0
+	}
+	switch fold {
+	case "sum":
+		return f.sum
+	case "avg":
+		return f.sum / float64(f.n)
+	case "min":
+		return f.min
+	case "max":
+		return f.max
+	}
+	slices.Sort(f.list)
+	return quantile(f.list, quantiles[fold])
+}
+
+// quantile is at position (n-1)·p of sorted numbers, between neighbours linearly.
+func quantile(sorted []float64, p float64) float64 {
+	at := float64(len(sorted)-1) * p
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (sorted[i+1]-sorted[i])*(at-float64(i))
+}
+
+func (t *values) add(w *row, value, bucket int) error {
+	x, ok := t.number(w)
+	if !ok || bucket < 0 {
+		return nil
+	}
+	at := value*t.buckets + bucket
+	if at >= len(t.cells) {
+		grown := make([]folded1, max(2*len(t.cells), at+1))
+		if err := t.c.reserve(int64(len(grown)-len(t.cells)) * 56); err != nil {
+			return err
+		}
+		copy(grown, t.cells)
+		t.cells = grown
+	}
+	_, keep := quantiles[t.fold]
+	t.cells[at].put(x, keep)
+	if keep {
+		return t.c.reserve(16)
+	}
+	return nil
+}
+
+func (t *values) points(n int) ([][]float64, error) {
+	return rows(n, t.buckets, func(at int) float64 {
+		if at >= len(t.cells) {
+			return 0
+		}
+		return t.cells[at].result(t.fold)
+	}), nil
+}
+
+// cell is an actor in a bucket of a value.
+type cell struct{ value, bucket, actor uint32 }
+
+// perActor folds how many events each actor has.
+type perActor struct {
+	c      *counting
+	actor  func(*row) (uint32, bool)
+	fold   string
+	counts map[cell]uint32
+}
+
+func (t *perActor) add(w *row, value, bucket int) error {
+	actor, ok := t.actor(w)
+	if !ok || bucket < 0 {
+		return nil
+	}
+	before := len(t.counts)
+	t.counts[cell{uint32(value), uint32(bucket), actor}]++
+	if len(t.counts) > before {
+		return t.c.reserve(40)
+	}
+	return nil
+}
+
+func (t *perActor) points(n int) ([][]float64, error) {
+	buckets := t.c.buckets()
+	cells := make([]folded1, n*buckets)
+	_, keep := quantiles[t.fold]
+	for at, count := range t.counts {
+		cells[int(at.value)*buckets+int(at.bucket)].put(float64(count), keep)
+	}
+	return rows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
+}
+
+func floor(f float64) float64 { return math.Floor(f) }

@@ -1,0 +1,362 @@
+package insights
+
+import (
+	"cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+func init() { kinds = append(kinds, kind{"TrendsQuery", parseTrends}) }
+
+// trends is a TrendsQuery (§2.4).
+type trends struct {
+	series     []measured
+	interval   interval
+	dates      dateRange
+	conditions all
+	compare    bool
+	compareTo  date
+	breakdown  *breakdown
+	display    display
+	formulas   []formula
+	smoothing  int
+}
+
+// measured is a series and what is worked out of its events.
+type measured struct {
+	entity
+	math measure
+}
+
+// display is what the answer of a series is.
+type display uint8
+
+const (
+	timeSeries display = iota // a number for each bucket
+	cumulative                // the sums up to each bucket
+	total                     // one number
+)
+
+var displays = map[string]display{
+	"ActionsLineGraph": timeSeries, "ActionsAreaGraph": timeSeries, "ActionsBar": timeSeries,
+	"ActionsUnstackedBar": timeSeries, "ActionsStackedBar": timeSeries, "Auto": timeSeries,
+	"ActionsLineGraphCumulative": cumulative,
+	"BoldNumber":                 total, "ActionsPie": total, "ActionsBarValue": total, "ActionsTable": total, "WorldMap": total, "Progress": total,
+}
+
+const worldMap = "WorldMap"
+
+func parseTrends(n node, p *Project) plan {
+	t := &trends{
+		interval:   n.interval(minute, hour, day, week, month),
+		dates:      n.get("dateRange").dateRange(),
+		conditions: queryConditions(n, p),
+	}
+	entities := n.get("series").entities(p, maxSeries)
+	for i, e := range entities {
+		t.series = append(t.series, measured{e, n.get("series").list(maxSeries)[i].measure(p)})
+	}
+	n.refuse("conversionGoal")
+	n.get("aggregation_group_type_index").whole(0, maxGroupTypes-1, 0)
+	compare := n.get("compareFilter").object()
+	t.compare = compare.get("compare").boolean(false) && t.dates.from.form != allTime
+	t.compareTo = compare.get("compare_to").relativeDate()
+	filter := n.get("trendsFilter").object()
+	name := cmp.Or(filter.get("display").text("ActionsLineGraph"), "ActionsLineGraph")
+	shown, ok := displays[name]
+	if !ok {
+		filter.get("display").fail(invalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
+	}
+	if t.display = shown; shown == total {
+		t.interval = day
+	}
+	t.smoothing = int(filter.get("smoothingIntervals").whole(1, maxBuckets, 1))
+	t.formulas = filter.formulas(len(t.series))
+	t.breakdown = n.get("breakdownFilter").object().breakdown(p, filter)
+	if t.breakdown != nil && name == worldMap {
+		t.breakdown.limit = 250
+	}
+	return t
+}
+
+// interval is one of some intervals, a day by default.
+func (n node) interval(of ...interval) interval {
+	names := make([]string, len(of))
+	for i, name := range of {
+		names[i] = string(name)
+	}
+	return interval(n.get("interval").choice(string(day), names...))
+}
+
+// relativeDate reads a relative date or nothing.
+func (n node) relativeDate() date {
+	d := n.date(false)
+	if d.form != noDate && d.form != relative {
+		n.fail(invalidInput, "%s is no relative date such as -1m.", describe(n.value))
+	}
+	return d
+}
+
+func (t *trends) run(r *run) (*Result, error) {
+	current, err := r.period(t.dates, t.interval)
+	if err != nil {
+		return nil, err
+	}
+	answer := &trendsAnswer{trends: t, run: r}
+	if err := answer.add(current, t.currentLabel()); err != nil {
+		return nil, err
+	}
+	if t.compare {
+		before, err := r.before(current, t.dates, t.compareTo)
+		if err != nil {
+			return nil, err
+		}
+		if err := answer.add(before, "previous"); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.formulas) > 0 {
+		answer.applyFormulas()
+	}
+	result := &Result{Results: answer.rows(), From: current.from, To: current.to}
+	if t.breakdown != nil {
+		result.HasMore = &answer.more
+	}
+	return result, nil
+}
+
+func (t *trends) currentLabel() string {
+	if t.compare {
+		return "current"
+	}
+	return ""
+}
+
+// count works out all series in a period.
+func (t *trends) count(r *run, p *period) ([][]counted, error) {
+	out := make([][]counted, len(t.series))
+	b := &binder{run: r}
+	b.from, b.to = p.counted()
+	scans := make([]*counting, len(t.series))
+	values := t.breakdown.bind(b)
+	common := t.conditions.bind(b)
+	for i := range t.series {
+		scans[i] = t.series[i].begin(b, t, p, common, values)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	if p.len() > 0 {
+		if err := t.bins(r, b, scans); err != nil {
+			return nil, err
+		}
+		if err := r.sweep(b, scans); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range scans {
+		var err error
+		if out[i], err = c.finish(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sweep reads the events that some series want, once for those that look at the
+// same stretch of time.
+func (r *run) sweep(b *binder, scans []*counting) error {
+	stretches := map[[2]int64][]*counting{}
+	for _, c := range scans {
+		at := [2]int64{c.from, c.to}
+		stretches[at] = append(stretches[at], c)
+	}
+	for at, some := range stretches {
+		matchers := make([]*matcher, len(some))
+		for i, c := range some {
+			matchers[i] = c.matcher
+		}
+		w := newRow(&b.needs)
+		err := r.scan(Scan{From: at[0], To: at[1], Names: names(matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
+			for i := range batch.Len() {
+				w.at(batch, i)
+				for _, c := range some {
+					if err := c.see(w); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bins finds the least and the greatest number of each series whose breakdown has
+// numeric bins.
+func (t *trends) bins(r *run, b *binder, scans []*counting) error {
+	if t.breakdown == nil || !t.breakdown.binned() {
+		return nil
+	}
+	for _, c := range scans {
+		c.measuring = true
+	}
+	if err := r.sweep(b, scans); err != nil {
+		return err
+	}
+	for _, c := range scans {
+		c.measuring = false
+		c.makeBins()
+	}
+	return nil
+}
+
+// counting works out one series in one period.
+type counting struct {
+	*run
+	series    *measured
+	display   display
+	period    *period
+	from, to  int64 // events that are looked at
+	since     int64 // events count from here on
+	matcher   *matcher
+	common    func(*row) bool
+	values    *valueReader
+	binOf     []bins
+	ranges    []span // of numbers, for bins
+	measuring bool
+	index     valueIndex
+	tally     tally
+}
+
+// counted is what a series has for one breakdown value.
+type counted struct {
+	value  breakdownValue
+	points []float64
+}
+
+func (m *measured) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
+	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.bind(b), common: common, values: values}
+	c.from, c.to = p.counted()
+	c.since = c.from
+	c.index.most = maxBreakdownValues
+	c.index.reserve = b.reserve
+	if values != nil {
+		c.index.keep(values.always)
+	}
+	c.tally = m.math.begin(b, c)
+	return c
+}
+
+// see looks at an event.
+func (c *counting) see(w *row) error {
+	if !c.matcher.named(w.b.Name[w.i]) {
+		return nil
+	}
+	if f, ok := c.tally.(firstTally); ok { // looks at events that do not pass the conditions
+		return f.seeFirst(w, func() bool { return c.passes(w) })
+	}
+	if !c.passes(w) {
+		return nil
+	}
+	if c.measuring {
+		c.measure(w)
+		return nil
+	}
+	bucket := c.bucketOf(w)
+	return c.eachValue(w, func(value int) error { return c.tally.add(w, value, bucket) })
+}
+
+func (c *counting) passes(w *row) bool { return c.matcher.holds(w) && c.common(w) }
+
+// bucketOf is the bucket of an event; total displays have one.
+func (c *counting) bucketOf(w *row) int {
+	if c.display == total {
+		return 0
+	}
+	// Events of the first day may lie before the first bucket's start in no case, but
+	// those that only widen a window do.
+	return c.period.find(w.b.Time[w.i])
+}
+
+func (c *counting) eachValue(w *row, do func(value int) error) error {
+	if c.values == nil {
+		return do(0)
+	}
+	for _, v := range c.values.of(w, c.binOf) {
+		i, err := c.index.of(v)
+		if err != nil {
+			return err
+		}
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buckets is how many numbers a row of the answer has.
+func (c *counting) buckets() int {
+	if c.display == total {
+		return 1
+	}
+	return c.period.len()
+}
+
+// finish gives a row for each breakdown value, in no particular order.
+func (c *counting) finish() ([]counted, error) {
+	n := 1
+	if c.values != nil {
+		n = len(c.index.values)
+	}
+	if cells := n * c.buckets(); cells > maxCells {
+		return nil, failure(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
+	}
+	points, err := c.tally.points(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]counted, n)
+	for i := range out {
+		out[i].points = points[i]
+		if c.values != nil {
+			out[i].value = c.index.values[i]
+		}
+		if c.display == cumulative && !c.series.math.countsOnce() {
+			sumUp(out[i].points)
+		}
+	}
+	return out, nil
+}
+
+// maxCells and maxBreakdownValues are of §5.4.
+const (
+	maxCells           = 1_000_000
+	maxBreakdownValues = 100_000
+)
+
+func sumUp(points []float64) {
+	for i := 1; i < len(points); i++ {
+		points[i] += points[i-1]
+	}
+}
+
+// smooth makes each point the mean of itself and up to n-1 before it, rounded down.
+func smooth(points []float64, n int) []float64 {
+	if n <= 1 {
+		return points
+	}
+	out := make([]float64, len(points))
+	for i := range points {
+		from := max(0, i-n+1)
+		sum := 0.0
+		for _, v := range points[from : i+1] {
+			sum += v
+		}
+		out[i] = floor(sum / float64(i+1-from))
+	}
+	return out
+}

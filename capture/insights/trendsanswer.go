@@ -1,0 +1,376 @@
+package insights
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// trendsAnswer makes the rows of a trends query out of what was counted (§2.4.4 to
+// §2.4.6).
+type trendsAnswer struct {
+	*trends
+	run     *run
+	periods []trendsPeriod
+	more    bool
+	results []*trendsRow // of formulas
+}
+
+// trendsPeriod is the current period or the one it is compared with.
+type trendsPeriod struct {
+	*period
+	label  string
+	series [][]counted
+}
+
+// trendsRow is one row of the results. Members that it lacks are nil.
+type trendsRow struct {
+	Action         any       `json:"action"`
+	Label          string    `json:"label"`
+	Count          number    `json:"count"`
+	Data           []number  `json:"data"`
+	Labels         *[]string `json:"labels,omitempty"`
+	Days           []string  `json:"days"`
+	Aggregated     *number   `json:"aggregated_value,omitempty"`
+	BreakdownValue any       `json:"breakdown_value,omitempty"`
+	Compare        bool      `json:"compare,omitempty"`
+	CompareLabel   string    `json:"compare_label,omitempty"`
+}
+
+// number is written as null where JSON has no form for it.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.AppendInt(nil, int64(f), 10), nil
+	}
+	return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
+}
+
+func toNumbers(points []float64) []number {
+	out := make([]number, len(points))
+	for i, p := range points {
+		out[i] = number(p)
+	}
+	return out
+}
+
+// action describes the series of a row.
+type action struct {
+	ID             any            `json:"id"`
+	Type           string         `json:"type"`
+	Order          int            `json:"order"`
+	Name           string         `json:"name"`
+	CustomName     *string        `json:"custom_name"`
+	Math           *string        `json:"math"`
+	MathProperty   *string        `json:"math_property"`
+	MathHogQL      *string        `json:"math_hogql"`
+	MathGroupIndex *int64         `json:"math_group_type_index"`
+	Properties     map[string]any `json:"properties"`
+	Days           []string       `json:"days,omitempty"`
+}
+
+// action of a series of the query.
+func (e *entity) describe(r *run, order int, days []string) *action {
+	a := &action{ID: e.id(), Type: e.kind(), Order: order, Name: e.label(r), CustomName: e.customName, Properties: map[string]any{}, Days: days}
+	if e.name != nil {
+		a.Name = *e.name
+	}
+	a.Math, a.MathProperty, a.MathHogQL = e.place.get("math").optional(), e.place.get("math_property").optional(), e.place.get("math_hogql").optional()
+	if index := e.place.get("math_group_type_index"); !index.absent() {
+		i := index.whole(0, maxGroupTypes-1, 0)
+		a.MathGroupIndex = &i
+	}
+	return a
+}
+
+// add counts a period.
+func (a *trendsAnswer) add(p *period, label string) error {
+	series, err := a.count(a.run, p)
+	if err != nil {
+		return err
+	}
+	for i, rows := range series {
+		for k := range rows {
+			rows[k].points = smooth(rows[k].points, a.smoothing)
+		}
+		series[i] = a.limited(rows)
+	}
+	a.periods = append(a.periods, trendsPeriod{p, label, series})
+	return nil
+}
+
+// limited ranks the values of a series and sums up those beyond the limit.
+func (a *trendsAnswer) limited(rows []counted) []counted {
+	if a.breakdown == nil || a.breakdown.byCohort {
+		return rows
+	}
+	slices.SortFunc(rows, func(x, y counted) int {
+		return cmp.Or(cmp.Compare(x.value.rank(), y.value.rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.texts, y.value.texts))
+	})
+	if len(rows) <= a.breakdown.limit {
+		return rows
+	}
+	a.more = true
+	rest := rows[a.breakdown.limit:]
+	rows = rows[:a.breakdown.limit]
+	if a.breakdown.hideOther {
+		return rows
+	}
+	other := counted{points: make([]float64, len(rest[0].points))}
+	for range rest[0].value.texts {
+		other.value.texts = append(other.value.texts, otherValue)
+	}
+	for _, row := range rest {
+		for i, p := range row.points {
+			other.points[i] += p
+		}
+	}
+	return append(rows, other)
+}
+
+func sum(points []float64) (s float64) {
+	for _, p := range points {
+		s += p
+	}
+	return s
+}
+
+// rows are the results: by period, by series, by value; of cohorts by period, by
+// cohort, by series.
+func (a *trendsAnswer) rows() any {
+	if len(a.formulas) > 0 {
+		return orNone(a.results)
+	}
+	out := []*trendsRow{}
+	for _, p := range a.periods {
+		if a.breakdown != nil && a.breakdown.byCohort {
+			for k := range a.breakdown.cohorts {
+				for i := range a.series {
+					out = append(out, a.seriesRow(p, i, p.series[i][k]))
+				}
+			}
+			continue
+		}
+		for i, rows := range p.series {
+			for _, row := range rows {
+				out = append(out, a.seriesRow(p, i, row))
+			}
+		}
+	}
+	return out
+}
+
+func orNone(rows []*trendsRow) []*trendsRow {
+	if rows == nil {
+		return []*trendsRow{}
+	}
+	return rows
+}
+
+// seriesRow is the row of a series for a value.
+func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c counted) *trendsRow {
+	e := &a.series[series].entity
+	row := a.row(p, c)
+	var days []string
+	if a.display != total {
+		days = p.instants()
+	}
+	row.Action = e.describe(a.run, series, days)
+	row.Label = e.label(a.run)
+	if a.breakdown != nil {
+		label := a.valueLabel(c.value)
+		if len(a.series) > 1 {
+			label = row.Label + " - " + label
+		}
+		row.Label = label
+	}
+	return row
+}
+
+// row is what rows of series and of formulas have in common.
+func (a *trendsAnswer) row(p trendsPeriod, c counted) *trendsRow {
+	row := &trendsRow{Data: []number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
+	if a.breakdown != nil {
+		row.BreakdownValue = a.shownValue(c.value)
+	}
+	if a.display == total {
+		n := number(0)
+		if len(c.points) > 0 {
+			n = number(c.points[0])
+		}
+		row.Aggregated = &n
+		return row
+	}
+	labels := p.labels(p.from, p.to)
+	row.Data, row.Days, row.Labels = toNumbers(c.points), p.days(), &labels
+	row.Count = number(sum(c.points))
+	if a.display == cumulative && len(c.points) > 0 {
+		row.Count = number(c.points[len(c.points)-1])
+	}
+	return row
+}
+
+// shownValue is breakdown_value.
+func (a *trendsAnswer) shownValue(v breakdownValue) any {
+	switch {
+	case a.breakdown.byCohort:
+		id := a.breakdown.cohorts[a.cohortAt(v)]
+		if id == 0 {
+			return "all"
+		}
+		return id
+	case a.breakdown.several:
+		return v.texts
+	}
+	return v.texts[0]
+}
+
+func (a *trendsAnswer) cohortAt(v breakdownValue) int {
+	i, _ := strconv.Atoi(v.texts[0])
+	return i
+}
+
+func (a *trendsAnswer) valueLabel(v breakdownValue) string {
+	if !a.breakdown.byCohort {
+		return strings.Join(v.texts, "::")
+	}
+	id := a.breakdown.cohorts[a.cohortAt(v)]
+	if id == 0 {
+		return "all users"
+	}
+	return a.run.project.cohortName(id)
+}
+
+// applyFormulas makes rows of formulas out of those of series.
+func (a *trendsAnswer) applyFormulas() {
+	for _, f := range a.formulas {
+		for _, p := range a.periods {
+			a.results = append(a.results, a.formulaRows(f, p)...)
+		}
+	}
+}
+
+// formulaRows are a formula's rows of a period.
+func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) []*trendsRow {
+	type values struct {
+		value  breakdownValue
+		series [][]float64
+	}
+	var union []*values
+	known := map[string]*values{}
+	for i, rows := range p.series {
+		for _, row := range rows {
+			key := strings.Join(row.value.texts, "\x00")
+			v := known[key]
+			if v == nil {
+				v = &values{value: row.value, series: make([][]float64, len(a.series))}
+				known[key], union = v, append(union, v)
+			}
+			v.series[i] = row.points
+		}
+	}
+	counts := make([]counted, len(union))
+	for k, v := range union {
+		counts[k] = counted{v.value, f.points(v.series)}
+	}
+	a.sortFormula(counts)
+	rows := make([]*trendsRow, len(counts))
+	for k, c := range counts {
+		row := a.row(p, c)
+		row.Label = cmp.Or(f.name, "Formula ("+f.text+")")
+		if a.display == total {
+			row.Data = nil
+		} else {
+			row.Count = number(sum(c.points))
+		}
+		rows[k] = row
+	}
+	return rows
+}
+
+// sortFormula orders the values of a formula (§2.4.5).
+func (a *trendsAnswer) sortFormula(rows []counted) {
+	if a.breakdown == nil || a.breakdown.byCohort {
+		return
+	}
+	slices.SortStableFunc(rows, func(x, y counted) int {
+		if a.compare {
+			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.texts, "::"), strings.Join(y.value.texts, "::")))
+		}
+		return cmp.Or(cmp.Compare(formulaRank(x.value), formulaRank(y.value)), cmp.Compare(sum(y.points), sum(x.points)),
+			slices.Compare(y.points, x.points), slices.Compare(y.value.texts, x.value.texts))
+	})
+}
+
+// formulaRank orders ordinary values, null, the rest.
+func formulaRank(v breakdownValue) int {
+	if slices.Contains(v.texts, otherValue) {
+		return 2
+	}
+	return v.rank()
+}
+
+// points applies a formula point by point; a series without the value has zeros.
+func (f formula) points(series [][]float64) []float64 {
+	n := 0
+	for _, s := range series {
+		n = max(n, len(s))
+	}
+	out, at := make([]float64, n), make([]float64, len(series))
+	for i := range out {
+		for k, s := range series {
+			if at[k] = 0; i < len(s) && !math.IsNaN(s[i]) {
+				at[k] = s[i]
+			}
+		}
+		out[i] = f.value(at)
+	}
+	return out
+}
+
+// natural compares texts ignoring case, numbers in them by size.
+func natural(a, b string) int {
+	x, y := naturalParts(strings.ToLower(a)), naturalParts(strings.ToLower(b))
+	return cmp.Or(slices.CompareFunc(x, y, func(p, q string) int {
+		m, errM := strconv.ParseFloat(p, 64)
+		n, errN := strconv.ParseFloat(q, 64)
+		if errM == nil && errN == nil {
+			return cmp.Compare(m, n)
+		}
+		return strings.Compare(p, q)
+	}), strings.Compare(a, b))
+}
+
+// naturalParts cuts a text into runs of digits and others.
+func naturalParts(s string) []string {
+	var out []string
+	for s != "" {
+		rest := strings.TrimLeft(s, "0123456789")
+		if len(rest) == len(s) {
+			i := strings.IndexAny(s, "0123456789")
+			if i < 0 {
+				i = len(s)
+			}
+			rest = s[i:]
+		}
+		out = append(out, s[:len(s)-len(rest)])
+		s = rest
+	}
+	return out
+}
+
+func (p *Project) cohortName(id int64) string {
+	if p.Definitions != nil {
+		if c, ok := p.Definitions.Cohorts[id]; ok && c.Name != "" {
+			return c.Name
+		}
+	}
+	return strconv.FormatInt(id, 10)
+}
