@@ -1,0 +1,237 @@
+package hogql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// aggregate is a row of the table of aggregates. Rows with a null argument are left
+// out.
+type aggregate struct {
+	name   string
+	args   string // as of a function
+	result func(args []Type) Type
+	// empty: over no values the result is null.
+	empty bool
+	// params are how many parameters there may be: quantile(0.9)(x).
+	params int
+	check  func(params []Value) string // says what is wrong with parameters
+	start  func(a *aggregation) state
+}
+
+// state is an aggregate over the rows of one group.
+type state interface {
+	add(a *aggregation, r *Row)
+	result(a *aggregation) Value
+}
+
+// aggregation is an aggregate of a query. The arguments of the present row are in
+// site.args.
+type aggregation struct {
+	site
+	kind     *aggregate
+	inputs   []func(*Row) Value
+	when     func(*Row) Value // of -If; nil: always
+	params   []Value
+	distinct bool
+}
+
+// groups is what is collected for groups: their keys stand before the results of the
+// aggregates in env.results.
+type groups struct {
+	keys  map[int]int // slot by ident
+	types []Type
+	all   []*aggregation
+	found map[int]compiled // aggregates by ident
+}
+
+// inAnyCase are the aggregates whose names may be in any case (§2.9.8).
+var inAnyCase = []string{"count", "sum", "min", "max", "avg", "any"}
+
+// aggregates is the table by name; it is filled by init.
+var aggregates = map[string]*aggregate{}
+
+func init() {
+	for i := range aggregateRows {
+		aggregates[aggregateRows[i].name] = &aggregateRows[i]
+	}
+}
+
+// aggregateNamed finds an aggregate, also one with If behind its name.
+func aggregateNamed(name string) (a *aggregate, conditional bool) {
+	if a = aggregates[name]; a != nil {
+		return a, false
+	}
+	if lower := strings.ToLower(name); slices.Contains(inAnyCase, lower) {
+		return aggregates[lower], false
+	}
+	if base, ok := strings.CutSuffix(name, "If"); ok {
+		return aggregates[base], true
+	}
+	return nil, false
+}
+
+func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
+	if c.groups == nil {
+		return c.fail(n.fault(TypeError, "Aggregate "+quoted(n.name)+" may not stand in "+c.where, ""))
+	}
+	if c.groups.found == nil {
+		c.groups.found = map[int]compiled{}
+	}
+	id := c.ident(n)
+	if x, ok := c.groups.found[id]; ok {
+		return x
+	}
+	g, params, where := c.groups, c.params, c.where
+	c.groups, c.params, c.where = nil, nil, "an aggregate"
+	x := c.newAggregation(n, a, conditional)
+	c.groups, c.params, c.where = g, params, where
+	if x == nil || c.err != nil {
+		return constant(Value{}, nullType)
+	}
+	types := make([]Type, len(x.inputs))
+	for i := range types {
+		types[i] = x.types[i]
+	}
+	t := nullType
+	if a.result != nil {
+		t = a.result(types)
+		t.nullable = a.empty
+	}
+	slot := len(g.types)
+	g.types = append(g.types, t)
+	g.all = append(g.all, x.aggregation)
+	result := c.result(slot, t)
+	g.found[id] = result
+	return result
+}
+
+type newAggregation struct {
+	*aggregation
+	types []Type
+}
+
+func (c *compiler) newAggregation(n *node, a *aggregate, conditional bool) *newAggregation {
+	x := &newAggregation{aggregation: &aggregation{site: site{env: c.env, node: n}, kind: a, distinct: n.distinct}}
+	nodes := n.args
+	if len(nodes) == 1 && nodes[0].op == opStar {
+		if a.name != "count" || conditional {
+			c.fail(nodes[0].fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
+			return nil
+		}
+		nodes = nil
+	}
+	if conditional {
+		if len(nodes) == 0 {
+			c.fail(n.fault(TypeError, "Function "+quoted(n.name)+" takes a condition", ""))
+			return nil
+		}
+		last := len(nodes) - 1
+		when := c.compile(nodes[last])
+		c.checked(n, nodes[last], 'c', when.typ)
+		x.when, nodes = when.eval, nodes[:last]
+	}
+	kinds, least, most, ok := kindsOf(a.args, len(nodes))
+	if !ok {
+		c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes %d to %d arguments, not %d", quoted(n.name), least, min(most, 9), len(nodes)), ""))
+		return nil
+	}
+	for i, arg := range nodes {
+		in := c.compile(arg)
+		if !c.checked(n, arg, kinds[i], in.typ) {
+			return nil
+		}
+		x.inputs = append(x.inputs, coerced(&x.site, kinds[i], in))
+		x.types = append(x.types, in.typ)
+	}
+	x.args = make([]Value, len(nodes))
+	if !c.parameters(n, x.aggregation) {
+		return nil
+	}
+	return x
+}
+
+// parameters reads those in the first pair of parentheses.
+func (c *compiler) parameters(n *node, x *aggregation) bool {
+	wrong := ""
+	switch {
+	case len(n.params) > x.kind.params:
+		wrong = fmt.Sprintf("takes %d parameters, not %d", x.kind.params, len(n.params))
+	case n.distinct && len(n.args) == 0:
+		wrong = "has nothing that is DISTINCT"
+	default:
+		for _, p := range n.params {
+			x.params = append(x.params, p.value)
+		}
+		if x.kind.check != nil {
+			wrong = x.kind.check(x.params)
+		}
+	}
+	if wrong != "" {
+		c.fail(n.fault(TypeError, "Function "+quoted(n.name)+" "+wrong, ""))
+	}
+	return wrong == ""
+}
+
+// begin is the state of a new group.
+func (a *aggregation) begin() state {
+	a.env.hold(64)
+	if a.distinct && a.kind.name != "count" {
+		return &distinctState{inner: a.kind.start(a)}
+	}
+	return a.kind.start(a)
+}
+
+// add gives a row to a group's state.
+func (a *aggregation) add(to state, r *Row) {
+	if a.when != nil && !a.when(r).holds() {
+		return
+	}
+	for i, in := range a.inputs {
+		a.args[i] = in(r)
+		if a.args[i].kind == Null {
+			return
+		}
+	}
+	to.add(a, r)
+}
+
+// key is what the arguments have in common with those of equal rows.
+func (a *aggregation) key() []byte {
+	a.room = a.room[:0]
+	for _, v := range a.args {
+		a.room = appendKey(a.room, v)
+	}
+	return a.room
+}
+
+// keySet is a set of keys whose memory is counted.
+type keySet map[string]struct{}
+
+// add reports whether a key is new.
+func (k *keySet) add(e *env, key []byte) bool {
+	if _, ok := (*k)[string(key)]; ok {
+		return false
+	}
+	if *k == nil {
+		*k = keySet{}
+	}
+	(*k)[string(key)] = struct{}{}
+	e.hold(int64(len(key)) + 48)
+	return true
+}
+
+// distinctState gives each combination of arguments once.
+type distinctState struct {
+	seen  keySet
+	inner state
+}
+
+func (d *distinctState) add(a *aggregation, r *Row) {
+	if d.seen.add(a.env, a.key()) {
+		d.inner.add(a, r)
+	}
+}
+
+func (d *distinctState) result(a *aggregation) Value { return d.inner.result(a) }

@@ -1,0 +1,279 @@
+package hogql
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+var aggregateRows = []aggregate{
+	{name: "count", args: "a*", result: gives(countType), start: func(a *aggregation) state {
+		if a.distinct {
+			return &uniqState{}
+		}
+		return &countState{}
+	}},
+	{name: "sum", args: "n", result: numberLikeAll, empty: true, start: func(*aggregation) state { return &sumState{} }},
+	{name: "avg", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &avgState{} }},
+	{name: "min", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: -1} }},
+	{name: "max", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: 1} }},
+	{name: "uniq", args: "a+", result: gives(countType), start: func(*aggregation) state { return &uniqState{} }},
+	{name: "uniqExact", args: "a+", result: gives(countType), start: func(*aggregation) state { return &uniqState{} }},
+	{name: "quantile", args: "n", result: gives(floatType), empty: true, params: 1, check: fractions, start: quantileOf(false)},
+	{name: "median", args: "n", result: gives(floatType), empty: true, start: quantileOf(false)},
+	{name: "quantiles", args: "n", result: gives(floatType.ListOf()), empty: true, params: 100, check: fractions, start: quantileOf(true)},
+	{name: "any", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{} }},
+	{name: "anyLast", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{last: true} }},
+	{name: "argMax", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: 1} }},
+	{name: "argMin", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: -1} }},
+	{name: "groupArray", args: "a", result: listOfFirst, params: 1, check: most, start: func(*aggregation) state { return &arrayState{} }},
+	{name: "groupUniqArray", args: "a", result: listOfFirst, params: 1, check: most, start: func(*aggregation) state { return &arrayState{places: map[string]int{}} }},
+	{name: "varPop", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{} }},
+	{name: "varSamp", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true} }},
+	{name: "stddevPop", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{root: true} }},
+	{name: "stddevSamp", args: "n", result: gives(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true, root: true} }},
+}
+
+func fractions(params []Value) string {
+	for _, p := range params {
+		if !p.isNumber() || !(p.float() >= 0 && p.float() <= 1) {
+			return "takes parameters from 0 to 1"
+		}
+	}
+	return ""
+}
+
+func most(params []Value) string {
+	for _, p := range params {
+		if p.kind != Int || p.n < 0 {
+			return "takes a whole number as its parameter"
+		}
+	}
+	return ""
+}
+
+type countState struct{ n int64 }
+
+func (s *countState) add(*aggregation, *Row)      { s.n++ }
+func (s *countState) result(*aggregation) Value   { return IntOf(s.n) }
+func (s *uniqState) add(a *aggregation, _ *Row)   { s.seen.add(a.env, a.key()) }
+func (s *uniqState) result(*aggregation) Value    { return IntOf(int64(len(s.seen))) }
+func (s *sumState) add(a *aggregation, _ *Row)    { s.sum.add(a.args[0]) }
+func (s *sumState) result(*aggregation) Value     { return s.sum.value }
+func (s *extremeState) result(*aggregation) Value { return s.best }
+func (s *anyState) result(*aggregation) Value     { return s.value.Value }
+func (s *argState) result(*aggregation) Value     { return s.value.Value }
+func (s *avgState) add(a *aggregation, _ *Row)    { s.sum.add(a.args[0]); s.n++ }
+func (s *quantileState) add(a *aggregation, _ *Row) {
+	s.values = append(s.values, a.args[0].float())
+	a.env.hold(16) // grown by doubling
+}
+
+type uniqState struct{ seen keySet }
+
+// sum adds integers exactly, as long as they fit.
+type sum struct{ value Value }
+
+func (s *sum) add(v Value) {
+	if s.value.kind == Null {
+		s.value = v
+		return
+	}
+	s.value = add(s.value, v)
+}
+
+type sumState struct{ sum sum }
+
+type avgState struct {
+	sum sum
+	n   int64
+}
+
+func (s *avgState) result(*aggregation) Value {
+	if s.n == 0 {
+		return Value{}
+	}
+	return FloatOf(s.sum.value.float() / float64(s.n))
+}
+
+type extremeState struct {
+	sign int
+	best Value
+}
+
+func (s *extremeState) add(a *aggregation, _ *Row) {
+	v := a.args[0]
+	if s.best.kind != Null && order(v, s.best)*s.sign <= 0 {
+		return
+	}
+	a.env.hold(v.size() - s.best.size())
+	s.best = v.kept()
+}
+
+type quantileState struct {
+	values []float64
+	many   bool
+}
+
+func quantileOf(many bool) func(*aggregation) state {
+	return func(*aggregation) state { return &quantileState{many: many} }
+}
+
+func (s *quantileState) result(a *aggregation) Value {
+	if len(s.values) == 0 {
+		return Value{}
+	}
+	slices.Sort(s.values)
+	if s.many {
+		all := make([]Value, len(a.params))
+		for i, p := range a.params {
+			all[i] = FloatOf(quantile(s.values, p.float()))
+		}
+		return ListOf(all)
+	}
+	p := 0.5
+	if len(a.params) == 1 {
+		p = a.params[0].float()
+	}
+	return FloatOf(quantile(s.values, p))
+}
+
+// quantile interpolates between the neighbours of position (n-1)·p of sorted values
+// (§2.4.2).
+func quantile(sorted []float64, p float64) float64 {
+	at := float64(len(sorted)-1) * p
+	low := int(math.Floor(at))
+	if low+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+}
+
+// timed is a value of a row.
+type timed struct {
+	Value
+	time, id int64
+}
+
+// set takes the value of a row.
+func (t *timed) set(a *aggregation, v Value, r *Row) {
+	a.env.hold(v.size() - t.size())
+	*t = timed{v.kept(), r.Time, r.ID}
+}
+
+func compareTimed(a, b timed) int {
+	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
+}
+
+// anyState is the first value in order of time, or the last.
+type anyState struct {
+	last  bool
+	value timed
+}
+
+func (s *anyState) add(a *aggregation, r *Row) {
+	if s.value.kind == Null || r.before(s.value.time, s.value.id) != s.last {
+		s.value.set(a, a.args[0], r)
+	}
+}
+
+// argState is the value of the row with the greatest or least key, the earliest of
+// equal ones.
+type argState struct {
+	sign  int
+	value timed
+	by    Value
+}
+
+func (s *argState) add(a *aggregation, r *Row) {
+	by := a.args[1]
+	if s.by.kind != Null {
+		c := order(by, s.by) * s.sign
+		if c < 0 || c == 0 && !r.before(s.value.time, s.value.id) {
+			return
+		}
+	}
+	s.value.set(a, a.args[0], r)
+	a.env.hold(by.size() - s.by.size())
+	s.by = by.kept()
+}
+
+// arrayState collects values in order of time; with places each value once, at its
+// first time.
+type arrayState struct {
+	all    []timed
+	places map[string]int
+}
+
+func (s *arrayState) add(a *aggregation, r *Row) {
+	if s.places != nil {
+		key := a.key()
+		if i, ok := s.places[string(key)]; ok {
+			if r.before(s.all[i].time, s.all[i].id) {
+				s.all[i].time, s.all[i].id = r.Time, r.ID
+			}
+			return
+		}
+		s.places[string(key)] = len(s.all)
+		a.env.hold(int64(len(key)) + 64)
+	}
+	a.env.hold(a.args[0].size() + 60)
+	s.all = append(s.all, timed{a.args[0].kept(), r.Time, r.ID})
+	if limit := s.most(a); limit > 0 && s.places == nil && len(s.all) >= 2*limit+100 {
+		slices.SortStableFunc(s.all, compareTimed)
+		for _, dropped := range s.all[limit:] {
+			a.env.hold(-dropped.size() - 60)
+		}
+		s.all = slices.Clone(s.all[:limit])
+	}
+}
+
+// most is how many values are asked for, -1 for all.
+func (s *arrayState) most(a *aggregation) int {
+	if len(a.params) == 0 {
+		return -1
+	}
+	return int(a.params[0].n)
+}
+
+func (s *arrayState) result(a *aggregation) Value {
+	slices.SortStableFunc(s.all, compareTimed)
+	n := len(s.all)
+	if limit := s.most(a); limit >= 0 {
+		n = min(n, limit)
+	}
+	list := make([]Value, n)
+	for i := range list {
+		list[i] = s.all[i].Value
+	}
+	return ListOf(list)
+}
+
+// varState is the mean and the sum of squared distances from it, kept up to date.
+type varState struct {
+	sample, root  bool
+	n, mean, dist float64
+}
+
+func (s *varState) add(a *aggregation, _ *Row) {
+	x := a.args[0].float()
+	s.n++
+	d := x - s.mean
+	s.mean += d / s.n
+	s.dist += d * (x - s.mean)
+}
+
+func (s *varState) result(*aggregation) Value {
+	n := s.n
+	if s.sample {
+		n--
+	}
+	if n <= 0 {
+		return Value{}
+	}
+	v := s.dist / n
+	if s.root {
+		v = math.Sqrt(v)
+	}
+	return FloatOf(v)
+}

@@ -1,0 +1,220 @@
+package hogql
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// compare is the order of two values that are not null, as the operators have it
+// (§2.9.7); false when they cannot be compared, as a property that is no number with
+// a number.
+func (s *site) compare(a, b Value) (int, bool) {
+	if a.json || b.json {
+		return s.compareProperty(a, b)
+	}
+	switch {
+	case a.kind == Int && b.kind == Int:
+		return cmp.Compare(a.n, b.n), true
+	case a.kind == Text && b.kind == Text:
+		return strings.Compare(a.s, b.s), true
+	case a.kind == b.kind && (a.kind == Time || a.kind == Date):
+		return cmp.Compare(a.n, b.n), true
+	case a.kind <= Float && b.kind <= Float:
+		return compareNumbers(a, b), true
+	case isMoment(a) || isMoment(b):
+		return s.compareMoments(a, b)
+	case (a.kind == List || a.kind == Tuple) && (b.kind == List || b.kind == Tuple):
+		return s.compareLists(a.List(), b.List())
+	}
+	return strings.Compare(s.env.text(a), s.env.text(b)), true
+}
+
+func compareNumbers(a, b Value) int {
+	if a.kind != Float && b.kind != Float {
+		return cmp.Compare(a.n, b.n)
+	}
+	return cmp.Compare(a.float(), b.float())
+}
+
+func (s *site) compareProperty(a, b Value) (int, bool) {
+	switch {
+	case a.json && b.json:
+		if a.isNumber() && b.isNumber() {
+			return compareNumbers(a, b), true
+		}
+	case isMoment(a) || isMoment(b):
+		return s.compareMoments(a, b)
+	case a.isNumber() && !a.json || b.isNumber() && !b.json:
+		x, y := a.num(), b.num()
+		if x.kind == Null || y.kind == Null {
+			return 0, false
+		}
+		return compareNumbers(x, y), true
+	}
+	if a.kind == Text && b.kind == Text {
+		return strings.Compare(a.s, b.s), true
+	}
+	var room [128]byte
+	x := s.env.appendText(room[:0], a)
+	return strings.Compare(string(x), s.env.text(b)), true
+}
+
+func isMoment(v Value) bool { return v.kind == Time || v.kind == Date }
+
+// compareMoments compares times, dates, and texts that are read as either. A text
+// that is neither ends the query, unless it is a property's.
+func (s *site) compareMoments(a, b Value) (int, bool) {
+	x, okA := s.moment(a)
+	y, okB := s.moment(b)
+	return cmp.Compare(x, y), okA && okB
+}
+
+// moment is the instant of a time, a date or a text.
+func (s *site) moment(v Value) (int64, bool) {
+	switch v.kind {
+	case Time:
+		return v.n, true
+	case Date:
+		return s.env.midnight(v.n), true
+	case Text:
+		if t, ok := ParseTime(v.s, s.env.zone); ok {
+			return t, true
+		}
+	}
+	if !v.json {
+		s.fail(TypeError, "Text "+quoted(s.env.text(v))+" is no date: it was compared with a time")
+	}
+	return 0, false
+}
+
+func (s *site) compareLists(a, b []Value) (int, bool) {
+	for i := range min(len(a), len(b)) {
+		if a[i].kind == Null || b[i].kind == Null {
+			if a[i].kind != b[i].kind {
+				return 0, false
+			}
+			continue
+		}
+		if c, ok := s.compare(a[i], b[i]); !ok || c != 0 {
+			return c, ok
+		}
+	}
+	return cmp.Compare(len(a), len(b)), true
+}
+
+// equal is = : null equals null.
+func (s *site) equal(a, b Value) bool {
+	if a.kind == Null || b.kind == Null {
+		return a.kind == b.kind
+	}
+	c, ok := s.compare(a, b)
+	return ok && c == 0
+}
+
+// order is the order of ORDER BY, min and max: numbers before texts (§2.9.7). Null is
+// not looked at.
+func order(a, b Value) int {
+	ra, rb := rank(a), rank(b)
+	switch {
+	case ra != rb:
+		return cmp.Compare(ra, rb)
+	case ra == rankNumber:
+		return compareNumbers(a, b)
+	case ra == rankMoment || a.kind == period:
+		return cmp.Compare(a.n, b.n)
+	case ra == rankList:
+		x, y := a.List(), b.List()
+		for i := range min(len(x), len(y)) {
+			if c := order(x[i], y[i]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(len(x), len(y))
+	}
+	return strings.Compare(plainText(a), plainText(b))
+}
+
+const (
+	rankNull = iota
+	rankNumber
+	rankText
+	rankMoment
+	rankList
+)
+
+func rank(v Value) int {
+	switch v.kind {
+	case Null:
+		return rankNull
+	case Int, Float:
+		return rankNumber
+	case Bool:
+		if !v.json {
+			return rankNumber
+		}
+	case Time, Date:
+		return rankMoment
+	case List, Tuple:
+		return rankList
+	}
+	return rankText
+}
+
+// plainText is the text of a text, or of a property that is a boolean.
+func plainText(v Value) string {
+	if v.kind == Bool {
+		return strconv.FormatBool(v.n != 0)
+	}
+	return v.s
+}
+
+// appendKey appends what values that are the same for GROUP BY and DISTINCT have in
+// common: of numbers, booleans and texts the text.
+func appendKey(dst []byte, v Value) []byte {
+	switch v.kind {
+	case Null:
+		return append(dst, 0)
+	case Int:
+		mark := len(dst)
+		dst = append(dst, 1, 0, 0)
+		dst = strconv.AppendInt(dst, v.n, 10)
+		return sized(dst, mark)
+	case Float:
+		mark := len(dst)
+		dst = append(dst, 1, 0, 0)
+		return sized(appendFloat(dst, v.float()), mark)
+	case Time, Date, period:
+		return binary.BigEndian.AppendUint64(append(dst, 2+byte(v.kind)), uint64(v.n))
+	case List, Tuple:
+		dst = binary.BigEndian.AppendUint32(append(dst, 3), uint32(len(v.List())))
+		for _, e := range v.List() {
+			dst = appendKey(dst, e)
+		}
+		return dst
+	case Bool:
+		return appendTextKey(dst, plainText(v))
+	case UUID:
+		if u, ok := wire.ParseUUID(v.s); ok {
+			return append(append(dst, 5), u[:]...)
+		}
+	}
+	return appendTextKey(dst, v.s)
+}
+
+func appendTextKey(dst []byte, s string) []byte {
+	if len(s) >= 1<<16 {
+		return append(binary.BigEndian.AppendUint64(append(dst, 4), uint64(len(s))), s...)
+	}
+	return append(append(dst, 1, byte(len(s)>>8), byte(len(s))), s...)
+}
+
+// sized puts the length behind the mark of a short text.
+func sized(dst []byte, mark int) []byte {
+	n := len(dst) - mark - 3
+	dst[mark+1], dst[mark+2] = byte(n>>8), byte(n)
+	return dst
+}

@@ -1,0 +1,359 @@
+package hogql
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// compiled is an expression that can be evaluated.
+type compiled struct {
+	eval func(*Row) Value
+	typ  Type
+	// constant: value is what it always is.
+	constant bool
+	value    Value
+}
+
+func constant(v Value, t Type) compiled {
+	t.nullable = t.nullable || v.kind == Null
+	return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
+}
+
+// typeOf is the type of a constant.
+func typeOf(v Value) Type {
+	switch v.kind {
+	case Null:
+		return nullType
+	case List, Tuple:
+		t := nullType
+		for i, e := range v.List() {
+			if i == 0 {
+				t = typeOf(e)
+			} else {
+				t = common(t, typeOf(e))
+			}
+		}
+		return Type{kind: v.kind, elem: &t}
+	}
+	return Type{kind: v.kind, json: v.json}
+}
+
+// compiler makes closures of nodes.
+type compiler struct {
+	scope *Scope
+	env   *env
+	err   *Error
+	// tables are the names that may stand before a field.
+	tables  []string
+	aliases map[string]*alias
+	params  []param // of the lambdas around
+	// groups is set where aggregates may stand and fields may not, unless they are
+	// grouped.
+	groups *groups
+	// where says what is compiled, for aggregates that may not stand there.
+	where string
+
+	idents     map[string]int
+	identOf    map[*node]int
+	aggregates map[*node]bool // see aggregated
+}
+
+type param struct {
+	name string
+	slot int
+	typ  Type
+}
+
+// alias is a name for an expression. It is compiled once for rows and once for
+// groups, and evaluated once for each of them.
+type alias struct {
+	node   *node
+	busy   bool
+	done   [2]bool
+	result [2]compiled
+	ident  int // see ident; 0: not known yet
+}
+
+func newCompiler(scope *Scope, c Context) *compiler {
+	return &compiler{scope: scope, env: newEnv(c), aliases: map[string]*alias{}, idents: map[string]int{}, identOf: map[*node]int{}, aggregates: map[*node]bool{}}
+}
+
+func (c *compiler) fail(err *Error) compiled {
+	if c.err == nil {
+		c.err = err
+	}
+	return constant(Value{}, nullType)
+}
+
+func (c *compiler) site(n *node) *site {
+	return &site{env: c.env, node: n, args: make([]Value, len(n.args))}
+}
+
+// failed reports whether there was an error, also one of constants that were folded.
+func (c *compiler) failed() error {
+	if c.err != nil {
+		return c.err
+	}
+	return c.env.err
+}
+
+func (c *compiler) compile(n *node) compiled {
+	if c.err != nil {
+		return constant(Value{}, nullType)
+	}
+	if c.groups != nil && len(c.groups.keys) > 0 && n.op != opLiteral && len(c.params) == 0 {
+		if slot, ok := c.groups.keys[c.ident(n)]; ok {
+			return c.result(slot, c.groups.types[slot])
+		}
+	}
+	switch n.op {
+	case opPath:
+		return c.path(n)
+	case opCall:
+		return c.call(n)
+	case opPlaceholder:
+		return c.placeholder(n)
+	case opCohort:
+		return c.cohort(n)
+	case opStar:
+		return c.fail(n.fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
+	case opLambda:
+		return c.fail(n.fault(TypeError, "A lambda is not expected: "+n.word(), ""))
+	}
+	return constant(n.value, typeOf(n.value))
+}
+
+// result is what groups have in a slot.
+func (c *compiler) result(slot int, t Type) compiled {
+	e := c.env
+	return compiled{eval: func(*Row) Value { return e.results[slot] }, typ: t}
+}
+
+// local is the path of a field without the table before it.
+func (c *compiler) local(path []string) []string {
+	if len(path) > 1 && slices.Contains(c.tables, path[0]) {
+		return path[1:]
+	}
+	return path
+}
+
+func (c *compiler) parameter(name string) *param {
+	for i := len(c.params) - 1; i >= 0; i-- {
+		if c.params[i].name == name {
+			return &c.params[i]
+		}
+	}
+	return nil
+}
+
+func (c *compiler) path(n *node) compiled {
+	if p := c.parameter(n.path[0]); p != nil {
+		e, slot := c.env, p.slot
+		return c.members(n, compiled{eval: func(*Row) Value { return e.locals[slot] }, typ: p.typ}, n.path[1:])
+	}
+	if a := c.aliases[n.path[0]]; a != nil && !a.busy {
+		return c.members(n, c.alias(a), n.path[1:])
+	}
+	path := c.local(n.path)
+	if c.scope == nil || c.scope.Resolve == nil {
+		return c.fail(n.fault(UnknownField, "Unknown field "+n.word(), ""))
+	}
+	t, ok := c.scope.Resolve(path)
+	if !ok {
+		return c.fail(n.fault(UnknownField, "Unknown field "+n.word(), ""))
+	}
+	if c.groups != nil {
+		return c.fail(n.fault(TypeError, "Field "+n.word()+" is neither grouped nor inside an aggregate", ""))
+	}
+	return c.field(Field{Path: path}, t)
+}
+
+func (c *compiler) field(f Field, t Type) compiled {
+	slot := c.scope.slot(f, t)
+	return compiled{eval: func(r *Row) Value { return r.Fields[slot] }, typ: t}
+}
+
+func (c *compiler) alias(a *alias) compiled {
+	mode := 0
+	if c.groups != nil {
+		mode = 1
+	}
+	if a.done[mode] {
+		return a.result[mode]
+	}
+	a.busy = true
+	params := c.params
+	c.params = nil
+	x := c.compile(a.node)
+	c.params = params
+	a.busy = false
+	if !x.constant && a.node.op != opPath {
+		x = c.once(x)
+	}
+	a.done[mode], a.result[mode] = true, x
+	return x
+}
+
+// once evaluates an expression once for each row.
+func (c *compiler) once(x compiled) compiled {
+	e, eval := c.env, x.eval
+	var epoch uint64
+	var value Value
+	x.eval = func(r *Row) Value {
+		if epoch != e.epoch {
+			value, epoch = eval(r), e.epoch
+		}
+		return value
+	}
+	return x
+}
+
+// members is what stands in a JSON text below the names of a path.
+func (c *compiler) members(n *node, x compiled, path []string) compiled {
+	for _, name := range path {
+		if !x.typ.any && x.typ.kind != Text && x.typ.kind != Object && x.typ.kind != Null {
+			return c.fail(n.fault(TypeError, fmt.Sprintf("There is no %s in %s: %s", quoted(name), x.typ, n.word()), ""))
+		}
+		inner := x.eval
+		x = compiled{eval: func(r *Row) Value { return member(inner(r), name) }, typ: PropertyType}
+	}
+	return x
+}
+
+func (c *compiler) placeholder(n *node) compiled {
+	values, name := c.env.Values, n.path[0]
+	switch {
+	case len(n.path) == 2:
+		values, name = c.env.Variables, n.path[1]
+	case name == "filters" && c.scope != nil && c.scope.Filters:
+		if c.groups != nil {
+			return c.fail(n.fault(TypeError, `"{filters}" may only stand in WHERE`, ""))
+		}
+		return c.field(Field{Filters: true}, testType)
+	}
+	x, there := values[name]
+	if !there {
+		return c.fail(n.fault(UnknownField, "Placeholder "+quoted(strings.Join(n.path, "."))+" has no value", ""))
+	}
+	v, ok := From(x)
+	if !ok {
+		return c.fail(n.fault(TypeError, "Placeholder "+quoted(strings.Join(n.path, "."))+" may be a number, text, boolean, null or list", ""))
+	}
+	return constant(v, typeOf(v))
+}
+
+func (c *compiler) cohort(n *node) compiled {
+	of := n.args[0]
+	if of.op != opPath || c.scope == nil || c.scope.Cohort == nil {
+		return c.fail(of.fault(TypeError, "IN COHORT asks for the id of a person, not "+of.word(), ""))
+	}
+	path := c.local(of.path)
+	if a := c.aliases[of.path[0]]; a != nil && a.node.op == opPath {
+		path = c.local(a.node.path)
+	}
+	if err := c.scope.Cohort(path, n.name); err != nil {
+		return c.fail(n.fault(TypeError, err.Error()+": "+n.word(), ""))
+	}
+	if c.groups != nil {
+		return c.fail(n.fault(TypeError, "Cohort "+quoted(n.name)+" is asked behind groups", ""))
+	}
+	return c.field(Field{Path: path, Cohort: n.name}, testType)
+}
+
+// ident is a number that expressions have in common which are the same, whatever
+// their blanks, case and aliases are.
+func (c *compiler) ident(n *node) int {
+	if id := c.identOf[n]; id != 0 && len(c.params) == 0 {
+		return id
+	}
+	key := []byte{byte(n.op), byte(n.value.kind)}
+	switch n.op {
+	case opPath:
+		path := n.path
+		switch a := c.aliases[path[0]]; {
+		case c.parameter(path[0]) != nil:
+			key = append(key, 'p')
+		case a != nil && !a.busy:
+			if a.ident == 0 {
+				a.busy = true
+				a.ident = c.ident(a.node)
+				a.busy = false
+			}
+			if len(path) == 1 {
+				return a.ident
+			}
+			key = strconv.AppendInt(append(key, 'a'), int64(a.ident), 10)
+			path = path[1:]
+		default:
+			path = c.local(path)
+		}
+		key = appendWords(key, path)
+	case opCall:
+		name := n.name
+		if f := functionNamed(name); f != nil {
+			name = f.name
+		} else if a, _ := aggregateNamed(name); a != nil {
+			name = strings.ToLower(name)
+		}
+		key = strconv.AppendBool(appendWords(key, []string{name}), n.distinct)
+	case opLiteral:
+		key = appendKey(key, n.value)
+	default:
+		key = appendWords(append(appendWords(key, []string{n.name}), 0), n.path)
+	}
+	if n.op == opLambda {
+		for _, name := range n.path {
+			c.params = append(c.params, param{name: name})
+		}
+		defer func() { c.params = c.params[:len(c.params)-len(n.path)] }()
+	}
+	for _, list := range [2][]*node{n.params, n.args} {
+		key = append(key, 1)
+		for _, a := range list {
+			key = strconv.AppendInt(append(key, ','), int64(c.ident(a)), 10)
+		}
+	}
+	id, ok := c.idents[string(key)]
+	if !ok {
+		id = len(c.idents) + 1
+		c.idents[string(key)] = id
+	}
+	if len(c.params) == 0 {
+		c.identOf[n] = id
+	}
+	return id
+}
+
+func appendWords(dst []byte, words []string) []byte {
+	for _, w := range words {
+		dst = append(append(dst, w...), 0)
+	}
+	return dst
+}
+
+// aggregated reports whether an aggregate stands in an expression or in the aliases
+// that it uses.
+func (c *compiler) aggregated(n *node) bool {
+	if known, ok := c.aggregates[n]; ok {
+		return known
+	}
+	found := false
+	if n.op == opCall {
+		a, _ := aggregateNamed(n.name)
+		found = a != nil
+	}
+	if n.op == opPath {
+		if a := c.aliases[n.path[0]]; a != nil && !a.busy {
+			a.busy = true
+			found = c.aggregated(a.node)
+			a.busy = false
+		}
+	}
+	for _, a := range n.args {
+		found = c.aggregated(a) || found
+	}
+	c.aggregates[n] = found
+	return found
+}

@@ -1,0 +1,337 @@
+package hogql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// function is a row of the table of functions.
+type function struct {
+	name string
+	// args are the kinds of arguments, a letter each (see accepts): behind it ? for
+	// one that may be left out, * for any number, + for one or more.
+	args   string
+	result func(args []Type) Type
+	// nulls: the function sees nulls; without it a null argument gives null.
+	nulls bool
+	// maybe: the result may be null though no argument is.
+	maybe bool
+
+	one func(*site, Value) Value
+	two func(*site, Value, Value) Value
+	all func(*site, []Value) Value
+	// regexp: the second argument is a regular expression.
+	regexp bool
+	// special compiles the call by itself; arguments are not compiled before.
+	special func(*compiler, *node) compiled
+}
+
+// functions is the table by name; it is filled by init, since rows compile calls.
+var functions = map[string]*function{}
+
+// loose are the functions whose names may be in any case (§2.9.8).
+var loose = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
+
+func init() {
+	for _, rows := range [][]function{logicFunctions, mathFunctions, convertFunctions, textFunctions, urlFunctions, jsonFunctions, listFunctions, timeFunctions} {
+		for i := range rows {
+			functions[rows[i].name] = &rows[i]
+		}
+	}
+	for _, name := range loose {
+		functions[strings.ToUpper(name)] = functions[name]
+	}
+}
+
+func functionNamed(name string) *function {
+	if f := functions[name]; f != nil {
+		return f
+	}
+	if f := functions[strings.ToUpper(name)]; f != nil && !strings.HasPrefix(name, "$") {
+		return f
+	}
+	return nil
+}
+
+func (c *compiler) call(n *node) compiled {
+	if a, conditional := aggregateNamed(n.name); a != nil {
+		return c.aggregate(n, a, conditional)
+	}
+	f := functionNamed(n.name)
+	switch {
+	case f == nil:
+		return c.fail(n.src.fault(UnknownFunction, n.start, n.start+len(n.name), "Unknown function "+quoted(n.name), ""))
+	case n.params != nil:
+		return c.fail(n.fault(SyntaxError, "Function "+quoted(n.name)+" has one pair of parentheses", ""))
+	case n.distinct:
+		return c.fail(n.fault(SyntaxError, `Unexpected "DISTINCT" in `+quoted(n.name), ": expected an aggregate"))
+	}
+	for _, a := range n.args {
+		if a.op == opStar {
+			return c.fail(a.fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
+		}
+	}
+	if !c.counts(n, f.args) {
+		return constant(Value{}, nullType)
+	}
+	if f.special != nil {
+		return f.special(c, n)
+	}
+	return c.plain(n, f, c.each(n.args))
+}
+
+func (c *compiler) each(nodes []*node) []compiled {
+	all := make([]compiled, len(nodes))
+	for i, a := range nodes {
+		all[i] = c.compile(a)
+	}
+	return all
+}
+
+// kindsOf spreads the kinds of arguments over n of them: false when there are too
+// few or too many.
+func kindsOf(args string, n int) (kinds []byte, least, most int, ok bool) {
+	for i := 0; i < len(args); i++ {
+		mark := byte(0)
+		if i+1 < len(args) && strings.IndexByte("?*+", args[i+1]) >= 0 {
+			mark = args[i+1]
+		}
+		switch mark {
+		case '?':
+			most++
+			if len(kinds) < n {
+				kinds = append(kinds, args[i])
+			}
+		case '*', '+':
+			if mark == '+' {
+				least++
+			}
+			most = 1 << 20
+			for len(kinds) < n {
+				kinds = append(kinds, args[i])
+			}
+		default:
+			least, most = least+1, most+1
+			kinds = append(kinds, args[i])
+		}
+		if mark != 0 {
+			i++
+		}
+	}
+	return kinds, least, most, n >= least && n <= most
+}
+
+func (c *compiler) counts(n *node, args string) bool {
+	_, least, most, ok := kindsOf(args, len(n.args))
+	if ok {
+		return true
+	}
+	takes := fmt.Sprint(least)
+	if most > 1<<10 {
+		takes = fmt.Sprintf("%d or more", least)
+	} else if most > least {
+		takes = fmt.Sprintf("%d to %d", least, most)
+	}
+	c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes %s arguments, not %d", quoted(n.name), takes, len(n.args)), ""))
+	return false
+}
+
+// accepted are the kinds of arguments: s text, n number, i whole number, t time or
+// date or a text of one, l list, c condition, p period, u name of a unit, a anything.
+var accepted = map[byte]struct {
+	what string
+	ok   func(Type) bool
+}{
+	's': {"a text", func(t Type) bool { return t.kind == Text || t.kind == UUID || t.kind == Object }},
+	'n': {"a number", func(t Type) bool { return t.isNumber() }},
+	'i': {"a whole number", func(t Type) bool { return t.isNumber() }},
+	't': {"a time", func(t Type) bool { return t.kind == Time || t.kind == Date || t.kind == Text }},
+	'l': {"a list", func(t Type) bool { return t.kind == List || t.kind == Tuple }},
+	'c': {"a condition", func(t Type) bool { return t.isNumber() }},
+	'p': {"an interval", func(t Type) bool { return t.kind == period }},
+	'u': {"a unit such as 'day'", func(t Type) bool { return t.kind == Text }},
+	'a': {"a value", func(Type) bool { return true }},
+}
+
+// checked reports whether an argument may be of its type.
+func (c *compiler) checked(of, arg *node, kind byte, t Type) bool {
+	if t.any || t.json || t.kind == Null || accepted[kind].ok(t) {
+		return true
+	}
+	c.fail(arg.fault(TypeError, fmt.Sprintf("%s expects %s, not %s: %s", of.what(), accepted[kind].what, t, arg.word()), ""))
+	return false
+}
+
+// what is the node for people.
+func (n *node) what() string {
+	if n.op == opCall && !strings.HasPrefix(n.name, "$") {
+		return "Function " + quoted(n.name)
+	}
+	return "Expression " + n.word()
+}
+
+// plain compiles the call of a function whose arguments are values.
+func (c *compiler) plain(n *node, f *function, args []compiled) compiled {
+	kinds, _, _, _ := kindsOf(f.args, len(args))
+	types := make([]Type, len(args))
+	evals := make([]func(*Row) Value, len(args))
+	folds, nullable := true, f.maybe
+	s := c.site(n)
+	for i, a := range args {
+		if !c.checked(n, n.args[i], kinds[i], a.typ) {
+			return constant(Value{}, nullType)
+		}
+		types[i] = a.typ
+		nullable = nullable || a.typ.nullable && !f.nulls
+		folds = folds && a.constant
+		evals[i] = coerced(s, kinds[i], a)
+	}
+	t := f.result(types)
+	t.nullable = t.nullable || nullable
+	x := compiled{eval: s.invoke(f, evals), typ: t}
+	if folds && c.err == nil {
+		v := x.eval(nil)
+		c.env.made = 0
+		return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
+	}
+	return x
+}
+
+// coerced makes the values of an argument what its kind says.
+func coerced(s *site, kind byte, a compiled) func(*Row) Value {
+	inner := a.eval
+	if kind == 'a' || kind == 'p' || kind == 'c' || a.constant && a.value.kind == Null {
+		return inner
+	}
+	if a.constant {
+		v := s.coerce(kind, a.value)
+		return func(*Row) Value { return v }
+	}
+	if !a.typ.any && !a.typ.json {
+		switch {
+		case kind == 's' && a.typ.kind == Text, kind == 't' && (a.typ.kind == Time || a.typ.kind == Date), kind == 'l', kind == 'i' && a.typ.kind == Int, kind == 'n' && a.typ.kind != Bool && a.typ.kind != Null:
+			return inner
+		}
+	}
+	return func(r *Row) Value { return s.coerce(kind, inner(r)) }
+}
+
+func (s *site) coerce(kind byte, v Value) Value {
+	if v.kind == Null {
+		return v
+	}
+	switch kind {
+	case 's', 'u':
+		if v.kind != Text || v.json {
+			return TextOf(s.env.text(v))
+		}
+	case 'n':
+		return v.num()
+	case 'i':
+		v = v.num()
+		if v.kind == Float {
+			return toInt(v)
+		}
+	case 't':
+		if !isMoment(v) {
+			t, ok := ParseTime(v.s, s.env.zone)
+			if !ok || v.kind != Text {
+				return Value{}
+			}
+			return TimeOf(t)
+		}
+	case 'l':
+		if v.kind == Text {
+			return listOfJSON(v.s)
+		}
+		if v.kind != List && v.kind != Tuple {
+			return Value{}
+		}
+	}
+	return v
+}
+
+// invoke calls a function with its arguments for each row.
+func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
+	switch {
+	case f.one != nil:
+		a, one := args[0], f.one
+		return func(r *Row) Value {
+			v := a(r)
+			if v.kind == Null && !f.nulls {
+				return Value{}
+			}
+			return one(s, v)
+		}
+	case f.two != nil:
+		a, b, two := args[0], args[1], f.two
+		return func(r *Row) Value {
+			v, w := a(r), b(r)
+			if (v.kind == Null || w.kind == Null) && !f.nulls {
+				return Value{}
+			}
+			return two(s, v, w)
+		}
+	}
+	return func(r *Row) Value {
+		null := false
+		for i, a := range args {
+			s.args[i] = a(r)
+			null = null || s.args[i].kind == Null
+		}
+		if null && !f.nulls {
+			return Value{}
+		}
+		return f.all(s, s.args)
+	}
+}
+
+// The types of results.
+
+func gives(t Type) func([]Type) Type { return func([]Type) Type { return t } }
+
+// likeFirst is the type of the first argument.
+func likeFirst(args []Type) Type { return args[0] }
+
+// likeAll is a type that holds all arguments.
+func likeAll(args []Type) Type {
+	t := args[0]
+	for _, a := range args[1:] {
+		t = common(t, a)
+	}
+	return t
+}
+
+// numberLikeAll is an integer unless an argument may have a fraction.
+func numberLikeAll(args []Type) Type {
+	for _, a := range args {
+		if a.any || a.json || a.kind == Float || a.kind == Null {
+			return floatType
+		}
+	}
+	return IntType
+}
+
+func listOfFirst(args []Type) Type { return args[0].plain().ListOf() }
+
+// plain is the type of what is made of a property.
+func (t Type) plain() Type {
+	t.nullable = false
+	return t
+}
+
+// elemOf is the type of what is in a list.
+func elemOf(t Type) Type {
+	if t.kind == List && t.elem != nil {
+		return *t.elem
+	}
+	return anyType
+}
+
+// test is the value of a comparison.
+func test(b bool) Value {
+	if b {
+		return Value{kind: Int, n: 1}
+	}
+	return Value{kind: Int}
+}

@@ -1,0 +1,99 @@
+package hogql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+var convertFunctions = []function{
+	{name: "toFloat", args: "a", result: gives(floatType), maybe: true, one: func(_ *site, v Value) Value { return toFloat(v) }},
+	{name: "toDecimal", args: "ai?", result: gives(floatType), maybe: true, all: func(_ *site, args []Value) Value { return toFloat(args[0]) }},
+	{name: "toInt", args: "a", result: gives(IntType), maybe: true, one: func(_ *site, v Value) Value {
+		number := asNumber(v)
+		if v.kind == Text && number.kind == Float { // 1e3 and 2.0 are no texts of an integer
+			return Value{}
+		}
+		return toInt(number)
+	}},
+	{name: "toString", args: "a", result: gives(TextType), one: func(s *site, v Value) Value { return TextOf(s.env.text(v)) }},
+	{name: "toBool", args: "a", result: gives(BoolType), maybe: true, one: func(_ *site, v Value) Value {
+		switch v.kind {
+		case Bool, Int, Float:
+			return BoolOf(v.holds())
+		case Text:
+			switch strings.ToLower(v.s) {
+			case "true", "1":
+				return BoolOf(true)
+			case "false", "0":
+				return BoolOf(false)
+			}
+		}
+		return Value{}
+	}},
+	{name: "toUUID", args: "s", result: gives(UUIDType), maybe: true, one: func(_ *site, v Value) Value {
+		if _, ok := wire.ParseUUID(v.s); !ok {
+			return Value{}
+		}
+		return UUIDOf(strings.ToLower(v.s))
+	}},
+	{name: "$cast", args: "aa", special: cast},
+}
+
+// asNumber is the number of what is converted; a boolean property is 1 or 0 as well.
+func asNumber(v Value) Value {
+	switch v.kind {
+	case Bool:
+		return IntOf(v.n)
+	case Time:
+		return IntOf(floorTo(v.n, second) / second)
+	case Date:
+		return IntOf(v.n)
+	}
+	return v.num()
+}
+
+func toFloat(v Value) Value {
+	v = asNumber(v)
+	if v.kind == Null {
+		return v
+	}
+	return FloatOf(v.float())
+}
+
+// casts are the functions of the types of CAST.
+var casts = map[string]string{
+	"string": "toString", "text": "toString", "varchar": "toString",
+	"int": "toInt", "integer": "toInt", "bigint": "toInt", "int8": "toInt", "int16": "toInt", "int32": "toInt", "int64": "toInt",
+	"uint8": "toInt", "uint16": "toInt", "uint32": "toInt", "uint64": "toInt",
+	"float": "toFloat", "float32": "toFloat", "float64": "toFloat", "double": "toFloat", "decimal": "toFloat",
+	"bool": "toBool", "boolean": "toBool", "uuid": "toUUID", "date": "toDate", "datetime": "toDateTime", "timestamp": "toDateTime",
+}
+
+func cast(c *compiler, n *node) compiled {
+	to := n.args[1]
+	f := functions[casts[strings.ToLower(to.value.s)]]
+	if f == nil {
+		return c.fail(to.fault(TypeError, "Unknown type "+to.word(), ": there are String, Int, Float, Bool, Date, DateTime and UUID"))
+	}
+	inner := *n
+	inner.args = n.args[:1]
+	if f.special != nil {
+		return f.special(c, &inner)
+	}
+	return c.plain(&inner, f, c.each(inner.args))
+}
+
+// constantText is the text that an argument always is.
+func (c *compiler) constantText(n *node, i int) (string, bool) {
+	x := c.compile(n.args[i])
+	if c.err != nil {
+		return "", false
+	}
+	if !x.constant || x.value.kind != Text {
+		c.fail(n.args[i].fault(TypeError, fmt.Sprintf("%s expects a text in quotes, not %s", n.what(), n.args[i].word()), ""))
+		return "", false
+	}
+	return x.value.s, true
+}

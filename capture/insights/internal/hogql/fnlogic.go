@@ -1,0 +1,280 @@
+package hogql
+
+import "fmt"
+
+var logicFunctions = []function{
+	{name: "equals", args: "aa", special: comparison(func(s *site, a, b Value) bool { return s.equal(a, b) })},
+	{name: "notEquals", args: "aa", special: comparison(func(s *site, a, b Value) bool { return !s.equal(a, b) })},
+	{name: "less", args: "aa", special: comparison(ordered(func(c int) bool { return c < 0 }))},
+	{name: "lessOrEquals", args: "aa", special: comparison(ordered(func(c int) bool { return c <= 0 }))},
+	{name: "greater", args: "aa", special: comparison(ordered(func(c int) bool { return c > 0 }))},
+	{name: "greaterOrEquals", args: "aa", special: comparison(ordered(func(c int) bool { return c >= 0 }))},
+	{name: "$between", args: "aaa", special: between},
+	{name: "in", args: "aa", special: func(c *compiler, n *node) compiled { return c.in(n, false) }},
+	{name: "notIn", args: "aa", special: func(c *compiler, n *node) compiled { return c.in(n, true) }},
+	{name: "and", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, false) }},
+	{name: "or", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, true) }},
+	{name: "not", args: "c", result: gives(testType), one: func(_ *site, v Value) Value { return test(!v.holds()) }},
+	{name: "isNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind == Null) }},
+	{name: "isNotNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind != Null) }},
+	{name: "if", args: "caa", special: func(c *compiler, n *node) compiled { return c.choice(n, n.args) }},
+	{name: "multiIf", args: "caa+", special: func(c *compiler, n *node) compiled { return c.choice(n, n.args) }},
+	{name: "$case", args: "aaaa+", special: (*compiler).cases},
+	{name: "coalesce", args: "a+", special: (*compiler).firstOf},
+	{name: "ifNull", args: "aa", special: (*compiler).firstOf},
+	{name: "nullIf", args: "aa", result: likeFirst, nulls: true, maybe: true, two: func(s *site, a, b Value) Value {
+		if a.kind != Null && s.equal(a, b) {
+			return Value{}
+		}
+		return a
+	}},
+	{name: "assumeNotNull", args: "a", result: func(args []Type) Type { return args[0].plain() }, one: func(_ *site, v Value) Value { return v }},
+	{name: "toNullable", args: "a", result: func(args []Type) Type { return args[0].Nullable() }, one: func(_ *site, v Value) Value { return v }},
+}
+
+// comparable reports whether values of two types can be compared.
+func comparable(a, b Type) bool {
+	if a.any || a.json || a.kind == Null || b.any || b.json || b.kind == Null {
+		return true
+	}
+	texts := func(t Type) bool { return t.kind == Text || t.kind == UUID || t.kind == Object }
+	moments := func(t Type) bool { return t.kind == Time || t.kind == Date }
+	lists := func(t Type) bool { return t.kind == List || t.kind == Tuple }
+	return a.isNumber() && b.isNumber() || texts(a) && texts(b) || moments(a) && moments(b) || lists(a) && lists(b) ||
+		moments(a) && b.kind == Text || moments(b) && a.kind == Text
+}
+
+// matched makes constants what they are compared as: texts that are compared with
+// times are read once.
+func (c *compiler) matched(n *node, with Type, x compiled, at *node) compiled {
+	if !comparable(with, x.typ) {
+		return c.fail(n.fault(TypeError, fmt.Sprintf("%s cannot be compared with %s: %s", with, x.typ, n.word()), ""))
+	}
+	if (with.kind == Time || with.kind == Date) && !with.any && x.constant && x.value.kind == Text {
+		t, ok := ParseTime(x.value.s, c.env.zone)
+		if !ok {
+			return c.fail(at.fault(TypeError, "Text "+at.word()+" is no date", ""))
+		}
+		return constant(TimeOf(t), TimeType)
+	}
+	return x
+}
+
+func ordered(holds func(int) bool) func(*site, Value, Value) bool {
+	return func(s *site, a, b Value) bool {
+		if a.kind == Null || b.kind == Null {
+			return false
+		}
+		c, ok := s.compare(a, b)
+		return ok && holds(c)
+	}
+}
+
+// comparison compiles an operator whose answer is 1 or 0, never null.
+func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) compiled {
+	f := &function{args: "aa", result: gives(testType), nulls: true, two: func(s *site, a, b Value) Value { return test(holds(s, a, b)) }}
+	return func(c *compiler, n *node) compiled {
+		args := c.each(n.args)
+		args[0] = c.matched(n, args[1].typ, args[0], n.args[0])
+		args[1] = c.matched(n, args[0].typ, args[1], n.args[1])
+		return c.plain(n, f, args)
+	}
+}
+
+var betweenFunction = &function{args: "aaa", result: gives(testType), nulls: true, all: func(s *site, args []Value) Value {
+	if args[0].kind == Null || args[1].kind == Null || args[2].kind == Null {
+		return test(false)
+	}
+	low, okLow := s.compare(args[0], args[1])
+	high, okHigh := s.compare(args[0], args[2])
+	return test(okLow && okHigh && low >= 0 && high <= 0)
+}}
+
+func between(c *compiler, n *node) compiled {
+	args := c.each(n.args)
+	for i := 1; i < 3; i++ {
+		args[i] = c.matched(n, args[0].typ, args[i], n.args[i])
+	}
+	return c.plain(n, betweenFunction, args)
+}
+
+// in compiles x IN list. A list of constants becomes a set.
+func (c *compiler) in(n *node, not bool) compiled {
+	x, list := c.compile(n.args[0]), c.compile(n.args[1])
+	if !c.checked(n, n.args[1], 'l', list.typ) {
+		return list
+	}
+	s := c.site(n)
+	if list.constant && c.err == nil {
+		all := list.value.List()
+		own := make([]Value, len(all))
+		for i, v := range all {
+			at := n.args[1]
+			if i < len(at.args) {
+				at = at.args[i]
+			}
+			own[i] = c.matched(n, x.typ, constant(v, typeOf(v)), at).value
+		}
+		list = constant(ListOf(own), list.typ)
+	}
+	has := s.member
+	if list.constant && len(list.value.List()) > 8 {
+		has = s.set(list.value.List())
+	}
+	f := &function{args: "aa", result: gives(testType), nulls: true, two: func(_ *site, v, l Value) Value {
+		return test(v.kind != Null && has(v, l) != not || v.kind == Null && not)
+	}}
+	return c.plain(n, f, []compiled{x, list})
+}
+
+func (s *site) member(v, list Value) bool {
+	for _, e := range list.List() {
+		if e.kind != Null && s.equal(v, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// set is member for a list that is always the same: texts are looked up.
+func (s *site) set(all []Value) func(v, list Value) bool {
+	texts := map[string]bool{}
+	var others []Value
+	for _, v := range all {
+		if v.kind == Text {
+			texts[v.s] = true
+		} else {
+			others = append(others, v)
+		}
+	}
+	rest := ListOf(others)
+	return func(v, _ Value) bool {
+		switch {
+		case isMoment(v):
+			return s.member(v, ListOf(all))
+		case v.kind == Text || v.kind == UUID:
+			if texts[v.s] {
+				return true
+			}
+		default:
+			var room [64]byte
+			if texts[string(s.env.appendText(room[:0], v))] {
+				return true
+			}
+		}
+		return s.member(v, rest)
+	}
+}
+
+// junction compiles AND and OR: terms behind the one that decides are not evaluated.
+func (c *compiler) junction(n *node, decides bool) compiled {
+	terms := c.conditions(n, n.args)
+	t := testType
+	for _, x := range terms {
+		t.nullable = t.nullable || x.typ.nullable
+	}
+	eval := func(r *Row) Value {
+		null := false
+		for i := range terms {
+			holds, known := terms[i].eval(r).truth()
+			if known && holds == decides {
+				return test(decides)
+			}
+			null = null || !known
+		}
+		if null {
+			return Value{}
+		}
+		return test(!decides)
+	}
+	return c.folded(terms, compiled{eval: eval, typ: t})
+}
+
+// folded evaluates what has constant parts alone.
+func (c *compiler) folded(parts []compiled, x compiled) compiled {
+	for _, p := range parts {
+		if !p.constant {
+			return x
+		}
+	}
+	if c.err != nil {
+		return x
+	}
+	v := x.eval(nil)
+	return compiled{eval: func(*Row) Value { return v }, typ: x.typ, constant: true, value: v}
+}
+
+func (c *compiler) conditions(of *node, nodes []*node) []compiled {
+	all := c.each(nodes)
+	for i := range all {
+		c.checked(of, nodes[i], 'c', all[i].typ)
+	}
+	return all
+}
+
+// choice compiles c1, a1, c2, a2, …, z. Only what is chosen is evaluated.
+func (c *compiler) choice(n *node, nodes []*node) compiled {
+	if len(nodes)%2 == 0 {
+		return c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes an odd number of arguments, not %d", quoted(n.name), len(nodes)), ""))
+	}
+	all := c.each(nodes)
+	last := len(all) - 1
+	t := all[last].typ
+	for i := 0; i < last; i += 2 {
+		c.checked(n, nodes[i], 'c', all[i].typ)
+		t = common(all[i+1].typ, t)
+	}
+	eval := func(r *Row) Value {
+		for i := 0; i < last; i += 2 {
+			if all[i].eval(r).holds() {
+				return all[i+1].eval(r)
+			}
+		}
+		return all[last].eval(r)
+	}
+	return c.folded(all, compiled{eval: eval, typ: t})
+}
+
+// cases compiles CASE x WHEN a THEN b … ELSE z END.
+func (c *compiler) cases(n *node) compiled {
+	all := c.each(n.args)
+	last := len(all) - 1
+	t := all[last].typ
+	for i := 1; i < last; i += 2 {
+		all[i] = c.matched(n, all[0].typ, all[i], n.args[i])
+		t = common(all[i+1].typ, t)
+	}
+	s := c.site(n)
+	eval := func(r *Row) Value {
+		v := all[0].eval(r)
+		for i := 1; i < last; i += 2 {
+			if s.equal(v, all[i].eval(r)) {
+				return all[i+1].eval(r)
+			}
+		}
+		return all[last].eval(r)
+	}
+	return c.folded(all, compiled{eval: eval, typ: t})
+}
+
+// firstOf compiles coalesce: the first that is not null.
+func (c *compiler) firstOf(n *node) compiled {
+	all := c.each(n.args)
+	types := make([]Type, len(all))
+	nullable := true
+	for i, x := range all {
+		types[i] = x.typ
+		nullable = nullable && x.typ.nullable
+	}
+	t := likeAll(types)
+	t.nullable = nullable
+	eval := func(r *Row) Value {
+		for i := range all {
+			if v := all[i].eval(r); v.kind != Null {
+				return v
+			}
+		}
+		return Value{}
+	}
+	return c.folded(all, compiled{eval: eval, typ: t})
+}

@@ -1,0 +1,185 @@
+package hogql
+
+import (
+	"math"
+	"math/bits"
+)
+
+var mathFunctions = []function{
+	{name: "plus", args: "aa", special: func(c *compiler, n *node) compiled { return c.sum(n, plusFunction) }},
+	{name: "minus", args: "aa", special: func(c *compiler, n *node) compiled { return c.sum(n, minusFunction) }},
+	{name: "multiply", args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value {
+		if a.kind == Int && b.kind == Int {
+			if p := a.n * b.n; fitsProduct(a.n, b.n) {
+				return IntOf(p)
+			}
+		}
+		return FloatOf(a.float() * b.float())
+	}},
+	{name: "divide", args: "nn", result: gives(floatType), two: func(_ *site, a, b Value) Value { return FloatOf(a.float() / b.float()) }},
+	{name: "modulo", args: "nn", result: numberLikeAll, two: func(s *site, a, b Value) Value {
+		if a.kind == Float || b.kind == Float {
+			return FloatOf(math.Mod(a.float(), b.float()))
+		}
+		return s.whole(a, b, func(x, y int64) int64 { return x % y })
+	}},
+	{name: "intDiv", args: "nn", result: gives(IntType), two: func(s *site, a, b Value) Value {
+		return s.whole(toWhole(a), toWhole(b), func(x, y int64) int64 { return x / y })
+	}},
+	{name: "negate", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value { return negate(v) }},
+	{name: "abs", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value {
+		if v.kind == Int && v.n >= 0 || v.kind == Float && v.float() >= 0 {
+			return v
+		}
+		return negate(v)
+	}},
+	{name: "sign", args: "n", result: gives(IntType), one: func(_ *site, v Value) Value { return IntOf(int64(compareNumbers(v, IntOf(0)))) }},
+	{name: "sqrt", args: "n", result: gives(floatType), one: float(math.Sqrt)},
+	{name: "exp", args: "n", result: gives(floatType), one: float(math.Exp)},
+	{name: "log", args: "n", result: gives(floatType), one: float(math.Log)},
+	{name: "log2", args: "n", result: gives(floatType), one: float(math.Log2)},
+	{name: "log10", args: "n", result: gives(floatType), one: float(math.Log10)},
+	{name: "pow", args: "nn", result: gives(floatType), two: power},
+	{name: "power", args: "nn", result: gives(floatType), two: power},
+	{name: "greatest", args: "a+", result: likeAll, nulls: true, all: func(_ *site, args []Value) Value { return extreme(args, 1) }},
+	{name: "least", args: "a+", result: likeAll, nulls: true, all: func(_ *site, args []Value) Value { return extreme(args, -1) }},
+	{name: "round", args: "ni?", result: likeNumber, all: rounded(math.RoundToEven)},
+	{name: "floor", args: "ni?", result: likeNumber, all: rounded(math.Floor)},
+	{name: "ceil", args: "ni?", result: likeNumber, all: rounded(math.Ceil)},
+	{name: "truncate", args: "ni?", result: likeNumber, all: rounded(math.Trunc)},
+}
+
+func likeNumber(args []Type) Type { return numberLikeAll(args[:1]) }
+
+func float(f func(float64) float64) func(*site, Value) Value {
+	return func(_ *site, v Value) Value { return FloatOf(f(v.float())) }
+}
+
+func power(_ *site, a, b Value) Value { return FloatOf(math.Pow(a.float(), b.float())) }
+
+func negate(v Value) Value {
+	switch {
+	case v.kind == Float:
+		return FloatOf(-v.float())
+	case v.n == math.MinInt64:
+		return FloatOf(-float64(v.n))
+	}
+	return IntOf(-v.n)
+}
+
+// toWhole cuts the fraction of a number off.
+func toWhole(v Value) Value {
+	if v.kind != Float {
+		return v
+	}
+	f := math.Trunc(v.float())
+	if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
+		return Value{}
+	}
+	return IntOf(int64(f))
+}
+
+// toInt is a number without a fraction as an integer, else null.
+func toInt(v Value) Value {
+	if v.kind == Float && v.float() != math.Trunc(v.float()) {
+		return Value{}
+	}
+	return toWhole(v)
+}
+
+func (s *site) whole(a, b Value, f func(x, y int64) int64) Value {
+	switch {
+	case a.kind == Null || b.kind == Null:
+		return Value{}
+	case b.n == 0:
+		s.fail(TypeError, "Division by zero in "+s.node.word())
+		return Value{}
+	}
+	return IntOf(f(a.n, b.n))
+}
+
+func fitsProduct(a, b int64) bool {
+	if a == math.MinInt64 || b == math.MinInt64 {
+		return false
+	}
+	high, low := bits.Mul64(uint64(max(a, -a)), uint64(max(b, -b)))
+	return high == 0 && low <= math.MaxInt64
+}
+
+func add(a, b Value) Value {
+	if a.kind == Int && b.kind == Int {
+		if sum := a.n + b.n; (sum > a.n) == (b.n > 0) {
+			return IntOf(sum)
+		}
+	}
+	return FloatOf(a.float() + b.float())
+}
+
+var (
+	plusFunction  = &function{args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value { return add(a, b) }}
+	minusFunction = &function{args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value { return add(a, negate(b)) }}
+	// of a time and an interval
+	laterFunction   = &function{args: "tp", result: likeMoment, two: func(s *site, a, b Value) Value { return s.env.addPeriod(a, b.n, int(b.unit)) }}
+	earlierFunction = &function{args: "tp", result: likeMoment, two: func(s *site, a, b Value) Value { return s.env.addPeriod(a, -b.n, int(b.unit)) }}
+)
+
+// sum compiles + and - of numbers, and of a time and an interval.
+func (c *compiler) sum(n *node, f *function) compiled {
+	args := c.each(n.args)
+	period := func(i int) bool { return args[i].typ.kind == period }
+	switch {
+	case period(1) && f == minusFunction:
+		f = earlierFunction
+	case period(1):
+		f = laterFunction
+	case period(0) && f == plusFunction:
+		swapped := *n
+		swapped.args = []*node{n.args[1], n.args[0]}
+		return c.plain(&swapped, laterFunction, []compiled{args[1], args[0]})
+	}
+	return c.plain(n, f, args)
+}
+
+// extreme is the greatest or least that is not null.
+func extreme(args []Value, sign int) Value {
+	var best Value
+	for _, v := range args {
+		if v.kind != Null && (best.kind == Null || order(v, best)*sign > 0) {
+			best = v
+		}
+	}
+	return best
+}
+
+// rounded rounds to n digits behind the point, before it when n is negative.
+func rounded(round func(float64) float64) func(*site, []Value) Value {
+	return func(_ *site, args []Value) Value {
+		digits := int64(0)
+		if len(args) == 2 {
+			digits = args[1].n
+		}
+		v := args[0]
+		if v.kind == Int && digits >= 0 {
+			return v
+		}
+		digits = max(min(digits, 400), -400)
+		scale := math.Pow(10, math.Abs(float64(digits)))
+		f := v.float()
+		var x float64
+		if digits < 0 {
+			x = round(f/scale) * scale
+		} else {
+			x = round(f*scale) / scale
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) { // more digits than there are
+			x = f
+			if digits < 0 {
+				x = 0
+			}
+		}
+		if v.kind == Int {
+			return toWhole(FloatOf(x))
+		}
+		return FloatOf(x)
+	}
+}

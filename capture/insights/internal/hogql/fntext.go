@@ -1,0 +1,183 @@
+package hogql
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+var textFunctions = []function{
+	{name: "lower", args: "s", result: gives(TextType), one: mapped(strings.ToLower)},
+	{name: "lowerUTF8", args: "s", result: gives(TextType), one: mapped(strings.ToLower)},
+	{name: "upper", args: "s", result: gives(TextType), one: mapped(strings.ToUpper)},
+	{name: "upperUTF8", args: "s", result: gives(TextType), one: mapped(strings.ToUpper)},
+	{name: "length", args: "a", result: gives(countType), one: func(s *site, v Value) Value { return IntOf(int64(s.length(v))) }},
+	{name: "lengthUTF8", args: "s", result: gives(countType), one: func(_ *site, v Value) Value { return IntOf(int64(utf8.RuneCountInString(v.s))) }},
+	{name: "empty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) == 0) }},
+	{name: "notEmpty", args: "a", result: gives(testType), one: func(s *site, v Value) Value { return test(s.length(v) != 0) }},
+	{name: "reverse", args: "s", result: gives(TextType), one: mapped(func(t string) string {
+		r := []rune(t)
+		slices.Reverse(r)
+		return string(r)
+	})},
+	{name: "trim", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.Trim(t, " ") })},
+	{name: "trimLeft", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimLeft(t, " ") })},
+	{name: "trimRight", args: "s", result: gives(TextType), one: mapped(func(t string) string { return strings.TrimRight(t, " ") })},
+	{name: "concat", args: "a+", result: gives(TextType), nulls: true, all: concat},
+	{name: "substring", args: "sii?", result: gives(TextType), all: func(_ *site, args []Value) Value {
+		n := int64(1) << 40
+		if len(args) == 3 {
+			n = args[2].n
+		}
+		return TextOf(substring(args[0].s, args[1].n, n))
+	}},
+	{name: "left", args: "si", result: gives(TextType), two: func(_ *site, v, n Value) Value {
+		size := n.n
+		if size < 0 {
+			size = max(0, int64(utf8.RuneCountInString(v.s))+size)
+		}
+		return TextOf(substring(v.s, 1, size))
+	}},
+	{name: "right", args: "si", result: gives(TextType), two: func(_ *site, v, n Value) Value {
+		skip := -n.n
+		if n.n >= 0 {
+			skip = max(0, int64(utf8.RuneCountInString(v.s))-n.n)
+		}
+		return TextOf(substring(v.s, skip+1, 1<<40))
+	}},
+	{name: "position", args: "ss", result: gives(countType), two: func(_ *site, v, t Value) Value { return position(v.s, t.s) }},
+	{name: "positionCaseInsensitive", args: "ss", result: gives(countType), two: func(_ *site, v, t Value) Value {
+		return position(strings.ToLower(v.s), strings.ToLower(t.s))
+	}},
+	{name: "startsWith", args: "ss", result: gives(testType), two: func(_ *site, v, t Value) Value { return test(strings.HasPrefix(v.s, t.s)) }},
+	{name: "endsWith", args: "ss", result: gives(testType), two: func(_ *site, v, t Value) Value { return test(strings.HasSuffix(v.s, t.s)) }},
+	{name: "replaceOne", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, 1) }},
+	{name: "replaceAll", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
+	{name: "replace", args: "sss", result: gives(TextType), all: func(s *site, args []Value) Value { return s.replace(args, -1) }},
+	{name: "splitByChar", args: "ss", result: gives(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
+	{name: "splitByString", args: "ss", result: gives(TextType.ListOf()), two: func(s *site, by, v Value) Value { return s.split(v.s, by.s) }},
+	{name: "multiSearchAnyCaseInsensitive", args: "sl", result: gives(testType), two: func(s *site, v, l Value) Value {
+		text := strings.ToLower(v.s)
+		return test(slices.ContainsFunc(l.List(), func(e Value) bool { return strings.Contains(text, strings.ToLower(s.env.text(e))) }))
+	}},
+	{name: "like", args: "ss", special: pattern(likes(false, false))},
+	{name: "ilike", args: "ss", special: pattern(likes(true, false))},
+	{name: "notLike", args: "ss", special: pattern(likes(false, true))},
+	{name: "notILike", args: "ss", special: pattern(likes(true, true))},
+	{name: "match", args: "ss", special: pattern(matches(false))},
+	{name: "$imatch", args: "ss", special: pattern(matches(true))},
+	{name: "extract", args: "ss", special: pattern(&function{args: "ss", regexp: true, result: gives(TextType), two: func(s *site, v, p Value) Value {
+		re := s.regexp(p.s, false)
+		if re == nil {
+			return Value{}
+		}
+		groups := re.FindStringSubmatch(v.s)
+		if len(groups) == 0 {
+			return TextOf("")
+		}
+		return TextOf(groups[min(1, len(groups)-1)])
+	}})},
+	{name: "replaceRegexpOne", args: "sss", special: pattern(replacing(true))},
+	{name: "replaceRegexpAll", args: "sss", special: pattern(replacing(false))},
+}
+
+func mapped(f func(string) string) func(*site, Value) Value {
+	return func(_ *site, v Value) Value { return TextOf(f(v.s)) }
+}
+
+func (s *site) length(v Value) int {
+	if v.kind == List || v.kind == Tuple {
+		return len(v.List())
+	}
+	return len(s.env.text(v))
+}
+
+// concat joins texts; null is "".
+func concat(s *site, args []Value) Value {
+	s.room = s.room[:0]
+	for _, v := range args {
+		if v.kind != Null {
+			s.room = s.env.appendText(s.room, v)
+		}
+		if len(s.room) > maxMade {
+			break
+		}
+	}
+	if !s.make(len(s.room)) {
+		return Value{}
+	}
+	return TextOf(string(s.room))
+}
+
+// substring counts characters from 1, from the end when from is negative; from 0 there
+// is nothing.
+func substring(text string, from, n int64) string {
+	size := int64(utf8.RuneCountInString(text))
+	switch {
+	case from == 0 || from > size:
+		return ""
+	case from < 0:
+		from += size
+		if from < 0 {
+			n += from
+			from = 0
+		}
+	default:
+		from--
+	}
+	if n <= 0 {
+		return ""
+	}
+	to := min(size, from+n)
+	if size == int64(len(text)) {
+		return text[from:to]
+	}
+	start := ahead(text, from)
+	return text[start : start+ahead(text[start:], to-from)]
+}
+
+// ahead is how many bytes n characters take.
+func ahead(text string, n int64) int {
+	at := 0
+	for ; n > 0 && at < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return at
+}
+
+// position counts characters from 1; 0 for none.
+func position(text, part string) Value {
+	at := strings.Index(text, part)
+	if at < 0 {
+		return IntOf(0)
+	}
+	return IntOf(int64(utf8.RuneCountInString(text[:at])) + 1)
+}
+
+func (s *site) replace(args []Value, n int) Value {
+	text, from, to := args[0].s, args[1].s, args[2].s
+	if from == "" {
+		return TextOf(text)
+	}
+	if growth := len(to) - len(from); growth > 0 {
+		count := strings.Count(text, from)
+		if n > 0 {
+			count = min(n, count)
+		}
+		if !s.make(len(text) + count*growth) {
+			return Value{}
+		}
+	}
+	return TextOf(strings.Replace(text, from, to, n))
+}
+
+// split is a list of what stands between by; of the characters when that is "".
+func (s *site) split(text, by string) Value {
+	parts := strings.Split(text, by)
+	all := make([]Value, len(parts))
+	for i, p := range parts {
+		all[i] = TextOf(p)
+	}
+	return s.list(all)
+}

@@ -1,0 +1,298 @@
+package hogql
+
+import (
+	"strings"
+	"time"
+)
+
+var timeFunctions = append(unitFunctions(), []function{
+	{name: "now", args: "", result: gives(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.Now.UnixMicro()) }},
+	{name: "today", args: "", result: gives(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
+	{name: "yesterday", args: "", result: gives(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), -1) }},
+	*toDate,
+	{name: "$date", args: "a", special: moment(toDate)},
+	{name: "$timestamp", args: "a", special: moment(convertTime)},
+	{name: "toDateTime", args: "as?", special: toDateTime},
+	{name: "parseDateTimeBestEffort", args: "as?", special: toDateTime},
+	{name: "toTimeZone", args: "ts", special: toDateTime},
+	{name: "fromUnixTimestamp", args: "n", result: gives(TimeType), maybe: true, one: func(s *site, v Value) Value { return s.instant(v) }},
+	{name: "toUnixTimestamp", args: "t", result: gives(IntType), one: func(s *site, v Value) Value {
+		if v.kind == Date {
+			v = TimeOf(s.env.midnight(v.n))
+		}
+		return IntOf(floorTo(v.n, second) / second)
+	}},
+	{name: "toStartOfMinute", args: "t", result: timeLike, one: starts(unitMinute, 1)},
+	{name: "toStartOfFiveMinutes", args: "t", result: timeLike, one: starts(unitMinute, 5)},
+	{name: "toStartOfTenMinutes", args: "t", result: timeLike, one: starts(unitMinute, 10)},
+	{name: "toStartOfFifteenMinutes", args: "t", result: timeLike, one: starts(unitMinute, 15)},
+	{name: "toStartOfHour", args: "t", result: timeLike, one: starts(unitHour, 1)},
+	{name: "toStartOfDay", args: "t", result: timeLike, one: starts(unitDay, 1)},
+	{name: "toStartOfWeek", args: "ti?", result: gives(dateType), all: func(s *site, args []Value) Value {
+		first := s.env.WeekStart
+		if len(args) == 2 {
+			first = time.Weekday(args[1].n & 1) // modes 1 and 3 begin on Monday
+		}
+		return s.start(args[0], unitWeek, 1, first)
+	}},
+	{name: "toMonday", args: "t", result: gives(dateType), one: starts(unitWeek, 1)},
+	{name: "toStartOfMonth", args: "t", result: gives(dateType), one: starts(unitMonth, 1)},
+	{name: "toStartOfQuarter", args: "t", result: gives(dateType), one: starts(unitQuarter, 1)},
+	{name: "toStartOfYear", args: "t", result: gives(dateType), one: starts(unitYear, 1)},
+	{name: "toStartOfInterval", args: "tp", special: intervals},
+	{name: "dateTrunc", args: "ut", special: truncated},
+	{name: "toYear", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year() })},
+	{name: "toQuarter", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return (int(t.Month()) + 2) / 3 })},
+	{name: "toMonth", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return int(t.Month()) })},
+	{name: "toDayOfMonth", args: "t", result: gives(IntType), one: part(time.Time.Day)},
+	{name: "toDayOfWeek", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 })},
+	{name: "toDayOfYear", args: "t", result: gives(IntType), one: part(time.Time.YearDay)},
+	{name: "toHour", args: "t", result: gives(IntType), one: part(time.Time.Hour)},
+	{name: "toMinute", args: "t", result: gives(IntType), one: part(time.Time.Minute)},
+	{name: "toSecond", args: "t", result: gives(IntType), one: part(time.Time.Second)},
+	{name: "toISOWeek", args: "t", result: gives(IntType), one: part(func(t time.Time) int {
+		_, week := t.ISOWeek()
+		return week
+	})},
+	{name: "toYYYYMM", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year()*100 + int(t.Month()) })},
+	{name: "toYYYYMMDD", args: "t", result: gives(IntType), one: part(func(t time.Time) int { return t.Year()*10000 + int(t.Month())*100 + t.Day() })},
+	{name: "dateDiff", args: "utt", special: unitFirst(IntType, "tt", func(s *site, unit int, args []Value) Value {
+		return IntOf(s.env.borders(unit, args[0], args[1]))
+	})},
+	{name: "dateAdd", args: "uit", special: unitFirst(TimeType, "it", func(s *site, unit int, args []Value) Value {
+		return s.env.addPeriod(args[1], args[0].n, unit)
+	})},
+	{name: "dateSub", args: "uit", special: unitFirst(TimeType, "it", func(s *site, unit int, args []Value) Value {
+		return s.env.addPeriod(args[1], -args[0].n, unit)
+	})},
+	{name: "formatDateTime", args: "ts", result: gives(TextType), two: func(s *site, t, f Value) Value { return TextOf(format(s.env.local(t), f.s)) }},
+}...)
+
+// unitFunctions are addDays, subtractDays, toIntervalDay and INTERVAL of each unit.
+func unitFunctions() []function {
+	var all []function
+	for unit, name := range units {
+		name = strings.ToUpper(name[:1]) + name[1:]
+		interval := function{args: "i", result: gives(Type{kind: period, clock: unit <= unitHour}), one: func(_ *site, n Value) Value {
+			return Value{kind: period, unit: int8(unit), n: n.n}
+		}}
+		moved := func(args []Type) Type { return likeMoment([]Type{args[0], {clock: unit <= unitHour}}) }
+		add := function{args: "ti", result: moved, two: func(s *site, t, n Value) Value { return s.env.addPeriod(t, n.n, unit) }}
+		subtract := function{args: "ti", result: moved, two: func(s *site, t, n Value) Value { return s.env.addPeriod(t, -n.n, unit) }}
+		add.name, subtract.name, interval.name = "add"+name+"s", "subtract"+name+"s", "toInterval"+name
+		written := interval
+		written.name = "$interval" + units[unit]
+		all = append(all, add, subtract, interval, written)
+	}
+	return all
+}
+
+// timeLike is the type of a time in the zone of the argument.
+func timeLike(args []Type) Type {
+	t := TimeType
+	t.nullable = args[0].kind == Text
+	if args[0].kind == Time {
+		t.zone = args[0].zone
+	}
+	return t
+}
+
+// likeMoment is a date for a date that is moved by days or longer, else a time.
+func likeMoment(args []Type) Type {
+	if args[0].kind == Date && !args[1].clock {
+		return dateType
+	}
+	return timeLike(args)
+}
+
+// dateOf is the local date of a time, moved by days.
+func (e *env) dateOf(v Value, days int64) Value {
+	return Value{kind: Date, n: dayNumber(e.local(v)) + days}
+}
+
+// instant is a time of what is converted: a date stays one, a number is in seconds,
+// and a text that is no time is null.
+func (s *site) instant(v Value) Value {
+	switch v.kind {
+	case Time, Date:
+		return v
+	case Text:
+		t, ok := ParseTime(strings.TrimSpace(v.s), s.env.zone)
+		if ok {
+			return TimeOf(t)
+		}
+		v = num(v.s)
+		if !v.isNumber() {
+			return Value{}
+		}
+	}
+	if f := v.float(); f > -1e11 && f < 1e11 {
+		return TimeOf(int64(f * float64(second)))
+	}
+	return Value{}
+}
+
+// moment compiles DATE '…' and TIMESTAMP '…'.
+func moment(f *function) func(*compiler, *node) compiled {
+	return func(c *compiler, n *node) compiled {
+		x := c.plain(n, f, c.each(n.args))
+		if c.err == nil && x.value.kind == Null {
+			return c.fail(n.args[0].fault(TypeError, "Text "+n.args[0].word()+" is no date", ""))
+		}
+		return x
+	}
+}
+
+var toDate = &function{name: "toDate", args: "a", result: gives(dateType), maybe: true, one: func(s *site, v Value) Value {
+	v = s.instant(v)
+	if v.kind != Time {
+		return v
+	}
+	return s.env.dateOf(v, 0)
+}}
+
+var convertTime = &function{args: "a", result: timeLike, maybe: true, one: func(s *site, v Value) Value {
+	v = s.instant(v)
+	if v.kind == Date {
+		return TimeOf(s.env.midnight(v.n))
+	}
+	return v
+}}
+
+// toDateTime compiles toDateTime(x[, zone]) and toTimeZone(t, zone): a text is local in
+// that zone, and the result is shown there.
+func toDateTime(c *compiler, n *node) compiled {
+	if len(n.args) == 1 {
+		return c.plain(n, convertTime, c.each(n.args))
+	}
+	name, ok := c.constantText(n, 1)
+	if !ok {
+		return constant(Value{}, nullType)
+	}
+	zone, ok := c.env.zoneNamed(name)
+	if !ok {
+		return c.fail(n.args[1].fault(TypeError, "Unknown time zone "+quoted(name), ""))
+	}
+	f := &function{args: "a", maybe: true, result: func([]Type) Type { return Type{kind: Time, zone: name} }, one: func(s *site, v Value) Value {
+		switch {
+		case v.kind == Text && n.name != "toTimeZone":
+			if t, ok := ParseTime(strings.TrimSpace(v.s), zone); ok {
+				return Value{kind: Time, n: t, s: name}
+			}
+		case v.kind == Date:
+			return Value{kind: Time, n: midnightIn(v.n, zone), s: name}
+		}
+		if v = s.instant(v); v.kind == Time {
+			v.s = name
+		}
+		return v
+	}}
+	return c.plain(n, f, []compiled{c.compile(n.args[0])})
+}
+
+// start cuts a moment to units; a neighbour of the last one is found at once.
+func (s *site) start(v Value, unit int, n int64, first time.Weekday) Value {
+	if v.kind == Time && v.n >= s.seen.from && v.n < s.seen.to && v.s == s.zone {
+		return s.seen.value
+	}
+	b := s.env.bucket(v, unit, n, first)
+	if v.kind == Time {
+		s.seen, s.zone = b, strings.Clone(v.s)
+	}
+	return b.value
+}
+
+func starts(unit int, n int64) func(*site, Value) Value {
+	return func(s *site, v Value) Value { return s.start(v, unit, n, time.Monday) }
+}
+
+// bucketsOf is the function that cuts to n units from Monday.
+func bucketsOf(unit int, n int64) *function {
+	f := &function{args: "t", result: gives(dateType), one: starts(unit, n)}
+	if unit <= unitDay {
+		f.result = timeLike
+	}
+	return f
+}
+
+func intervals(c *compiler, n *node) compiled {
+	x := c.compile(n.args[1])
+	if c.err != nil {
+		return x
+	}
+	if !x.constant || x.value.kind != period || x.value.n < 1 || x.value.n > 1_000_000 {
+		return c.fail(n.args[1].fault(TypeError, "Function "+quoted(n.name)+" expects an interval such as INTERVAL 1 day, not "+n.args[1].word(), ""))
+	}
+	return c.plain(n, bucketsOf(int(x.value.unit), x.value.n), []compiled{c.compile(n.args[0])})
+}
+
+func (c *compiler) unit(n *node) (int, bool) {
+	text, ok := c.constantText(n, 0)
+	if !ok {
+		return 0, false
+	}
+	unit := unitOf(text)
+	if unit < 0 {
+		c.fail(n.args[0].fault(TypeError, "Unknown unit "+quoted(text), ": there are "+strings.Join(units, ", ")))
+	}
+	return unit, unit >= 0
+}
+
+func truncated(c *compiler, n *node) compiled {
+	unit, ok := c.unit(n)
+	if !ok {
+		return constant(Value{}, nullType)
+	}
+	inner := *n
+	inner.args = n.args[1:]
+	return c.plain(&inner, bucketsOf(unit, 1), c.each(inner.args))
+}
+
+// unitFirst compiles a function whose first argument names a unit.
+func unitFirst(t Type, args string, f func(s *site, unit int, args []Value) Value) func(*compiler, *node) compiled {
+	return func(c *compiler, n *node) compiled {
+		unit, ok := c.unit(n)
+		if !ok {
+			return constant(Value{}, nullType)
+		}
+		inner := *n
+		inner.args = n.args[1:]
+		result := gives(t)
+		if t.kind == Time {
+			result = func(types []Type) Type { return likeMoment([]Type{types[1], {clock: unit <= unitHour}}) }
+		}
+		return c.plain(&inner, &function{args: args, result: result, all: func(s *site, args []Value) Value { return f(s, unit, args) }}, c.each(inner.args))
+	}
+}
+
+func part(of func(time.Time) int) func(*site, Value) Value {
+	return func(s *site, v Value) Value { return IntOf(int64(of(s.env.local(v)))) }
+}
+
+// formats are the signs of formatDateTime as layouts of Go.
+var formats = map[byte]string{
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "2", 'H': "15", 'I': "03", 'i': "04", 'M': "January", 'b': "Jan", 'a': "Mon", 'W': "Monday",
+	'S': "05", 's': "05", 'p': "PM", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05",
+}
+
+func format(t time.Time, f string) string {
+	out := make([]byte, 0, 2*len(f))
+	for i := 0; i < len(f); i++ {
+		if f[i] != '%' || i+1 == len(f) {
+			out = append(out, f[i])
+			continue
+		}
+		i++
+		switch layout, ok := formats[f[i]]; {
+		case ok:
+			out = t.AppendFormat(out, layout)
+		case f[i] == 'f':
+			out = append(out, t.Format(".000000")[1:]...)
+		case f[i] == '%':
+			out = append(out, '%')
+		default:
+			out = append(out, '%', f[i])
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,91 @@
+package hogql
+
+import "strings"
+
+var urlFunctions = []function{
+	{name: "domain", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+		_, host, _ := urlParts(u)
+		return host
+	})},
+	{name: "domainWithoutWWW", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+		_, host, _ := urlParts(u)
+		return strings.TrimPrefix(host, "www.")
+	})},
+	{name: "path", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+		_, _, rest := urlParts(u)
+		if !strings.HasPrefix(rest, "/") {
+			return ""
+		}
+		if i := strings.IndexAny(rest, "?#"); i >= 0 {
+			rest = rest[:i]
+		}
+		return rest
+	})},
+	{name: "protocol", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+		scheme, _, _ := urlParts(u)
+		return scheme
+	})},
+	{name: "cutQueryString", args: "s", result: gives(TextType), one: mapped(func(u string) string {
+		start, end := queryOf(u)
+		if start == len(u) {
+			return u
+		}
+		return u[:start] + u[end:]
+	})},
+	{name: "extractURLParameter", args: "ss", result: gives(TextType), two: func(_ *site, u, name Value) Value {
+		start, end := queryOf(u.s)
+		if start == len(u.s) {
+			return TextOf("")
+		}
+		for part := range strings.SplitSeq(u.s[start+1:end], "&") {
+			if key, value, ok := strings.Cut(part, "="); ok && key == name.s {
+				return TextOf(value)
+			}
+		}
+		return TextOf("")
+	}},
+}
+
+// urlParts are the scheme, the host without user and port, and what is behind them.
+// Without a scheme a host has a dot.
+func urlParts(u string) (scheme, host, rest string) {
+	scheme, rest, found := strings.Cut(u, "://")
+	if !found || strings.ContainsAny(scheme, "/?#@") {
+		scheme = ""
+		rest = u
+		found = strings.HasPrefix(u, "//")
+		rest = strings.TrimPrefix(rest, "//")
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, rest = rest[:end], rest[end:]
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if !strings.HasPrefix(host, "[") {
+		host, _, _ = strings.Cut(host, ":")
+	} else if i := strings.IndexByte(host, ']'); i >= 0 {
+		host = host[:i+1]
+	}
+	if strings.ContainsAny(host, " \t\n\\") || !found && !strings.Contains(host, ".") {
+		if !found { // a path, or no URL at all
+			return scheme, "", u
+		}
+		return scheme, "", rest
+	}
+	return scheme, host, rest
+}
+
+// queryOf is where the ? of a URL stands and where its query ends; both are the end
+// when there is none.
+func queryOf(u string) (start, end int) {
+	end = strings.IndexByte(u, '#')
+	if end < 0 {
+		end = len(u)
+	}
+	start = strings.IndexByte(u[:end], '?')
+	if start < 0 {
+		return len(u), len(u)
+	}
+	return start, end
+}

@@ -1,0 +1,142 @@
+package hogql
+
+import "fmt"
+
+// group are the rows with the same keys, or for SELECT DISTINCT the same items.
+type group struct {
+	keys     []Value
+	states   []state
+	time, id int64 // of the earliest row
+	first    *output
+}
+
+// keep takes a row, or the group in env.results, into the answer if it is among the
+// first.
+func (q *Query) keep(r *Row, time, id int64) {
+	row := output{time: time, id: id, order: evaluate(q.scratch(), q.order, r)}
+	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
+	if q.env.err != nil || !q.rows.wants(&row) {
+		return
+	}
+	row.items = keepAll(evaluate(nil, q.items, r))
+	row.order = keepAll(row.order)
+	q.env.hold(row.size())
+	if dropped := q.rows.add(row); dropped.items != nil {
+		q.env.hold(-dropped.size())
+	}
+}
+
+// scratch is room for the values of ORDER BY.
+func (q *Query) scratch() []Value {
+	if q.values == nil {
+		q.values = make([]Value, 0, len(q.order))
+	}
+	return q.values[:0]
+}
+
+// group finds or makes the group of keys, and makes it remember its earliest row.
+func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
+	q.room = q.room[:0]
+	q.keyValues = evaluate(q.keyValues[:0], keys, r)
+	for _, v := range q.keyValues {
+		q.room = appendKey(q.room, v)
+	}
+	g = q.byKey[string(q.room)]
+	if g == nil {
+		if len(q.byKey) >= maxGroups {
+			q.env.fail(&Error{Code: TooLarge, Text: fmt.Sprintf("A query may have %d groups: narrow the time or filter more.", maxGroups)})
+			return nil, false
+		}
+		g = &group{keys: keepAll(q.keyValues), time: r.Time, id: r.ID}
+		q.byKey[string(q.room)] = g
+		q.inOrder = append(q.inOrder, g)
+		q.env.hold(int64(len(q.room)) + 160)
+		for _, v := range g.keys {
+			q.env.hold(v.size())
+		}
+		return g, true
+	}
+	for i, v := range q.keyValues {
+		if own := &g.keys[i]; own.kind != v.kind && v.kind != Null && !(own.isNumber() && v.isNumber()) { // numbers are shown only if all are (§2.9.7)
+			*own = Value{kind: Text, json: true, s: q.env.text(own.kept())}
+		}
+	}
+	return g, false
+}
+
+func (q *Query) addToGroup(r *Row) {
+	g, isNew := q.group(q.keys, r)
+	if g == nil {
+		return
+	}
+	if isNew {
+		g.states = q.groups.begin()
+	} else if r.before(g.time, g.id) {
+		g.time, g.id = r.Time, r.ID
+	}
+	for i, a := range q.groups.all {
+		a.add(g.states[i], r)
+	}
+}
+
+func (q *Query) addDistinct(r *Row) {
+	g, isNew := q.group(q.items, r)
+	if g == nil || !isNew && !r.before(g.time, g.id) {
+		return
+	}
+	g.time, g.id = r.Time, r.ID
+	g.first = &output{time: r.Time, id: r.ID, order: keepAll(evaluate(q.scratch(), q.order, r))}
+}
+
+// finish makes the rows of the answer of groups.
+func (q *Query) finish() {
+	if q.groups == nil && !q.statement.distinct {
+		return
+	}
+	if q.groups != nil && len(q.keys) == 0 && len(q.inOrder) == 0 { // aggregates over no rows
+		q.inOrder = append(q.inOrder, &group{states: q.groups.begin()})
+	}
+	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
+	var seen map[string]*group
+	if q.groups != nil && q.statement.distinct {
+		seen = map[string]*group{}
+	}
+	for _, g := range q.inOrder {
+		if q.env.err != nil {
+			return
+		}
+		if q.groups == nil {
+			g.first.items = g.keys
+			if q.rows.wants(g.first) {
+				q.rows.add(*g.first)
+			}
+			continue
+		}
+		q.finishGroup(g, seen)
+	}
+}
+
+func (q *Query) finishGroup(g *group, seen map[string]*group) {
+	q.env.next()
+	n := copy(q.env.results, g.keys)
+	for i, a := range q.groups.all {
+		q.env.results[n+i] = g.states[i].result(a)
+	}
+	for i := range q.having {
+		if !q.having[i].eval(nil).holds() {
+			return
+		}
+	}
+	if seen != nil {
+		q.room = q.room[:0]
+		for _, v := range evaluate(nil, q.items, nil) {
+			q.room = appendKey(q.room, v)
+		}
+		if seen[string(q.room)] != nil {
+			return
+		}
+		seen[string(q.room)] = g
+		q.env.hold(int64(len(q.room)) + 48)
+	}
+	q.keep(nil, g.time, g.id)
+}

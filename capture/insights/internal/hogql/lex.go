@@ -1,0 +1,243 @@
+package hogql
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+const (
+	maxTokens  = 10_000
+	maxNesting = 50
+	// maxText is the most bytes of a query (§2.9.5).
+	maxText = 64 << 10
+)
+
+type tokenKind uint8
+
+const (
+	tokEnd tokenKind = iota
+	tokName
+	tokQuoted // a name in back or double quotes
+	tokString
+	tokNumber
+	tokSign
+	tokBad // err says why
+)
+
+type token struct {
+	kind       tokenKind
+	start, end int // bytes
+	// text is the word in capitals, the sign, the number as written, or what a
+	// string or quoted name stands for.
+	text string
+	err  *Error
+}
+
+// signs, the longer ones first.
+var signs = []string{
+	"!~*", "=~*", "==", "!=", "<>", "<=", ">=", "=~", "!~", "||", "->",
+	"=", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ".", "?", ":", ";",
+}
+
+// lex takes a text apart. The last token is the end, or says what is wrong.
+func lex(text string) *source {
+	s := &source{text: text}
+	if len(text) > maxText {
+		s.tokens = []token{{kind: tokBad, err: s.fault(TooLarge, 0, 0, fmt.Sprintf("A text may have %d bytes: this one ends too late", maxText), "")}}
+		return s
+	}
+	for pos := 0; ; {
+		t, next := s.next(pos)
+		if t.kind != tokEnd && t.kind != tokBad && len(s.tokens) == maxTokens {
+			t = token{kind: tokBad, start: t.start, end: t.end, err: s.fault(TooLarge, t.start, t.end, fmt.Sprintf("A query may have %d words and signs: it goes on", maxTokens), "")}
+		}
+		s.tokens = append(s.tokens, t)
+		if t.kind == tokEnd || t.kind == tokBad {
+			return s
+		}
+		pos = next
+	}
+}
+
+// next is the token at or behind a place.
+func (s *source) next(pos int) (token, int) {
+	pos, bad := s.blank(pos)
+	if bad != nil {
+		return token{kind: tokBad, start: pos, end: pos, err: bad}, pos
+	}
+	if pos >= len(s.text) {
+		return token{kind: tokEnd, start: pos, end: pos}, pos
+	}
+	c, size := utf8.DecodeRuneInString(s.text[pos:])
+	var t token
+	switch {
+	case c == '\'':
+		t = s.str(pos)
+	case c == '`' || c == '"':
+		t = s.quotedName(pos, byte(c))
+	case isLetter(c):
+		end := pos
+		for end < len(s.text) {
+			c, n := utf8.DecodeRuneInString(s.text[end:])
+			if !isLetter(c) && !unicode.IsDigit(c) {
+				break
+			}
+			end += n
+		}
+		t = token{kind: tokName, end: end, text: strings.ToUpper(s.text[pos:end])}
+	case c >= '0' && c <= '9':
+		end := s.number(pos)
+		t = token{kind: tokNumber, end: end, text: s.text[pos:end]}
+	default:
+		t = s.sign(pos, size)
+	}
+	t.start = pos
+	return t, t.end
+}
+
+func isLetter(c rune) bool { return c == '_' || c == '$' || unicode.IsLetter(c) }
+
+// blank steps over white space and comments.
+func (s *source) blank(pos int) (int, *Error) {
+	for pos < len(s.text) {
+		rest := s.text[pos:]
+		c, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case unicode.IsSpace(c):
+			pos += n
+		case strings.HasPrefix(rest, "--"):
+			end := strings.IndexByte(rest, '\n')
+			if end < 0 {
+				end = len(rest)
+			}
+			pos += end
+		case strings.HasPrefix(rest, "/*"):
+			end := strings.Index(rest, "*/")
+			if end < 2 {
+				return pos, s.fault(SyntaxError, pos, pos+2, `Unexpected "/*"`, ": expected */ behind it")
+			}
+			pos += end + 2
+		default:
+			return pos, nil
+		}
+	}
+	return pos, nil
+}
+
+func (s *source) sign(pos, size int) token {
+	for _, sign := range signs {
+		if strings.HasPrefix(s.text[pos:], sign) {
+			return token{kind: tokSign, end: pos + len(sign), text: sign}
+		}
+	}
+	word := s.text[pos : pos+size]
+	return token{kind: tokBad, end: pos + size, err: s.fault(SyntaxError, pos, pos+size, "Unexpected "+quoted(strings.ToValidUTF8(word, "\uFFFD")), ": expected a name, a value or an operator")}
+}
+
+// number is where the number at pos ends. Behind a point stands the place in a
+// tuple, which has no fraction.
+func (s *source) number(pos int) int {
+	digits := func(at int) int {
+		for at < len(s.text) && s.text[at] >= '0' && s.text[at] <= '9' {
+			at++
+		}
+		return at
+	}
+	end := digits(pos)
+	if n := len(s.tokens); n > 0 && s.tokens[n-1].text == "." && s.tokens[n-1].kind == tokSign {
+		return end
+	}
+	if end < len(s.text) && s.text[end] == '.' && digits(end+1) > end+1 {
+		end = digits(end + 1)
+	}
+	if end < len(s.text) && (s.text[end] == 'e' || s.text[end] == 'E') {
+		at := end + 1
+		if at < len(s.text) && (s.text[at] == '+' || s.text[at] == '-') {
+			at++
+		}
+		if digits(at) > at {
+			end = digits(at)
+		}
+	}
+	return end
+}
+
+// str reads a string. An escape that means nothing stays as it is, so that patterns
+// need no doubled backslash.
+func (s *source) str(pos int) token {
+	var b strings.Builder
+	for i := pos + 1; i < len(s.text); {
+		c := s.text[i]
+		switch {
+		case c == '\'' && strings.HasPrefix(s.text[i:], "''"):
+			b.WriteByte('\'')
+			i += 2
+		case c == '\'':
+			return token{kind: tokString, end: i + 1, text: b.String()}
+		case c == '\\' && i+1 < len(s.text):
+			i += escape(&b, s.text[i+1:])
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return token{kind: tokBad, end: pos + 1, err: s.fault(SyntaxError, pos, pos+1, `Unexpected "'"`, ": expected a closing quote behind it")}
+}
+
+var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', 'a': '\a', 'v': '\v', '0': 0, '\\': '\\', '\'': '\'', '"': '"', '`': '`', '/': '/', '=': '='}
+
+// escape writes what stands for the text behind a backslash, and returns the length
+// of both.
+func escape(b *strings.Builder, rest string) int {
+	if c, ok := escapes[rest[0]]; ok {
+		b.WriteByte(c)
+		return 2
+	}
+	if rest[0] == 'x' && len(rest) >= 3 {
+		if high, low := wire.HexDigit(rest[1]), wire.HexDigit(rest[2]); high >= 0 && low >= 0 {
+			b.WriteRune(rune(high<<4 | low)) // texts are characters
+			return 4
+		}
+	}
+	b.WriteByte('\\')
+	return 1
+}
+
+// quotedName reads a name in quotes; a doubled one stands for itself.
+func (s *source) quotedName(pos int, quote byte) token {
+	var b strings.Builder
+	for i := pos + 1; i < len(s.text); i++ {
+		if s.text[i] != quote {
+			b.WriteByte(s.text[i])
+			continue
+		}
+		if i+1 < len(s.text) && s.text[i+1] == quote {
+			b.WriteByte(quote)
+			i++
+			continue
+		}
+		return token{kind: tokQuoted, end: i + 1, text: b.String()}
+	}
+	return token{kind: tokBad, end: pos + 1, err: s.fault(SyntaxError, pos, pos+1, "Unexpected "+quoted(string(quote)), ": expected a closing quote behind it")}
+}
+
+// word is a part of the text with comments left out and blanks made one.
+func (s *source) word(start, end int) string {
+	var b strings.Builder
+	last := -1
+	for _, t := range s.tokens {
+		if t.start < start || t.end > end || t.kind == tokEnd {
+			continue
+		}
+		if last >= 0 && t.start > last {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s.text[t.start:t.end])
+		last = t.end
+	}
+	return b.String()
+}

@@ -1,0 +1,208 @@
+package hogql
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// appendFloat appends the shortest decimal form of a number: whole numbers without a
+// point, an exponent from 1e21 and below 1e-6 (§3.2.2).
+func appendFloat(dst []byte, f float64) []byte {
+	if size := math.Abs(f); size == 0 {
+		return append(dst, '0')
+	} else if size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	if n := len(dst); n >= 4 && dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') { // e-07
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst
+}
+
+// appendText appends text(v) of §3.2.2, and of other kinds what toString gives.
+func (e *env) appendText(dst []byte, v Value) []byte {
+	switch v.kind {
+	case Bool:
+		return strconv.AppendBool(dst, v.n != 0)
+	case Int:
+		return strconv.AppendInt(dst, v.n, 10)
+	case Float:
+		return appendFloat(dst, v.float())
+	case Time:
+		t := e.local(v)
+		layout := "2006-01-02 15:04:05"
+		if t.Nanosecond() != 0 {
+			layout += ".000000"
+		}
+		return t.AppendFormat(dst, layout)
+	case Date:
+		return dateTime(v.n).AppendFormat(dst, time.DateOnly)
+	case List, Tuple:
+		return e.appendJSON(dst, v)
+	}
+	return append(dst, v.s...)
+}
+
+func (e *env) text(v Value) string {
+	if v.kind == Text || v.kind == UUID || v.kind == Object {
+		return v.s
+	}
+	return string(e.appendText(nil, v))
+}
+
+// appendJSON appends a value as answers have it (§2.9.7).
+func (e *env) appendJSON(dst []byte, v Value) []byte {
+	switch v.kind {
+	case Null:
+		return append(dst, "null"...)
+	case Float:
+		if f := v.float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return append(dst, "null"...)
+		}
+		return appendFloat(dst, v.float())
+	case Text, UUID:
+		return wire.AppendQuoted(dst, v.s)
+	case Object:
+		return append(dst, v.s...)
+	case Time:
+		t := e.local(v)
+		layout := "2006-01-02T15:04:05Z07:00"
+		if t.Nanosecond() != 0 {
+			layout = "2006-01-02T15:04:05.000000Z07:00"
+		}
+		dst = append(dst, '"')
+		return append(t.AppendFormat(dst, layout), '"')
+	case Date, period:
+		dst = append(dst, '"')
+		return append(e.appendText(dst, v), '"')
+	case List, Tuple:
+		dst = append(dst, '[')
+		for i, x := range v.List() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = e.appendJSON(dst, x)
+		}
+		return append(dst, ']')
+	}
+	return e.appendText(dst, v)
+}
+
+// Type is what is known of an expression's values before it runs.
+type Type struct {
+	kind     Kind
+	json     bool // a property: any of null, boolean, number, text
+	boolean  bool // an Int that is 1 or 0
+	unsigned bool
+	any      bool // not known before it runs
+	nullable bool
+	clock    bool   // a period of hours or less
+	zone     string // of a time
+	elem     *Type
+}
+
+// Types of fields.
+var (
+	TextType     = Type{kind: Text}
+	IntType      = Type{kind: Int}
+	BoolType     = Type{kind: Bool}
+	TimeType     = Type{kind: Time}
+	UUIDType     = Type{kind: UUID}
+	PropertyType = Type{kind: Text, json: true, nullable: true}
+	ObjectType   = Type{kind: Object}
+	countType    = Type{kind: Int, unsigned: true}
+	testType     = Type{kind: Int, boolean: true}
+	floatType    = Type{kind: Float}
+	dateType     = Type{kind: Date}
+	nullType     = Type{kind: Null, nullable: true}
+	anyType      = Type{kind: Text, any: true, nullable: true}
+)
+
+// Nullable is the type with null.
+func (t Type) Nullable() Type {
+	t.nullable = true
+	return t
+}
+
+// ListOf is the type of lists of t.
+func (t Type) ListOf() Type { return Type{kind: List, elem: &t} }
+
+// name is the name in "types" (§2.9.7).
+func (t Type) name(zone string) string {
+	name := "String"
+	switch t.kind {
+	case Null:
+		return "Nullable(String)"
+	case Bool:
+		name = "UInt8"
+	case Int:
+		name = "Int64"
+		if t.boolean {
+			name = "UInt8"
+		} else if t.unsigned {
+			name = "UInt64"
+		}
+	case Float:
+		name = "Float64"
+	case Time:
+		if t.zone != "" {
+			zone = t.zone
+		}
+		name = "DateTime64(6, '" + zone + "')"
+	case Date:
+		name = "Date"
+	case UUID:
+		name = "UUID"
+	case List:
+		return "Array(" + t.elem.name(zone) + ")"
+	case Tuple:
+		return "Array(String)"
+	}
+	if t.nullable {
+		return "Nullable(" + name + ")"
+	}
+	return name
+}
+
+// common is a type that holds the values of both.
+func common(a, b Type) Type {
+	nullable := a.nullable || b.nullable
+	switch {
+	case a.kind == Null:
+		b.nullable = true
+		return b
+	case b.kind == Null:
+		a.nullable = true
+		return a
+	case a.json && b.json, a.kind == b.kind && !a.any && !b.any && !a.json && !b.json:
+		a.nullable = nullable
+		a.boolean = a.boolean && b.boolean
+		a.unsigned = a.unsigned && b.unsigned
+		return a
+	case a.isNumber() && b.isNumber():
+		t := floatType
+		if a.kind != Float && b.kind != Float {
+			t = IntType
+		}
+		t.nullable = nullable
+		return t
+	}
+	return Type{kind: Text, any: true, nullable: nullable}
+}
+
+func (t Type) isNumber() bool {
+	return !t.any && !t.json && (t.kind == Int || t.kind == Float || t.kind == Bool)
+}
+
+// words are the names of types for people.
+func (t Type) String() string {
+	if t.any || t.json {
+		return "a property"
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(t.name("UTC"), "Nullable("), ")")
+}

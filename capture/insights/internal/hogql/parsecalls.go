@@ -1,0 +1,203 @@
+package hogql
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parens reads an expression in parentheses, or a tuple.
+func (p *parser) parens() *node {
+	start := p.peek().start
+	p.want("(")
+	all := list(p, (*parser).expr)
+	p.want(")")
+	if len(all) > 1 {
+		return p.call("tuple", start, all...)
+	}
+	return all[0]
+}
+
+func (p *parser) list() *node {
+	start := p.peek().start
+	p.want("[")
+	var all []*node
+	if !p.take("]") {
+		all = list(p, (*parser).expr)
+		p.want("]")
+	}
+	return p.call("array", start, all...)
+}
+
+func (p *parser) placeholder() *node {
+	start := p.peek().start
+	p.want("{")
+	path := []string{p.name()}
+	if p.take(".") {
+		path = append(path, p.name())
+	}
+	p.want("}")
+	n := p.node(opPlaceholder, start)
+	n.path = path
+	if len(path) == 2 && path[0] != "variables" && p.err == nil {
+		p.fail(p.fault(SyntaxError, start, n.end, "Unexpected "+quoted(p.word(start, n.end)), ": expected a name or variables. and a name in the braces"))
+	}
+	return n
+}
+
+func (p *parser) cast() *node {
+	start := p.peek().start
+	p.at += 2
+	n := p.expr()
+	p.want("AS")
+	at := p.peek().start
+	to := p.name()
+	kind := p.node(opLiteral, at)
+	kind.value = TextOf(to)
+	p.want(")")
+	return p.call("$cast", start, n, kind)
+}
+
+func (p *parser) cases() *node {
+	start := p.peek().start
+	p.want("CASE")
+	var args []*node
+	function := "multiIf"
+	if !p.is("WHEN") {
+		function = "$case"
+		args = append(args, p.expr())
+	}
+	for more := true; more && p.err == nil; more = p.is("WHEN") {
+		p.want("WHEN")
+		args = append(args, p.expr())
+		p.want("THEN")
+		args = append(args, p.expr())
+	}
+	otherwise := p.node(opLiteral, start)
+	if p.take("ELSE") {
+		otherwise = p.expr()
+	}
+	p.want("END")
+	return p.call(function, start, append(args, otherwise)...)
+}
+
+// units are those of intervals and of functions, in the singular.
+var units = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
+
+// interval reads INTERVAL 1 day, INTERVAL (expr) day and INTERVAL '1 day'.
+func (p *parser) interval() *node {
+	start := p.peek().start
+	p.want("INTERVAL")
+	if t := p.peek(); t.kind == tokString {
+		if number, unit, ok := strings.Cut(strings.TrimSpace(t.text), " "); ok {
+			if n, err := strconv.ParseInt(number, 10, 64); err == nil && unitOf(unit) >= 0 {
+				p.at++
+				count := p.node(opLiteral, t.start)
+				count.value = IntOf(n)
+				return p.call("$interval"+units[unitOf(unit)], start, count)
+			}
+		}
+		if unitOf(p.source.text[p.peekAt(1).start:p.peekAt(1).end]) < 0 {
+			p.unexpected(`a text such as '1 day'`)
+		}
+	}
+	n := p.expr()
+	t := p.peek()
+	unit := unitOf(p.source.text[t.start:t.end])
+	if unit < 0 || t.kind != tokName {
+		p.unexpected("second, minute, hour, day, week, month, quarter or year")
+		return n
+	}
+	p.at++
+	return p.call("$interval"+units[unit], start, n)
+}
+
+// unitOf is the index of a unit in any case, with or without s; -1 for none.
+func unitOf(word string) int {
+	return slices.Index(units, strings.TrimSuffix(strings.ToLower(strings.TrimSpace(word)), "s"))
+}
+
+func (p *parser) function() *node {
+	start := p.peek().start
+	name := p.name()
+	args, distinct := p.arguments()
+	var params []*node
+	if p.is("(") {
+		for _, a := range args {
+			if a.op != opLiteral {
+				p.fail(p.fault(SyntaxError, a.start, a.end, "Unexpected "+quoted(p.word(a.start, a.end)), ": expected a number or a text"))
+			}
+		}
+		if distinct {
+			p.unexpected("no second pair of parentheses")
+		}
+		params = args
+		args, distinct = p.arguments()
+	}
+	n := p.call(name, start, args...)
+	n.params, n.distinct = params, distinct
+	return n
+}
+
+// arguments reads ( [["DISTINCT"] expr {"," expr} | "*"] ).
+func (p *parser) arguments() (args []*node, distinct bool) {
+	p.want("(")
+	if p.take(")") {
+		return nil, false
+	}
+	if t := p.peek(); t.is("*") {
+		p.at++
+		args = []*node{p.node(opStar, t.start)}
+	} else {
+		distinct = p.take("DISTINCT")
+		args = list(p, (*parser).argument)
+	}
+	p.want(")")
+	return args, distinct
+}
+
+// argument reads an expression or a lambda.
+func (p *parser) argument() *node {
+	start := p.peek().start
+	names, tokens := p.parameters()
+	if tokens == 0 {
+		return p.expr()
+	}
+	p.at += tokens
+	p.deeper()
+	defer func() { p.depth-- }()
+	body := p.expr()
+	n := p.node(opLambda, start)
+	n.path, n.args = names, []*node{body}
+	return n
+}
+
+// parameters looks for "x ->" and "(x, y) ->", and says how many tokens they are.
+func (p *parser) parameters() (names []string, tokens int) {
+	named := func(t token) bool { return t.kind == tokName && !isReserved(t.text) || t.kind == tokQuoted }
+	read := func(t token) string {
+		if t.kind == tokQuoted {
+			return t.text
+		}
+		return p.source.text[t.start:t.end]
+	}
+	if named(p.peek()) && p.peekAt(1).is("->") {
+		return []string{read(p.peek())}, 2
+	}
+	if !p.is("(") {
+		return nil, 0
+	}
+	at := 1
+	for named(p.peekAt(at)) {
+		names = append(names, read(p.peekAt(at)))
+		at++
+		if !p.peekAt(at).is(",") {
+			break
+		}
+		at++
+	}
+	if len(names) > 0 && p.peekAt(at).is(")") && p.peekAt(at+1).is("->") {
+		return names, at + 2
+	}
+	return nil, 0
+}

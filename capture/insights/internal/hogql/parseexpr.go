@@ -1,0 +1,315 @@
+package hogql
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type op uint8
+
+const (
+	opLiteral     op = iota
+	opPath           // a field, an alias or what is below one
+	opCall           // of a function or an aggregate
+	opStar           // of count(*) and SELECT *
+	opLambda         // path are its parameters
+	opPlaceholder    // path is what stands in the braces
+	opCohort         // args[0] IN COHORT name
+)
+
+// node is an expression. Operators, lists, CASE, CAST and so on are calls of functions.
+type node struct {
+	op         op
+	src        *source
+	start, end int // bytes of src
+	name       string
+	path       []string
+	value      Value
+	args       []*node
+	params     []*node // of quantile(0.9)(x)
+	distinct   bool
+}
+
+func (p *parser) node(op op, start int) *node {
+	return &node{op: op, src: p.source, start: start, end: p.before()}
+}
+
+// call makes the call of a function from start to here.
+func (p *parser) call(name string, start int, args ...*node) *node {
+	n := p.node(opCall, start)
+	n.name, n.args = name, args
+	return n
+}
+
+func (p *parser) expr() *node {
+	p.deeper()
+	defer func() { p.depth-- }()
+	start := p.peek().start
+	n := p.chain("OR", "or", func() *node { return p.chain("AND", "and", p.not) })
+	if p.take("?") {
+		yes := p.expr()
+		p.want(":")
+		n = p.call("if", start, n, yes, p.expr())
+	}
+	return n
+}
+
+// chain reads terms between which a word stands, as one call.
+func (p *parser) chain(word, function string, term func() *node) *node {
+	start := p.peek().start
+	args := []*node{term()}
+	for p.take(word) {
+		args = append(args, term())
+	}
+	if len(args) == 1 {
+		return args[0]
+	}
+	return p.call(function, start, args...)
+}
+
+func (p *parser) not() *node {
+	start := p.peek().start
+	if p.take("NOT") {
+		return p.call("not", start, p.compare())
+	}
+	return p.compare()
+}
+
+// comparisons are the functions of signs, and whether their answer is turned around.
+var comparisons = map[string]struct {
+	function string
+	not      bool
+}{
+	"=": {"equals", false}, "==": {"equals", false}, "!=": {"notEquals", false}, "<>": {"notEquals", false},
+	"<": {"less", false}, "<=": {"lessOrEquals", false}, ">": {"greater", false}, ">=": {"greaterOrEquals", false},
+	"=~": {"match", false}, "!~": {"match", true}, "=~*": {"$imatch", false}, "!~*": {"$imatch", true},
+}
+
+func (p *parser) compare() *node {
+	start := p.peek().start
+	n := p.sum()
+	t := p.peek()
+	if t.kind == tokSign {
+		c, ok := comparisons[t.text]
+		if !ok {
+			return n
+		}
+		p.at++
+		return p.negated(c.not, p.call(c.function, start, n, p.sum()))
+	}
+	if p.take("IS") {
+		not := p.take("NOT")
+		p.want("NULL")
+		if not {
+			return p.call("isNotNull", start, n)
+		}
+		return p.call("isNull", start, n)
+	}
+	not := p.take("NOT")
+	switch {
+	case p.take("LIKE"):
+		n = p.call("like", start, n, p.sum())
+	case p.take("ILIKE"):
+		n = p.call("ilike", start, n, p.sum())
+	case p.take("BETWEEN"):
+		low := p.sum()
+		p.want("AND")
+		n = p.call("$between", start, n, low, p.sum())
+	case p.take("IN"):
+		n = p.in(start, n)
+	case not:
+		p.unexpected("LIKE, ILIKE, BETWEEN or IN")
+	}
+	return p.negated(not, n)
+}
+
+// negated is the opposite of a comparison, which is never null.
+func (p *parser) negated(not bool, n *node) *node {
+	if !not {
+		return n
+	}
+	return p.call("not", n.start, n)
+}
+
+func (p *parser) in(start int, n *node) *node {
+	t := p.peek()
+	switch {
+	case t.is("COHORT"):
+		p.at++
+		id := p.peek()
+		if id.kind != tokString && (id.kind != tokNumber || strings.ContainsAny(id.text, ".eE")) {
+			p.unexpected("the number or name of a cohort")
+			return n
+		}
+		p.at++
+		c := p.node(opCohort, start)
+		c.name, c.args = id.text, []*node{n}
+		return c
+	case t.is("{"):
+		return p.call("in", start, n, p.placeholder())
+	case t.is("["):
+		return p.call("in", start, n, p.list())
+	case p.take("("):
+		if p.is("SELECT") {
+			p.refuse(0)
+		}
+		args := list(p, (*parser).expr)
+		p.want(")")
+		return p.call("in", start, n, p.call("array", t.start, args...))
+	}
+	p.unexpected("a list")
+	return n
+}
+
+// binaries are the functions of the operators of a level.
+var (
+	sums     = map[string]string{"+": "plus", "-": "minus", "||": "concat"}
+	products = map[string]string{"*": "multiply", "/": "divide", "%": "modulo", "DIV": "intDiv", "MOD": "modulo"}
+)
+
+func (p *parser) sum() *node {
+	return p.binary(sums, func() *node { return p.binary(products, p.unary) })
+}
+
+func (p *parser) binary(functions map[string]string, term func() *node) *node {
+	start := p.peek().start
+	n := term()
+	for {
+		t := p.peek()
+		f := functions[t.text]
+		if f == "" || t.kind != tokSign && t.kind != tokName {
+			return n
+		}
+		p.at++
+		n = p.call(f, start, n, term())
+	}
+}
+
+func (p *parser) unary() *node {
+	start := p.peek().start
+	if p.take("-") {
+		n := p.postfix()
+		if n.op == opLiteral && (n.value.kind == Int || n.value.kind == Float) {
+			n.value, n.start = negate(n.value), start
+			return n
+		}
+		return p.call("negate", start, n)
+	}
+	return p.postfix()
+}
+
+func (p *parser) postfix() *node {
+	start := p.peek().start
+	n := p.atom()
+	for p.err == nil {
+		switch {
+		case p.take("["):
+			index := p.expr()
+			p.want("]")
+			if n.op == opPath && index.op == opLiteral && index.value.kind == Text {
+				n.path, n.end = append(slices.Clip(n.path), index.value.s), p.before()
+				continue
+			}
+			n = p.call("arrayElement", start, n, index)
+		case p.take("."):
+			t := p.peek()
+			if t.kind == tokNumber {
+				p.at++
+				n = p.call("tupleElement", start, n, p.literal(t))
+				continue
+			}
+			name := p.name()
+			if n.op == opPath {
+				n.path, n.end = append(slices.Clip(n.path), name), p.before()
+				continue
+			}
+			member := p.node(opLiteral, t.start)
+			member.value = TextOf(name)
+			n = p.call("tupleElement", start, n, member)
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// literal is the number or string of a token that was read.
+func (p *parser) literal(t token) *node {
+	n := p.node(opLiteral, t.start)
+	if t.kind == tokString {
+		n.value = TextOf(t.text)
+		return n
+	}
+	if i, err := strconv.ParseInt(t.text, 10, 64); err == nil {
+		n.value = IntOf(i)
+	} else if f, err := strconv.ParseFloat(t.text, 64); err == nil {
+		n.value = FloatOf(f)
+	} else {
+		p.fail(p.fault(SyntaxError, t.start, t.end, "Unexpected "+quoted(t.text), ": expected a number that fits 64 bits"))
+	}
+	return n
+}
+
+var constants = map[string]Value{"TRUE": BoolOf(true), "FALSE": BoolOf(false), "NULL": {}}
+
+func (p *parser) atom() *node {
+	t := p.peek()
+	switch t.kind {
+	case tokNumber, tokString:
+		p.at++
+		return p.literal(t)
+	case tokQuoted:
+		n := &node{op: opPath, src: p.source, start: t.start, path: []string{p.name()}}
+		n.end = p.before()
+		return n
+	case tokName:
+		return p.named(t)
+	case tokSign:
+		switch t.text {
+		case "(":
+			return p.parens()
+		case "[":
+			return p.list()
+		case "{":
+			return p.placeholder()
+		}
+	}
+	p.unexpected("an expression")
+	return p.node(opLiteral, t.start)
+}
+
+// named is an atom that begins with a word.
+func (p *parser) named(t token) *node {
+	next := p.peekAt(1)
+	called := next.is("(")
+	switch {
+	case next.kind == tokString && (t.text == "DATE" || t.text == "TIMESTAMP"):
+		p.at += 2
+		return p.call(map[string]string{"DATE": "$date", "TIMESTAMP": "$timestamp"}[t.text], t.start, p.literal(next))
+	case called && t.text == "CAST":
+		return p.cast()
+	case called && slices.Contains([]string{"AND", "OR", "NOT", "IN", "LIKE", "ILIKE"}, t.text):
+		return p.function()
+	case t.text == "CASE":
+		return p.cases()
+	case t.text == "INTERVAL":
+		return p.interval()
+	}
+	if v, ok := constants[t.text]; ok {
+		p.at++
+		n := p.node(opLiteral, t.start)
+		n.value = v
+		return n
+	}
+	if isReserved(t.text) {
+		p.unexpected("an expression")
+		return p.node(opLiteral, t.start)
+	}
+	if called {
+		return p.function()
+	}
+	n := &node{op: opPath, src: p.source, start: t.start, path: []string{p.name()}}
+	n.end = p.before()
+	return n
+}

@@ -1,0 +1,186 @@
+package hogql
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxPattern is the most characters of a regular expression (§5.4).
+const maxPattern = 1000
+
+// matcher is the last pattern of a place and what it was made into.
+type matcher struct {
+	text string
+	re   *regexp.Regexp
+	like string // the pattern of LIKE in small letters
+	made bool
+}
+
+// pattern compiles a function whose second argument is a pattern; one that is a
+// constant is tried at once.
+func pattern(f *function) func(*compiler, *node) compiled {
+	return func(c *compiler, n *node) compiled {
+		args := c.each(n.args)
+		if p := args[1]; c.err == nil && f.regexp && p.constant && p.value.kind == Text {
+			if _, err := compilePattern(p.value.s, false); err != nil {
+				return c.fail(n.args[1].fault(err.code, err.text, ""))
+			}
+		}
+		return c.plain(n, f, args)
+	}
+}
+
+type patternError struct{ code, text string }
+
+func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
+	if utf8.RuneCountInString(text) > maxPattern {
+		return nil, &patternError{TooLarge, "A pattern may have 1000 characters: it is longer"}
+	}
+	flags := "(?s)"
+	if fold {
+		flags = "(?si)"
+	}
+	re, err := regexp.Compile(flags + text)
+	if err != nil {
+		return nil, &patternError{TypeError, "Pattern " + quoted(text) + " is no regular expression"}
+	}
+	return re, nil
+}
+
+// regexp is a pattern compiled; nil after an error.
+func (s *site) regexp(text string, fold bool) *regexp.Regexp {
+	if s.pattern.made && s.pattern.text == text {
+		return s.pattern.re
+	}
+	re, err := compilePattern(text, fold)
+	if err != nil {
+		s.fail(err.code, err.text)
+	}
+	s.pattern = matcher{text: strings.Clone(text), re: re, made: true}
+	return re
+}
+
+func matches(fold bool) *function {
+	return &function{args: "ss", regexp: true, result: gives(testType), nulls: true, two: func(s *site, v, p Value) Value {
+		if v.kind == Null || p.kind == Null {
+			return test(false)
+		}
+		re := s.regexp(p.s, fold)
+		return test(re != nil && re.MatchString(v.s))
+	}}
+}
+
+// replacing replaces the first or every match; \1 in what replaces is a group.
+func replacing(first bool) *function {
+	return &function{args: "sss", regexp: true, result: gives(TextType), all: func(s *site, args []Value) Value {
+		text, re := args[0].s, s.regexp(args[1].s, false)
+		if re == nil {
+			return Value{}
+		}
+		template := groupTemplate(args[2].s)
+		var out []byte
+		last := 0
+		n := -1
+		if first {
+			n = 1
+		}
+		for _, at := range re.FindAllStringSubmatchIndex(text, n) {
+			out = append(out, text[last:at[0]]...)
+			out = re.ExpandString(out, template, text, at)
+			last = at[1]
+			if len(out) > maxMade {
+				break
+			}
+		}
+		out = append(out, text[last:]...)
+		if !s.make(len(out)) {
+			return Value{}
+		}
+		return TextOf(string(out))
+	}}
+}
+
+// groupTemplate writes \1 as package regexp wants it.
+func groupTemplate(t string) string {
+	if !strings.ContainsAny(t, `\$`) {
+		return t
+	}
+	var b strings.Builder
+	for i := 0; i < len(t); i++ {
+		switch c := t[i]; {
+		case c == '$':
+			b.WriteString("$$")
+		case c == '\\' && i+1 < len(t) && t[i+1] >= '0' && t[i+1] <= '9':
+			i++
+			b.WriteString("${" + t[i:i+1] + "}")
+		case c == '\\' && i+1 < len(t) && t[i+1] == '\\':
+			i++
+			b.WriteByte('\\')
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func likes(fold, not bool) *function {
+	return &function{args: "ss", result: gives(testType), nulls: true, two: func(s *site, v, p Value) Value {
+		if v.kind == Null || p.kind == Null {
+			return test(not)
+		}
+		text, pattern := v.s, p.s
+		if fold {
+			text = strings.ToLower(text)
+			if !s.pattern.made || s.pattern.text != pattern {
+				s.pattern = matcher{text: strings.Clone(pattern), like: strings.ToLower(pattern), made: true}
+			}
+			return test(like(text, s.pattern.like) != not)
+		}
+		return test(like(text, pattern) != not)
+	}}
+}
+
+// like matches the whole text: % stands for any part, _ for one character, a
+// backslash takes both as they are. It goes back to the last % alone.
+func like(text, pattern string) bool {
+	t, p := 0, 0
+	backText, backPattern := -1, -1
+	for t < len(text) {
+		if p < len(pattern) && pattern[p] == '%' {
+			p++
+			backText, backPattern = t, p
+			continue
+		}
+		if p < len(pattern) {
+			width, step, ok := likeStep(text[t:], pattern[p:])
+			if ok {
+				t, p = t+width, p+step
+				continue
+			}
+		}
+		if backPattern < 0 {
+			return false
+		}
+		_, n := utf8.DecodeRuneInString(text[backText:])
+		backText += n
+		t, p = backText, backPattern
+	}
+	for p < len(pattern) && pattern[p] == '%' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// likeStep matches one character.
+func likeStep(text, pattern string) (width, step int, ok bool) {
+	c := pattern[0]
+	if c == '_' {
+		_, n := utf8.DecodeRuneInString(text)
+		return n, 1, true
+	}
+	if c == '\\' && len(pattern) > 1 && (pattern[1] == '%' || pattern[1] == '_' || pattern[1] == '\\') {
+		return 1, 2, text[0] == pattern[1]
+	}
+	return 1, 1, text[0] == c
+}

@@ -1,0 +1,164 @@
+package hogql
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Compile makes a statement ready to take rows; scope may be nil without a table. The
+// error is an [*Error].
+func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
+	k := newCompiler(scope, c)
+	if s.Table == "" {
+		k.scope = nil
+	}
+	k.tables = []string{s.Table, s.alias}
+	q := &Query{env: k.env, statement: s, byKey: map[string]*group{}}
+	items := k.expand(s)
+	for _, item := range items {
+		if item.alias != "" && k.aliases[item.alias] == nil {
+			k.aliases[item.alias] = &alias{node: item.expr}
+		}
+		q.columns = append(q.columns, item.Column)
+	}
+	parts := k.parts(s, items)
+	if parts.grouped {
+		k.grouped(q, parts)
+	}
+	k.where = "WHERE"
+	rowMode := k.groups
+	k.groups = nil
+	q.where = k.conditions(k.whole(s), parts.where)
+	k.groups = rowMode
+	k.where = "a query without groups"
+	q.having = k.conditions(k.whole(s), parts.having)
+	for _, item := range items {
+		q.items = append(q.items, k.item(item))
+	}
+	q.order = k.each(parts.order)
+	if err := k.failed(); err != nil {
+		return nil, err
+	}
+	if !parts.grouped { // HAVING without groups is a condition like any other
+		q.where, q.having = append(q.where, q.having...), nil
+	} else {
+		k.env.results = make([]Value, len(k.groups.types))
+	}
+	q.terms = s.order
+	q.limit, q.offset = s.Limit, min(s.Offset, 1<<40)
+	if q.limit < 0 {
+		q.limit = DefaultLimit
+	}
+	q.limit = min(q.limit, MaxLimit)
+	q.rows.most = q.limit + q.offset + 1
+	return q, nil
+}
+
+// whole is the node of conditions' errors.
+func (c *compiler) whole(s *Statement) *node { return s.items[0].expr }
+
+// item compiles what is selected; behind its alias when it has one.
+func (c *compiler) item(item Item) compiled {
+	if a := c.aliases[item.alias]; item.alias != "" && a != nil && a.node == item.expr {
+		return c.alias(a)
+	}
+	return c.compile(item.expr)
+}
+
+// expand puts the fields of * in its place.
+func (c *compiler) expand(s *Statement) []Item {
+	var items []Item
+	for _, item := range s.items {
+		star := item.expr
+		switch {
+		case star.op != opStar:
+			items = append(items, item)
+		case c.scope == nil:
+			c.fail(star.fault(SyntaxError, `Unexpected "*"`, ": expected an expression, there is no FROM"))
+			return s.items
+		case s.split: // one column
+			field := *star
+			field.op, field.path = opPath, []string{"*"}
+			items = append(items, Item{expr: &field, Column: item.Column})
+		default:
+			for _, name := range c.scope.Star {
+				field := *star
+				field.op, field.path = opPath, []string{name}
+				items = append(items, Item{expr: &field, Column: name})
+			}
+		}
+	}
+	return items
+}
+
+// parts are the expressions of a statement where they are evaluated.
+type parts struct {
+	grouped                     bool
+	where, group, having, order []*node
+}
+
+func (c *compiler) parts(s *Statement, items []Item) parts {
+	p := parts{where: s.where, having: s.having}
+	aggregated := len(s.having) > 0 && slices.ContainsFunc(s.having, c.aggregated)
+	for _, item := range items {
+		aggregated = aggregated || c.aggregated(item.expr)
+	}
+	for _, o := range s.order {
+		n := c.position(o.expr, items, "ORDER BY")
+		p.order = append(p.order, n)
+		aggregated = aggregated || c.aggregated(n)
+	}
+	for _, n := range s.group {
+		p.group = append(p.group, c.position(n, items, "GROUP BY"))
+	}
+	p.grouped = aggregated || len(s.group) > 0
+	if !s.split {
+		return p
+	}
+	p.where, p.having = nil, nil
+	for _, n := range s.where {
+		if c.aggregated(n) {
+			p.having = append(p.having, n)
+			p.grouped = true
+		} else {
+			p.where = append(p.where, n)
+		}
+	}
+	if p.grouped {
+		for _, item := range items {
+			if !c.aggregated(item.expr) {
+				p.group = append(p.group, item.expr)
+			}
+		}
+	}
+	return p
+}
+
+// position is the column that a number stands for.
+func (c *compiler) position(n *node, items []Item, where string) *node {
+	if n.op != opLiteral || n.value.kind != Int {
+		return n
+	}
+	if n.value.n < 1 || n.value.n > int64(len(items)) {
+		c.fail(n.fault(TypeError, fmt.Sprintf("Position %s of %s is no column", n.word(), where), ""))
+		return n
+	}
+	return items[n.value.n-1].expr
+}
+
+// grouped compiles the keys of groups.
+func (c *compiler) grouped(q *Query, p parts) {
+	g := &groups{keys: map[int]int{}}
+	c.where = "GROUP BY"
+	for _, n := range p.group {
+		x := c.compile(n)
+		if id := c.ident(n); !x.constant {
+			if _, there := g.keys[id]; !there {
+				g.keys[id] = len(g.types)
+				g.types = append(g.types, x.typ)
+				q.keys = append(q.keys, x)
+			}
+		}
+	}
+	q.groups, c.groups = g, g
+}

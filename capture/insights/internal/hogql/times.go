@@ -1,0 +1,333 @@
+package hogql
+
+import (
+	"strings"
+	"time"
+)
+
+const (
+	second = int64(time.Second / time.Microsecond)
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// The indexes of units, see units in parseexpr.go.
+const (
+	unitSecond = iota
+	unitMinute
+	unitHour
+	unitDay
+	unitWeek
+	unitMonth
+	unitQuarter
+	unitYear
+)
+
+// ParseTime reads the absolute forms of a date (§3.1.1), local where no offset is
+// given, as microseconds since 1970. Years are 1970 to 2100.
+func ParseTime(s string, zone *time.Location) (int64, bool) {
+	r := digits{rest: s}
+	year, month, dayOf := r.number(4, 4), r.after('-', 1, 2), r.after('-', 1, 2)
+	var clock [3]int
+	var micros int
+	offset, hasOffset := 0, false
+	if !r.bad && r.rest != "" {
+		if !r.sign('T') && !r.sign(' ') {
+			return 0, false
+		}
+		clock[0], clock[1] = r.number(1, 2), r.after(':', 2, 2)
+		if r.sign(':') {
+			clock[2] = r.number(2, 2)
+			micros = r.fraction()
+		}
+		offset, hasOffset = r.offset()
+	}
+	if r.bad || r.rest != "" || year < 1970 || year > 2100 || month < 1 || month > 12 || clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
+		return 0, false
+	}
+	if dayOf < 1 || dayOf > daysIn(year, time.Month(month)) {
+		return 0, false
+	}
+	if hasOffset {
+		zone = time.UTC
+	}
+	t := time.Date(year, time.Month(month), dayOf, clock[0], clock[1], clock[2], micros*1000, zone)
+	if !hasOffset && clock == [3]int{} && micros == 0 {
+		t = midnight(year, time.Month(month), dayOf, zone)
+	}
+	return t.UnixMicro() - int64(offset)*minute, true
+}
+
+// digits reads the parts of a date.
+type digits struct {
+	rest string
+	bad  bool
+}
+
+func (r *digits) sign(c byte) bool {
+	if r.rest == "" || r.rest[0] != c {
+		return false
+	}
+	r.rest = r.rest[1:]
+	return true
+}
+
+func (r *digits) number(least, most int) int {
+	n, i := 0, 0
+	for i < len(r.rest) && i < most && r.rest[i] >= '0' && r.rest[i] <= '9' {
+		n = n*10 + int(r.rest[i]-'0')
+		i++
+	}
+	r.bad = r.bad || i < least
+	r.rest = r.rest[i:]
+	return n
+}
+
+func (r *digits) after(c byte, least, most int) int {
+	if !r.sign(c) {
+		r.bad = true
+	}
+	return r.number(least, most)
+}
+
+// fraction reads up to nine digits of a second as microseconds.
+func (r *digits) fraction() int {
+	if !r.sign('.') {
+		return 0
+	}
+	before := len(r.rest)
+	n := r.number(1, 6)
+	for i := before - len(r.rest); i < 6; i++ {
+		n *= 10
+	}
+	r.number(0, 3)
+	return n
+}
+
+// offset reads Z, +02:00, +0200 or +02 as minutes.
+func (r *digits) offset() (int, bool) {
+	if r.rest == "" {
+		return 0, false
+	}
+	if r.sign('Z') {
+		return 0, true
+	}
+	negative := r.sign('-')
+	if !negative && !r.sign('+') {
+		r.bad = true
+	}
+	n := r.number(2, 2) * 60
+	r.sign(':')
+	if r.rest != "" {
+		n += r.number(2, 2)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+func daysIn(year int, month time.Month) int {
+	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// midnight is the first instant of a local date, which is later where clocks skip
+// midnight, and the first of two where they repeat it.
+func midnight(year int, month time.Month, dayOf int, zone *time.Location) time.Time {
+	t := time.Date(year, month, dayOf, 0, 0, 0, 0, zone)
+	if zone == time.UTC {
+		return t
+	}
+	if t.Hour() > 12 { // still the day before
+		_, t = t.ZoneBounds()
+	}
+	if earlier := t.Add(-time.Hour); earlier.Day() == t.Day() {
+		t = earlier
+	}
+	return t
+}
+
+// dayNumber is the number of a date since 1970.
+func dayNumber(t time.Time) int64 {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400
+}
+
+// dateTime is midnight in UTC of a number of days.
+func dateTime(days int64) time.Time { return time.Unix(days*86400, 0).UTC() }
+
+// midnight is the instant at which a date begins.
+func (e *env) midnight(days int64) int64 { return midnightIn(days, e.zone) }
+
+func midnightIn(days int64, zone *time.Location) int64 {
+	y, m, d := dateTime(days).Date()
+	return midnight(y, m, d, zone).UnixMicro()
+}
+
+// local is a time or date on the clock of its zone.
+func (e *env) local(v Value) time.Time {
+	if v.kind == Date {
+		return dateTime(v.n)
+	}
+	return time.UnixMicro(v.n).In(e.zoneOf(v))
+}
+
+func (e *env) zoneOf(v Value) *time.Location {
+	if v.s != "" && v.kind == Time {
+		if z := e.zones[v.s]; z != nil {
+			return z
+		}
+	}
+	return e.zone
+}
+
+// addPeriod moves a time or date: seconds, minutes and hours are absolute, the others
+// move the calendar and keep the clock (§2.9.7).
+func (e *env) addPeriod(v Value, n int64, unit int) Value {
+	if n > 1e9 || n < -1e9 {
+		return Value{}
+	}
+	if unit <= unitHour {
+		if v.kind == Date {
+			v = TimeOf(e.midnight(v.n))
+		}
+		v.n += n * [...]int64{second, minute, hour}[unit]
+		return v
+	}
+	t := e.local(v)
+	months := [...]int64{unitMonth: 1, unitQuarter: 3, unitYear: 12}
+	switch unit {
+	case unitDay:
+		t = t.AddDate(0, 0, int(n))
+	case unitWeek:
+		t = t.AddDate(0, 0, int(7*n))
+	default:
+		y, m, d := t.Date()
+		first := time.Date(y, m+time.Month(n*months[unit]), 1, 0, 0, 0, 0, time.UTC)
+		y, m, _ = first.Date()
+		t = time.Date(y, m, min(d, daysIn(y, m)), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	}
+	if v.kind == Date {
+		v.n = dayNumber(t)
+	} else {
+		v.n = t.UnixMicro()
+	}
+	return v
+}
+
+// span is the bucket that holds an instant: its value, and from when to before when
+// it is the same.
+type span struct {
+	from, to int64
+	value    Value
+}
+
+// bucket cuts a moment to n units, by the clock of its zone. Days and shorter give a
+// time, longer ones a date.
+func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
+	zone := e.zoneOf(v)
+	t := e.local(v)
+	if v.kind == Date {
+		zone = e.zone
+		v = TimeOf(e.midnight(v.n))
+	}
+	if unit <= unitHour {
+		return e.clockBucket(v, t, unit, n)
+	}
+	days := dayNumber(t)
+	var first, next int64
+	y, m, _ := t.Date()
+	month := func(count int64) int64 { // of months since year 0
+		return dayNumber(time.Date(0, time.Month(count+1), 1, 0, 0, 0, 0, time.UTC))
+	}
+	switch unit {
+	case unitDay:
+		first = floorTo(days, n)
+		next = first + n
+	case unitWeek:
+		shift := int64((4 - int(weekStart) + 7) % 7) // 1970 began on a Thursday
+		first = floorTo(days+shift, 7*n) - shift
+		next = first + 7*n
+	default:
+		size := n * [...]int64{unitMonth: 1, unitQuarter: 3, unitYear: 12}[unit]
+		since := int64(y)*12 + int64(m) - 1
+		if unit != unitYear {
+			since = floorTo(since-1970*12, size) + 1970*12
+		} else {
+			since = floorTo(since, size)
+		}
+		first, next = month(since), month(since+size)
+	}
+	b := span{from: midnightIn(first, zone), to: midnightIn(next, zone)}
+	b.value = Value{kind: Date, n: first}
+	if unit == unitDay {
+		b.value = Value{kind: Time, n: b.from, s: v.s}
+	}
+	return b
+}
+
+// clockBucket cuts to hours, minutes and seconds. One hour, minute or second is of
+// the clock, so that a repeated hour is two; several are counted from midnight.
+func (e *env) clockBucket(v Value, t time.Time, unit int, n int64) span {
+	size := n * [...]int64{second, minute, hour}[unit]
+	within := (int64(t.Minute())*60+int64(t.Second()))*second + int64(t.Nanosecond()/1000)
+	if size > hour || hour%size != 0 {
+		within += int64(t.Hour()) * hour
+	}
+	from := v.n - within%size
+	to := from + size
+	if start, end := t.ZoneBounds(); !end.IsZero() && end.UnixMicro() < to || !start.IsZero() && start.UnixMicro() > from {
+		from, to = v.n, v.n // another offset inside: nothing is known of the neighbours
+		return span{from: from, to: to, value: Value{kind: Time, n: v.n - within%size, s: v.s}}
+	}
+	return span{from: from, to: to, value: Value{kind: Time, n: from, s: v.s}}
+}
+
+func floorTo(n, size int64) int64 {
+	r := n % size
+	if r < 0 {
+		r += size
+	}
+	return n - r
+}
+
+// borders is how many starts of a unit lie between two moments (dateDiff).
+func (e *env) borders(unit int, a, b Value) int64 {
+	if unit <= unitHour {
+		size := [...]int64{second, minute, hour}[unit]
+		return (e.bucket(b, unit, 1, 0).value.n - e.bucket(a, unit, 1, 0).value.n) / size
+	}
+	index := func(v Value) int64 {
+		t := e.local(v)
+		y, m, _ := t.Date()
+		switch unit {
+		case unitDay:
+			return dayNumber(t)
+		case unitWeek:
+			return floorTo(dayNumber(t)+3, 7) / 7
+		case unitMonth:
+			return int64(y)*12 + int64(m)
+		case unitQuarter:
+			return int64(y)*4 + int64(m-1)/3
+		}
+		return int64(y)
+	}
+	return index(b) - index(a)
+}
+
+// zoneNames is the zone with a name, looked up once.
+func (e *env) zoneNamed(name string) (*time.Location, bool) {
+	if z := e.zones[name]; z != nil {
+		return z, true
+	}
+	if name == "" || strings.EqualFold(name, "local") {
+		return nil, false
+	}
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, false
+	}
+	e.zones[name] = z
+	return z, true
+}
