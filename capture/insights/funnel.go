@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+func init() { kinds = append(kinds, kind{"FunnelsQuery", parseFunnel}) }
+
 // Bounds of funnels (§5.4).
 const (
 	maxSteps      = 20
@@ -60,7 +62,7 @@ func readFunnel(n node, p *Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
 		dates:      n.get("dateRange").dateRange(),
-		interval:   interval(n.get("interval").choice("day", "minute", "hour", "day", "week", "month")),
+		interval:   n.interval(minute, hour, day, week, month),
 		groupType:  n.aggregation(),
 		steps:      n.get("series").entities(p, maxSteps),
 		split:      n.get("breakdownFilter").split(p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
@@ -97,10 +99,8 @@ func (q *funnelQuery) options(n node, p *Project) {
 	if q.viz != "steps" && len(q.steps) < 2 {
 		n.get("funnelVizType").fail(invalidInput, "A funnel of this kind needs two steps.")
 	}
-	if text := n.get("funnelAggregateByHogQL").text(""); text != "" {
-		if q.actor = fieldGetter(text); q.actor == nil {
-			n.get("funnelAggregateByHogQL").fail(notSupported, "Only properties.x and columns of events are supported here, not %s.", describe(text))
-		}
+	if by := n.get("funnelAggregateByHogQL"); by.text("") != "" {
+		q.actor = hogqlValue(by, p)
 	}
 	if q.attribution == ofStep && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
 		n.get("breakdownAttributionValue").fail(invalidInput, "There is no such step, or in any order another than the first.")

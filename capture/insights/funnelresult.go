@@ -73,91 +73,6 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 	return out, nil
 }
 
-// group is what counts to one breakdown value of a result.
-type group[T any] struct {
-	value uint32 // of a split by cohorts the cohort's place
-	other bool
-	sum   T
-}
-
-// grouped sums by breakdown value; of cohorts to each that a set has.
-type grouped[T any] struct {
-	f      *funnelRun
-	make   func() T
-	size   int64 // bytes of a sum
-	by     map[uint32]T
-	cohort bool
-}
-
-func (g *grouped[T]) add(value uint32, to func(T)) error {
-	if !g.cohort {
-		sum, err := g.of(value)
-		if err == nil {
-			to(sum)
-		}
-		return err
-	}
-	for i := range g.f.split.cohorts {
-		if !g.f.values.inSet(value, i) {
-			continue
-		}
-		sum, err := g.of(uint32(i))
-		if err != nil {
-			return err
-		}
-		to(sum)
-	}
-	return nil
-}
-
-func (g *grouped[T]) of(value uint32) (T, error) {
-	sum, ok := g.by[value]
-	if !ok {
-		if err := g.f.reserve(g.size + 64); err != nil {
-			return sum, err
-		}
-		sum = g.make()
-		g.by[value] = sum
-	}
-	return sum, nil
-}
-
-// ranked are the groups with the first ones first, by a comparison of sums and then
-// by value; those beyond the limit are merged into one of the rest.
-func (g *grouped[T]) ranked(less func(a, b T) int, merge func(to, from T)) []group[T] {
-	out := make([]group[T], 0, len(g.by))
-	for value, sum := range g.by {
-		out = append(out, group[T]{value: value, sum: sum})
-	}
-	slices.SortFunc(out, func(a, b group[T]) int {
-		if c := less(a.sum, b.sum); c != 0 {
-			return c
-		}
-		return g.compare(a.value, b.value)
-	})
-	limit := g.f.split.limit
-	if g.cohort || len(out) <= limit {
-		return out
-	}
-	rest := group[T]{other: true, sum: out[limit].sum}
-	for _, o := range out[limit+1:] {
-		merge(rest.sum, o.sum)
-	}
-	out = out[:limit]
-	at := slices.IndexFunc(out, func(o group[T]) bool { return less(o.sum, rest.sum) > 0 })
-	if at < 0 { // after equals
-		at = limit
-	}
-	return slices.Insert(out, at, rest)
-}
-
-func (g *grouped[T]) compare(a, b uint32) int {
-	if g.cohort {
-		return int(a) - int(b)
-	}
-	return g.f.values.compare(a, b)
-}
-
 // label gives breakdown and breakdown_value.
 func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	switch {
@@ -178,12 +93,8 @@ func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 
 func (f *funnelRun) grouping() bool { return f.split.kind != "" }
 
-func groupedBy[T any](f *funnelRun, size int, create func() T) *grouped[T] {
-	return &grouped[T]{f: f, make: create, size: int64(size), by: map[uint32]T{}, cohort: f.split.byCohort()}
-}
-
 func (f *funnelRun) stepsResult() (any, error) {
-	sums := groupedBy(f, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
+	sums := groupedBy(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	err := f.eachReached(func(_, value uint32, times []int64) error {
 		kept := 0
 		err := sums.add(value, func(t *funnelTally) { kept += t.add(times) })
@@ -200,7 +111,15 @@ func (f *funnelRun) stepsResult() (any, error) {
 		return f.stepList(sum), nil
 	}
 	out := [][]funnelStep{}
-	for _, g := range sums.ranked(moreConverted, (*funnelTally).merge) {
+	kept, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	if rest != nil {
+		at := slices.IndexFunc(kept, func(g group[*funnelTally]) bool { return moreConverted(g.sum, rest.sum) > 0 })
+		if at < 0 { // after equals
+			at = len(kept)
+		}
+		kept = slices.Insert(kept, at, *rest)
+	}
+	for _, g := range kept {
 		list := f.stepList(g.sum)
 		for i := range list {
 			list[i].Breakdown, list[i].BreakdownValue = f.label(g.value, g.other)
@@ -232,7 +151,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 
 func (f *funnelRun) trends() (any, error) {
 	n := f.period.len()
-	sums := groupedBy(f, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
+	sums := groupedBy(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
 	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
 		return sums.add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
 	})
@@ -246,13 +165,11 @@ func (f *funnelRun) trends() (any, error) {
 		}
 		return []funnelLine{f.line(sum)}, nil
 	}
-	kept := sums.ranked(moreEntered, (*conversion).merge)
-	slices.SortFunc(kept, func(a, b group[*conversion]) int {
-		if a.other != b.other {
-			return map[bool]int{true: 1, false: -1}[a.other]
-		}
-		return sums.compare(a.value, b.value)
-	})
+	kept, rest := sums.ranked(moreEntered, (*conversion).merge)
+	slices.SortFunc(kept, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
+	if rest != nil {
+		kept = append(kept, *rest)
+	}
 	out := []funnelLine{}
 	for _, g := range kept {
 		line := f.line(g.sum)

@@ -179,6 +179,7 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 		e := memoryEvent{name: g[0].(string), distinctID: g[1].(string), at: at}
 		if len(g) > 3 {
 			properties := g[3].(map[string]any)
+			nameGroups(properties)
 			e.properties = string(wire.MustEncode(properties))
 			set, _ := properties["$set"].(map[string]any)
 			for k, v := range set {
@@ -190,15 +191,39 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 		}
 		e.personProperties = string(wire.MustEncode(people[e.distinctID]))
 		m.know(e.distinctID, at, people[e.distinctID])
+		m.identify(e.distinctID, given[len(m.events)])
 		m.events = append(m.events, e)
 	}
 	return m
 }
 
+// nameGroups makes $group_0 of the group of the type org, the only one.
+func nameGroups(properties map[string]any) {
+	if groups, ok := properties["$groups"].(map[string]any); ok {
+		properties["$group_0"] = groups["org"]
+	}
+}
+
+// identify gives an anonymous id to the person of an $identify.
+func (m *memory) identify(distinctID string, event []any) {
+	if event[0] != "$identify" || len(event) < 4 {
+		return
+	}
+	anonymous := event[3].(map[string]any)["$anon_distinct_id"].(string)
+	gone, to := m.owner[anonymous], m.owner[distinctID]
+	m.owner[anonymous] = to
+	m.profiles = slices.DeleteFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == gone })
+	i := slices.IndexFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == to })
+	m.profiles[i].DistinctIDs = append(m.profiles[i].DistinctIDs, anonymous)
+}
+
 // know keeps who is behind a distinct id.
 func (m *memory) know(distinctID string, at time.Time, properties map[string]any) {
 	object, _ := capture.ParseObject(orEmpty(string(wire.MustEncode(properties))))
-	id := capture.PersonID(1, distinctID)
+	id, known := m.owner[distinctID]
+	if !known {
+		id = capture.PersonID(1, distinctID)
+	}
 	m.owner[distinctID] = id
 	i := slices.IndexFunc(m.profiles, func(p capture.StoredPerson) bool { return p.UUID == id })
 	if i < 0 {

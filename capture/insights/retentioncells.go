@@ -81,18 +81,21 @@ func joined(presences []presence) []presence {
 
 // each calls see for each row that an actor is in, with the columns (0 is the row
 // itself) that it counts in. The presences are those of one value, joined.
-func (r *retentionRule) each(presences []presence, see func(row int, columns []int)) {
+func (r *retentionRule) each(presences []presence, see func(row int, columns []int) error) error {
 	for i, v := range presences {
 		if v.targets == 0 {
 			continue
 		}
 		if v.interval > 0 {
-			see(int(v.interval)-1, r.columnsAfter(presences[i], presences[i+1:]))
+			if err := see(int(v.interval)-1, r.columnsAfter(v, presences[i+1:])); err != nil {
+				return err
+			}
 		}
 		if r.firstTime {
-			return
+			break
 		}
 	}
+	return nil
 }
 
 func (r *retentionRule) columnsAfter(start presence, later []presence) []int {

@@ -1,26 +1,18 @@
 package insights
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/bunting-flags/bunting/capture"
 )
 
-// Bounds of breakdowns (§5.4).
-const (
-	maxValues       = 100_000
-	maxSplitCohorts = 64
-)
+// maxSplitCohorts bounds the cohorts of a breakdown.
+const maxSplitCohorts = 64
 
 // split is the breakdown of a funnel or of retention: properties of one type, or
 // cohorts. Without a kind there is none.
 type split struct {
 	kind      string
-	names     []string
-	groupType int
+	parts     []func(*binder) getter
 	normalize bool
 	limit     int
 	cohorts   []splitCohort
@@ -38,12 +30,10 @@ func (s *split) byCohort() bool { return s.kind == "cohort" }
 func (n node) split(p *Project, most int, kinds ...string) split {
 	n = n.object()
 	s := split{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean(false)}
-	if n.get("breakdown_histogram_bin_count").value != nil {
-		n.refuse("breakdown_histogram_bin_count")
-	}
-	list := n.get("breakdowns").list(3)
+	n.refuse("breakdown_histogram_bin_count")
+	list := n.get("breakdowns").list(maxParts)
 	if len(list) > 0 {
-		s.several(list, most, kinds)
+		s.several(list, most, kinds, p)
 		return s
 	}
 	by := n.get("breakdown")
@@ -55,22 +45,21 @@ func (n node) split(p *Project, most int, kinds ...string) split {
 		s.readCohorts(by, p)
 		return s
 	}
-	s.groupType = s.readGroupType(n.get("breakdown_group_type_index"))
+	list = []node{by}
 	if _, ok := by.value.([]any); ok {
-		for _, name := range by.list(most) {
-			s.add(name)
-		}
-	} else {
-		s.add(by)
+		list = by.list(most)
 	}
-	if len(s.names) == 0 {
+	for _, property := range list {
+		s.parts = append(s.parts, n.propertyOf(s.kind, property, n.get("breakdown_group_type_index"), p))
+	}
+	if len(s.parts) == 0 {
 		s.kind = ""
 	}
 	return s
 }
 
 // several reads breakdowns, which must have one type.
-func (s *split) several(list []node, most int, kinds []string) {
+func (s *split) several(list []node, most int, kinds []string, p *Project) {
 	if len(list) > most {
 		list[most].fail(notSupported, "At most %d breakdowns are supported here.", most)
 	}
@@ -80,36 +69,10 @@ func (s *split) several(list []node, most int, kinds []string) {
 			m.get("type").fail(notSupported, "Breakdowns must have one type here, and not that of cohorts.")
 		}
 		s.kind = kind
-		if kind == "group" {
-			s.groupType = s.readGroupType(m.get("group_type_index"))
-		}
 		s.normalize = s.normalize || m.get("normalize_url").boolean(false)
 		m.refuse("histogram_bin_count")
-		s.add(m.get("property"))
+		s.parts = append(s.parts, m.propertyOf(kind, m.get("property"), m.get("group_type_index"), p))
 	}
-}
-
-func (s *split) readGroupType(index node) int {
-	if s.kind == "group" && index.absent() {
-		index.fail(required, "A breakdown by groups needs the number of their type.")
-	}
-	return int(index.whole(0, maxGroupTypes-1, 0))
-}
-
-func (s *split) add(name node) {
-	text := ""
-	if number, ok := name.value.(json.Number); ok {
-		text = number.String()
-	} else if text = name.text(""); text == "" {
-		name.fail(required, "A breakdown needs the name of a property.")
-	}
-	switch {
-	case s.kind == "hogql" && fieldGetter(text) == nil:
-		name.fail(notSupported, "Only properties.x and columns of events are supported here, not %s.", describe(text))
-	case s.kind == "event_metadata" && columnGetters[text] == nil:
-		name.fail(invalidInput, "Events have no column %s.", describe(text))
-	}
-	s.names = append(s.names, text)
 }
 
 func (s *split) readCohorts(by node, p *Project) {
@@ -125,70 +88,6 @@ func (s *split) readCohorts(by node, p *Project) {
 			}
 		}
 		s.cohorts = append(s.cohorts, c)
-	}
-}
-
-var fieldOfEvent = regexp.MustCompile(`^\s*(?:properties\.([A-Za-z_$][\w$]*)|([A-Za-z_$][\w$]*))\s*$`)
-
-// fieldGetter reads an expression that is a property or a column; nil for others.
-func fieldGetter(expression string) func(b *binder) getter {
-	m := fieldOfEvent.FindStringSubmatch(expression)
-	switch {
-	case m == nil:
-		return nil
-	case m[1] != "":
-		return func(b *binder) getter { return b.eventProperty(m[1]) }
-	}
-	return columnGetters[m[2]]
-}
-
-// value looks at one property of a split.
-func (b *binder) value(s *split, name string) getter {
-	switch s.kind {
-	case "person":
-		return b.personValue(name)
-	case "group":
-		return b.groupValue(s.groupType, name)
-	case "event_metadata":
-		return columnGetters[name](b)
-	case "hogql":
-		return fieldGetter(name)(b)
-	}
-	return b.eventProperty(name)
-}
-
-// personValue is a property of the person as the mode of the query has it.
-func (b *binder) personValue(name string) getter {
-	if b.mode != personNow && b.mode != personOff {
-		b.needs.columns |= PersonProperties
-		slot := b.needs.person.slot(name)
-		return func(r *row) string { return r.personProperty(slot) }
-	}
-	values := map[capture.UUID]string{}
-	b.profiles(func(p *capture.StoredPerson) error {
-		value, ok := p.Properties.Get(name)
-		if !ok {
-			return nil
-		}
-		values[p.UUID] = strings.Clone(value)
-		return b.reserve(int64(len(value)) + 64)
-	})
-	person := b.people()
-	return func(r *row) string { return values[b.personID(person(r))] }
-}
-
-// groupValue is a property of the event's group as it is now.
-func (b *binder) groupValue(groupType int, name string) getter {
-	values, one, found := map[string]string{}, keys{names: []string{name}}, make([]string, 1)
-	b.groups(groupType, func(key, properties string) error {
-		one.extract(properties, found)
-		values[strings.Clone(key)] = strings.Clone(found[0])
-		return b.reserve(int64(len(key)+len(found[0])) + 96)
-	})
-	key := b.groupKey(groupType)
-	return func(r *row) string {
-		k, _ := textOf(key(r))
-		return values[k]
 	}
 }
 
@@ -213,9 +112,9 @@ func (b *binder) numberer(s *split) *numberer {
 		n.number = b.cohortSets(n, s.cohorts)
 		return n
 	}
-	getters := make([]getter, len(s.names))
-	for i, name := range s.names {
-		getters[i] = b.value(s, name)
+	getters := make([]getter, len(s.parts))
+	for i, of := range s.parts {
+		getters[i] = of(b)
 	}
 	_, _ = n.texts.number(strings.Repeat(separator, len(getters)-1))
 	var scratch []byte
@@ -237,8 +136,8 @@ func (b *binder) numberer(s *split) *numberer {
 
 func (b *binder) count(n *numberer, text string) uint32 {
 	number, err := n.texts.number(text)
-	if err == nil && len(n.all) > maxValues {
-		err = failure(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxValues)
+	if err == nil && len(n.all) > maxBreakdownValues {
+		err = failure(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
 	}
 	b.note(err)
 	return number

@@ -1,0 +1,275 @@
+package insights
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+func init() { kinds = append(kinds, kind{"RetentionQuery", parseRetention}) }
+
+// retentionQuery is a RetentionQuery (§2.6).
+type retentionQuery struct {
+	target, returning entity
+	conditions        all
+	dates             dateRange
+	interval          interval
+	groupType         int
+	rule              retentionRule
+	split             split
+}
+
+func parseRetention(n node, p *Project) plan { return readRetention(n, p) }
+
+var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": week, "Month": month}
+
+func readRetention(n node, p *Project) *retentionQuery {
+	f := n.get("retentionFilter").object()
+	f.get("timeWindowMode").choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
+	if f.get("timeWindowMode").text("") == "24_hour_windows" {
+		f.refuse("timeWindowMode")
+	}
+	q := &retentionQuery{
+		target:     f.get("targetEntity").retentionEntity(p),
+		returning:  f.get("returningEntity").retentionEntity(p),
+		conditions: queryConditions(n, p),
+		dates:      n.get("dateRange").dateRange(),
+		interval:   retentionPeriods[f.get("period").choice("Day", "Hour", "Day", "Week", "Month")],
+		groupType:  n.aggregation(),
+		split:      n.get("breakdownFilter").split(p, 1, "event", "person", "cohort"),
+	}
+	q.rule = retentionRule{
+		columns:    int(f.get("totalIntervals").whole(1, 100, 8)),
+		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
+		cumulative: f.get("cumulative").boolean(false),
+		minimum:    uint32(f.get("minimumOccurrences").whole(1, math.MaxInt32, 1)),
+	}
+	return q
+}
+
+// retentionEntity reads an entity in the form of its own, $pageview by default.
+func (n node) retentionEntity(p *Project) entity {
+	n = n.object()
+	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
+	if m, ok := n.value.(map[string]any); ok && len(m) > 0 {
+		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
+		if n.get("type").choice("events", "events", "actions") == "actions" {
+			series["kind"], series["id"] = "ActionsNode", wholeNumber(m["id"])
+		}
+	}
+	return node{value: series, place: n.place, fault: n.fault}.entity(p)
+}
+
+// retentionRun is what retention has read.
+type retentionRun struct {
+	*retentionQuery
+	*run
+	*buckets
+	actors *actors
+	values *numberer
+	acts   *chains[presence]
+}
+
+// rows finds the intervals.
+func (q *retentionQuery) rows(r *run) (*buckets, error) {
+	c := r.calendar()
+	end := c.next(q.interval, c.startOf(q.interval, r.dateTo(q.dates, q.interval)))
+	begin := c.backBy(q.interval, end, q.rule.columns)
+	if q.dates.from.form != noDate {
+		from, err := r.dateFrom(q.dates, q.interval)
+		if err != nil {
+			return nil, err
+		}
+		begin = c.startOf(q.interval, from)
+	}
+	return c.bucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
+}
+
+// backBy is the start of an interval n before the one that begins at start.
+func (c calendar) backBy(i interval, start time.Time, n int) time.Time {
+	w := c.clock(start)
+	switch i {
+	case day:
+		return c.local(w.AddDate(0, 0, -n))
+	case week:
+		return c.local(w.AddDate(0, 0, -7*n))
+	case month:
+		return c.local(w.AddDate(0, -n, 0))
+	}
+	return c.startOf(i, start.Add(-time.Duration(n)*time.Hour))
+}
+
+// read collects in which intervals actors did what.
+func (q *retentionQuery) read(r *run) (*retentionRun, error) {
+	rows, err := q.rows(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize, r.reserve)}
+	if rows.len()*q.rule.columns > maxCells {
+		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals.", maxCells)
+	}
+	if rows.len() == 0 {
+		return f, nil
+	}
+	b := &binder{run: r, from: rows.starts[0], to: rows.end - 1}
+	target, returning := q.target.bind(b), q.returning.bind(b)
+	holds := q.conditions.bind(b)
+	f.actors = b.actors(q.groupType)
+	f.values = b.numberer(&q.split)
+	see := func(row *row) error {
+		p := presence{interval: uint32(1 + rows.find(row.b.Time[row.i]))}
+		if target.matches(row) {
+			p.targets = 1
+		}
+		if p.interval > 0 && returning.matches(row) {
+			p.returns = 1
+		}
+		if p.targets+p.returns == 0 || !holds(row) {
+			return nil
+		}
+		actor, ok := f.actors.number(row)
+		if !ok {
+			return nil
+		}
+		p.value = f.values.number(row)
+		return f.add(actor, p)
+	}
+	if q.rule.firstTime {
+		if err := b.scanBound(Scan{From: math.MinInt64, To: b.from - 1, Names: names(target)}, see); err != nil {
+			return nil, err
+		}
+	}
+	return f, b.scanBound(Scan{From: b.from, To: b.to, Names: names(target, returning)}, see)
+}
+
+// add counts to what is known last of an actor if it is of the same interval.
+func (f *retentionRun) add(actor uint32, p presence) error {
+	last := f.acts.newest(actor)
+	if last == nil || last.interval != p.interval || last.value != p.value {
+		return f.acts.add(actor, p)
+	}
+	last.targets += p.targets
+	last.returns += p.returns
+	return nil
+}
+
+// each gives the rows that actors are in, with the columns that each counts in, once
+// for each breakdown value. Of a split by cohorts a value is a set.
+func (f *retentionRun) each(see func(actor, value uint32, row int, columns []int) error) error {
+	var acts []presence
+	for actor := range uint32(len(f.acts.last)) {
+		if actor&0xfff == 0 && f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		acts = joined(f.acts.gather(actor, acts[:0]))
+		for from := 0; from < len(acts); {
+			to := from + 1
+			for to < len(acts) && acts[to].value == acts[from].value {
+				to++
+			}
+			err := f.rule.each(acts[from:to], func(row int, columns []int) error { return see(actor, acts[from].value, row, columns) })
+			if err != nil {
+				return err
+			}
+			from = to
+		}
+	}
+	return nil
+}
+
+// retentionRow is a row of the result.
+type retentionRow struct {
+	Label          string          `json:"label"`
+	Date           string          `json:"date"`
+	Values         []retentionCell `json:"values"`
+	BreakdownValue *string         `json:"breakdown_value,omitempty"`
+}
+
+type retentionCell struct {
+	Count int64  `json:"count"`
+	Label string `json:"label"`
+}
+
+func (q *retentionQuery) run(r *run) (*Result, error) {
+	f, err := q.read(r)
+	if err != nil {
+		return nil, err
+	}
+	out := []retentionRow{}
+	if f.len() == 0 {
+		return &Result{Results: out}, nil
+	}
+	result := &Result{From: f.start(0), To: time.UnixMicro(f.end - 1).In(r.zone)}
+	n, k := f.len(), q.rule.columns
+	sums := groupedBy(r, &q.split, f.values, 8*n*k, func() *retentionCells { return newRetentionCells(n, k) })
+	err = f.each(func(_, value uint32, row int, columns []int) error {
+		return sums.add(value, func(c *retentionCells) { c.add(row, columns) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	if q.split.kind == "" {
+		sum, err := sums.of(0)
+		if err != nil {
+			return nil, err
+		}
+		result.Results = f.table(out, sum, nil)
+		return result, nil
+	}
+	kept, rest := sums.ranked(func(a, b *retentionCells) int { return cmp.Compare(b.entered(), a.entered()) }, (*retentionCells).merge)
+	if rest != nil {
+		kept = append(kept, *rest)
+	}
+	if n*k*len(kept) > maxCells {
+		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
+	}
+	for _, g := range kept {
+		value := f.label(g.value, g.other)
+		out = f.table(out, g.sum, &value)
+	}
+	result.Results = out
+	return result, nil
+}
+
+func (f *retentionRun) label(value uint32, other bool) string {
+	switch {
+	case other:
+		return otherValue
+	case !f.split.byCohort():
+		return f.values.all[value]
+	case f.split.cohorts[value].id == 0:
+		return "all"
+	}
+	return strconv.FormatInt(f.split.cohorts[value].id, 10)
+}
+
+// table adds the rows of one breakdown value.
+func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string) []retentionRow {
+	names := make([]string, max(c.rows, c.columns))
+	for i := range names {
+		names[i] = periodNames[f.retentionQuery.interval] + " " + strconv.Itoa(i)
+	}
+	for s, date := range f.instants() {
+		row := retentionRow{Label: names[s], Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
+		for k, n := range c.row(s) {
+			row.Values[k] = retentionCell{n, names[k]}
+		}
+		to = append(to, row)
+	}
+	return to
+}
+
+var periodNames = map[interval]string{hour: "Hour", day: "Day", week: "Week", month: "Month"}
+
+// wholeNumber is an id that may be a text of digits, as a number.
+func wholeNumber(v any) any {
+	if text, ok := v.(string); ok {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return json.Number(strconv.FormatInt(n, 10))
+		}
+	}
+	return v
+}
