@@ -18,6 +18,9 @@ var errBatch = errors.New("capture: this is no encoded batch")
 // then the fields in their order; numbers as variable-length integers, times in
 // microseconds, a text or a list behind its length.
 func AppendBatch(dst []byte, b *Batch) []byte {
+	if b == nil {
+		b = &Batch{}
+	}
 	w := batchWriter(append(dst, batchVersion))
 	w.int(b.ProjectID)
 	put(&w, b.Events, (*batchWriter).event)

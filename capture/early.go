@@ -65,8 +65,11 @@ func (d *decoder) earlyList(f *fields) error {
 // those of [Intake.Accept].
 func (i *Intake) Knows(ctx context.Context, token string) error {
 	token, err := CheckToken(token)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !i.made():
+		return ErrUnavailable
 	}
 	_, err = i.projects.get(ctx, token, i.now(Origin{}))
 	return err

@@ -66,7 +66,7 @@ func ImportGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	}
 	p := newPlan(projectID, types)
 	if g.Type = p.groupType(typeName, &Event{}); g.Type < 0 {
-		return refuse("group_type", fmt.Sprintf("the project has %d group types already", MaxGroupTypes))
+		return refuse("group_type", fmt.Sprintf("the project has %d group types already", maxGroupTypes))
 	}
 	c := &Changes{GroupTypes: p.newTypes}
 	c.Groups = []ProjectGroup{{projectID, g}}

@@ -60,5 +60,10 @@ func (k staticKeys) Project(_ context.Context, token string) (Project, error) {
 // AppenderFunc is a function as an Appender: a sink of one's own.
 type AppenderFunc func(ctx context.Context, b *Batch) error
 
-// Append implements Appender.
-func (f AppenderFunc) Append(ctx context.Context, b *Batch) error { return f(ctx, b) }
+// Append implements Appender. A nil function is ErrUnavailable.
+func (f AppenderFunc) Append(ctx context.Context, b *Batch) error {
+	if f == nil {
+		return ErrUnavailable
+	}
+	return f(ctx, b)
+}

@@ -60,6 +60,8 @@ func NewIntake(c IntakeConfig) (*Intake, error) {
 	return i, nil
 }
 
+func (i *Intake) made() bool { return i != nil && i.projects != nil }
+
 // Receipt is the answer to an accepted submission.
 type Receipt struct {
 	// Accepted events are durable.
@@ -71,10 +73,10 @@ type Receipt struct {
 }
 
 // Accept takes a submission in. It returns when its events are durable, or with
-// a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted. A nil
-// Intake is ErrUnavailable.
+// a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted. An
+// Intake that NewIntake has not made is ErrUnavailable.
 func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receipt, error) {
-	if i == nil {
+	if !i.made() {
 		return Receipt{}, ErrUnavailable
 	}
 	token, err := s.Token()
@@ -246,6 +248,9 @@ func cutBytes(s string, n int) string {
 // (§7): it is counted, and a warning says so. limited is true when the project's
 // recordings are paused or its quota is spent. The errors are those of Accept.
 func (i *Intake) Recording(ctx context.Context, token string, items int) (limited bool, err error) {
+	if !i.made() {
+		return false, ErrUnavailable
+	}
 	now := i.now(Origin{})
 	project, err := i.projects.get(ctx, token, now)
 	if err != nil {

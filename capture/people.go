@@ -19,7 +19,8 @@ var (
 
 // People changes persons and groups where no client sends an event. Errors are a
 // *Refusal for what the caller has to mend, ErrOverQuota, ErrReadOnly, or
-// ErrUnavailable when the store does not take it now. A nil People is ErrReadOnly.
+// ErrUnavailable when the store does not take it now. What a nil or zero People would
+// need is ErrReadOnly.
 type People struct {
 	// History reads back, Between makes the changes that are no events.
 	History History
@@ -36,7 +37,7 @@ type Between interface {
 }
 
 func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) error) error {
-	if p == nil {
+	if p == nil || p.Between == nil {
 		return ErrReadOnly
 	}
 	return p.Between.Transact(ctx, projectID, work)
@@ -65,6 +66,9 @@ func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerso
 		ids = append(ids, main) // of more than can be shown
 	}
 	return p.transact(ctx, projectID, func(tx Tx) error {
+		if person == nil {
+			return refuse("", "There is no such person.")
+		}
 		found, err := SplitPerson(tx, projectID, person.UUID, ids, main)
 		if err == nil && !found {
 			err = refuse("main_distinct_id", "The person has no such distinct id.")
@@ -96,10 +100,7 @@ func (p *People) sendPerson(ctx context.Context, in Project, person *StoredPerso
 // NewGroup makes a group of a type that there is, with the properties of a JSON
 // object (spec/management.md §5.4).
 func (p *People) NewGroup(ctx context.Context, in Project, id GroupID, typeName, properties string) (*Group, error) {
-	if p == nil {
-		return nil, ErrReadOnly
-	}
-	switch there, err := p.History.Group(ctx, in.ID, id); {
+	switch there, err := p.group(ctx, in.ID, id); {
 	case err != nil:
 		return nil, err
 	case there != nil:
@@ -117,7 +118,14 @@ func (p *People) SetGroup(ctx context.Context, in Project, id GroupID, typeName,
 	if err != nil {
 		return nil, err
 	}
-	return p.History.Group(ctx, in.ID, id)
+	return p.group(ctx, in.ID, id)
+}
+
+func (p *People) group(ctx context.Context, projectID int64, id GroupID) (*Group, error) {
+	if p == nil || p.History == nil {
+		return nil, ErrReadOnly
+	}
+	return p.History.Group(ctx, projectID, id)
 }
 
 // UnsetGroup takes a property of a group away, and returns the group.
@@ -132,7 +140,7 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 	if err != nil {
 		return nil, err
 	}
-	return p.History.Group(ctx, projectID, id)
+	return p.group(ctx, projectID, id)
 }
 
 // Import makes a person with all of its distinct ids, or replaces the person of
@@ -178,6 +186,9 @@ func (p *People) send(ctx context.Context, in Project, event, distinctID string,
 // BestIDs are the distinct ids, those that people have chosen before those that
 // SDKs made up.
 func (p *StoredPerson) BestIDs() []string {
+	if p == nil {
+		return nil
+	}
 	out := append([]string{}, p.DistinctIDs...)
 	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	return out

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// MaxGroupTypes is how many group types a project may have (§11.1).
-const MaxGroupTypes = 5
+// maxGroupTypes is how many group types a project may have (§11.1).
+const maxGroupTypes = 5
 
 // groupState is a group in a plan.
 type groupState struct {
@@ -72,7 +72,7 @@ func (p *plan) groupType(name string, e *Event) int {
 	i := slices.Index(p.types, "")
 	switch {
 	case i >= 0:
-	case len(p.types) < MaxGroupTypes:
+	case len(p.types) < maxGroupTypes:
 		i = len(p.types)
 		p.types = append(p.types, "")
 	default:
@@ -90,7 +90,7 @@ func (p *plan) groupType(name string, e *Event) int {
 // addGroupColumns adds $group_<number> to the stored properties for every group of
 // the event (§11.2). The groups themselves are not made (D9).
 func (p *plan) addGroupColumns(e *Event, r *Record) {
-	var keys [MaxGroupTypes]string
+	var keys [maxGroupTypes]string
 	n := 0
 	for _, g := range e.Groups {
 		if i := p.groupType(g.Type, e); i >= 0 && i < len(keys) {

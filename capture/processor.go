@@ -54,10 +54,12 @@ type Processor struct {
 	failures atomic.Uint64
 }
 
+var errProcessor = errors.New("capture: a Processor needs Stream, Into and Places")
+
 // NewProcessor makes a Processor. It fails without Stream, Into or Places.
 func NewProcessor(c ProcessorConfig) (*Processor, error) {
 	if c.Stream == nil || c.Into == nil || c.Places == nil {
-		return nil, errors.New("capture: a Processor needs Stream, Into and Places")
+		return nil, errProcessor
 	}
 	c.Tries = cmp.Or(max(c.Tries, 0), defaultTries)
 	c.Pause = cmp.Or(max(c.Pause, 0), defaultPause)
@@ -73,6 +75,9 @@ func NewProcessor(c ProcessorConfig) (*Processor, error) {
 // Run processes until the context ends; what is being recorded then is recorded
 // to its end.
 func (p *Processor) Run(ctx context.Context) error {
+	if p == nil || p.config.Stream == nil {
+		return errProcessor
+	}
 	return p.config.Stream.Share(ctx, p.partition)
 }
 
@@ -238,5 +243,8 @@ type ProcessorStats struct {
 
 // Stats returns totals.
 func (p *Processor) Stats() ProcessorStats {
+	if p == nil {
+		return ProcessorStats{}
+	}
 	return ProcessorStats{Messages: p.messages.Load(), Buried: p.buried.Load(), Failures: p.failures.Load()}
 }

@@ -97,8 +97,12 @@ type Indexer interface {
 	Index(ctx context.Context, idle bool) (more bool, err error)
 }
 
-// NewRecorder starts a Recorder, which runs until Close.
+// NewRecorder starts a Recorder, which runs until Close. Without a Ledger it is nil, and
+// one that is nil or zero answers ErrUnavailable.
 func NewRecorder(c RecorderConfig) *Recorder {
+	if c.Ledger == nil {
+		return nil
+	}
 	c.CommitEvents = cmp.Or(max(c.CommitEvents, 0), defaultCommitEvents)
 	c.Waiting = cmp.Or(max(c.Waiting, 0), defaultWaiting)
 	c.Patience = cmp.Or(max(c.Patience, 0), defaultPatience)
@@ -128,7 +132,12 @@ func (r *Recorder) Advance(ctx context.Context, m Move, batches []*Batch) error 
 	return r.record(ctx, &pending{batches: batches, move: &m, done: make(chan error, 1)})
 }
 
+func (r *Recorder) made() bool { return r != nil && r.queue != nil }
+
 func (r *Recorder) record(ctx context.Context, p *pending) error {
+	if !r.made() {
+		return ErrUnavailable
+	}
 	select {
 	case <-r.closing:
 		return ErrUnavailable
@@ -171,6 +180,9 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 // no event, such as erasing a person. What was remembered of people is
 // forgotten.
 func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) error) error {
+	if !r.made() || work == nil {
+		return ErrUnavailable
+	}
 	j := &job{project: projectID, work: work, done: make(chan error, 1)}
 	select {
 	case r.jobs <- j:
@@ -189,6 +201,9 @@ func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) 
 
 // Close records what waits, then stops.
 func (r *Recorder) Close() {
+	if !r.made() {
+		return
+	}
 	r.once.Do(func() { close(r.closing) })
 	<-r.closed
 }
@@ -380,6 +395,9 @@ type RecorderStats struct {
 
 // Stats returns totals.
 func (r *Recorder) Stats() RecorderStats {
+	if !r.made() {
+		return RecorderStats{}
+	}
 	s := RecorderStats{
 		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(),
 		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),

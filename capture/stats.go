@@ -52,6 +52,9 @@ type IntakeStats struct {
 
 // Stats returns totals.
 func (i *Intake) Stats() IntakeStats {
+	if !i.made() {
+		return IntakeStats{}
+	}
 	s := IntakeStats{Accepted: i.stats.accepted.Load(), Dropped: make(map[DropReason]uint64, len(reasons))}
 	for r, n := range i.stats.drops {
 		s.Dropped[r] = n.Load()

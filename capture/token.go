@@ -43,10 +43,10 @@ func badToken(reason string) error {
 // Token is the submission's token, checked by [CheckToken]. There has to be one,
 // and no two that differ (§3.6). The error is a *Refusal.
 func (s *Submission) Token() (string, error) {
-	switch len(s.Tokens) {
-	case 0:
+	switch {
+	case s == nil || len(s.Tokens) == 0:
 		return "", &Refusal{Kind: Unauthorized, Code: "missing_api_key", Detail: "event submitted without an api_key"}
-	case 1:
+	case len(s.Tokens) == 1:
 		return CheckToken(s.Tokens[0])
 	}
 	return "", &Refusal{Kind: Unauthorized, Code: "invalid_api_key", Detail: "batch submitted with inconsistent api_key values"}

@@ -26,7 +26,7 @@ type DeciderConfig struct {
 	Members Members
 	// Usage: nil counts in memory, from zero at every start.
 	Usage Usage
-	// Lot is how many requests are claimed from Usage at a time, DefaultLot when
+	// Lot is how many requests are claimed from Usage at a time, 100 when
 	// zero or negative.
 	Lot int64
 	// Now is the clock, time.Now when nil.

@@ -35,9 +35,9 @@ func Static(definitions []byte) (Reader, error) {
 
 // FileReader is a Reader of a definitions file. The file is looked at once a second; a
 // change replaces all flags at once. A file that is gone, half written or no
-// definitions leaves the last good ones in use. The zero value is not ready.
+// definitions leaves the last good ones in use. Nil and the zero value are not ready.
 type FileReader struct {
-	typed
+	reader *typed
 	path   string
 	told   []func(error)
 	set    atomic.Pointer[Set]
@@ -60,7 +60,7 @@ type FileReader struct {
 // alone: see [Set.Faults].
 func Open(path string, told ...func(error)) (*FileReader, error) {
 	f := &FileReader{path: path, told: told, stop: make(chan struct{})}
-	f.decide = followed(f)
+	f.reader = newReader(followed(f))
 	if _, err := f.look(); err != nil {
 		return nil, err
 	}
@@ -69,10 +69,18 @@ func Open(path string, told ...func(error)) (*FileReader, error) {
 }
 
 // Set is what is in use now.
-func (f *FileReader) Set() *Set { return f.set.Load() }
+func (f *FileReader) Set() *Set {
+	if f == nil {
+		return nil
+	}
+	return f.set.Load()
+}
 
 // Err says why what stands in the file now is not in use; nil when it is.
 func (f *FileReader) Err() error {
+	if f == nil {
+		return nil
+	}
 	if err := f.fault.Load(); err != nil {
 		return *err
 	}
@@ -82,6 +90,9 @@ func (f *FileReader) Err() error {
 // Close ends the watching. Reads give the fallback and [ErrClosed] then. It may be
 // called again.
 func (f *FileReader) Close() error {
+	if f == nil {
+		return nil
+	}
 	f.closed.Store(true)
 	if f.stop != nil {
 		f.once.Do(func() { close(f.stop) })

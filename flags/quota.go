@@ -9,8 +9,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// DefaultLot is how many requests a server claims from Usage at a time.
-const DefaultLot = 100
+// defaultLot is how many requests a server claims from Usage at a time.
+const defaultLot = 100
 
 // DefinitionsCost is what one download of definitions counts, in requests (§10.1).
 const DefinitionsCost = 10
@@ -61,7 +61,7 @@ func newQuota(usage Usage, lot int64) *quota {
 		usage = &memoryUsage{}
 	}
 	if lot <= 0 {
-		lot = DefaultLot
+		lot = defaultLot
 	}
 	meters, _ := lru.New[string, *meter](quotaOrganizations) // fails only for sizes below 1
 	return &quota{usage: usage, lot: lot, meters: meters}

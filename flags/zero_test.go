@@ -38,7 +38,7 @@ var (
 		// These hold locks or memory, and are not copied.
 		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Memory)(nil), (*flags.Set)(nil),
 	}
-	nils       = []string{"Set", "Decider", "Decisions", "Decision"}
+	nils       = []string{"Set", "Decider", "Decisions", "Decision", "FileReader"}
 	interfaces = "Continuity Locator Members People Reader Source Usage"
 )
 

@@ -13,12 +13,12 @@ import (
 	geoip2 "github.com/oschwald/geoip2-golang/v2"
 )
 
-// RememberedAddresses is how many addresses keep their answer, the least recently asked for going first. Full, the
+// rememberedAddresses is how many addresses keep their answer, the least recently asked for going first. Full, the
 // memory takes about 20 MB for Locate and 30 MB for Details; less where answers are "nothing known".
-const RememberedAddresses = 32_768
+const rememberedAddresses = 32_768
 
-// DefaultWatchInterval is how often Watch looks at the file unless told otherwise.
-const DefaultWatchInterval = 5 * time.Second
+// defaultWatchInterval is how often Watch looks at the file unless told otherwise.
+const defaultWatchInterval = 5 * time.Second
 
 // DB is an open database. All methods may be used at the same time from many goroutines. Nil is one that is closed.
 type DB struct {
@@ -77,7 +77,7 @@ func load(path string) (*loaded, os.FileInfo, error) {
 	if err != nil {
 		return nil, info, fmt.Errorf("geoip: %s: %w", path, err)
 	}
-	remembered, err := lru.New[netip.Addr, answer](RememberedAddresses)
+	remembered, err := lru.New[netip.Addr, answer](rememberedAddresses)
 	if err != nil {
 		return nil, info, fmt.Errorf("geoip: %w", err)
 	}
@@ -165,11 +165,11 @@ func (db *DB) Refresh() (reloaded bool, err error) {
 	return err == nil, err
 }
 
-// Watch calls Refresh at each interval until ctx is done. every: zero or less means [DefaultWatchInterval]. onError, which
+// Watch calls Refresh at each interval until ctx is done. every: zero or less means 5 seconds. onError, which
 // may be nil, is called with each error of Refresh, from the goroutine of Watch.
 func (db *DB) Watch(ctx context.Context, every time.Duration, onError func(error)) {
 	if every <= 0 {
-		every = DefaultWatchInterval
+		every = defaultWatchInterval
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -17,7 +17,7 @@
 // [DB.Reload], [DB.Refresh] and [DB.Watch] take a replaced file into use while look-ups go on. A file that is missing, damaged, of
 // another kind or still being written changes nothing: the last good database stays and the error is returned.
 //
-// The answers for the last [RememberedAddresses] addresses are remembered, "nothing known" included, and forgotten
+// The answers for the last 32,768 addresses are remembered, "nothing known" included, and forgotten
 // when a file is reloaded.
 //
 // # Who

@@ -9,23 +9,34 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// A nil database knows nothing, as one that is closed.
-func TestDB_Nil(t *testing.T) {
-	var db *geoip.DB
-	ip := netip.MustParseAddr("89.160.20.112")
-	if db.Locate(ip) != nil || db.Details(ip) != nil || db.Changed() || db.Stats() != (geoip.Stats{}) {
-		t.Error("a nil database says something")
+// A nil database, and one that Open has not made, knows nothing, as one that is closed.
+func TestDB_NilAndZero(t *testing.T) {
+	for name, db := range map[string]*geoip.DB{"nil": nil, "zero": {}} {
+		for _, ip := range []netip.Addr{netip.MustParseAddr("89.160.20.112"), {}} {
+			if db.Locate(ip) != nil || db.Details(ip) != nil {
+				t.Errorf("%s: a place for %v", name, ip)
+			}
+		}
+		if stats := db.Stats(); stats.Remembered != 0 || stats.Type != "" || db.Changed() {
+			t.Errorf("%s: %+v", name, stats)
+		}
+		if db.Reload() == nil {
+			t.Errorf("%s: it was loaded", name)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		db.Watch(ctx, time.Millisecond, nil)
+		cancel()
+		if err := db.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if reloaded, err := db.Refresh(); reloaded || err != nil {
+			t.Errorf("%s: %v, %v", name, reloaded, err)
+		}
 	}
-	if db.Reload() == nil {
-		t.Error("a nil database was loaded")
+	if geoip.ParseRemote("").IsValid() || geoip.ClientIP(nil, netip.Addr{}, nil).IsValid() {
+		t.Error("an address of nobody")
 	}
-	if reloaded, err := db.Refresh(); reloaded || err != nil {
-		t.Error(reloaded, err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
-	defer cancel()
-	db.Watch(ctx, time.Millisecond, func(err error) { t.Error(err) })
-	if err := db.Close(); err != nil {
-		t.Error(err)
+	if ip, fromHeader := geoip.CallerIP(nil, nil, netip.Addr{}); ip.IsValid() || fromHeader {
+		t.Error(ip, fromHeader)
 	}
 }

@@ -137,11 +137,11 @@ func TestWatch_ReloadsAndEnds(t *testing.T) {
 			synctest.Wait()
 		}
 		replace(t, path, "asn.mmdb")
-		after(DefaultWatchInterval - time.Second)
+		after(defaultWatchInterval - time.Second)
 		if len(faults) != 0 {
 			t.Errorf("too early: %v", <-faults)
 		}
-		after(10 * DefaultWatchInterval) // many looks, one report
+		after(10 * defaultWatchInterval) // many looks, one report
 		if n := len(faults); n != 1 {
 			t.Fatalf("%d reports", n)
 		}
@@ -150,7 +150,7 @@ func TestWatch_ReloadsAndEnds(t *testing.T) {
 		}
 		wantKnown(t, db, 7)
 		replace(t, path, "country.mmdb")
-		after(DefaultWatchInterval)
+		after(defaultWatchInterval)
 		wantKnown(t, db, 4)
 		cancel()
 		<-ended
@@ -220,11 +220,11 @@ func TestReload_WhileLocating(t *testing.T) {
 func TestLocate_BoundedMemory(t *testing.T) {
 	db := open(t, "city.mmdb")
 	a := ip("2001:db8:ffff::") // no record
-	for range RememberedAddresses + 100 {
+	for range rememberedAddresses + 100 {
 		db.Locate(a)
 		a = a.Next()
 	}
-	if s := db.Stats(); s.Remembered != RememberedAddresses || s.Hits != 0 {
+	if s := db.Stats(); s.Remembered != rememberedAddresses || s.Hits != 0 {
 		t.Errorf("stats %+v", s)
 	}
 	db.Locate(a.Prev())

@@ -35,8 +35,8 @@ var _ flags.Source = (*Source)(nil)
 
 // Defaults of Config.
 const (
-	DefaultDebounce = 50 * time.Millisecond
-	DefaultPoll     = 2 * time.Second
+	defaultDebounce = 50 * time.Millisecond
+	defaultPoll     = 2 * time.Second
 )
 
 // Config says which files are read. Only Files is required.
@@ -51,9 +51,9 @@ type Config struct {
 	// one reading, so nothing may be kept by them.
 	Documents bool
 	// Debounce is the quiet time after a change before the file is read,
-	// DefaultDebounce when zero.
+	// 50 milliseconds when zero.
 	Debounce time.Duration
-	// Poll is how often files are looked at without an event, DefaultPoll when
+	// Poll is how often files are looked at without an event, 2 seconds when
 	// zero.
 	Poll time.Duration
 	// OnChange is called after each change that was taken into use or refused,
@@ -100,10 +100,10 @@ func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, erro
 		return nil, errors.New("filesource: Config.Files is empty")
 	}
 	if c.Debounce <= 0 {
-		c.Debounce = DefaultDebounce
+		c.Debounce = defaultDebounce
 	}
 	if c.Poll <= 0 {
-		c.Poll = DefaultPoll
+		c.Poll = defaultPoll
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -65,14 +65,14 @@ type Config struct {
 	// and groups.
 	NoExposures bool
 	// InitTimeout bounds an initialization whose context has no deadline,
-	// DefaultInitTimeout when zero.
+	// 30 seconds when zero.
 	InitTimeout time.Duration
 	// OnTrackError is told why an event could not be taken over. Nil: nobody is told.
 	OnTrackError func(error)
 }
 
-// DefaultInitTimeout is Config.InitTimeout where that is zero.
-const DefaultInitTimeout = 30 * time.Second
+// defaultInitTimeout is Config.InitTimeout where that is zero.
+const defaultInitTimeout = 30 * time.Second
 
 // Name is the provider's name in OpenFeature.
 const Name = "Bunting"
@@ -110,7 +110,7 @@ func NewRemote(c Config) *Provider {
 		c.Watch = w.Watch
 	}
 	if c.InitTimeout <= 0 {
-		c.InitTimeout = DefaultInitTimeout
+		c.InitTimeout = defaultInitTimeout
 	}
 	p := &Provider{c: c, events: events{out: make(chan openfeature.Event, maxEvents)}}
 	if e, ok := c.Client.(exposer); ok && !c.NoExposures {

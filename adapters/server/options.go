@@ -18,8 +18,8 @@ const DatabaseFile = "bunting.db"
 const (
 	// DefaultOwnerEmail is Options.OwnerEmail where it is empty.
 	DefaultOwnerEmail = "owner@localhost"
-	// DefaultGrace is Options.Grace where it is zero.
-	DefaultGrace = 10 * time.Second
+	// defaultGrace is Options.Grace where it is zero.
+	defaultGrace = 10 * time.Second
 )
 
 // Options say what a server runs with. The zero value is a server that has all parts,
@@ -101,7 +101,7 @@ type Options struct {
 	Listen string
 	TLS    TLS
 	// Drain is how long Run goes on when it is to end, and /_readiness says 503, so
-	// that a balancer sends no more. Then requests have Grace to end: DefaultGrace
+	// that a balancer sends no more. Then requests have Grace to end: 10 seconds
 	// when zero.
 	Drain, Grace time.Duration
 }
@@ -182,7 +182,7 @@ func (o Options) withDefaults() Options {
 		o.Shadow.Sample = 1
 	}
 	if o.Grace == 0 {
-		o.Grace = DefaultGrace
+		o.Grace = defaultGrace
 	}
 	return o
 }

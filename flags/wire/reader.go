@@ -9,8 +9,8 @@ import (
 // Bounds of one JSON text.
 const (
 	MaxDepth   = 128     // nested objects and lists; one more is refused
-	MaxMembers = 1 << 20 // members of objects plus elements of lists, in all
-	MaxObject  = 1 << 16 // members of one object that is kept
+	maxMembers = 1 << 20 // members of objects plus elements of lists, in all
+	maxObject  = 1 << 16 // members of one object that is kept
 
 	// memberSize is about what a member takes that is an object with one member, or
 	// half of it, in bytes, and reserveStep for how many at a time memory is reserved.
@@ -175,7 +175,7 @@ func (r *Reader) Map(m map[string]any) bool {
 
 // Fits reports whether an object may have n members.
 func (r *Reader) Fits(n int) bool {
-	return n <= MaxObject || r.over("more than "+strconv.Itoa(MaxObject)+" members in one object")
+	return n <= maxObject || r.over("more than "+strconv.Itoa(maxObject)+" members in one object")
 }
 
 func (r *Reader) array() (any, bool) {
@@ -252,7 +252,7 @@ func (r *Reader) More(closing byte, first bool) bool {
 	if r.Spans {
 		return true
 	}
-	if r.members++; r.members <= MaxMembers && r.members%reserveStep != 0 {
+	if r.members++; r.members <= maxMembers && r.members%reserveStep != 0 {
 		return r.Fault == nil
 	}
 	return r.counted()
@@ -267,8 +267,8 @@ func either(closing byte, object, list words) words {
 
 // counted looks at a member that has to be paid for, or is one too many.
 func (r *Reader) counted() bool {
-	if r.members > MaxMembers {
-		return r.over("more than " + strconv.Itoa(MaxMembers) + " values")
+	if r.members > maxMembers {
+		return r.over("more than " + strconv.Itoa(maxMembers) + " values")
 	}
 	if r.members%reserveStep == 0 && r.Lease != nil {
 		if err := r.Lease.Reserve(reserveStep * memberSize); err != nil && r.Fault == nil {

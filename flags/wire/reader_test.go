@@ -167,14 +167,14 @@ func TestFlags_9_3_JSONDepth(t *testing.T) {
 }
 
 func TestFlags_9_3_JSONMembersAreBounded(t *testing.T) {
-	text := "[" + strings.Repeat("0,", MaxMembers-1) + "0]"
+	text := "[" + strings.Repeat("0,", maxMembers-1) + "0]"
 	r := Reader{Src: text}
 	if !r.Skip() {
-		t.Errorf("%d values: %s", MaxMembers, r.Fault.What)
+		t.Errorf("%d values: %s", maxMembers, r.Fault.What)
 	}
 	r = Reader{Src: "[0," + text[1:]}
 	if r.Skip() {
-		t.Errorf("%d values are accepted", MaxMembers+1)
+		t.Errorf("%d values are accepted", maxMembers+1)
 	}
 }
 

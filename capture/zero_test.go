@@ -1,0 +1,131 @@
+package capture_test
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Nothing panics for zero values and nil.
+func TestZero(t *testing.T) {
+	surface{functions: map[string]any{
+		"AppendBatch": capture.AppendBatch, "CheckToken": capture.CheckToken, "Decode": capture.Decode, "DecodeRecording": capture.DecodeRecording,
+		"DecodeV1": capture.DecodeV1, "Early": capture.Early, "Fresh": capture.Fresh, "ImpersonalV1": capture.ImpersonalV1,
+		"NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
+		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
+		"PersonID": capture.PersonID, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
+		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
+	}, left: "ImportPerson ImportGroup SplitPerson UnsetGroupProperty", // they get a transaction from who has begun it
+		handles: []any{
+			(*capture.Intake)(nil), (*capture.Recorder)(nil), (*capture.Processor)(nil), (*capture.People)(nil), (*capture.AppenderFunc)(nil),
+		}, data: []any{
+			(*capture.DropReason)(nil), (*capture.Dropped)(nil), (*capture.NameQuery)(nil), (*capture.Object)(nil), (*capture.PersonMode)(nil),
+			(*capture.PropertyQuery)(nil), (*capture.Refusal)(nil), (*capture.Seen)(nil), (*capture.StoredPerson)(nil), (*capture.Submission)(nil),
+			(*capture.V1Error)(nil), (*capture.V1Headers)(nil),
+		}}.check(t)
+}
+
+// surface is what a package exports: all functions, and the types that have methods.
+type surface struct {
+	functions map[string]any // by name
+	handles   []any          // nil pointers to types that a program makes once and holds
+	data      []any          // nil pointers to the other types: nobody calls methods of a nil one
+	left      string         // names that are not called, between spaces
+}
+
+// check calls the functions of the package in this folder with zero values, and so each
+// method of zero values of its types, and of nil handles. None may panic.
+func (s surface) check(t *testing.T) {
+	t.Helper()
+	given := slices.AppendSeq(strings.Fields(s.left), maps.Keys(s.functions))
+	for name, f := range s.functions {
+		call(t, name, reflect.ValueOf(f))
+	}
+	for i, none := range slices.Concat(s.handles, s.data) {
+		null := reflect.ValueOf(none)
+		zero := reflect.New(null.Type().Elem())
+		given = append(given, null.Type().Elem().Name())
+		for m := range zero.NumMethod() {
+			name := null.Type().Elem().Name() + "." + null.Type().Method(m).Name
+			call(t, "zero "+name, zero.Method(m))
+			if _, byValue := null.Type().Elem().MethodByName(null.Type().Method(m).Name); i < len(s.handles) && !byValue {
+				call(t, "nil "+name, null.Method(m))
+			}
+		}
+	}
+	for _, name := range exported(t) {
+		if !slices.Contains(given, name) {
+			t.Errorf("%s is not given", name)
+		}
+	}
+}
+
+// call calls a function with zero values, and a context that soon ends.
+func call(t *testing.T, name string, f reflect.Value) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%s panics: %v", name, p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	var args []reflect.Value
+	for i := range f.Type().NumIn() {
+		switch in := f.Type().In(i); {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(ctx))
+		case !f.Type().IsVariadic() || i < f.Type().NumIn()-1:
+			args = append(args, reflect.Zero(in))
+		}
+	}
+	_ = fmt.Sprint(f.Call(args))
+}
+
+// exported are the functions of the package in this folder, and its types with methods.
+func exported(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() {
+				continue
+			}
+			name := f.Name
+			if f.Recv != nil {
+				of := f.Recv.List[0].Type
+				if pointer, ok := of.(*ast.StarExpr); ok {
+					of = pointer.X
+				}
+				name, _ = of.(*ast.Ident)
+			}
+			if name != nil && name.IsExported() && !slices.Contains(names, name.Name) {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}
