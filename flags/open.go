@@ -61,6 +61,7 @@ type FileReader struct {
 func Open(path string, told ...func(error)) (*FileReader, error) {
 	f := &FileReader{path: path, told: told, stop: make(chan struct{})}
 	f.reader = newReader(followed(f))
+	f.reader.pin = pinFile(f)
 	if _, err := f.look(); err != nil {
 		return nil, err
 	}

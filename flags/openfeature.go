@@ -3,6 +3,7 @@ package flags
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 )
 
 // This file says what a Decision is in OpenFeature's words. Both roads to it stand
@@ -78,6 +79,34 @@ func (d *Decision) OpenFeature() (reason, errorCode string) {
 	if int(d.Reason.Code) < len(openFeatureText) {
 		t := &openFeatureText[d.Reason.Code]
 		return t.reason, t.err
+	}
+	return reasonError, errorGeneral
+}
+
+// openFeatureErrors are the error codes of what a read can fail with, besides those of the
+// decision.
+var openFeatureErrors = [...]struct {
+	err  error
+	code string
+}{
+	{ErrUnknownFlag, "FLAG_NOT_FOUND"}, {ErrNoDistinctID, "TARGETING_KEY_MISSING"}, {ErrWrongKind, "TYPE_MISMATCH"},
+	{ErrUnknownKey, "PROVIDER_FATAL"}, {ErrNotReady, "PROVIDER_NOT_READY"},
+}
+
+// OpenFeature is as [Decision.OpenFeature], of a read: where Err is set the reason is
+// ERROR, but for a flag that is not active, which is DISABLED without an error code.
+func (d *Detail) OpenFeature() (reason, errorCode string) {
+	if d == nil {
+		return reasonUnknown, ""
+	}
+	reason, errorCode = d.Decision.OpenFeature()
+	if d.Err == nil || errorCode != "" || d.Reason.Code == FlagDisabled {
+		return reason, errorCode
+	}
+	for _, known := range openFeatureErrors {
+		if errors.Is(d.Err, known.err) {
+			return reasonError, known.code
+		}
 	}
 	return reasonError, errorGeneral
 }

@@ -53,3 +53,6 @@ func (f *FileReader) JSON(ctx context.Context, key string, sub *Subject, fallbac
 func (f *FileReader) JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail) {
 	return f.reads().JSONDetail(ctx, key, sub, fallback)
 }
+
+// For is that of [Reader].
+func (f *FileReader) For(ctx context.Context, sub *Subject) *Snapshot { return f.reads().For(ctx, sub) }

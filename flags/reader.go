@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -33,6 +32,9 @@ type Reader interface {
 	// changed.
 	JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage
 	JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail)
+	// For is the flags of one subject for the length of a request, whose context it keeps.
+	// The subject is read before For returns.
+	For(ctx context.Context, sub *Subject) *Snapshot
 }
 
 // Detail says how a value was come by. It is the caller's: no later read changes it.
@@ -62,31 +64,21 @@ func JSONDetail[T any](ctx context.Context, r Reader, key string, sub *Subject, 
 		r = notReady
 	}
 	raw, detail := r.JSONDetail(ctx, key, sub, nil)
-	if detail.Err != nil || raw == nil {
-		return fallback, detail
-	}
-	var v T
-	err := json.Unmarshal(raw, &v)
-	if err == nil {
-		return v, detail
-	}
-	var whole T // of the attempt above nothing is kept
-	if len(detail.stored) > 0 && json.Unmarshal(detail.stored, &whole) == nil {
-		return whole, detail
-	}
-	detail.Err = fmt.Errorf("%w: %w", ErrWrongKind, err)
-	return fallback, detail
+	return decodePayload(raw, detail, fallback)
 }
 
 // NewReader makes a Reader of a function that decides one flag into out, which is
 // empty and used again afterwards: it fills in Decision and Asked, and Err when there
 // is no decision. Err is completed from a Decision that failed or is undecided. A nil
 // function decides nothing, with [ErrNotReady].
-func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *Detail)) Reader {
+//
+// snapshot says how Snapshots decide; with nil they call decide, each with its own
+// subject, and have no flags for browsers.
+func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *Detail), snapshot func(ctx context.Context, sub *Subject) SnapshotConfig) Reader {
 	if decide == nil {
 		return notReady
 	}
-	return newReader(func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
+	r := newReader(func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 		m.detail = Detail{}
 		decide(ctx, key, sub, &m.detail)
 		if m.detail.Err == nil {
@@ -94,6 +86,12 @@ func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *D
 		}
 		return &m.detail.Decision, m.detail.Err
 	})
+	if r.pin = snapshot; snapshot == nil {
+		r.pin = func(_ context.Context, sub *Subject) SnapshotConfig {
+			return SnapshotConfig{Decide: func(ctx context.Context, key string, out *Detail) { decide(ctx, key, sub, out) }}
+		}
+	}
+	return r
 }
 
 var notReady = newReader(nil)
@@ -107,6 +105,8 @@ type typed struct {
 	decide decideOne
 	set    *Set      // whose flags are decided, where it stays the same; may be nil
 	pool   sync.Pool // of *readMemory
+	// pin is what a snapshot for a subject decides with; nil: nothing.
+	pin func(ctx context.Context, sub *Subject) SnapshotConfig
 }
 
 // readMemory is the memory of one read, used again by another.
@@ -152,7 +152,12 @@ func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, 
 	m := t.memory()
 	defer t.pool.Put(m)
 	d, err := t.one(ctx, key, sub, m)
-	detail := Detail{Asked: m.detail.Asked, Err: err}
+	return picked(key, d, m.detail.Asked, err, fallback, pick)
+}
+
+// picked is the value of a decision and how it was come by; d may be nil with an error.
+func picked[T any](key string, d *Decision, asked bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
+	detail := Detail{Asked: asked, Err: err}
 	if d != nil {
 		detail.Decision, detail.stored = *d, d.Payload
 		detail.Payload = d.PayloadJSON()
@@ -169,6 +174,14 @@ func readDetail[T any](ctx context.Context, t *typed, key string, sub *Subject, 
 		detail.Err = err
 	}
 	return fallback, detail
+}
+
+func (t *typed) For(ctx context.Context, sub *Subject) *Snapshot {
+	s := newSnapshot(ctx, sub)
+	if t.pin != nil {
+		s.config = t.pin(s.ctx, s.subject)
+	}
+	return s
 }
 
 func (t *typed) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {

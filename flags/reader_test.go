@@ -180,7 +180,7 @@ func TestReader_OfDecider(t *testing.T) {
 		read("paused", open(paused).Reader("phc_x", flags.Selection{}), "on")(false, flags.ErrQuotaLimited),
 		read("no Decider", (*flags.Decider)(nil).Reader("phc_x", flags.Selection{}), "on")(false, flags.ErrNotReady),
 		read("no Set", (*flags.Set)(nil).Reader(), "on")(false, flags.ErrNotReady),
-		read("no function", flags.NewReader(nil), "on")(false, flags.ErrNotReady),
+		read("no function", flags.NewReader(nil, nil), "on")(false, flags.ErrNotReady),
 	})
 }
 
@@ -195,7 +195,7 @@ func TestReader_OfOnesOwn(t *testing.T) {
 		case "open":
 			out.Undecided = &flags.Undecided{Fact: "person property", Name: "plan"}
 		}
-	})
+	}, nil)
 	ctx, sub := context.Background(), &flags.Subject{DistinctID: "u"}
 	if got := r.String(ctx, "size", sub, ""); got != "wide" {
 		t.Error(got)

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,35 @@ func newSetReader(s *Set, now func() time.Time) *typed {
 		return m.one(s, key, sub, now)
 	})
 	r.set = s
+	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinned(s, sub, now) }
 	return r
+}
+
+// pinned is what snapshots of a Set decide with, at one instant.
+func (t *typed) pinned(s *Set, sub *Subject, now func() time.Time) SnapshotConfig {
+	now = sync.OnceValue(now)
+	return SnapshotConfig{
+		Decide: func(_ context.Context, key string, out *Detail) {
+			m := t.memory()
+			defer t.pool.Put(m)
+			out.take(m.one(s, key, sub, now))
+		},
+		Client: func(_ context.Context, out *Decisions) error {
+			if s == nil {
+				return ErrNotReady
+			}
+			s.Select(sub, now(), &Selection{Runtime: "client"}, out)
+			return nil
+		},
+	}
+}
+
+// take copies what was decided.
+func (d *Detail) take(decision *Decision, err error) {
+	if decision != nil {
+		d.Decision = *decision
+	}
+	d.Err = err
 }
 
 // followed decides with what is in use of a file.
@@ -25,6 +54,16 @@ func followed(f *FileReader) decideOne {
 			return nil, ErrClosed
 		}
 		return m.one(f.set.Load(), key, sub, time.Now)
+	}
+}
+
+// pinFile keeps what is in use of a file now.
+func pinFile(f *FileReader) func(context.Context, *Subject) SnapshotConfig {
+	return func(_ context.Context, sub *Subject) SnapshotConfig {
+		if f.closed.Load() {
+			return SnapshotConfig{Decide: func(_ context.Context, _ string, out *Detail) { out.Err = ErrClosed }}
+		}
+		return f.reader.pinned(f.set.Load(), sub, time.Now)
 	}
 }
 
@@ -71,38 +110,4 @@ func (m *readMemory) none(s *Set, key string, sel *Selection) (*Decision, error)
 		d.Reason.Code, err = FlagCycle, ErrFailed
 	}
 	return d, err
-}
-
-// Reader reads the flags of the project with an API key, as Decide does: stored facts
-// are looked up and requests counted. Without a Runtime in sel it is "server"; its
-// Keys are not looked at. Over the quota the error is [ErrQuotaLimited].
-func (d *Decider) Reader(apiKey string, sel Selection) Reader {
-	if d == nil {
-		return notReady
-	}
-	if sel.Runtime == "" {
-		sel.Runtime = "server"
-	}
-	return newReader(func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
-		if sub == nil || sub.DistinctID == "" {
-			return nil, ErrNoDistinctID
-		}
-		if m.answer == nil {
-			m.answer = new(Answer)
-		}
-		m.keys[0] = key
-		m.request = Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: sel}
-		m.request.Selection.Keys = m.keys[:]
-		defer func() { m.request, m.keys[0] = Request{}, "" }() // nothing of the caller's is kept
-		if err := d.Decide(ctx, &m.request, m.answer); err != nil {
-			return nil, err
-		}
-		if m.answer.QuotaLimited {
-			return nil, ErrQuotaLimited
-		}
-		if found := m.answer.Decisions.Find(key); found != nil {
-			return found, found.Problem()
-		}
-		return m.none(m.answer.Set, key, &m.request.Selection)
-	})
 }

@@ -78,6 +78,23 @@ func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// appendOFREPFlags writes the answer for all flags. A flag that failed is an entry
+// with an error code; flags that are not answered at all (§6) show in metadata.
+func appendOFREPFlags(b []byte, d *flags.Decisions, hint streamHint) []byte {
+	b = append(b, `{"flags":[`...)
+	for i := range d.List {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = d.List[i].AppendOFREP(b)
+	}
+	b = hint.append(append(b, ']'))
+	if d.Errors {
+		b = append(b, `,"metadata":{"errorsWhileComputingFlags":true}`...)
+	}
+	return append(b, '}')
+}
+
 func ofrepTag(answer []byte) string {
 	high, low := murmur3.Sum128(answer)
 	return strconv.FormatUint(high, 36) + strconv.FormatUint(low, 36)
@@ -106,7 +123,7 @@ func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
 		}
 		d = &absent
 	}
-	sc.out = appendOFREPFlag(sc.out[:0], d)
+	sc.out = d.AppendOFREP(sc.out[:0])
 	status := http.StatusOK
 	if _, failed := d.OpenFeature(); failed != "" {
 		status = http.StatusBadRequest

@@ -32,7 +32,7 @@ func FuzzParseAnswer(f *testing.F) {
 			if (d.Failed() || !d.Enabled) && (d.Value() != false || d.Variant != "") {
 				t.Errorf("%+v", d)
 			}
-			r := flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Decision = *d })
+			r := flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Decision = *d }, nil)
 			r.Number(t.Context(), d.Key, nil, 0)
 			flags.JSON(t.Context(), r, d.Key, nil, map[string]any{})
 			_ = d.Reason.Description()

@@ -60,7 +60,7 @@ func New(c Config) (*Client, error) {
 // newClient makes a Client on the flags that set gives, and starts its sender.
 func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
 	c := &Client{set: set, config: config, http: requests, log: config.Logger}
-	c.reader = flags.NewReader(c.read)
+	c.reader = flags.WithHooks(flags.NewReader(c.read, c.snapshot), c.guarded(config.Hooks)...)
 	c.scratches.New = func() any { return new(scratch) }
 	var err error
 	if c.exposures, err = newExposures(config.ExposureMemory); err != nil {

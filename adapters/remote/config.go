@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Config says whose flags are decided, and how. URL, ProjectKey and Key are required,
@@ -85,8 +87,9 @@ type Config struct {
 	// 10 seconds where that has no deadline.
 	ShutdownTimeout time.Duration
 
-	// Hooks are called around each decision of one flag, in this order.
-	Hooks []Hook `json:"-"`
+	// Hooks are called around each typed read, and around the first read of each flag of a
+	// snapshot: see flags.WithHooks. One that panics is logged, and the read goes on.
+	Hooks []flags.Hook `json:"-"`
 	// HTTPClient makes requests, one with the defaults of net/http when nil. Its
 	// Timeout must be zero: streams are long.
 	HTTPClient *http.Client `json:"-"`

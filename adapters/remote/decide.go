@@ -38,7 +38,8 @@ var everywhere = flags.Selection{Runtime: "all"}
 
 // Decide decides one flag for a subject, whatever runtime and contexts it is for.
 // found is false where the project has no such flag or it is not active. An answer
-// that cannot be known here has Undecided set. It sends no exposure. With AskServer
+// that cannot be known here has Undecided set. It sends no exposure, and no hook is
+// called. With AskServer
 // what is not known is asked, and err says why that failed, and is the *flags.Undecided
 // too; without, the only errors are flags.ErrNotReady, flags.ErrClosed and
 // flags.ErrNoDistinctID, also for no subject.
@@ -46,17 +47,8 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	if !c.made() {
 		return d, false, errNotReady
 	}
-	if len(c.config.Hooks) == 0 && c.unfit(sub) == nil {
-		if set := c.set(); set != nil {
-			sc := c.scratches.Get().(*scratch)
-			d, found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
-			c.scratches.Put(sc)
-			if found && !askable(&d) || !c.config.AskServer {
-				return d, found, nil
-			}
-		}
-	}
-	r := c.hooked(ctx, key, sub)
+	var r result
+	c.resolve(ctx, key, sub, nil, &r)
 	return r.d, r.found, r.err
 }
 
@@ -98,15 +90,15 @@ func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
 }
 
 // resolve decides one flag into r, and asks the server where that is wanted and
-// needed.
-func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r *result) {
+// needed; with a view by what that has.
+func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v *view, r *result) {
 	if r.err = c.unfit(sub); r.err != nil {
 		return
 	}
-	set := c.set()
+	set, at := c.viewed(v)
 	if set != nil {
 		sc := c.scratches.Get().(*scratch)
-		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), c.at(set), &sc.decisions)
+		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), at, &sc.decisions)
 		c.scratches.Put(sc)
 		if !r.found {
 			r.d.Reason = whyNot(set, key)
@@ -119,7 +111,13 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 		r.err = errNotReady
 		return
 	}
-	answer, err := c.ask(ctx, sub, []string{key})
+	var answer *Answer
+	var err error
+	if v != nil {
+		answer, err = v.ask(ctx)
+	} else {
+		answer, err = c.ask(ctx, sub, []string{key})
+	}
 	if err != nil {
 		if r.err = err; r.d.Undecided != nil {
 			r.err = fmt.Errorf("%w; %w", r.d.Undecided, err)
@@ -138,6 +136,15 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, r 
 	}
 }
 
+// viewed are the flags and the instant to decide by.
+func (c *Client) viewed(v *view) (*flags.Set, time.Time) {
+	if v != nil {
+		return v.set, v.at
+	}
+	set := c.set()
+	return set, c.at(set)
+}
+
 // whyNot says why a flag has no answer that there is.
 func whyNot(set *flags.Set, key string) flags.Reason {
 	why := flags.Reason{Condition: flags.NoCondition}
@@ -153,7 +160,7 @@ func whyNot(set *flags.Set, key string) flags.Reason {
 // DecideAll decides all flags for a subject into out, whose memory is used again.
 // Those that cannot be known here are named in out.List, with Undecided set; with
 // AskServer they are asked, all at once, and err says why that failed. It sends no
-// exposure and calls no hook.
+// exposure.
 func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
 	if out == nil {
 		out = new(flags.Decisions)
@@ -179,31 +186,35 @@ func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.D
 	if !c.config.AskServer {
 		return nil
 	}
-	return c.fillIn(ctx, sub, out)
+	keys := toAsk(out)
+	if keys == nil {
+		return nil
+	}
+	answer, err := c.ask(ctx, sub, keys)
+	if err == nil {
+		fillIn(out, answer)
+	}
+	return err
 }
 
-// fillIn asks the server for what is not decided.
-func (c *Client) fillIn(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
-	var keys []string
+// toAsk are the flags that the server may know.
+func toAsk(out *flags.Decisions) (keys []string) {
 	for i := range out.List {
 		if askable(&out.List[i]) {
 			keys = append(keys, out.List[i].Key)
 		}
 	}
-	if keys == nil {
-		return nil
-	}
-	answer, err := c.ask(ctx, sub, keys)
-	if err != nil {
-		return err
-	}
+	return keys
+}
+
+// fillIn takes what is not decided from an answer.
+func fillIn(out *flags.Decisions, answer *Answer) {
 	out.Errors = out.Errors || answer.Errors
 	for i := range answer.Decisions {
-		if d := out.Find(answer.Decisions[i].Key); d != nil {
+		if d := out.Find(answer.Decisions[i].Key); d != nil && askable(d) {
 			kind := d.Kind
 			*d = answer.Decisions[i]
 			d.Kind = kind
 		}
 	}
-	return nil
 }

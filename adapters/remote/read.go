@@ -7,18 +7,17 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// read is the Client's flags.Reader: each read decides, between the hooks, and sends an
-// exposure ($feature_flag_called), once for each distinct id, flag, value and groups.
+// read is the Client's flags.Reader: each read decides and sends an exposure
+// ($feature_flag_called), once for each distinct id, flag, value and groups.
 func (c *Client) read(ctx context.Context, key string, sub *flags.Subject, out *flags.Detail) {
-	var local result
-	r := &local
-	if len(c.config.Hooks) == 0 {
-		c.resolve(ctx, key, sub, r)
-	} else {
-		r = c.hooked(ctx, key, sub)
-	}
+	c.readInto(ctx, key, sub, nil, out)
+}
+
+func (c *Client) readInto(ctx context.Context, key string, sub *flags.Subject, v *view, out *flags.Detail) {
+	var r result
+	c.resolve(ctx, key, sub, v, &r)
 	out.Decision, out.Asked, out.Err = r.d, r.from != nil, r.problem()
-	c.expose(key, sub, r, out.Err)
+	c.expose(key, sub, &r, out.Err)
 }
 
 // DecideAndExpose is Decide for somebody who is shown the answer: it sends an exposure
@@ -27,12 +26,13 @@ func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Sub
 	if !c.made() {
 		return d, false, errNotReady
 	}
-	r := c.hooked(ctx, key, sub)
-	c.expose(key, sub, r, r.problem())
+	var r result
+	c.resolve(ctx, key, sub, nil, &r)
+	c.expose(key, sub, &r, r.problem())
 	return r.d, r.found, r.err
 }
 
-var nobody = flags.NewReader(nil) // not ready
+var nobody = flags.NewReader(nil, nil) // not ready
 
 // reads is what the typed reads are, which package flags describes: flags.Reader.
 func (c *Client) reads() flags.Reader {

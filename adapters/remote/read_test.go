@@ -52,7 +52,7 @@ func TestRemote_NoDistinctID(t *testing.T) {
 		"partial": nil,
 		"full":    func(c *remote.Config) { c.Full = true },
 		"asking":  func(c *remote.Config) { c.AskServer = true },
-		"hooks":   func(c *remote.Config) { c.Hooks = []remote.Hook{{}} },
+		"hooks":   func(c *remote.Config) { c.Hooks = []flags.Hook{{}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}
@@ -246,43 +246,41 @@ func TestRemote_ReadAfterClose(t *testing.T) {
 	}
 }
 
-// Hooks are called in order around each decision; one that panics is logged, and
-// the value still comes.
+// Hooks are called around each typed read and the first of a snapshot; one that panics is
+// logged, and the value still comes. Decide calls none.
 func TestRemote_Hooks(t *testing.T) {
 	var calls []string
 	var log bytes.Buffer
-	hook := func(name string) remote.Hook {
-		return remote.Hook{
-			Before: func(_ context.Context, key string, sub *flags.Subject) {
-				calls = append(calls, name+" before "+key+" "+sub.DistinctID)
-			},
-			After: func(_ context.Context, _ string, _ *flags.Subject, d flags.Decision, err error) {
-				calls = append(calls, fmt.Sprint(name, " after ", d.Value(), " ", err))
-			},
-		}
-	}
 	c := alone(t, func(c *remote.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.Hooks = []remote.Hook{hook("a"), {
-			Before: func(context.Context, string, *flags.Subject) { panic("b is bad") },
-			After:  func(context.Context, string, *flags.Subject, flags.Decision, error) { panic("b is worse") },
-		}, {}, hook("c")}
+		c.Hooks = []flags.Hook{{
+			Before: func(context.Context, *flags.Read) context.Context { panic("a is bad") },
+			After:  func(context.Context, *flags.Read) { panic("a is worse") },
+		}, {}, {
+			Before: func(ctx context.Context, r *flags.Read) context.Context {
+				calls = append(calls, "before "+r.Key+" "+r.Subject.DistinctID)
+				return ctx
+			},
+			After: func(_ context.Context, r *flags.Read) {
+				calls = append(calls, fmt.Sprint("after ", r.Fallback, " ", r.Value, " ", r.Detail.Err))
+			},
+		}}
 	})
 	sub := &flags.Subject{DistinctID: "u"}
-	if got := c.String(ctx, "color", sub, ""); got != "blue" {
+	if got := c.String(ctx, "color", sub, "none"); got != "blue" {
 		t.Error(got)
 	}
-	if got := show(c.Decide(ctx, "nix", sub)); got != "no such flag" {
+	if got := c.For(ctx, sub).Bool("nix", true); !got {
 		t.Error(got)
 	}
-	want := []string{
-		"a before color u", "c before color u", "a after blue <nil>", "c after blue <nil>",
-		"a before nix u", "c before nix u", "a after false " + flags.ErrUnknownFlag.Error(), "c after false " + flags.ErrUnknownFlag.Error(),
+	if got := show(c.Decide(ctx, "color", sub)); got != "blue" {
+		t.Error(got)
 	}
+	want := []string{"before color u", "after none blue <nil>", "before nix u", "after true true " + flags.ErrUnknownFlag.Error()}
 	if !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
 	}
-	for _, text := range []string{"b is bad", "b is worse", "flag=color", "flag=nix"} {
+	for _, text := range []string{"a is bad", "a is worse", "flag=color", "flag=nix"} {
 		if !strings.Contains(log.String(), text) {
 			t.Errorf("the log lacks %q:\n%s", text, &log)
 		}

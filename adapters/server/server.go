@@ -150,7 +150,7 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 			err = fmt.Errorf("%w: there are %d projects, and Reader was not told the API key of one", flags.ErrUnknownKey, len(projects))
 		}
 		if err != nil {
-			return flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Err = err })
+			return flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Err = err }, nil)
 		}
 		apiKey = projects[0].APIKey
 	}

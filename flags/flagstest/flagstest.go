@@ -172,7 +172,32 @@ type Reader struct {
 
 // Reader reads the flags as they are at each read.
 func (f *Flags) Reader() *Reader {
-	return &Reader{flags.NewReader(f.decide), f.state}
+	s := f.state
+	return &Reader{flags.NewReader(s.decide, s.snapshot), s}
+}
+
+// snapshot keeps what a subject has when it is read first. Every flag is for browsers too.
+func (s *state) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotConfig {
+	return flags.SnapshotConfig{
+		Decide: func(ctx context.Context, key string, out *flags.Detail) {
+			s.t.Helper()
+			s.decide(ctx, key, sub, out)
+		},
+		Client: func(_ context.Context, out *flags.Decisions) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, key := range s.known() {
+				var d flags.Detail
+				if s.read(key, sub.DistinctID, &d); d.Err == nil {
+					out.List = append(out.List, d.Decision)
+				}
+			}
+			return nil
+		},
+		Track: func(ctx context.Context, event string, properties map[string]any) error {
+			return (&Reader{state: s}).Track(ctx, sub.DistinctID, event, properties, sub.Groups)
+		},
+	}
 }
 
 func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *flags.Detail) {
@@ -183,11 +208,24 @@ func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *f
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, ok := s.find(sub.DistinctID, key)
+	if !s.read(key, sub.DistinctID, out) {
+		s.miss(key)
+	}
+	e := Exposure{Key: key, DistinctID: sub.DistinctID}
+	if out.Err == nil {
+		e.Value = out.Value()
+	}
+	if !slices.Contains(s.exposures, e) {
+		s.exposures = append(s.exposures, e)
+	}
+}
+
+// read gives what a flag is set to, false where it is not.
+func (s *state) read(key, distinctID string, out *flags.Detail) (set bool) {
+	v, ok := s.find(distinctID, key)
 	switch {
 	case !ok:
 		out.Err = flags.ErrUnknownFlag
-		s.miss(key)
 	case v.err != nil:
 		out.Err = v.err
 	default:
@@ -200,13 +238,7 @@ func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *f
 			out.Reason = flags.Reason{Code: flags.ConditionMatch}
 		}
 	}
-	e := Exposure{Key: key, DistinctID: sub.DistinctID}
-	if out.Err == nil {
-		e.Value = out.Value()
-	}
-	if !slices.Contains(s.exposures, e) {
-		s.exposures = append(s.exposures, e)
-	}
+	return ok
 }
 
 // miss fails a strict test for an unknown key.
@@ -216,13 +248,18 @@ func (s *state) miss(key string) {
 		return
 	}
 	s.missed[key] = true
+	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(s.known(), ", "))
+}
+
+// known are the keys that are set for anybody.
+func (s *state) known() []string {
 	known := map[string]bool{}
 	for _, values := range s.values {
 		for key := range values {
 			known[key] = true
 		}
 	}
-	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	return slices.Sorted(maps.Keys(known))
 }
 
 // Track records an event.

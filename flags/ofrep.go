@@ -1,9 +1,8 @@
-package httpapi
+package flags
 
 import (
 	"strconv"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -17,27 +16,15 @@ import (
 // condition_index as in /flags, and payload: as a text, a number or a boolean, and
 // objects and lists as their JSON text.
 //
-// Reasons and error codes are those of flags.Decision.OpenFeature. DEFAULT, which
+// Reasons and error codes are those of Decision.OpenFeature. DEFAULT, which
 // the list of reasons in the protocol's OpenAPI lacks, is the word of its ADR 6.
 
-// appendOFREPFlags writes the answer for all flags. A flag that failed is an entry
-// with an error code; flags that are not answered at all (§6) show in metadata.
-func appendOFREPFlags(b []byte, d *flags.Decisions, hint streamHint) []byte {
-	b = append(b, `{"flags":[`...)
-	for i := range d.List {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendOFREPFlag(b, &d.List[i])
+// AppendOFREP appends the decision as the answer of OFREP for one flag. One that failed or
+// is not decided has an error code. A nil Decision is that of a flag that is off.
+func (d *Decision) AppendOFREP(b []byte) []byte {
+	if d == nil {
+		d = &Decision{Reason: Reason{Condition: NoCondition}}
 	}
-	b = hint.append(append(b, ']'))
-	if d.Errors {
-		b = append(b, `,"metadata":{"errorsWhileComputingFlags":true}`...)
-	}
-	return append(b, '}')
-}
-
-func appendOFREPFlag(b []byte, d *flags.Decision) []byte {
 	b = append(b, `{"key":`...)
 	b = wire.AppendQuoted(b, d.Key)
 	reason, errorCode := d.OpenFeature()
@@ -71,19 +58,19 @@ func appendOFREPFlag(b []byte, d *flags.Decision) []byte {
 }
 
 // appendOFREPValue writes the members value and variant, as far as there are any.
-func appendOFREPValue(b []byte, d *flags.Decision) []byte {
+func appendOFREPValue(b []byte, d *Decision) []byte {
 	from := len(b)
 	if d.Variant != "" {
 		b = wire.AppendQuoted(append(b, `,"variant":`...), d.Variant)
 	}
 	variant := b[from:]
 	switch {
-	case d.Reason.Code == flags.FlagDisabled:
-	case d.Kind == flags.ConfigKind:
+	case d.Reason.Code == FlagDisabled:
+	case d.Kind == ConfigKind:
 		if value := d.PayloadJSON(); d.Enabled && len(value) > 0 && string(value) != "null" {
 			b = append(append(b, `,"value":`...), value...)
 		}
-	case d.Kind == flags.VariantKind:
+	case d.Kind == VariantKind:
 		if len(variant) > 0 {
 			b = append(b, `,"value":`...)
 			b = append(b, variant[len(`,"variant":`):]...)

@@ -1,0 +1,126 @@
+package remote_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// What is read of a snapshot is exposed, once, and nothing that is not; an event has the
+// values of the flags that were read (capture.md §12.2: $feature/<key>,
+// $active_feature_flags with those that are on), the groups and the device.
+func TestSnapshot_SendsWhatWasRead(t *testing.T) {
+	w := &wire{answer: always(http.StatusOK)}
+	wired(t, w, nil, func(t *testing.T, c *remote.Client) {
+		s := c.For(ctx, &flags.Subject{DistinctID: "u", DeviceID: "d", Groups: map[string]string{"company": "acme"}})
+		if b := s.Bootstrap(); b.FeatureFlags["size"] != "12.5" {
+			t.Error(b)
+		}
+		for range 2 {
+			s.Bool("on", false)
+			s.String("color", "none")
+			s.Detail("off")
+			s.Number("nix", 1)
+			s.Bool("for-pro", false)
+		}
+		if err := s.Track("ordered", map[string]any{"amount": 49, "$feature/color": "mine"}); err != nil {
+			t.Error(err)
+		}
+		if err := c.Flush(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	exposed := map[string]any{}
+	var ordered map[string]any
+	for _, a := range w.requests() {
+		for _, e := range a.events {
+			if e.Event != "$feature_flag_called" {
+				ordered = e.Properties
+				continue
+			}
+			key := e.Properties["$feature_flag"].(string)
+			if _, twice := exposed[key]; twice {
+				t.Errorf("%s is exposed twice", key)
+			}
+			exposed[key] = e.Properties["$feature_flag_response"]
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"on": true, "color": "blue", "off": false, "nix": nil, "for-pro": nil}, exposed); diff != "" {
+		t.Errorf("exposures (-want +got)\n%s", diff)
+	}
+	delete(ordered, "$lib_version")
+	want := map[string]any{
+		"amount": 49.0, "$feature/on": true, "$feature/color": "mine", "$feature/off": false, "$active_feature_flags": []any{"color", "on"},
+		"$groups": map[string]any{"company": "acme"}, "$device_id": "d", "$lib": "bunting-go", "$is_server": true, "$geoip_disable": true,
+	}
+	if diff := cmp.Diff(want, ordered); diff != "" {
+		t.Errorf("the event (-want +got)\n%s", diff)
+	}
+}
+
+// asked is a server that answers flags and counts the questions.
+type asked struct{ n atomic.Int32 }
+
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	text := `{}`
+	if r.URL.Path == "/flags/" {
+		a.n.Add(1)
+		text = `{"flags": {
+			"for-pro": {"key": "for-pro", "enabled": true, "metadata": {"id": 4, "version": 1}},
+			"same": {"key": "same", "enabled": false, "metadata": {"id": 8, "version": 1}},
+			"on": {"key": "on", "enabled": false, "metadata": {"id": 1, "version": 1}},
+			"only-there": {"key": "only-there", "enabled": true, "variant": "secret", "metadata": {"id": 77, "version": 1}},
+			"hidden": {"key": "hidden", "enabled": true, "variant": "secret", "metadata": {"id": 78, "version": 1}}
+		}, "requestId": "r", "evaluatedAt": 1}`
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+}
+
+// The server is asked once a snapshot, and not for what is known here; of what it answers
+// the browser gets no flag that the definitions do not show to browsers.
+func TestSnapshot_AsksOnce(t *testing.T) {
+	server := &asked{}
+	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + houseFlags + `,
+		{"id": 78, "key": "hidden", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}}]` + unknownMembers + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := remote.Config{URL: "http://flags.example.com", ProjectKey: "phc_x", Key: "phs_x", AskServer: true, NoExposures: true, HTTPClient: &http.Client{Transport: server}}
+	c := clientOn(t, config, flags.Compile(d))
+	s := c.For(ctx, &flags.Subject{DistinctID: "u"})
+	if !s.Bool("on", false) || server.n.Load() != 0 {
+		t.Errorf("asked %d times for what is known", server.n.Load())
+	}
+	if !s.Bool("for-pro", false) || s.Bool("same", true) || s.String("only-there", "") != "secret" || s.String("hidden", "") != "secret" || !s.Detail("for-pro").Asked {
+		t.Errorf("%+v", s.Detail("for-pro"))
+	}
+	text, err := json.Marshal(s.Bootstrap())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"secret", "only-there", "hidden"} {
+		if all := string(text) + string(s.OFREP()); strings.Contains(all, secret) {
+			t.Errorf("%s is in %s", secret, all)
+		}
+	}
+	if got := s.Bootstrap().FeatureFlags; got["for-pro"] != true || got["same"] != false || got["on"] != true || server.n.Load() != 1 {
+		t.Errorf("%v, asked %d times", got, server.n.Load())
+	}
+
+	empty := clientOn(t, config, nil).For(ctx, &flags.Subject{DistinctID: "u"})
+	if got := empty.String("hidden", ""); got != "secret" {
+		t.Error(got)
+	}
+	if got := empty.Bootstrap().FeatureFlags; got != nil {
+		t.Errorf("without definitions nobody knows whom flags are for: %v", got)
+	}
+}

@@ -1,0 +1,249 @@
+package flags_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// snapshotReaders are the Readers of one set of definitions.
+func snapshotReaders(t *testing.T, definitions string) map[string]flags.Reader {
+	t.Helper()
+	d := parse(t, definitions)
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]flags.Reader{
+		"Set": flags.Compile(d).Reader(), "Decider": decider.Reader("phc_x", flags.Selection{}),
+		"hooked": flags.WithHooks(flags.Compile(d).Reader(), flags.Hook{}),
+	}
+}
+
+// A snapshot reads as its Reader does, whatever was read before.
+func TestSnapshot_Reads(t *testing.T) {
+	ctx, sub := context.Background(), &flags.Subject{DistinctID: "u"}
+	for name, r := range snapshotReaders(t, readFlags) {
+		s := r.For(ctx, sub)
+		for _, key := range []string{"on", "off", "color", "for-pro", "inactive", "size", "limit", "broken", "round", "config", "switch", "server", "nix"} {
+			for range 2 {
+				_, detail := r.BoolDetail(ctx, key, sub, true)
+				got, want := fmt.Sprint(
+					s.Bool(key, true), s.String(key, "none"), s.Number(key, 7), flags.Payload(s, key, "none"), flags.Payload(s, key, limits{9}),
+					s.Detail(key).Reason, s.Detail(key).Variant, s.Detail(key).Version, string(s.Detail(key).Payload),
+				), fmt.Sprint(
+					r.Bool(ctx, key, sub, true), r.String(ctx, key, sub, "none"), r.Number(ctx, key, sub, 7), flags.JSON(ctx, r, key, sub, "none"), flags.JSON(ctx, r, key, sub, limits{9}),
+					detail.Reason, detail.Variant, detail.Version, string(detail.Payload),
+				)
+				if got != want {
+					t.Errorf("%s %s: %s, want %s", name, key, got, want)
+				}
+				if err := s.Detail(key).Err; !errors.Is(detail.Err, flags.ErrWrongKind) && !errors.Is(err, detail.Err) {
+					t.Errorf("%s %s: %v, want %v", name, key, err, detail.Err)
+				}
+			}
+		}
+	}
+}
+
+// Nobody, no snapshot and no Reader give the fallback, and say why.
+func TestSnapshot_OfNobody(t *testing.T) {
+	ctx := context.Background()
+	cases := map[string]struct {
+		s   *flags.Snapshot
+		why error
+	}{
+		"nil": {nil, flags.ErrNotReady}, "none in the context": {flags.FromContext(ctx), flags.ErrNotReady},
+		"no function": {flags.NewReader(nil, nil).For(ctx, &flags.Subject{DistinctID: "u"}), flags.ErrNotReady},
+		"nil Set":     {(*flags.Set)(nil).Reader().For(ctx, &flags.Subject{DistinctID: "u"}), flags.ErrNotReady},
+	}
+	for name, r := range snapshotReaders(t, readFlags) {
+		cases[name+", nil"] = struct {
+			s   *flags.Snapshot
+			why error
+		}{r.For(ctx, nil), flags.ErrNoDistinctID}
+		cases[name+", no id"] = struct {
+			s   *flags.Snapshot
+			why error
+		}{r.For(ctx, &flags.Subject{}), flags.ErrNoDistinctID}
+	}
+	for name, tt := range cases {
+		if !tt.s.Bool("on", true) || tt.s.String("color", "none") != "none" || tt.s.Number("limit", 7) != 7 || flags.Payload(tt.s, "on", limits{9}) != (limits{9}) {
+			t.Errorf("%s: a read gives another value than the fallback", name)
+		}
+		if err := tt.s.Detail("on").Err; !errors.Is(err, tt.why) {
+			t.Errorf("%s: %v, want %v", name, err, tt.why)
+		}
+		if b := tt.s.Bootstrap(); len(b.FeatureFlags) > 0 || len(b.FeatureFlagPayloads) > 0 {
+			t.Errorf("%s: %+v", name, b)
+		}
+		var answer struct{ Flags []any }
+		if text := tt.s.OFREP(); json.Unmarshal(text, &answer) != nil || len(answer.Flags) != 0 {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// Of a file that changes in the middle of a request, each flag of the request, read
+// before or not, is as in the beginning; and so are the browser's.
+func TestSnapshot_DefinitionsChange(t *testing.T) {
+	two := func(variant string) string {
+		return strings.Replace(fileWith(variant), `"flags": [`, `"flags": [{"id": 2, "key": "g", "active": `+map[string]string{"old": "true", "new": "false"}[variant]+`, "filters": {"groups": [{}]}}, `, 1)
+	}
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write := func(text string) {
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(two("old"))
+	synctest.Test(t, func(t *testing.T) {
+		r, err := flags.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub := &flags.Subject{DistinctID: "u"}
+		before := r.For(t.Context(), sub)
+		if got := before.String("f", ""); got != "old" {
+			t.Error(got)
+		}
+		write(two("new"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		sub.DistinctID = "" // it was read by For
+		after := r.For(t.Context(), &flags.Subject{DistinctID: "u"})
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, tt := range []struct {
+			s       *flags.Snapshot
+			f       string
+			g       bool
+			browser map[string]any
+		}{
+			{before, "old", true, map[string]any{"f": "old", "g": true}},
+			{after, "new", false, map[string]any{"f": "new"}},
+		} {
+			if f, g := tt.s.String("f", ""), tt.s.Bool("g", false); f != tt.f || g != tt.g {
+				t.Errorf("%s, %v, want %s, %v", f, g, tt.f, tt.g)
+			}
+			if diff := cmp.Diff(tt.browser, tt.s.Bootstrap().FeatureFlags); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		}
+		if err := r.For(t.Context(), &flags.Subject{DistinctID: "u"}).Detail("f").Err; !errors.Is(err, flags.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// A snapshot of a Decider looks facts up once, counts one request (flags.md §10.1), and
+// none where nothing is read; what it found does not change.
+func TestSnapshot_OfDecider(t *testing.T) {
+	limit := int64(2)
+	people := &countedPeople{stored: map[string]any{"plan": "pro"}}
+	d, err := flags.NewDecider(flags.DeciderConfig{
+		Source: flags.StaticSource("phc_x", flags.Project{ID: 1, OrganizationID: "o", FlagLimit: &limit}, parse(t, readFlags)), People: people,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, sub, r := context.Background(), &flags.Subject{DistinctID: "u"}, d.Reader("phc_x", flags.Selection{})
+	r.For(ctx, sub)
+	s := r.For(ctx, sub)
+	if !s.Bool("for-pro", false) || !s.Bool("server", false) || s.Bool("client", false) {
+		t.Error("a flag is not as it should be")
+	}
+	people.stored = map[string]any{"plan": "free"}
+	if got := s.Bootstrap().FeatureFlags; got["for-pro"] != true || got["client"] != true {
+		t.Error(got)
+	}
+	if people.asked != 1 || d.Stats().Requests != 1 {
+		t.Errorf("asked %d times, %d requests counted", people.asked, d.Stats().Requests)
+	}
+	if r.For(ctx, sub).Bool("for-pro", true) {
+		t.Error("the next request does not see the change")
+	}
+	if err := r.For(ctx, sub).Detail("on").Err; !errors.Is(err, flags.ErrQuotaLimited) {
+		t.Errorf("the third request: %v", err)
+	}
+}
+
+type countedPeople struct {
+	asked  int
+	stored flags.Properties
+}
+
+func (p *countedPeople) Stored(context.Context, flags.Query) (*flags.Stored, error) {
+	p.asked++
+	return &flags.Stored{Person: p.stored}, nil
+}
+
+// Many goroutines of a request decide each flag once.
+func TestSnapshot_Once(t *testing.T) {
+	var mu sync.Mutex
+	decided := map[string]int{}
+	r := flags.NewReader(func(context.Context, string, *flags.Subject, *flags.Detail) {}, func(context.Context, *flags.Subject) flags.SnapshotConfig {
+		return flags.SnapshotConfig{
+			Decide: func(_ context.Context, key string, out *flags.Detail) {
+				mu.Lock()
+				decided[key]++
+				out.Enabled = decided[key] == 1
+				mu.Unlock()
+				time.Sleep(time.Millisecond)
+			},
+		}
+	})
+	s := r.For(context.Background(), &flags.Subject{DistinctID: "u"})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, key := range []string{"a", "b", "c"} {
+				if !s.Bool(key, false) || s.String(key, "none") != "none" || !s.Detail(key).Enabled {
+					t.Errorf("%s is off", key)
+				}
+			}
+		})
+	}
+	all.Wait()
+	want := map[string]int{"a": 1, "b": 1, "c": 1}
+	if diff := cmp.Diff(want, decided); diff != "" {
+		t.Error(diff)
+	}
+	if err := s.Track("x", nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+}
+
+// What is decided with a panic is the fallback from then on.
+func TestSnapshot_Panics(t *testing.T) {
+	s := flags.NewReader(func(context.Context, string, *flags.Subject, *flags.Detail) { panic("no") }, nil).For(context.Background(), &flags.Subject{DistinctID: "u"})
+	func() {
+		defer func() { _ = recover() }()
+		s.Bool("f", false)
+	}()
+	if !s.Bool("f", true) || !errors.Is(s.Detail("f").Err, flags.ErrFailed) {
+		t.Errorf("%+v", s.Detail("f"))
+	}
+}
+
+// A request's snapshot goes with its context.
+func TestSnapshot_Context(t *testing.T) {
+	s := flags.Compile(parse(t, readFlags)).Reader().For(context.Background(), &flags.Subject{DistinctID: "u"})
+	ctx := flags.NewContext(context.Background(), s)
+	if got := flags.FromContext(ctx); got != s || !got.Bool("on", false) || got.Subject().DistinctID != "u" {
+		t.Errorf("%+v", got)
+	}
+}
