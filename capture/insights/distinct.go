@@ -12,7 +12,10 @@ import (
 // false for an event without that group.
 func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 	if groupType >= 0 {
-		return b.interned(b.eventProperty("$group_" + strconv.Itoa(groupType)))
+		if b.groupsOf[groupType] == nil {
+			b.groupsOf[groupType] = &interner{run: b.run, value: b.eventProperty("$group_" + strconv.Itoa(groupType))}
+		}
+		return b.groupsOf[groupType].number
 	}
 	person := b.people()
 	return func(r *row) (uint32, bool) { return person(r), true }
@@ -20,20 +23,33 @@ func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 
 // interned numbers the texts of a value; missing and empty ones have none.
 func (b *binder) interned(value getter) func(*row) (uint32, bool) {
-	numbers := map[string]uint32{}
-	return func(r *row) (uint32, bool) {
-		text, _ := textOf(value(r))
-		if text == "" {
-			return 0, false
-		}
-		n, ok := numbers[text]
-		if !ok {
-			n = uint32(len(numbers))
-			numbers[strings.Clone(text)] = n
-			b.spent += int64(len(text)) + 48 // looked at with the next reservation
-		}
-		return n, true
+	return (&interner{run: b.run, value: value}).number
+}
+
+// interner numbers texts.
+type interner struct {
+	*run
+	value   getter
+	numbers map[string]uint32
+	names   []string
+}
+
+func (in *interner) number(r *row) (uint32, bool) {
+	text, _ := textOf(in.value(r))
+	if text == "" {
+		return 0, false
 	}
+	n, ok := in.numbers[text]
+	if !ok {
+		if in.numbers == nil {
+			in.numbers = map[string]uint32{}
+		}
+		text = strings.Clone(text)
+		n = uint32(len(in.names))
+		in.numbers[text], in.names = n, append(in.names, text)
+		in.spent += int64(len(text)) + 64 // looked at with the next reservation
+	}
+	return n, true
 }
 
 // set holds cells, in an open table of numbers.

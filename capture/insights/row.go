@@ -56,6 +56,7 @@ type binder struct {
 	// from and to are the query's range in microseconds, for the sessions around it.
 	from, to int64
 	found    map[string]*session
+	groupsOf [maxGroupTypes]*interner // the numbers of groups, by type
 }
 
 // eventProperty looks at a property of the event.

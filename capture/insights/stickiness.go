@@ -115,7 +115,11 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 
 // active is in how many intervals each actor is active; those in none are left out.
 func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
-	b := &binder{run: r}
+	return s.activeIn(&binder{run: r}, p, i)
+}
+
+func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, error) {
+	r := b.run
 	b.from, b.to = p.counted()
 	m := s.series[i].bind(b)
 	common, actor := s.conditions.bind(b), s.actor(b, i)

@@ -1,0 +1,236 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// crowd is who stands behind a number of an insight (§2.9.3).
+type crowd struct {
+	// groupType is the type of the groups that they are, -1 for people.
+	groupType int
+	members   []member
+}
+
+// member is a person or a group.
+type member struct {
+	person capture.UUID
+	group  string
+	// events are those behind the point; distinctIDs are theirs, some of them.
+	events      int64
+	distinctIDs []string
+	// appearances are the columns of retention in which they returned, with 0.
+	appearances []int
+}
+
+// crowdFinder finds a crowd in a run.
+type crowdFinder func(r *run) (*crowd, error)
+
+// crowdPlan is a plan whose numbers have people behind them. n is the query that
+// names the point.
+type crowdPlan interface {
+	crowd(n node) crowdFinder
+}
+
+// crowdKinds are the kinds of queries that name a point of another one.
+var crowdKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
+
+// crowd reads a query that names a point of an insight.
+func (n node) crowd(p *Project) crowdFinder {
+	n.get("kind").choice("", crowdKinds...)
+	inner, plan := n.insight(p)
+	if plan == nil {
+		return nil
+	}
+	of, ok := plan.(crowdPlan)
+	if !ok {
+		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
+		return nil
+	}
+	return of.crowd(n)
+}
+
+// insight reads the insight that a query about it has as its source.
+func (n node) insight(p *Project) (node, plan) {
+	source := n.get("source")
+	if source.absent() {
+		source.fail(required, "This field is required.")
+		return source, nil
+	}
+	inner := unwrap(source.object())
+	name := inner.get("kind").text("")
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		inner.get("kind").fail(invalidInput, "Query kind %s is not supported as a source.", describe(name))
+		return inner, nil
+	}
+	return inner, kinds[i].parse(inner, p)
+}
+
+// crowd finds who is behind a bucket of a series.
+func (t *trends) crowd(n node) crowdFinder {
+	at := n.get("day")
+	switch {
+	case t.display == total && !at.absent():
+		at.fail(invalidInput, "A single number has no day.")
+	case t.display != total && at.absent():
+		at.fail(required, "Actors of a series over time need a day.")
+	}
+	when := at.date(false)
+	series := int(n.get("series").whole(0, int64(max(0, len(t.series)-1)), 0))
+	previous := n.get("compare").choice("current", "current", "previous") == "previous"
+	wanted, every := valueAsGiven(n.get("breakdown"))
+	return func(r *run) (*crowd, error) {
+		p, err := r.period(t.dates, t.interval)
+		if err != nil {
+			return nil, err
+		}
+		bucket := 0
+		if t.display != total {
+			bucket = p.find(r.calendar().resolve(when, r.now).UnixMicro())
+		}
+		if previous {
+			if p, err = r.before(p, t.dates, t.compareTo); err != nil {
+				return nil, err
+			}
+		}
+		if bucket < 0 || bucket >= max(1, p.len()) || p.len() == 0 {
+			return &crowd{groupType: t.series[series].math.group}, nil
+		}
+		return t.behind(r, p, series, bucket, wanted, every)
+	}
+}
+
+// valueAsGiven is a breakdown_value as results show it; every: none was asked for.
+func valueAsGiven(n node) (texts []string, every bool) {
+	list := []node{n}
+	if _, ok := n.value.([]any); ok {
+		list = n.list(maxFilters)
+	}
+	for _, v := range list {
+		text, _ := textOf(string(v.raw()))
+		texts = append(texts, text)
+	}
+	return texts, n.absent()
+}
+
+// behind collects the actors of a bucket.
+func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, every bool) (*crowd, error) {
+	b := &binder{run: r}
+	b.from, b.to = p.counted()
+	values, common := t.breakdown.bind(b), t.conditions.bind(b)
+	b.needs.columns |= DistinctIDs
+	c := t.series[series].begin(b, t, p, common, values)
+	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
+	found.prepare(b, &t.series[series].math)
+	if b.err != nil {
+		return nil, b.err
+	}
+	c.tally = found
+	if err := t.bins(r, b, []*counting{c}); err != nil {
+		return nil, err
+	}
+	if err := r.sweep(b, []*counting{c}); err != nil {
+		return nil, err
+	}
+	chosen, err := t.chosen(r, p, series, c, wanted, every)
+	if err != nil {
+		return nil, err
+	}
+	return found.crowd(r, t.series[series].math.group, chosen), nil
+}
+
+// chosen says which values of a series are meant.
+func (t *trends) chosen(r *run, p *period, series int, c *counting, wanted []string, every bool) (func(value int) bool, error) {
+	if t.breakdown == nil || every {
+		return func(int) bool { return true }, nil
+	}
+	if t.breakdown.byCohort {
+		return func(v int) bool {
+			text := "all"
+			if id := t.breakdown.cohorts[v]; id != 0 {
+				text = string(node{value: json.Number(formatNumber(float64(id)))}.raw())
+			}
+			return text == wanted[0] || wanted[0] == "0" && text == "all"
+		}, nil
+	}
+	if !slices.Contains(wanted, otherValue) {
+		return func(v int) bool { return slices.Equal(c.index.values[v].texts, wanted) }, nil
+	}
+	all, err := t.count(r, p)
+	if err != nil {
+		return nil, err
+	}
+	answer := &trendsAnswer{trends: t, run: r}
+	rows := map[string]bool{}
+	for _, row := range answer.limited(all[series]) {
+		rows[strings.Join(row.value.texts, "\x00")] = true
+	}
+	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
+}
+
+// crowd finds who has a status in a bucket.
+func (l *lifecycle) crowd(n node) crowdFinder {
+	status := slices.Index(lifecycleStatuses, n.get("status").choice("new", lifecycleStatuses...))
+	if n.get("day").absent() {
+		n.get("day").fail(required, "Actors of a LifecycleQuery need a day.")
+	}
+	when := n.get("day").date(false)
+	return func(r *run) (*crowd, error) {
+		p, err := r.period(l.dates, l.interval)
+		if err != nil {
+			return nil, err
+		}
+		stays, err := l.stays(r, p)
+		if err != nil {
+			return nil, err
+		}
+		bucket := p.find(r.calendar().resolve(when, r.now).UnixMicro())
+		out := &crowd{groupType: -1}
+		for _, s := range stays {
+			if s.bucket == bucket && s.status == status {
+				out.members = append(out.members, member{person: r.personID(s.person)})
+			}
+		}
+		return out, nil
+	}
+}
+
+// crowd finds who is active in so many intervals.
+func (s *stickiness) crowd(n node) crowdFinder {
+	days := n.get("day").whole(1, maxBuckets, 1)
+	series := int(n.get("series").whole(0, int64(max(0, len(s.series)-1)), 0))
+	otherwise := "exact"
+	if s.cumulative {
+		otherwise = "gte"
+	}
+	operator := n.get("operator").choice(otherwise, "exact", "gte", "lte")
+	return func(r *run) (*crowd, error) {
+		p, err := r.period(s.dates, s.interval)
+		if err != nil {
+			return nil, err
+		}
+		b := &binder{run: r}
+		active, err := s.activeIn(b, p, series)
+		if err != nil {
+			return nil, err
+		}
+		out := &crowd{groupType: s.series[series].math.group}
+		for who, n := range active {
+			if n := int64(n); n == days || operator == "gte" && n > days || operator == "lte" && n < days {
+				m := member{}
+				if out.groupType >= 0 {
+					m.group = b.groupsOf[out.groupType].names[who]
+				} else {
+					m.person = r.personID(who)
+				}
+				out.members = append(out.members, m)
+			}
+		}
+		return out, nil
+	}
+}
+

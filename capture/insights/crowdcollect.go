@@ -1,0 +1,135 @@
+package insights
+
+import (
+	"slices"
+	"strings"
+)
+
+// collector keeps the actors of a bucket in place of a tally's numbers.
+type collector struct {
+	c      *counting
+	inner  tally
+	bucket int
+	actor  func(*row) (uint32, bool)
+	// accept says whether an event belongs to the bucket.
+	accept func(w *row, bucket int) bool
+	found  map[cell]*member // by value and actor
+	groups *interner        // nil for people
+}
+
+// prepare says which events belong to the bucket of a measure.
+func (k *collector) prepare(b *binder, m *measure) {
+	if m.group >= 0 {
+		k.groups = b.groupsOf[m.group]
+	}
+	k.accept = func(_ *row, bucket int) bool { return bucket == k.bucket }
+	switch t := k.inner.(type) {
+	case *window:
+		k.accept = func(w *row, _ int) bool {
+			unit := t.units.find(w.b.Time[w.i])
+			return t.first[k.bucket] <= unit && unit <= t.last[k.bucket]
+		}
+	case *values:
+		k.accept = func(w *row, bucket int) bool {
+			_, ok := t.number(w)
+			return ok && bucket == k.bucket
+		}
+	case *durations:
+		k.accept = func(w *row, bucket int) bool { return bucket == k.bucket && t.sessions[t.id(w)] != nil }
+	case *distinct:
+		if m.of == "sessions" {
+			k.accept = func(w *row, bucket int) bool {
+				_, ok := t.actor(w)
+				return ok && bucket == k.bucket
+			}
+		}
+	}
+}
+
+func (k *collector) add(w *row, value, bucket int) error {
+	who, ok := k.actor(w)
+	if !ok || !k.accept(w, bucket) {
+		return nil
+	}
+	return k.note(cell{value: uint32(value), actor: who}, w.b.DistinctID[w.i])
+}
+
+// maxCrowdIDs is how many distinct ids of each actor are kept.
+const maxCrowdIDs = 100
+
+func (k *collector) note(at cell, distinctID string) error {
+	m := k.found[at]
+	if m == nil {
+		m = &member{}
+		k.found[at] = m
+		if err := k.c.reserve(128); err != nil {
+			return err
+		}
+	}
+	m.events++
+	if len(m.distinctIDs) < maxCrowdIDs && !slices.Contains(m.distinctIDs, distinctID) {
+		m.distinctIDs = append(m.distinctIDs, strings.Clone(distinctID))
+		return k.c.reserve(int64(len(distinctID)) + 16)
+	}
+	return nil
+}
+
+// seeFirst lets first-time maths find the first events; who they are of is asked
+// at the end.
+func (k *collector) seeFirst(w *row, passes func() bool) error {
+	if f, ok := k.inner.(*firstTime); ok {
+		return f.seeFirst(w, passes)
+	}
+	if !passes() {
+		return nil
+	}
+	if k.c.measuring {
+		k.c.measure(w)
+		return nil
+	}
+	return k.c.eachValue(w, func(value int) error { return k.add(w, value, k.c.bucketOf(w)) })
+}
+
+func (k *collector) points(int) ([][]float64, error) { return nil, nil }
+
+// crowd are the actors of the values that are meant, each once.
+func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd {
+	if f, ok := k.inner.(*firstTime); ok {
+		for who, first := range f.firsts {
+			if !first.counts || k.c.display != total && k.c.period.find(first.at) != k.bucket {
+				continue
+			}
+			for _, value := range first.values {
+				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1}
+			}
+		}
+	}
+	byActor := map[uint32]*member{}
+	for at, m := range k.found {
+		if !chosen(int(at.value)) {
+			continue
+		}
+		if known := byActor[at.actor]; known != nil {
+			known.events += m.events
+			continue
+		}
+		byActor[at.actor] = m
+	}
+	out := &crowd{groupType: group}
+	for who, m := range byActor {
+		if group >= 0 {
+			m.group = k.groups.names[who]
+		} else {
+			m.person = r.personID(who)
+		}
+		out.members = append(out.members, *m)
+	}
+	slices.SortFunc(out.members, func(a, b member) int {
+		if c := slices.Compare(a.person[:], b.person[:]); c != 0 {
+			return c
+		}
+		return strings.Compare(a.group, b.group)
+	})
+	return out
+}
+
