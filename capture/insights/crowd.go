@@ -233,4 +233,3 @@ func (s *stickiness) crowd(n node) crowdFinder {
 		return out, nil
 	}
 }
-

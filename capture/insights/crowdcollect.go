@@ -132,4 +132,3 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 	})
 	return out
 }
-
