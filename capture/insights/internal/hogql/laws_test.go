@@ -1,0 +1,224 @@
+package hogql
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// operands are values of all kinds that may stand in comparisons.
+var operands = []string{"properties.amount", "properties.item", "properties.none", "event", "1", "'pen'", "20", "NULL", "true", "5.5", "'x' || 'y'"}
+
+// Comparisons never give null, and each has an opposite (§2.9.7).
+func TestLaws_Comparisons(t *testing.T) {
+	opposites := [][2]string{{"%s = %s", "%s != %s"}, {"%s LIKE %s", "%s NOT LIKE %s"}, {"%s ILIKE %s", "%s NOT ILIKE %s"}, {"%s =~ %s", "%s !~ %s"}, {"%s IN (%s, 1)", "%s NOT IN (%s, 1)"}, {"%s BETWEEN %s AND 9", "%s NOT BETWEEN %s AND 9"}, {"%s < %s", "NOT %s < %s"}}
+	ran := 0
+	for _, a := range operands {
+		for _, b := range operands {
+			for _, o := range opposites {
+				one, other := fmt.Sprintf(o[0], a, b), fmt.Sprintf(o[1], a, b)
+				result, rows, err := ask(t, "SELECT "+one+", "+other+" FROM events", Context{}, fixtureH)
+				var e *Error
+				if errors.As(err, &e) && e.Code == TypeError {
+					continue // such as a text with a number
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", one, err)
+				}
+				ran++
+				for _, r := range result.Rows {
+					if r[0].Kind() != Int || r[1].Kind() != Int || r[0].Int()+r[1].Int() != 1 {
+						t.Errorf("%s and %s: %s, want opposites", one, other, rows)
+					}
+				}
+			}
+		}
+	}
+	if ran < 300 {
+		t.Errorf("%d pairs were compared, want at least 300", ran)
+	}
+}
+
+// Rows may come in any order: the answer is the same.
+func TestLaws_OrderOfRows(t *testing.T) {
+	queries := []string{
+		"SELECT event, any(distinct_id), anyLast(distinct_id), groupArray(distinct_id), groupArray(2)(distinct_id), groupUniqArray(event), argMax(distinct_id, event), argMin(distinct_id, event), min(properties.amount), max(properties.amount), median(properties.amount) FROM events GROUP BY event",
+		"SELECT distinct_id, event FROM events LIMIT 3",
+		"SELECT DISTINCT event FROM events",
+		"SELECT DISTINCT distinct_id FROM events ORDER BY timestamp DESC",
+		"SELECT distinct_id FROM events ORDER BY event LIMIT 2 OFFSET 1",
+		"SELECT properties.amount, count() FROM events GROUP BY properties.amount",
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, query := range queries {
+		_, want, err := ask(t, query, Context{}, fixtureH)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			if got := askShuffled(t, query, rng.Perm(len(fixtureH))); got != want {
+				t.Errorf("%s: in another order %s, want %s", query, got, want)
+			}
+		}
+	}
+}
+
+func askShuffled(t *testing.T, query string, order []int) string {
+	statement, err := ParseSelect(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := testScope()
+	q, err := statement.Compile(scope, Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range order {
+		if err := q.Add(rowOf(t, scope, fixtureH[i], i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := q.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, row := range result.Rows {
+		out := []byte{'['}
+		for k, v := range row {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			out = q.AppendJSON(out, v)
+		}
+		rows = append(rows, string(append(out, ']')))
+	}
+	return "[" + strings.Join(rows, ",") + "]"
+}
+
+// Aggregates give what a plain sum over the same numbers gives.
+func TestLaws_AggregatesAreSums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		var events []event
+		var numbers []float64
+		distinct := map[int]bool{}
+		for i := range 1 + rng.IntN(60) {
+			e := event{"x", "a", fmt.Sprintf("2020-01-01T00:00:%02dZ", i%60), map[string]string{}}
+			switch n := rng.IntN(20); rng.IntN(4) {
+			case 0: // none
+			case 1:
+				e.properties["n"] = `"text"`
+			default:
+				e.properties["n"] = fmt.Sprint(n)
+				numbers = append(numbers, float64(n))
+				distinct[n] = true
+			}
+			events = append(events, e)
+		}
+		result, _, err := ask(t, "SELECT count(), count(toFloat(properties.n)), sum(properties.n), avg(properties.n), uniq(toFloat(properties.n)), varPop(properties.n), quantile(0.9)(properties.n), sumIf(properties.n, properties.n > 9), max(toFloat(properties.n)) FROM events", Context{}, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := naive(numbers, len(events), len(distinct))
+		for i, v := range result.Rows[0] {
+			got := math.NaN()
+			if !v.IsNull() {
+				got, _ = v.Num()
+			}
+			if !(math.Abs(got-want[i]) <= 1e-9) && !(math.IsNaN(got) && math.IsNaN(want[i])) {
+				t.Errorf("column %d over %v: got %v, want %v", i+1, numbers, got, want[i])
+			}
+		}
+	}
+}
+
+func naive(numbers []float64, rows, distinct int) []float64 {
+	none := math.NaN()
+	want := []float64{float64(rows), float64(len(numbers)), none, none, float64(distinct), none, none, none, none}
+	if len(numbers) == 0 {
+		return want
+	}
+	sum, high := 0.0, none
+	for _, n := range numbers {
+		sum += n
+		if n > 9 && math.IsNaN(high) {
+			high = n
+		} else if n > 9 {
+			high += n
+		}
+	}
+	mean := sum / float64(len(numbers))
+	squares := 0.0
+	for _, n := range numbers {
+		squares += (n - mean) * (n - mean)
+	}
+	sorted := slices.Sorted(slices.Values(numbers))
+	at := float64(len(sorted)-1) * 0.9
+	low, high2 := sorted[int(at)], sorted[min(int(at)+1, len(sorted)-1)]
+	return append(want[:2], sum, mean, float64(distinct), squares/float64(len(numbers)), low+(at-math.Floor(at))*(high2-low), high, sorted[len(sorted)-1])
+}
+
+// Bounds end a query with an error, never the process (§5.4).
+func TestLaws_Bounds(t *testing.T) {
+	double := func(first, each string) string {
+		q := "SELECT " + first + " AS a0"
+		for i := range 40 {
+			q += fmt.Sprintf(", "+each+" AS a%[2]d", fmt.Sprintf("a%d", i), i+1)
+		}
+		return q
+	}
+	full := errors.New("full")
+	for name, c := range map[string]struct {
+		query string
+		code  string
+	}{
+		"nesting":                   {"SELECT " + strings.Repeat("(", 51) + "1" + strings.Repeat(")", 51), TooLarge},
+		"tokens":                    {"SELECT 1" + strings.Repeat("+1", 5000), TooLarge},
+		"text":                      {"SELECT '" + strings.Repeat("x", 70_000) + "'", TooLarge},
+		"a text doubled 40 times":   {double("'0123456789'", "concat(%[1]s, %[1]s)"), TooLarge},
+		"a list doubled 40 times":   {double("[1]", "[%[1]s, %[1]s]"), TooLarge},
+		"a number doubled 40 times": {double("1", "%[1]s + %[1]s"), ""},
+		"replaced":                  {"SELECT replaceAll(replaceAll('" + strings.Repeat("a", 1000) + "', 'a', '" + strings.Repeat("a", 1000) + "'), 'a', '" + strings.Repeat("a", 1000) + "')", TooLarge},
+		"a range":                   {"SELECT range(100000000)", TooLarge},
+		"a pattern":                 {"SELECT match('a', '" + strings.Repeat("a", 1001) + "')", TooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := ask(t, c.query, Context{}, nil)
+			var e *Error
+			if errors.As(err, &e); c.code == "" && err != nil || c.code != "" && (e == nil || e.Code != c.code) {
+				t.Errorf("got %.300v, want %q", err, c.code)
+			}
+		})
+	}
+	ended := func(query string, c Context) {
+		t.Helper()
+		if _, _, err := ask(t, query, c, slices.Repeat(fixtureH, 2000)); !errors.Is(err, full) {
+			t.Errorf("%s: got %v, want the bound's error", query, err)
+		}
+	}
+	held := int64(0)
+	reserve := func(n int64) error {
+		if held += n; held > 80<<10 {
+			return full
+		}
+		return nil
+	}
+	for _, query := range []string{
+		"SELECT groupArray(event) FROM events",
+		"SELECT median(properties.amount) FROM events",
+		"SELECT event FROM events ORDER BY event LIMIT 50000",
+	} {
+		held = 0
+		ended(query, Context{Reserve: reserve})
+	}
+	held = 0
+	if _, _, err := ask(t, "SELECT event FROM events ORDER BY timestamp LIMIT 5", Context{Reserve: reserve}, slices.Repeat(fixtureH, 2000)); err != nil {
+		t.Errorf("five rows of 12,000: %v, want room for them", err)
+	}
+	ended("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
+}
