@@ -1,6 +1,11 @@
 package insights
 
-import "strings"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // actors numbers those whom a query counts, from 0 on: people, groups of a type, or
 // the values of a getter.
@@ -70,4 +75,22 @@ func (b *binder) note(err error) {
 	if b.err == nil {
 		b.err = err
 	}
+}
+
+// memberSize is about the bytes of a member of a crowd.
+const memberSize = 160
+
+// member is an actor as one of a crowd.
+func (a *actors) member(r *run, number uint32) member {
+	if a.keys != nil {
+		return member{group: a.keys.all[number]}
+	}
+	return member{person: r.personID(number)}
+}
+
+// sort puts the members in order of their ids.
+func (c *crowd) sort() {
+	slices.SortFunc(c.members, func(a, b member) int {
+		return cmp.Or(bytes.Compare(a.person[:], b.person[:]), strings.Compare(a.group, b.group))
+	})
 }

@@ -70,7 +70,7 @@ func readFunnel(n node, p *Project) *funnelQuery {
 	for i := range q.steps {
 		q.maths = append(q.maths, q.steps[i].place.get("math").text("total"))
 	}
-	q.options(n.get("funnelsFilter").object(), p)
+	q.readOptions(n.get("funnelsFilter").object(), p)
 	if q.viz != funnelTrends {
 		q.interval = day
 	}
@@ -80,8 +80,8 @@ func readFunnel(n node, p *Project) *funnelQuery {
 	return q
 }
 
-// options reads funnelsFilter.
-func (q *funnelQuery) options(n node, p *Project) {
+// readOptions reads funnelsFilter.
+func (q *funnelQuery) readOptions(n node, p *Project) {
 	q.viz = n.get("funnelVizType").choice("steps", "steps", timeToConvert, funnelTrends)
 	q.order = n.get("funnelOrderType").choice("ordered", "ordered", strictSteps, unorderedSteps)
 	unit := n.get("funnelWindowIntervalUnit").choice("day", "second", "minute", "hour", "day", "week", "month")

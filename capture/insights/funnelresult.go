@@ -93,13 +93,18 @@ func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 
 func (f *funnelRun) grouping() bool { return f.split.kind != "" }
 
-func (f *funnelRun) stepsResult() (any, error) {
+// stepSums counts the actors of each breakdown value.
+func (f *funnelRun) stepSums() (*grouped[*funnelTally], error) {
 	sums := groupedBy(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
-	err := f.eachReached(func(_, value uint32, times []int64) error {
+	return sums, f.eachReached(func(_, value uint32, times []int64) error {
 		kept := 0
 		err := sums.add(value, func(t *funnelTally) { kept += t.add(times) })
 		return cmp.Or(err, f.reserve(16*int64(kept))) // with the room that growing takes
 	})
+}
+
+func (f *funnelRun) stepsResult() (any, error) {
+	sums, err := f.stepSums()
 	if err != nil {
 		return nil, err
 	}

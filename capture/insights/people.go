@@ -69,20 +69,26 @@ type personCompare struct {
 
 func (c *personCompare) bind(b *binder) func(*row) bool {
 	test := c.testIn(b.run)
-	switch {
-	case c.key == "distinct_id":
-		return b.personSet(test(""), func(p *capture.StoredPerson) bool {
-			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) })
-		})
-	case b.mode == personNow || b.mode == personOff:
-		return b.personSet(test(""), func(p *capture.StoredPerson) bool {
-			value, _ := p.Properties.Get(c.key)
-			return test(value)
-		})
+	if c.key == "distinct_id" || b.mode == personNow || b.mode == personOff {
+		return b.personSet(test(""), c.ofPerson(b))
 	}
 	b.needs.columns |= PersonProperties
 	slot := b.needs.person.slot(c.key)
 	return func(r *row) bool { return test(r.personProperty(slot)) }
+}
+
+// ofPerson is the condition of people as they are now.
+func (c *personCompare) ofPerson(b *binder) func(*capture.StoredPerson) bool {
+	test := c.testIn(b.run)
+	if c.key == "distinct_id" {
+		return func(p *capture.StoredPerson) bool {
+			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) })
+		}
+	}
+	return func(p *capture.StoredPerson) bool {
+		value, _ := p.Properties.Get(c.key)
+		return test(value)
+	}
 }
 
 // personSet asks a question about all people as they are now; otherwise is the
@@ -176,14 +182,16 @@ type inCohorts struct {
 	negated bool
 }
 
-func (c *inCohorts) bind(b *binder) func(*row) bool {
+func (c *inCohorts) bind(b *binder) func(*row) bool { return b.personSet(c.negated, c.ofPerson(b)) }
+
+func (c *inCohorts) ofPerson(b *binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
 	for i, id := range c.ids {
 		tests[i] = b.cohort(id)
 	}
-	return b.personSet(c.negated, func(p *capture.StoredPerson) bool {
+	return func(p *capture.StoredPerson) bool {
 		return slices.ContainsFunc(tests, func(in func(*capture.StoredPerson) bool) bool { return in(p) }) != c.negated
-	})
+	}
 }
 
 // cohort asks by the rules of flags whether people are in a cohort, so that it has

@@ -203,11 +203,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		return &Result{Results: out}, nil
 	}
 	result := &Result{From: f.start(0), To: time.UnixMicro(f.end - 1).In(r.zone)}
-	n, k := f.len(), q.rule.columns
-	sums := groupedBy(r, &q.split, f.values, 8*n*k, func() *retentionCells { return newRetentionCells(n, k) })
-	err = f.each(func(_, value uint32, row int, columns []int) error {
-		return sums.add(value, func(c *retentionCells) { c.add(row, columns) })
-	})
+	sums, err := f.sums()
 	if err != nil {
 		return nil, err
 	}
@@ -219,11 +215,11 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		result.Results = f.table(out, sum, nil)
 		return result, nil
 	}
-	kept, rest := sums.ranked(func(a, b *retentionCells) int { return cmp.Compare(b.entered(), a.entered()) }, (*retentionCells).merge)
+	kept, rest := sums.ranked(moreEntering, (*retentionCells).merge)
 	if rest != nil {
 		kept = append(kept, *rest)
 	}
-	if n*k*len(kept) > maxCells {
+	if f.len()*q.rule.columns*len(kept) > maxCells {
 		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
 	}
 	for _, g := range kept {
@@ -233,6 +229,18 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 	result.Results = out
 	return result, nil
 }
+
+// sums counts the cells of each breakdown value.
+func (f *retentionRun) sums() (*grouped[*retentionCells], error) {
+	n, k := f.len(), f.rule.columns
+	sums := groupedBy(f.run, &f.split, f.values, 8*n*k, func() *retentionCells { return newRetentionCells(n, k) })
+	return sums, f.each(func(_, value uint32, row int, columns []int) error {
+		return sums.add(value, func(c *retentionCells) { c.add(row, columns) })
+	})
+}
+
+// moreEntering orders values by the sum of their cells 0, descending.
+func moreEntering(a, b *retentionCells) int { return cmp.Compare(b.entered(), a.entered()) }
 
 func (f *retentionRun) label(value uint32, other bool) string {
 	switch {

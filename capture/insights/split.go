@@ -2,6 +2,7 @@ package insights
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -89,6 +90,14 @@ func (s *split) readCohorts(by node, p *Project) {
 		}
 		s.cohorts = append(s.cohorts, c)
 	}
+}
+
+// cohort is the place of the cohort with an id as results show it, -1 for none.
+func (s *split) cohort(id []string) int {
+	return slices.IndexFunc(s.cohorts, func(c splitCohort) bool {
+		text := strconv.FormatInt(c.id, 10)
+		return len(id) == 1 && (id[0] == text || c.id == 0 && id[0] == "all")
+	})
 }
 
 // numberer numbers the values of a split. 0 is the one of which all texts are empty;

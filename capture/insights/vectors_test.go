@@ -53,7 +53,7 @@ func readVectors(t testing.TB) *vectorFile {
 }
 
 // pending are checks that cannot pass yet. One that passes must leave the list.
-var pending = regexp.MustCompile(`^(events|actors|hogql|trends-11/1|trends-15/0)`)
+var pending = regexp.MustCompile(`^(events|hogql|trends-11/1|trends-15/0)`)
 
 // TestVectors runs the vectors' queries over events in memory. Those that are steps
 // over HTTP run in adapters/httpapi.

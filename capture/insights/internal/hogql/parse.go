@@ -36,6 +36,9 @@ type Item struct {
 	Column string
 }
 
+// Aggregated reports whether there is an aggregate in the expression.
+func (i Item) Aggregated() bool { return newCompiler(nil, Context{}).aggregated(i.expr) }
+
 // Order is a term of ORDER BY.
 type Order struct {
 	expr       *node

@@ -1,0 +1,183 @@
+package insights
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// actorRow is a person or a group of a result.
+type actorRow struct {
+	*member
+	groupType int
+	stored    *capture.StoredPerson // nil: gone, or a group
+	group     *capture.Group
+	display   []string
+	zone      *time.Location
+}
+
+// displayName is what orders people by their name.
+const displayName = "person_display_name"
+
+// actorColumn is a column that actors have.
+type actorColumn struct {
+	typ   hogql.Type
+	value func(a *actorRow) hogql.Value
+}
+
+// actorColumns are the columns of actors by name. Add one here.
+var actorColumns = map[string]actorColumn{
+	"person":             {hogql.ObjectType, (*actorRow).object},
+	"actor":              {hogql.ObjectType, (*actorRow).object},
+	"group":              {hogql.ObjectType, (*actorRow).object},
+	"id":                 {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.id()) }},
+	"created_at":         {hogql.TimeType.Nullable(), (*actorRow).createdAt},
+	"is_identified":      {hogql.BoolType, func(a *actorRow) hogql.Value { return hogql.BoolOf(a.stored != nil && a.stored.Identified) }},
+	"distinct_ids":       {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.ids()) }},
+	"properties":         {hogql.ObjectType, func(a *actorRow) hogql.Value { return hogql.ObjectOf(a.properties().String()) }},
+	"event_count":        {hogql.IntType, func(a *actorRow) hogql.Value { return hogql.IntOf(a.events) }},
+	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.distinctIDs) }},
+	"appearances":        {hogql.IntType.ListOf(), (*actorRow).returned},
+	"matched_recordings": {hogql.TextType.ListOf(), func(*actorRow) hogql.Value { return textList(nil) }},
+	"$delete":            {hogql.IntType, func(*actorRow) hogql.Value { return hogql.IntOf(1) }},
+	displayName:          {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.name()) }},
+}
+
+// actorPath finds a column or a property by its path; person may stand before it.
+func actorPath(path []string) (actorColumn, bool) {
+	if len(path) > 1 && (path[0] == "person" || path[0] == "actor" || path[0] == "group") {
+		path = path[1:]
+	}
+	if path[0] == "properties" && len(path) > 1 {
+		return actorColumn{hogql.PropertyType, func(a *actorRow) hogql.Value { return hogql.Property(a.property(path[1:])) }}, true
+	}
+	c, ok := actorColumns[path[0]]
+	return c, ok && len(path) == 1
+}
+
+func textList(texts []string) hogql.Value {
+	list := make([]hogql.Value, len(texts))
+	for i, text := range texts {
+		list[i] = hogql.TextOf(text)
+	}
+	return hogql.ListOf(list)
+}
+
+func (a *actorRow) returned() hogql.Value {
+	list := make([]hogql.Value, len(a.appearances))
+	for i, n := range a.appearances {
+		list[i] = hogql.IntOf(int64(n))
+	}
+	return hogql.ListOf(list)
+}
+
+func (a *actorRow) isGroup() bool { return a.groupType >= 0 }
+
+func (a *actorRow) id() string {
+	if a.isGroup() {
+		return a.member.group
+	}
+	return a.person.String()
+}
+
+func (a *actorRow) ids() []string {
+	if a.stored == nil {
+		return nil
+	}
+	return a.stored.DistinctIDs
+}
+
+func (a *actorRow) properties() capture.Object {
+	switch {
+	case a.stored != nil:
+		return a.stored.Properties
+	case a.group != nil:
+		return a.group.Properties
+	}
+	return nil
+}
+
+// property is the JSON text of a property, also of one inside another.
+func (a *actorRow) property(path []string) string {
+	value, _ := a.properties().Get(path[0])
+	found := make([]string, 1)
+	for _, name := range path[1:] {
+		(&keys{names: []string{name}}).extract(value, found)
+		value = found[0]
+	}
+	return value
+}
+
+func (a *actorRow) created() (time.Time, bool) {
+	switch {
+	case a.stored != nil:
+		return a.stored.CreatedAt, true
+	case a.group != nil:
+		return a.group.CreatedAt, true
+	}
+	return time.Time{}, false
+}
+
+func (a *actorRow) createdAt() hogql.Value {
+	if at, ok := a.created(); ok {
+		return hogql.TimeOf(at.UnixMicro())
+	}
+	return hogql.Value{}
+}
+
+// object is the actor as answers show it; of one that is gone the id.
+func (a *actorRow) object() hogql.Value {
+	at, ok := a.created()
+	if !ok {
+		return hogql.ObjectOf(string(wire.MustEncode(map[string]string{"id": a.id()})))
+	}
+	created := at.In(a.zone).Format("2006-01-02T15:04:05.999999Z07:00")
+	if a.isGroup() {
+		return hogql.ObjectOf(string(wire.MustEncode(map[string]any{
+			"id": a.id(), "type": "group", "group_key": a.id(), "group_type_index": a.groupType, "created_at": created,
+			"group_properties": a.group.Properties, "properties": a.group.Properties,
+		})))
+	}
+	return hogql.ObjectOf(string(wire.MustEncode(map[string]any{
+		"id": a.id(), "uuid": a.id(), "distinct_ids": a.stored.DistinctIDs, "properties": a.stored.Properties,
+		"created_at": created, "is_identified": a.stored.Identified,
+	})))
+}
+
+// usualNames are the properties that name a person when the project names none.
+var usualNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
+
+// name is what an actor is shown as.
+func (a *actorRow) name() string {
+	if a.isGroup() {
+		if name, ok := a.properties().Text("name"); ok && name != "" {
+			return name
+		}
+		return a.id()
+	}
+	for _, property := range a.display {
+		value, _ := a.properties().Get(property)
+		if text, _ := textOf(value); text != "" {
+			return text
+		}
+	}
+	if ids := a.ids(); len(ids) > 0 {
+		return ids[0]
+	}
+	return a.id()
+}
+
+// found says whether a text is part of what an actor is looked for by.
+func (a *actorRow) found(search string) bool {
+	texts := append([]string{a.id()}, a.ids()...)
+	for _, property := range []string{"email", "name"} {
+		if text, ok := a.properties().Text(property); ok && (property == "name" || !a.isGroup()) {
+			texts = append(texts, text)
+		}
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), search) })
+}

@@ -1,0 +1,248 @@
+package insights
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// actorsRun is one run of an ActorsQuery.
+type actorsRun struct {
+	*actorsQuery
+	*run
+	selects []selected
+	query   *hogql.Query
+	columns []actorColumn // of the query's fields
+	row     hogql.Row
+	actor   actorRow
+	holds   []func(*capture.StoredPerson) bool
+}
+
+func (q *actorsQuery) run(r *run) (*Result, error) {
+	of := &crowd{groupType: anyPeople}
+	if q.source != nil {
+		var err error
+		if of, err = q.source(r); err != nil {
+			return nil, err
+		}
+	}
+	f := &actorsRun{actorsQuery: q, run: r}
+	if err := f.prepare(of.groupType); err != nil {
+		return nil, err
+	}
+	missing, err := f.rows(of)
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.query.Result()
+	if err != nil {
+		return nil, placed(err, "query__select")
+	}
+	rows := make([][]json.RawMessage, len(found.Rows))
+	for i, row := range found.Rows {
+		for _, v := range row {
+			rows[i] = append(rows[i], f.query.AppendJSON(nil, v))
+		}
+	}
+	return &Result{
+		Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types,
+		Extra: map[string]any{"missing_actors_count": missing},
+	}, nil
+}
+
+// prepare compiles what is selected.
+func (f *actorsRun) prepare(groupType int) error {
+	b := &binder{run: f.run}
+	for _, filter := range f.filters {
+		f.holds = append(f.holds, ofPerson(b, filter))
+	}
+	if b.err != nil {
+		return b.err
+	}
+	f.actor = actorRow{groupType: groupType, zone: f.zone, display: f.project.PersonDisplay}
+	if len(f.actor.display) == 0 {
+		f.actor.display = usualNames
+	}
+	f.selects = f.actorsQuery.selects
+	if f.ofGroups != nil && groupType != anyPeople {
+		f.selects = f.ofGroups
+	}
+	items := make([]hogql.Item, len(f.selects))
+	for i, s := range f.selects {
+		items[i] = s.item
+	}
+	order := f.order
+	if !f.ordered {
+		term, err := hogql.ParseOrder(f.usualOrder())
+		if err != nil {
+			return placed(err, "query__orderBy")
+		}
+		order = []hogql.Order{term}
+	}
+	scope := &hogql.Scope{Resolve: func(path []string) (hogql.Type, bool) {
+		c, ok := actorPath(path)
+		return c.typ, ok
+	}}
+	var err error
+	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogql.Context{
+		Now: f.now, Zone: f.zone, WeekStart: f.project.WeekStart, Reserve: f.reserve, Check: f.ctx.Err,
+	})
+	if err != nil {
+		return placed(err, "query__select")
+	}
+	for _, field := range scope.Fields() {
+		c, _ := actorPath(field.Path)
+		f.columns = append(f.columns, c)
+	}
+	f.row.Fields = make([]hogql.Value, len(f.columns))
+	return nil
+}
+
+// usualOrder is the order when none is asked for.
+func (f *actorsRun) usualOrder() string {
+	aggregate, created := -1, false
+	for i, s := range f.selects {
+		switch text := strings.TrimSpace(s.text); {
+		case text == "count()":
+			return position(i) + " DESC"
+		case aggregate < 0 && s.item.Aggregated():
+			aggregate = i
+		case text == "created_at":
+			created = true
+		}
+	}
+	switch {
+	case aggregate >= 0:
+		return position(aggregate) + " DESC"
+	case created:
+		return "created_at DESC"
+	}
+	return position(0)
+}
+
+// position names a column by its place.
+func position(i int) string { return strconv.Itoa(i + 1) }
+
+// rows gives the actors to the query; missing is how many are gone.
+func (f *actorsRun) rows(of *crowd) (missing int, err error) {
+	if f.source == nil {
+		return 0, f.reader.Profiles(f.ctx, nil, func(p *capture.StoredPerson) error {
+			return f.add(&member{person: p.UUID}, p, nil)
+		})
+	}
+	if of.groupType >= 0 {
+		return f.groupRows(of)
+	}
+	members := make(map[capture.UUID]*member, len(of.members))
+	ids := make([]capture.UUID, len(of.members))
+	if err := f.reserve(64 * int64(len(ids))); err != nil {
+		return 0, err
+	}
+	for i := range of.members {
+		ids[i] = of.members[i].person
+		members[ids[i]] = &of.members[i]
+	}
+	if len(ids) > 0 {
+		err = f.reader.Profiles(f.ctx, ids, func(p *capture.StoredPerson) error {
+			m := members[p.UUID]
+			delete(members, p.UUID)
+			if m == nil {
+				return nil
+			}
+			return f.add(m, p, nil)
+		})
+	}
+	for _, m := range members {
+		if err == nil {
+			err = f.add(m, nil, nil)
+		}
+	}
+	return len(members), err
+}
+
+func (f *actorsRun) groupRows(of *crowd) (missing int, err error) {
+	members := make(map[string]*member, len(of.members))
+	keys := make([]string, len(of.members))
+	for i := range of.members {
+		keys[i] = of.members[i].group
+		members[keys[i]] = &of.members[i]
+	}
+	if len(keys) > 0 {
+		err = f.reader.Groups(f.ctx, of.groupType, keys, func(g *capture.Group) error {
+			m := members[g.Key]
+			delete(members, g.Key)
+			if m == nil {
+				return nil
+			}
+			return f.add(m, nil, g)
+		})
+	}
+	for _, m := range members {
+		if err == nil {
+			err = f.add(m, nil, nil)
+		}
+	}
+	return len(members), err
+}
+
+// add gives an actor to the query if it is looked for.
+func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) error {
+	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	f.actor.member, f.actor.stored, f.actor.group = m, p, g
+	if f.search != "" && !f.actor.found(f.search) {
+		return nil
+	}
+	gone := p
+	if gone == nil {
+		gone = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
+	}
+	if slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(gone) }) {
+		return nil
+	}
+	for i, c := range f.columns {
+		f.row.Fields[i] = c.value(&f.actor)
+	}
+	// Equal ones are in the order of their ids.
+	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
+	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
+	return placed(f.query.Add(&f.row), "query__select")
+}
+
+// crowdOfRows are the people whom the rows of a query name in their first column with
+// id in its name.
+func crowdOfRows(of plan, place string) crowdFinder {
+	return func(r *run) (*crowd, error) {
+		result, err := of.run(r)
+		if err != nil {
+			return nil, err
+		}
+		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
+		if column < 0 {
+			return nil, failure(invalidInput, place, `The source needs a column with "id" in its name, that of people.`)
+		}
+		var rows [][]any
+		if err := wire.Decode(wire.MustEncode(result.Results), &rows); err != nil {
+			return nil, err
+		}
+		out := &crowd{groupType: anyPeople}
+		seen := map[capture.UUID]bool{}
+		for _, row := range rows {
+			text, _ := row[column].(string)
+			id, ok := wire.ParseUUID(text)
+			if !ok || seen[id] {
+				continue
+			}
+			seen[id] = true
+			out.members = append(out.members, member{person: id})
+		}
+		return out, r.reserve(memberSize * int64(len(out.members)))
+	}
+}
