@@ -44,6 +44,7 @@ var table = map[string]room{
 	"flags/internal/rustregexp":       {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/flagsdiff":                 {pure: true, ours: []string{"flags"}},
 	"flags/flagstest":                 {pure: true, ours: []string{"flags"}},
+	"flags/flagshttp":                 {ours: []string{"flags"}},
 	"flags/internal/dates":            {pure: true},
 	"flags/internal/semver":           {pure: true},
 	"flags/internal/tape":             {pure: true},
@@ -96,7 +97,7 @@ var table = map[string]room{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}},
 	"cmd/examples": {
-		ours:   []string{"flags", "geoip", "capture", "management", "adapters/httpapi", "adapters/filesource", "adapters/remote", "adapters/ofprovider", "adapters/server"},
+		ours:   []string{"flags", "flags/flagshttp", "geoip", "capture", "management", "adapters/httpapi", "adapters/filesource", "adapters/remote", "adapters/ofprovider", "adapters/server"},
 		others: []string{"github.com/go-chi/chi/v5", "github.com/open-feature/go-sdk"},
 	},
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},

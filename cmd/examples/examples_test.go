@@ -18,7 +18,7 @@ import (
 const most = 60
 
 var mostSetup = map[string]int{
-	"embedded": 10, "geo": 5, "openfeature": 15, "ownsink": 5, "ownstore": 15, "service": 5, "unittest": 3, "worker": 4,
+	"embedded": 10, "geo": 5, "openfeature": 15, "ownsink": 5, "ownstore": 15, "service": 6, "unittest": 3, "worker": 4,
 }
 
 func TestPrograms_AreShort(t *testing.T) {

@@ -1,10 +1,11 @@
-// Command service searches, with as many results as a flag says to whom it says it. The
-// flags stand in a file that is read again when it changes.
+// Command service searches, with as many results as a flag says to whom it says it, on a
+// page that brings its visitor's flags along for posthog-js. The flags stand in a file that
+// is read again when it changes.
 package main
 
 import (
-	"context"
 	"fmt"
+	"html/template"
 	"log"
 	"net/http"
 
@@ -12,7 +13,10 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/flagshttp"
 )
+
+const projectKey = "phc_demo"
 
 func main() {
 	// setup
@@ -27,33 +31,29 @@ func main() {
 
 func routes(reader flags.Reader) http.Handler {
 	r := chi.NewRouter()
-	r.Use(middleware.Recoverer, known)
+	r.Use(middleware.Recoverer)
+	r.Use(flagshttp.Middleware(reader, signedIn, flagshttp.Cookie(projectKey))) // setup
+	r.Get("/", func(w http.ResponseWriter, r *http.Request) {
+		_ = page.Execute(w, flags.FromContext(r.Context()).Bootstrap())
+	})
 	r.Get("/search", func(w http.ResponseWriter, r *http.Request) {
-		ctx, who := r.Context(), subject(r)
-		if !reader.Bool(ctx, "search", who, true) {
+		f := flags.FromContext(r.Context())
+		if !f.Bool("search", true) {
 			http.Error(w, "the search is closed", http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = fmt.Fprintf(w, "%g results for %s\n", reader.Number(ctx, "search-results", who, 10), who.DistinctID)
+		_, _ = fmt.Fprintf(w, "%g results\n", f.Number("search-results", 10))
 	})
 	return r
 }
 
-type subjectKey struct{}
+var page = template.Must(template.New("").Parse("<script>posthog.init('" + projectKey + "', {bootstrap: {{.}}})</script>\n"))
 
-// known is the middleware that knows who sends a request.
-func known(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, _, ok := r.BasicAuth()
-		if !ok {
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
-		who := &flags.Subject{DistinctID: id, Person: flags.Properties{"language": r.Header.Get("Accept-Language")}}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), subjectKey{}, who)))
-	})
-}
-
-func subject(r *http.Request) *flags.Subject {
-	return r.Context().Value(subjectKey{}).(*flags.Subject)
+// signedIn is who has signed in; others are known by the cookie of posthog-js.
+func signedIn(r *http.Request) *flags.Subject {
+	id, _, ok := r.BasicAuth()
+	if !ok {
+		return nil
+	}
+	return &flags.Subject{DistinctID: id, Person: flags.Properties{"language": r.Header.Get("Accept-Language")}}
 }

@@ -9,34 +9,40 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagstest"
 )
 
-// What the flags say is served; without flags the service does as it did before it had
-// some.
+// What the flags say is served, to who has signed in and to who has been on a page; without
+// flags the service does as it did before it had some.
 func TestService(t *testing.T) {
 	f := flagstest.New(t)
 	handler := routes(f.Reader())
-	get := func(who string) string {
-		r := httptest.NewRequest("GET", "/search", nil)
-		if who != "" {
+	want := func(path, who, answer string) {
+		t.Helper()
+		r := httptest.NewRequest("GET", path, nil)
+		switch who {
+		case "":
+		case "visitor":
+			r.Header.Set("Cookie", "ph_phc_demo_posthog=%7B%22distinct_id%22%3A%22visitor%22%7D")
+		default:
 			r.SetBasicAuth(who, "")
 		}
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		return w.Body.String()
-	}
-	want := func(who, answer string) {
-		t.Helper()
-		if got := get(who); got != answer+"\n" {
-			t.Errorf("%q gets %q, want %q", who, got, answer)
+		if w.Body.String() != answer+"\n" {
+			t.Errorf("%s of %q is %q, want %q", path, who, w.Body, answer)
 		}
 	}
-	want("", "who are you?")
-	want("ana", "10 results for ana")
+	want("/search", "", "10 results")
+	want("/search", "ana", "10 results")
+	want("/", "", "<script>posthog.init('phc_demo', {bootstrap: {}})</script>")
 	f.Payload("search-results", 50)
 	f.ForSubject("bob").Payload("search-results", 5)
-	want("ana", "50 results for ana")
-	want("bob", "5 results for bob")
+	f.ForSubject("visitor").Payload("search-results", 7)
+	want("/search", "", "10 results")
+	want("/search", "ana", "50 results")
+	want("/search", "bob", "5 results")
+	want("/search", "visitor", "7 results")
+	want("/", "bob", `<script>posthog.init('phc_demo', {bootstrap: {"distinctID":"bob","featureFlags":{"search-results":true},"featureFlagPayloads":{"search-results":5}}})</script>`)
 	f.Fail("search-results", errors.Join(flags.ErrUnavailable))
-	want("ana", "10 results for ana")
+	want("/search", "ana", "10 results")
 	f.Set("search", false)
-	want("ana", "the search is closed")
+	want("/search", "ana", "the search is closed")
 }
