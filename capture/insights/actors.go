@@ -94,3 +94,11 @@ func (c *crowd) sort() {
 		return cmp.Or(bytes.Compare(a.person[:], b.person[:]), strings.Compare(a.group, b.group))
 	})
 }
+
+// stopped looks, for some of the actors, whether the query was cancelled.
+func (r *run) stopped(actor uint32) error {
+	if actor&0xfff == 0 {
+		return r.ctx.Err()
+	}
+	return nil
+}

@@ -48,7 +48,7 @@ func parseActors(n node, p *Project) plan {
 	selects := n.get("select").list(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
 	if source := n.get("source"); !source.absent() {
-		q.source = source.object().actorsSource(p)
+		q.source = actorsSource(unwrap(source.object()), p)
 		if unwrap(source.get("source")).get("kind").text("") == "TrendsQuery" {
 			defaults = append(defaults, "event_distinct_ids")
 		}
@@ -127,8 +127,7 @@ var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc)
 func byDisplay(order string) string { return orderByPerson.ReplaceAllString(order, displayName+"$1") }
 
 // actorsSource reads whom an ActorsQuery is about.
-func (n node) actorsSource(p *Project) crowdFinder {
-	n = unwrap(n)
+func actorsSource(n node, p *Project) crowdFinder {
 	name := n.get("kind").text("")
 	if slices.Contains(crowdKinds, name) {
 		return n.crowd(p)

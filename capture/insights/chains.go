@@ -6,15 +6,15 @@ import "math"
 // are numbers from 0 on without great gaps.
 type chains[T any] struct {
 	pieces [][]link[T]
-	last   []uint32 // by actor: the number of its newest link + 1, 0 for none
+	counts []uint32 // by actor
 	count  uint32
 	size   int64 // bytes of a link
 	spend  func(bytes int64) error
 }
 
 type link[T any] struct {
-	value    T
-	previous uint32 // number + 1, 0 for none
+	value T
+	actor uint32
 }
 
 // A piece of the arena has 1 << pieceBits links.
@@ -27,31 +27,27 @@ func newChains[T any](size int64, spend func(bytes int64) error) *chains[T] {
 
 // add appends to what is known of an actor.
 func (c *chains[T]) add(actor uint32, value T) error {
-	if c.count&(1<<pieceBits-1) == 0 || int(actor) >= len(c.last) {
+	if c.count&(1<<pieceBits-1) == 0 || int(actor) >= len(c.counts) {
 		if err := c.grow(actor); err != nil {
 			return err
 		}
 	}
 	piece := &c.pieces[c.count>>pieceBits]
-	*piece = append(*piece, link[T]{value, c.last[actor]})
+	*piece = append(*piece, link[T]{value, actor})
 	c.count++
-	c.last[actor] = c.count
+	c.counts[actor]++
 	return nil
 }
 
-func (c *chains[T]) grow(actor uint32) error {
-	if int(actor) >= len(c.last) {
-		more := max(int(actor)+1, 2*len(c.last), 1024)
-		if err := c.spend(4 * int64(more-len(c.last))); err != nil {
-			return err
-		}
-		c.last = append(make([]uint32, 0, more), c.last...)[:more]
+func (c *chains[T]) grow(actor uint32) (err error) {
+	if c.counts, err = grown(c.counts, actor, 4, c.spend); err != nil {
+		return err
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
 		if c.count > math.MaxUint32-1<<pieceBits {
 			return failure(tooLarge, "", "The query needs more than %d events at once: ask for a shorter time or a narrower filter.", c.count)
 		}
-		if err := c.spend(c.size << pieceBits); err != nil {
+		if err := c.spend((c.size + 4) << pieceBits); err != nil { // 4: of each in its place
 			return err
 		}
 		c.pieces = append(c.pieces, make([]link[T], 0, 1<<pieceBits))
@@ -59,28 +55,47 @@ func (c *chains[T]) grow(actor uint32) error {
 	return nil
 }
 
-func (c *chains[T]) at(number uint32) *link[T] {
-	return &c.pieces[(number-1)>>pieceBits][(number-1)&(1<<pieceBits-1)]
+// grown makes room in a list by actor, whose elements have size bytes.
+func grown[T any](list []T, actor uint32, size int64, spend func(bytes int64) error) ([]T, error) {
+	if int(actor) < len(list) {
+		return list, nil
+	}
+	more := max(int(actor)+1, 2*len(list), 1024)
+	if err := spend(size * int64(more-len(list))); err != nil {
+		return list, err
+	}
+	return append(make([]T, 0, more), list...)[:more], nil
 }
 
-// newest is what was added last of an actor, nil for nothing.
-func (c *chains[T]) newest(actor uint32) *T {
-	if int(actor) >= len(c.last) || c.last[actor] == 0 {
-		return nil
+// each gives what is known of each actor, in the order in which it was added. see may
+// change it and may not keep it.
+func (c *chains[T]) each(see func(actor uint32, values []T) error) error {
+	next := make([]uint32, len(c.counts)) // by actor: the place of its next one
+	sum := uint32(0)
+	for actor, n := range c.counts {
+		next[actor] = sum
+		sum += n
 	}
-	return &c.at(c.last[actor]).value
-}
-
-// gather appends what is known of an actor in the order in which it was added.
-func (c *chains[T]) gather(actor uint32, to []T) []T {
-	from := len(to)
-	for n := c.last[actor]; n != 0; {
-		l := c.at(n)
-		to = append(to, l.value)
-		n = l.previous
+	placed := make([]uint32, c.count)
+	for i, piece := range c.pieces {
+		for k := range piece {
+			actor := piece[k].actor
+			placed[next[actor]] = uint32(i<<pieceBits + k)
+			next[actor]++
+		}
 	}
-	for i, j := from, len(to)-1; i < j; i, j = i+1, j-1 {
-		to[i], to[j] = to[j], to[i]
+	var values []T
+	for actor, n := range c.counts {
+		if n == 0 {
+			continue
+		}
+		values = values[:0]
+		for _, at := range placed[next[actor]-n : next[actor]] {
+			values = append(values, c.pieces[at>>pieceBits][at&(1<<pieceBits-1)].value)
+		}
+		if err := see(uint32(actor), values); err != nil {
+			return err
+		}
 	}
-	return to
+	return nil
 }

@@ -65,7 +65,7 @@ func readFunnel(n node, p *Project) *funnelQuery {
 		interval:   n.interval(minute, hour, day, week, month),
 		groupType:  n.aggregation(),
 		steps:      n.get("series").entities(p, maxSteps),
-		split:      n.get("breakdownFilter").split(p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
+		split:      readSplit(n.get("breakdownFilter").object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
 		q.maths = append(q.maths, q.steps[i].place.get("math").text("total"))

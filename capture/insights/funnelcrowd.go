@@ -2,6 +2,7 @@ package insights
 
 import (
 	"slices"
+	"strings"
 )
 
 // crowd finds who reached a step of a funnel, or left before it; of trends who entered
@@ -105,7 +106,39 @@ func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
 	return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }
 }
 
-// options of a funnel are its steps' breakdown values.
-func (q *funnelQuery) options(*run) (map[string]any, error) {
-	return map[string]any{"breakdown": nil, "breakdowns": nil, "compare": nil}, nil
+// options of a funnel are its breakdown values.
+func (q *funnelQuery) options(r *run) (map[string]any, error) {
+	if q.split.kind == "" {
+		return map[string]any{"breakdown": nil}, nil
+	}
+	f, err := q.read(r)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := f.stepSums()
+	if err != nil {
+		return nil, err
+	}
+	list := []option{}
+	kept, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	for _, g := range kept {
+		name, id := f.label(g.value, false)
+		list = append(list, f.option(name, id))
+	}
+	if rest != nil {
+		list = append(list, option{"Other (i.e. all remaining values)", "Other"})
+	}
+	return map[string]any{"breakdown": list}, nil
+}
+
+// option names a breakdown value.
+func (f *funnelRun) option(name, id any) option {
+	texts, ok := name.([]string)
+	if !ok {
+		return option{name.(string), id}
+	}
+	if slices.Equal(texts, []string{""}) {
+		return option{"None (i.e. no value)", id}
+	}
+	return option{strings.Join(texts, "::"), id}
 }

@@ -11,7 +11,6 @@ type funnelRun struct {
 	values *numberer
 	acts   *chains[occurrence]
 
-	starts     []int64 // of the buckets
 	exclusions []exclusion
 }
 
@@ -161,16 +160,14 @@ func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 }
 
 func (f *firstEvents) see(actor uint32, at stamp, spend func(int64) error) error {
-	if int(actor) >= len(f.at) {
-		more := max(int(actor)+1, 2*len(f.at), 1024)
-		if err := spend(16 * int64(more-len(f.at))); err != nil {
+	if before := len(f.at); int(actor) >= before {
+		var err error
+		if f.at, err = grown(f.at, actor, 16, spend); err != nil {
 			return err
 		}
-		grown := make([]stamp, more)
-		for i := copy(grown, f.at); i < more; i++ {
-			grown[i] = stamp{math.MaxInt64, 0}
+		for i := before; i < len(f.at); i++ {
+			f.at[i] = stamp{math.MaxInt64, 0}
 		}
-		f.at = grown
 	}
 	if at.before(f.at[actor]) {
 		f.at[actor] = at
@@ -193,27 +190,16 @@ func (f *funnelRun) each(see func(actor, value uint32, events []occurrence) erro
 	if f.split.kind == "" || f.split.byCohort() {
 		v.attribution = firstTouch
 	}
-	var events []occurrence
-	for actor := range uint32(len(f.acts.last)) {
-		if actor&0xfff == 0 && f.ctx.Err() != nil {
-			return f.ctx.Err()
-		}
-		events = sortedActs(f.acts.gather(actor, events[:0]))
-		if len(events) == 0 {
-			continue
-		}
-		if f.split.byCohort() {
-			if err := see(actor, events[0].value, events); err != nil {
-				return err
-			}
-			continue
-		}
-		err := v.each(events, func(value uint32, events []occurrence) error { return see(actor, value, events) })
-		if err != nil {
+	return f.acts.each(func(actor uint32, events []occurrence) error {
+		if err := f.stopped(actor); err != nil {
 			return err
 		}
-	}
-	return nil
+		events = sortedActs(events)
+		if f.split.byCohort() {
+			return see(actor, events[0].value, events)
+		}
+		return v.each(events, func(value uint32, events []occurrence) error { return see(actor, value, events) })
+	})
 }
 
 // eachReached gives the actors that reached a step, with when they reached each.

@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"math"
@@ -19,6 +20,7 @@ type retentionQuery struct {
 	groupType         int
 	rule              retentionRule
 	split             split
+	alike             bool // target and returning are the same
 }
 
 func parseRetention(n node, p *Project) plan { return readRetention(n, p) }
@@ -32,14 +34,15 @@ func readRetention(n node, p *Project) *retentionQuery {
 		f.refuse("timeWindowMode")
 	}
 	q := &retentionQuery{
-		target:     f.get("targetEntity").retentionEntity(p),
-		returning:  f.get("returningEntity").retentionEntity(p),
+		target:     retentionEntity(f.get("targetEntity").object(), p),
+		returning:  retentionEntity(f.get("returningEntity").object(), p),
 		conditions: queryConditions(n, p),
 		dates:      n.get("dateRange").dateRange(),
 		interval:   retentionPeriods[f.get("period").choice("Day", "Hour", "Day", "Week", "Month")],
 		groupType:  n.aggregation(),
-		split:      n.get("breakdownFilter").split(p, 1, "event", "person", "cohort"),
+		split:      readSplit(n.get("breakdownFilter").object(), p, 1, "event", "person", "cohort"),
 	}
+	q.alike = bytes.Equal(q.target.place.raw(), q.returning.place.raw())
 	q.rule = retentionRule{
 		columns:    int(f.get("totalIntervals").whole(1, 100, 8)),
 		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
@@ -50,8 +53,7 @@ func readRetention(n node, p *Project) *retentionQuery {
 }
 
 // retentionEntity reads an entity in the form of its own, $pageview by default.
-func (n node) retentionEntity(p *Project) entity {
-	n = n.object()
+func retentionEntity(n node, p *Project) entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
@@ -70,6 +72,7 @@ type retentionRun struct {
 	actors *actors
 	values *numberer
 	acts   *chains[presence]
+	open   []presence // by actor: what is counted now, of which there may be more
 }
 
 // rows finds the intervals.
@@ -107,7 +110,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize, r.reserve)}
+	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.reserve)}
 	if rows.len()*q.rule.columns > maxCells {
 		return nil, failure(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals.", maxCells)
 	}
@@ -120,15 +123,16 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	f.actors = b.actors(q.groupType)
 	f.values = b.numberer(&q.split)
 	see := func(row *row) error {
-		p := presence{interval: uint32(1 + rows.find(row.b.Time[row.i]))}
-		if target.matches(row) {
-			p.targets = 1
+		p := presence{target: target.matches(row)}
+		returns := p.target
+		if !q.alike {
+			returns = returning.matches(row)
 		}
-		if p.interval > 0 && returning.matches(row) {
-			p.returns = 1
-		}
-		if p.targets+p.returns == 0 || !holds(row) {
+		if !p.target && !returns || !holds(row) {
 			return nil
+		}
+		if p.interval = uint16(1 + rows.find(row.b.Time[row.i])); p.interval > 0 && returns {
+			p.returns = 1
 		}
 		actor, ok := f.actors.number(row)
 		if !ok {
@@ -142,42 +146,65 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 			return nil, err
 		}
 	}
-	return f, b.scanBound(Scan{From: b.from, To: b.to, Names: names(target, returning)}, see)
+	if err := b.scanBound(Scan{From: b.from, To: b.to, Names: names(target, returning)}, see); err != nil {
+		return nil, err
+	}
+	return f, f.close()
 }
 
 // add counts to what is known last of an actor if it is of the same interval.
-func (f *retentionRun) add(actor uint32, p presence) error {
-	last := f.acts.newest(actor)
-	if last == nil || last.interval != p.interval || last.value != p.value {
-		return f.acts.add(actor, p)
+func (f *retentionRun) add(actor uint32, p presence) (err error) {
+	if f.open, err = grown(f.open, actor, presenceSize, f.reserve); err != nil {
+		return err
 	}
-	last.targets += p.targets
-	last.returns += p.returns
+	last := &f.open[actor]
+	if last.same(p) {
+		last.count(p)
+		return nil
+	}
+	if !last.empty() {
+		err = f.acts.add(actor, *last)
+	}
+	*last = p
+	return err
+}
+
+// close keeps what was counted last.
+func (f *retentionRun) close() error {
+	for actor, p := range f.open {
+		if p.empty() {
+			continue
+		}
+		if err := f.acts.add(uint32(actor), p); err != nil {
+			return err
+		}
+	}
+	f.open = nil
 	return nil
 }
 
 // each gives the rows that actors are in, with the columns that each counts in, once
 // for each breakdown value. Of a split by cohorts a value is a set.
 func (f *retentionRun) each(see func(actor, value uint32, row int, columns []int) error) error {
-	var acts []presence
-	for actor := range uint32(len(f.acts.last)) {
-		if actor&0xfff == 0 && f.ctx.Err() != nil {
-			return f.ctx.Err()
+	return f.acts.each(func(actor uint32, acts []presence) error {
+		if err := f.stopped(actor); err != nil {
+			return err
 		}
-		acts = joined(f.acts.gather(actor, acts[:0]))
+		acts = joined(acts)
 		for from := 0; from < len(acts); {
 			to := from + 1
 			for to < len(acts) && acts[to].value == acts[from].value {
 				to++
 			}
-			err := f.rule.each(acts[from:to], func(row int, columns []int) error { return see(actor, acts[from].value, row, columns) })
+			value := acts[from].value
+			err := f.rule.each(acts[from:to], func(row int, columns []int) error { return see(actor, value, row, columns) })
 			if err != nil {
 				return err
 			}
 			from = to
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // retentionRow is a row of the result.

@@ -1,17 +1,32 @@
 package insights
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // presence is what an actor did in one interval (§2.6).
 type presence struct {
+	value uint32 // number of the breakdown value
+	// returns counts the returning events, target says that there was a target one.
+	returns uint32
 	// interval is from 1 on; 0 is all the time before the first.
-	interval uint32
-	value    uint32 // number of the breakdown value
-	// targets and returns count the events of each kind.
-	targets, returns uint32
+	interval uint16
+	target   bool
 }
 
-const presenceSize = 20
+// presenceSize is the bytes of a presence; in chains it has 4 more.
+const presenceSize = 12
+
+func (p *presence) empty() bool { return !p.target && p.returns == 0 }
+
+// same says whether two are of one interval and value.
+func (p *presence) same(o presence) bool { return p.interval == o.interval && p.value == o.value }
+
+func (p *presence) count(o presence) {
+	p.target = p.target || o.target
+	p.returns += o.returns
+}
 
 // retentionCells counts the cells of retention for one breakdown value.
 type retentionCells struct {
@@ -59,19 +74,15 @@ type retentionRule struct {
 // joined puts an actor's presences in order of value and interval, one for each.
 func joined(presences []presence) []presence {
 	before := func(a, b presence) int {
-		if a.value != b.value {
-			return int(int64(a.value) - int64(b.value))
-		}
-		return int(int64(a.interval) - int64(b.interval))
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.interval, b.interval))
 	}
 	if !slices.IsSortedFunc(presences, before) {
 		slices.SortFunc(presences, before)
 	}
 	out := presences[:0]
 	for _, v := range presences {
-		if n := len(out); n > 0 && before(out[n-1], v) == 0 {
-			out[n-1].targets += v.targets
-			out[n-1].returns += v.returns
+		if n := len(out); n > 0 && out[n-1].same(v) {
+			out[n-1].count(v)
 		} else {
 			out = append(out, v)
 		}
@@ -83,7 +94,7 @@ func joined(presences []presence) []presence {
 // itself) that it counts in. The presences are those of one value, joined.
 func (r *retentionRule) each(presences []presence, see func(row int, columns []int) error) error {
 	for i, v := range presences {
-		if v.targets == 0 {
+		if !v.target {
 			continue
 		}
 		if v.interval > 0 {

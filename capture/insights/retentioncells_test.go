@@ -10,9 +10,9 @@ import (
 // on 1 and 11 and uses twice on 12; p4 uses on 11.
 func TestRetentionCells(t *testing.T) {
 	people := [][]presence{
-		{{interval: 3, targets: 1}, {interval: 1, targets: 1}, {interval: 1, returns: 1}, {interval: 3, returns: 1}, {interval: 4, returns: 1}},
-		{{interval: 1, targets: 1}, {interval: 2, returns: 1}},
-		{{interval: 0, targets: 1}, {interval: 2, targets: 1}, {interval: 3, returns: 1}, {interval: 3, returns: 1}},
+		{{interval: 3, target: true}, {interval: 1, target: true}, {interval: 1, returns: 1}, {interval: 3, returns: 1}, {interval: 4, returns: 1}},
+		{{interval: 1, target: true}, {interval: 2, returns: 1}},
+		{{interval: 0, target: true}, {interval: 2, target: true}, {interval: 3, returns: 1}, {interval: 3, returns: 1}},
 		{{interval: 2, returns: 1}},
 	}
 	for _, c := range []struct {

@@ -27,9 +27,8 @@ type splitCohort struct {
 
 func (s *split) byCohort() bool { return s.kind == "cohort" }
 
-// split reads a breakdownFilter with at most so many properties.
-func (n node) split(p *Project, most int, kinds ...string) split {
-	n = n.object()
+// readSplit reads a breakdownFilter with at most so many properties.
+func readSplit(n node, p *Project, most int, kinds ...string) split {
 	s := split{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean(false)}
 	n.refuse("breakdown_histogram_bin_count")
 	list := n.get("breakdowns").list(maxParts)
