@@ -61,3 +61,41 @@ func (i *Intake) Stats() IntakeStats {
 	}
 	return s
 }
+
+type recorderCounters struct {
+	commits, failures, events, duplicates, persons, merges, mergesRefused, refused, late atomic.Uint64
+}
+
+// RecorderStats are totals since the start.
+type RecorderStats struct {
+	// Commits succeeded, Failures did not.
+	Commits, Failures uint64
+	// Events were recorded; Duplicates were there already.
+	Events, Duplicates uint64
+	// Persons were made, Merges joined two of them. MergesRefused were asked for and
+	// not done; ingestion warnings name them.
+	Persons, Merges, MergesRefused uint64
+	// Refused batches found too many waiting, Late ones took too long.
+	Refused, Late uint64
+	// Waiting batches are in the queue now.
+	Waiting int
+	// Remembered is how many bytes of people are remembered now.
+	Remembered int
+}
+
+// Stats returns totals.
+func (r *Recorder) Stats() RecorderStats {
+	if !r.made() {
+		return RecorderStats{}
+	}
+	s := RecorderStats{
+		Commits: r.stats.commits.Load(), Failures: r.stats.failures.Load(),
+		Events: r.stats.events.Load(), Duplicates: r.stats.duplicates.Load(),
+		Persons: r.stats.persons.Load(), Merges: r.stats.merges.Load(), MergesRefused: r.stats.mergesRefused.Load(),
+		Refused: r.stats.refused.Load(), Late: r.stats.late.Load(), Waiting: len(r.queue),
+	}
+	if r.memory != nil {
+		s.Remembered = int(r.memory.bytes.Load())
+	}
+	return s
+}
