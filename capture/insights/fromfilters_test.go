@@ -1,0 +1,115 @@
+package insights
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// TestFromFilters is the table of §2.10, row by row.
+func TestFromFilters(t *testing.T) {
+	const a = `"series": [{"kind": "EventsNode", "event": "a"}]`
+	const oldA = `"events": [{"id": "a", "type": "events"}]`
+	const abc = `"series": [{"kind": "EventsNode", "event": "a"}, {"kind": "EventsNode", "event": "b"}, {"kind": "EventsNode", "event": "c"}]`
+	const oldABC = `"events": [{"id": "a"}, {"id": "b"}, {"id": "c"}]`
+	for _, c := range []struct{ name, filters, want string }{
+		{"without an insight: trends", `{` + oldA + `}`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"sessions are trends", `{"insight": "SESSIONS", ` + oldA + `}`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"a JSON text", `"{\"insight\": \"TRENDS\", \"events\": [{\"id\": \"a\"}]}"`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"a list of one object", `[{` + oldA + `}]`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"by order, absent first, actions before events when equal; texts among them dropped",
+			`{"events": [{"id": "c", "order": 2}, "x", {"id": null, "order": 1}, {"id": "first"}], "actions": "[{\"id\": 7, \"order\": 1, \"name\": \"n\"}, {\"id\": \"8\", \"custom_name\": \"mine\", \"order\": 3}]"}`,
+			`{"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "first"}, {"kind": "ActionsNode", "id": 7, "name": "n"}, {"kind": "EventsNode", "event": null},
+				{"kind": "EventsNode", "event": "c"}, {"kind": "ActionsNode", "id": 8, "custom_name": "mine"}]}`},
+		{"maths of trends", `{"events": [{"id": "a", "math": "sum", "math_property": "p", "math_hogql": "h", "math_group_type_index": 1}]}`,
+			`{"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "a", "math": "sum", "math_property": "p", "math_hogql": "h", "math_group_type_index": 1}]}`},
+		{"of stickiness: people", `{"insight": "STICKINESS", "events": [{"id": "a", "math": "sum"}, {"id": "b", "math": "unique_group", "math_group_type_index": 0}]}`,
+			`{"kind": "StickinessQuery", "series": [{"kind": "EventsNode", "event": "a", "math": "dau"}, {"kind": "EventsNode", "event": "b", "math": "unique_group", "math_group_type_index": 0}]}`},
+		{"not of funnels", `{"insight": "FUNNELS", "events": [{"id": "a", "math": "sum"}]}`, `{"kind": "FunnelsQuery", ` + a + `}`},
+		{"dates", `{"date_from": "-7d", "date_to": "", "explicit_date": "true", ` + oldA + `}`, `{"kind": "TrendsQuery", "dateRange": {"date_from": "-7d", "explicitDate": true}, ` + a + `}`},
+		{"minutes become hours", `{"interval": "minute", ` + oldA + `}`, `{"kind": "TrendsQuery", "interval": "hour", ` + a + `}`},
+		{"properties as a list; what is no filter is dropped", `{"properties": [{"key": "k", "value": "v", "operator": "exact", "type": "person"}, {}, "x"], ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "properties": [{"key": "k", "value": "v", "operator": "exact", "type": "person"}], ` + a + `}`},
+		{"as a tree", `{"properties": {"type": "OR", "values": [{"type": "AND", "values": [{"key": "k", "value": 1}, {}]}]}, ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "properties": {"type": "OR", "values": [{"type": "AND", "values": [{"key": "k", "value": 1}]}]}, ` + a + `}`},
+		{"in the oldest form", `{"properties": {"k": "v", "url__path__icontains": "x"}, ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "properties": [{"type": "event", "key": "k", "operator": "exact", "value": "v"}, {"type": "event", "key": "url__path", "operator": "icontains", "value": "x"}], ` + a + `}`},
+		{"of an event", `{"events": [{"id": "a", "properties": {"k__gt": 3}}]}`,
+			`{"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "a", "properties": [{"type": "event", "key": "k", "operator": "gt", "value": 3}]}]}`},
+		{"of all kinds", `{"filter_test_accounts": true, "sampling_factor": 0.1, "aggregation_group_type_index": 0, ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "filterTestAccounts": true, "samplingFactor": 0.1, "aggregation_group_type_index": 0, ` + a + `}`},
+		{"breakdown", `{"breakdown": "b", "breakdown_limit": 5, "breakdown_normalize_url": true, "breakdown_histogram_bin_count": 4, "breakdown_hide_other_aggregation": true, ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "breakdownFilter": {"breakdown": "b", "breakdown_type": "event", "breakdown_limit": 5, "breakdown_normalize_url": true, "breakdown_histogram_bin_count": 4, "breakdown_hide_other_aggregation": true}, ` + a + `}`},
+		{"its type", `{"breakdown": "b", "breakdown_type": "events", "insight": "FUNNELS", ` + oldA + `}`, `{"kind": "FunnelsQuery", "breakdownFilter": {"breakdown": "b", "breakdown_type": "event"}, ` + a + `}`},
+		{"undefined: none", `{"breakdown": "b", "breakdown_type": "undefined", ` + oldA + `}`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"of a group", `{"breakdown": "b", "breakdown_type": "group", "breakdown_group_type_index": 1, ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "breakdownFilter": {"breakdown": "b", "breakdown_type": "group", "breakdown_group_type_index": 1}, ` + a + `}`},
+		{"one of several", `{"breakdowns": [{"property": "b", "type": "person"}], ` + oldA + `}`, `{"kind": "TrendsQuery", "breakdownFilter": {"breakdown": "b", "breakdown_type": "person"}, ` + a + `}`},
+		{"how it is shown", `{"display": "BoldNumber", "formula": "A", "smoothing_intervals": "7", "compare": true, "compare_to": "-1w", ` + oldA + `}`,
+			`{"kind": "TrendsQuery", "trendsFilter": {"display": "BoldNumber", "formula": "A", "smoothingIntervals": 7}, "compareFilter": {"compare": true, "compare_to": "-1w"}, ` + a + `}`},
+		{"an unknown display", `{"display": "Hologram", ` + oldA + `}`, `{"kind": "TrendsQuery", ` + a + `}`},
+		{"funnel", `{"insight": "FUNNELS", "funnel_viz_type": "steps", "funnel_order_type": "strict", "funnel_window_interval": "3", "funnel_window_interval_unit": "hour", "funnel_from_step": 0, "funnel_to_step": 1,
+				"breakdown_attribution_type": "step", "breakdown_attribution_value": 1, "bin_count": "5", "funnel_aggregate_by_hogql": "",
+				"exclusions": [{"id": "x", "type": "events", "funnel_from_step": 0, "funnel_to_step": 1}, {"id": 3, "type": "actions", "funnel_from_step": 1, "funnel_to_step": 2}], ` + oldABC + `}`,
+			`{"kind": "FunnelsQuery", "funnelsFilter": {"funnelVizType": "steps", "funnelOrderType": "strict", "funnelWindowInterval": 3, "funnelWindowIntervalUnit": "hour", "funnelFromStep": 0, "funnelToStep": 1,
+				"breakdownAttributionType": "step", "breakdownAttributionValue": 1, "binCount": 5,
+				"exclusions": [{"kind": "EventsNode", "event": "x", "funnelFromStep": 0, "funnelToStep": 1}, {"kind": "ActionsNode", "id": 3, "funnelFromStep": 1, "funnelToStep": 2}]}, ` + abc + `}`},
+		{"funnel over time, by its display", `{"insight": "FUNNELS", "display": "ActionsLineGraph", "funnel_window_days": 7, ` + oldABC + `}`,
+			`{"kind": "FunnelsQuery", "funnelsFilter": {"funnelVizType": "trends", "funnelWindowInterval": 7, "funnelWindowIntervalUnit": "day"}, ` + abc + `}`},
+		{"retention", `{"insight": "RETENTION", "retention_type": "retention_first_time", "period": "Week", "total_intervals": "11", "target_entity": {"id": "a", "type": "events"},
+				"returning_entity": "{\"id\": 4, \"type\": \"actions\"}", "retention_reference": "total", "cumulative": true}`,
+			`{"kind": "RetentionQuery", "retentionFilter": {"retentionType": "retention_first_time", "period": "Week", "totalIntervals": 11, "targetEntity": {"id": "a", "type": "events"},
+				"returningEntity": {"id": 4, "type": "actions"}, "retentionReference": "total", "cumulative": true}}`},
+		{"lifecycle", `{"insight": "LIFECYCLE", "interval": "week", ` + oldA + `}`, `{"kind": "LifecycleQuery", "interval": "week", ` + a + `}`},
+		{"none", `{}`, `null`},
+		{"nothing", ``, `null`},
+	} {
+		got, err := FromFilters(json.RawMessage(c.filters))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if want := wire.Value([]byte(c.want)); !reflect.DeepEqual(wire.Value(got), want) {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, wire.MustEncode(want))
+		}
+		if got == nil {
+			continue
+		}
+		project := &Project{ID: 1, GroupTypes: []string{"org", "team"}}
+		var fault *Error
+		if _, err := Parse(got, project); errors.As(err, &fault) && fault.Code != notSupported {
+			t.Errorf("%s: the query cannot be read: %v", c.name, err)
+		}
+	}
+}
+
+// TestFromFilters_Refused is what is not converted (§2.10).
+func TestFromFilters_Refused(t *testing.T) {
+	for filters, attr := range map[string]string{
+		`{"insight": "PATHS"}`: "filters__insight",
+		`{"insight": 5}`:       "filters__insight",
+		`{"events": [{"id": "a"}], "breakdowns": [{"property": "a"}, {"property": "b"}]}`: "filters__breakdowns",
+	} {
+		_, err := FromFilters(json.RawMessage(filters))
+		var fault *Error
+		if !errors.As(err, &fault) || fault.Code != "not_supported" || fault.Attr != attr {
+			t.Errorf("%s: %v", filters, err)
+		}
+	}
+}
+
+// FuzzFromFilters: whatever is stored, a query or an error comes of it.
+func FuzzFromFilters(f *testing.F) {
+	for _, seed := range []string{`{"insight": "FUNNELS", "events": [{"id": "a", "properties": {"a__gt": [1]}}], "breakdowns": [5]}`, `[[]]`, `"[{}]"`, `{"target_entity": 5, "insight": "retention"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, filters []byte) {
+		query, err := FromFilters(filters)
+		if err == nil && query != nil && !json.Valid(query) {
+			t.Errorf("%s is no JSON", query)
+		}
+	})
+}
