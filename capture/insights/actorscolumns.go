@@ -159,16 +159,32 @@ func (a *actorRow) name() string {
 		}
 		return a.id()
 	}
+	if name := a.named(); name != "" {
+		return name
+	}
+	if ids := a.ids(); len(ids) > 0 {
+		return ids[0]
+	}
+	return a.id()
+}
+
+// named is the first of the properties that name people, "" for none.
+func (a *actorRow) named() string {
 	for _, property := range a.display {
 		value, _ := a.properties().Get(property)
 		if text, _ := textOf(value); text != "" {
 			return text
 		}
 	}
-	if ids := a.ids(); len(ids) > 0 {
-		return ids[0]
+	return ""
+}
+
+// displayNames are the properties that name a person, the best first.
+func (p *Project) displayNames() []string {
+	if len(p.PersonDisplay) == 0 {
+		return usualNames
 	}
-	return a.id()
+	return p.PersonDisplay
 }
 
 // found says whether a text is part of what an actor is looked for by.

@@ -147,42 +147,57 @@ type personCondition interface {
 
 // peopleFilters reads filters of people without events.
 func (n node) peopleFilters(p *Project) all {
+	return n.filtersOf(p, "person and cohort", func(c condition) bool {
+		_, ok := c.(personCondition)
+		return ok
+	})
+}
+
+// filtersOf reads filters that are all of some kinds.
+func (n node) filtersOf(p *Project, kinds string, one func(condition) bool) all {
 	filters := n.filters(p)
-	if !n.failed() && !ofPeople(filters) {
-		n.fail(notSupported, "Only filters of type person and cohort are possible here.")
+	if !n.failed() && !every(filters, one) {
+		n.fail(notSupported, "Only filters of type %s are possible here.", kinds)
 	}
 	return filters
 }
 
-func ofPeople(c condition) bool {
+func every(c condition, one func(condition) bool) bool {
+	var list []condition
 	switch c := c.(type) {
 	case all:
-		return !slices.ContainsFunc(c, func(c condition) bool { return !ofPeople(c) })
+		list = c
 	case anyOf:
-		return !slices.ContainsFunc(c, func(c condition) bool { return !ofPeople(c) })
+		list = c
+	default:
+		return one(c)
 	}
-	_, ok := c.(personCondition)
-	return ok
+	return !slices.ContainsFunc(list, func(c condition) bool { return !every(c, one) })
 }
 
 // ofPerson makes filters that are of people ready.
 func ofPerson(b *binder, c condition) func(*capture.StoredPerson) bool {
-	var tests []func(*capture.StoredPerson) bool
+	return over(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).ofPerson(b) })
+}
+
+// over makes filters of something ready.
+func over[T any](c condition, one func(condition) func(T) bool) func(T) bool {
+	var tests []func(T) bool
 	switch c := c.(type) {
 	case all:
 		for _, c := range c {
-			tests = append(tests, ofPerson(b, c))
+			tests = append(tests, over(c, one))
 		}
-		return func(p *capture.StoredPerson) bool {
-			return !slices.ContainsFunc(tests, func(holds func(*capture.StoredPerson) bool) bool { return !holds(p) })
+		return func(of T) bool {
+			return !slices.ContainsFunc(tests, func(holds func(T) bool) bool { return !holds(of) })
 		}
 	case anyOf:
 		for _, c := range c {
-			tests = append(tests, ofPerson(b, c))
+			tests = append(tests, over(c, one))
 		}
-		return func(p *capture.StoredPerson) bool {
-			return len(tests) == 0 || slices.ContainsFunc(tests, func(holds func(*capture.StoredPerson) bool) bool { return holds(p) })
+		return func(of T) bool {
+			return len(tests) == 0 || slices.ContainsFunc(tests, func(holds func(T) bool) bool { return holds(of) })
 		}
 	}
-	return c.(personCondition).ofPerson(b)
+	return one(c)
 }

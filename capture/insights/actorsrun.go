@@ -2,7 +2,6 @@ package insights
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,11 +43,9 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, placed(err, "query__select")
 	}
-	rows := make([][]json.RawMessage, len(found.Rows))
-	for i, row := range found.Rows {
-		for _, v := range row {
-			rows[i] = append(rows[i], f.query.AppendJSON(nil, v))
-		}
+	rows, err := encodeRows(f.query, found.Rows, nil)
+	if err != nil {
+		return nil, err
 	}
 	return &Result{
 		Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types,
@@ -65,10 +62,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	if b.err != nil {
 		return b.err
 	}
-	f.actor = actorRow{groupType: groupType, zone: f.zone, display: f.project.PersonDisplay}
-	if len(f.actor.display) == 0 {
-		f.actor.display = usualNames
-	}
+	f.actor = actorRow{groupType: groupType, zone: f.zone, display: f.project.displayNames()}
 	f.selects = f.actorsQuery.selects
 	if f.ofGroups != nil && groupType != anyPeople {
 		f.selects = f.ofGroups
@@ -79,7 +73,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	}
 	order := f.order
 	if !f.ordered {
-		term, err := hogql.ParseOrder(f.usualOrder())
+		term, err := hogql.ParseOrder(usualOrder(f.selects, "created_at", "created_at"))
 		if err != nil {
 			return placed(err, "query__orderBy")
 		}
@@ -90,9 +84,7 @@ func (f *actorsRun) prepare(groupType int) error {
 		return c.typ, ok
 	}}
 	var err error
-	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogql.Context{
-		Now: f.now, Zone: f.zone, WeekStart: f.project.WeekStart, Reserve: f.reserve, Check: f.ctx.Err,
-	})
+	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, f.hogqlContext())
 	if err != nil {
 		return placed(err, "query__select")
 	}
@@ -104,24 +96,25 @@ func (f *actorsRun) prepare(groupType int) error {
 	return nil
 }
 
-// usualOrder is the order when none is asked for.
-func (f *actorsRun) usualOrder() string {
-	aggregate, created := -1, false
-	for i, s := range f.selects {
+// usualOrder is the order when none is asked for; newest are columns by which the
+// latest stand first, of the field by.
+func usualOrder(selects []selected, by string, newest ...string) string {
+	aggregate, dated := -1, false
+	for i, s := range selects {
 		switch text := strings.TrimSpace(s.text); {
 		case text == "count()":
 			return position(i) + " DESC"
 		case aggregate < 0 && s.item.Aggregated():
 			aggregate = i
-		case text == "created_at":
-			created = true
+		case slices.Contains(newest, text):
+			dated = true
 		}
 	}
 	switch {
 	case aggregate >= 0:
 		return position(aggregate) + " DESC"
-	case created:
-		return "created_at DESC"
+	case dated:
+		return by + " DESC"
 	}
 	return position(0)
 }

@@ -84,12 +84,6 @@ func (n node) breakdownPart(kind string, property node, prefix string, p *Projec
 	return part
 }
 
-// hogqlValue is set by the file that knows HogQL: an expression without aggregates.
-var hogqlValue = func(n node, _ *Project) func(b *binder) getter {
-	n.fail(notSupported, "Breakdowns by HogQL are not supported.")
-	return nil
-}
-
 // propertyOf reads what a breakdown looks at.
 func (n node) propertyOf(kind string, property, group node, p *Project) func(b *binder) getter {
 	name := property.text("")

@@ -102,6 +102,7 @@ type run struct {
 	mode    string // modifiers.personsOnEventsMode
 	then    numbers
 	actions map[int64]*Action
+	fault   error // of an expression; it ends the scan with the batch
 }
 
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
@@ -141,7 +142,10 @@ func (r *run) scan(s Scan, see func(*Batch) error) error {
 		if r.told != nil {
 			r.told(r.read)
 		}
-		return see(b)
+		if err := see(b); err != nil {
+			return err
+		}
+		return r.fault
 	})
 }
 

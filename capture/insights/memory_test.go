@@ -180,6 +180,7 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 		if len(g) > 3 {
 			properties := g[3].(map[string]any)
 			nameGroups(properties)
+			m.identifyGroup(e.name, at, properties)
 			e.properties = string(wire.MustEncode(properties))
 			set, _ := properties["$set"].(map[string]any)
 			for k, v := range set {
@@ -197,11 +198,24 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 	return m
 }
 
-// nameGroups makes $group_0 of the group of the type org, the only one.
+// nameGroups makes $group_0 of the group of the only type that a test has.
 func nameGroups(properties map[string]any) {
-	if groups, ok := properties["$groups"].(map[string]any); ok {
-		properties["$group_0"] = groups["org"]
+	groups, _ := properties["$groups"].(map[string]any)
+	for _, key := range groups {
+		properties["$group_0"] = key
 	}
+}
+
+// identifyGroup makes the group of a $groupidentify.
+func (m *memory) identifyGroup(name string, at time.Time, properties map[string]any) {
+	if name != "$groupidentify" {
+		return
+	}
+	object, _ := capture.ParseObject(string(wire.MustEncode(properties["$group_set"])))
+	if m.groups == nil {
+		m.groups = map[int][]capture.Group{}
+	}
+	m.groups[0] = append(m.groups[0], capture.Group{GroupID: capture.GroupID{Key: properties["$group_key"].(string)}, CreatedAt: at, Properties: object})
 }
 
 // identify gives an anonymous id to the person of an $identify.

@@ -26,6 +26,10 @@ func parseStickiness(n node, p *Project) plan {
 		if name := m.get("math").text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
 			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
 		}
+		if m.get("math").text("") == "hogql" {
+			s.series = append(s.series, measured{e, measure{name: "hogql", of: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
+			continue
+		}
 		s.series = append(s.series, measured{e, m.measure(p)})
 	}
 	n.get("intervalCount").whole(1, 1, 1)
@@ -155,7 +159,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, erro
 func (s *stickiness) actor(b *binder, i int) func(*row) (uint32, bool) {
 	m := &s.series[i].math
 	if m.of == "hogql" {
-		return b.interned(hogqlValue(s.series[i].place.get("math_hogql"), b.project)(b))
+		return b.interned(m.named(b))
 	}
 	return b.actor(m.group)
 }

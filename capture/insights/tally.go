@@ -18,6 +18,8 @@ type measure struct {
 	kind       string // math_property_type
 	multiplier float64
 	group      int // of dau and unique_group, -1 for people
+	aggregate  *expression
+	named      func(*binder) getter // of math hogql in stickiness: who the actor is
 }
 
 // folds are how numbers become one.
@@ -64,16 +66,10 @@ func (n node) measure(p *Project) measure {
 	case perActor && per != "sum" && slices.Contains(folds, per):
 		m.of, m.fold = "perActor", per
 	case name == "hogql":
-		return hogqlMeasure(n, p, m)
+		m.of, m.aggregate = "hogql", n.get("math_hogql").expression(p, true)
 	default:
 		n.get("math").fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
 	}
-	return m
-}
-
-// hogqlMeasure is set by the file that knows HogQL.
-var hogqlMeasure = func(n node, _ *Project, m measure) measure {
-	n.get("math").fail(notSupported, "The math hogql is not supported.")
 	return m
 }
 
@@ -113,13 +109,10 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	case "first", "firstMatching":
 		return m.firstTime(b, c)
 	case "hogql":
-		return hogqlTally(m, b, c)
+		return m.aggregate.tally(b, buckets)
 	}
 	return &events{buckets: buckets}
 }
-
-// hogqlTally is set by the file that knows HogQL.
-var hogqlTally func(m *measure, b *binder, c *counting) tally
 
 // number is the value of an event for property maths, false for none.
 func (m *measure) number(b *binder) func(*row) (float64, bool) {

@@ -185,7 +185,7 @@ func (a *aggregation) begin() state {
 
 // add gives a row to a group's state.
 func (a *aggregation) add(to state, r *Row) {
-	if a.when != nil && !a.when(r).holds() {
+	if a.when != nil && !a.when(r).Holds() {
 		return
 	}
 	for i, in := range a.inputs {

@@ -172,7 +172,7 @@ func (c *compiler) path(n *node) compiled {
 
 func (c *compiler) field(f Field, t Type) compiled {
 	slot := c.scope.slot(f, t)
-	return compiled{eval: func(r *Row) Value { return r.Fields[slot] }, typ: t}
+	return compiled{eval: func(r *Row) Value { return r.field(slot) }, typ: t}
 }
 
 func (c *compiler) alias(a *alias) compiled {
@@ -254,7 +254,7 @@ func (c *compiler) cohort(n *node) compiled {
 		path = c.local(a.node.path)
 	}
 	if err := c.scope.Cohort(path, n.name); err != nil {
-		return c.fail(n.fault(TypeError, err.Error()+": "+n.word(), ""))
+		return c.fail(n.fault(InvalidInput, err.Error()+": "+n.word(), ""))
 	}
 	if c.groups != nil {
 		return c.fail(n.fault(TypeError, "Cohort "+quoted(n.name)+" is asked behind groups", ""))

@@ -15,6 +15,7 @@ const (
 	NotSupported    = "not_supported"
 	TypeError       = "type_error"
 	TooLarge        = "query_too_large"
+	InvalidInput    = "invalid_input" // of cohorts
 )
 
 // Error says what is wrong with a text and where.

@@ -21,7 +21,7 @@ var convertFunctions = []function{
 	{name: "toBool", args: "a", result: gives(BoolType), maybe: true, one: func(_ *site, v Value) Value {
 		switch v.kind {
 		case Bool, Int, Float:
-			return BoolOf(v.holds())
+			return BoolOf(v.Holds())
 		case Text:
 			switch strings.ToLower(v.s) {
 			case "true", "1":

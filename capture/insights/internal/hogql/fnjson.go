@@ -139,6 +139,14 @@ func member(v Value, name string) Value {
 	return Property(below(v.s, TextOf(name)))
 }
 
+// PropertyAt is what stands below names in a JSON value, as a property.
+func PropertyAt(raw string, names []string) Value {
+	for _, name := range names {
+		raw = below(raw, TextOf(name))
+	}
+	return Property(raw)
+}
+
 // listOfJSON are the properties in a JSON list; null for any other text.
 func listOfJSON(raw string) Value {
 	if raw == "" || raw[0] != '[' || len(raw) > math.MaxInt32 || !wellFormed(raw) {

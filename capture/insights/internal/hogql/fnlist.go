@@ -57,7 +57,7 @@ var listFunctions = []function{
 		i := -1
 		return s.filtered(l, func(Value) bool {
 			i++
-			return each(i).holds()
+			return each(i).Holds()
 		})
 	})},
 	{name: "arrayExists", args: "aa+", special: counting(func(n, _ int) Value { return test(n > 0) }, testType)},
@@ -315,7 +315,7 @@ func counting(give func(n, of int) Value, t Type) func(*compiler, *node) compile
 	over := lambda(func(_, _ Type) Type { return t }, func(_ *site, l Value, each func(int) Value) Value {
 		n := 0
 		for i := range l.List() {
-			if each(i).holds() {
+			if each(i).Holds() {
 				n++
 			}
 		}
@@ -328,7 +328,7 @@ func counting(give func(n, of int) Value, t Type) func(*compiler, *node) compile
 		return c.plain(n, &function{args: "l", result: gives(t), one: func(_ *site, l Value) Value {
 			count := 0
 			for _, v := range l.List() {
-				if v.holds() {
+				if v.Holds() {
 					count++
 				}
 			}

@@ -14,7 +14,7 @@ var logicFunctions = []function{
 	{name: "notIn", args: "aa", special: func(c *compiler, n *node) compiled { return c.in(n, true) }},
 	{name: "and", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, false) }},
 	{name: "or", args: "c+", special: func(c *compiler, n *node) compiled { return c.junction(n, true) }},
-	{name: "not", args: "c", result: gives(testType), one: func(_ *site, v Value) Value { return test(!v.holds()) }},
+	{name: "not", args: "c", result: gives(testType), one: func(_ *site, v Value) Value { return test(!v.Holds()) }},
 	{name: "isNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind == Null) }},
 	{name: "isNotNull", args: "a", result: gives(testType), nulls: true, one: func(_ *site, v Value) Value { return test(v.kind != Null) }},
 	{name: "if", args: "caa", special: func(c *compiler, n *node) compiled { return c.choice(n, n.args) }},
@@ -226,7 +226,7 @@ func (c *compiler) choice(n *node, nodes []*node) compiled {
 	}
 	eval := func(r *Row) Value {
 		for i := 0; i < last; i += 2 {
-			if all[i].eval(r).holds() {
+			if all[i].eval(r).Holds() {
 				return all[i+1].eval(r)
 			}
 		}

@@ -123,7 +123,7 @@ func (q *Query) finishGroup(g *group, seen map[string]*group) {
 		q.env.results[n+i] = g.states[i].result(a)
 	}
 	for i := range q.having {
-		if !q.having[i].eval(nil).holds() {
+		if !q.having[i].eval(nil).Holds() {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // operands are values of all kinds that may stand in comparisons.
@@ -221,4 +222,37 @@ func TestLaws_Bounds(t *testing.T) {
 		t.Errorf("five rows of 12,000: %v, want room for them", err)
 	}
 	ended("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
+}
+
+// What WHERE says of time and name is known before rows are read.
+func TestQuery_Range(t *testing.T) {
+	day := func(d int) int64 { return time.Date(2020, 1, d, 0, 0, 0, 0, time.UTC).UnixMicro() }
+	for _, c := range []struct {
+		where    string
+		from, to int64
+		names    []string
+	}{
+		{"timestamp >= '2020-01-02' AND timestamp < '2020-01-05' AND event = 'buy'", day(2), day(5), []string{"buy"}},
+		{"timestamp BETWEEN '2020-01-02' AND toDate('2020-01-04')", day(2), day(4), nil},
+		{"'2020-01-03' <= timestamp AND event IN ('a', 'b') AND event IN ('b', 'c')", day(3), math.MaxInt64, []string{"b"}},
+		{"timestamp > today() - INTERVAL 1 day", time.Date(2020, 2, 28, 0, 0, 0, 0, time.UTC).UnixMicro(), math.MaxInt64, nil},
+		{"timestamp >= '2020-01-02' OR event = 'buy'", math.MinInt64, math.MaxInt64, nil},
+		{"NOT timestamp >= '2020-01-02' AND NOT event = 'buy' AND event != 'x'", math.MinInt64, math.MaxInt64, nil},
+		{"e.timestamp = '2020-01-02'", day(2), day(2), nil},
+	} {
+		statement, err := ParseSelect("SELECT count() FROM events e WHERE " + c.where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scope := testScope()
+		scope.Time, scope.Name = "timestamp", "event"
+		q, err := statement.Compile(scope, Context{Now: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := q.Range()
+		if from != c.from || to != c.to || !slices.Equal(q.Names(), c.names) {
+			t.Errorf("%s: %d to %d, %q, want %d to %d, %q", c.where, from, to, q.Names(), c.from, c.to, c.names)
+		}
+	}
 }

@@ -39,6 +39,14 @@ type Item struct {
 // Aggregated reports whether there is an aggregate in the expression.
 func (i Item) Aggregated() bool { return newCompiler(nil, Context{}).aggregated(i.expr) }
 
+// Field is the name of the field that is selected, "" for any other expression.
+func (i Item) Field() string {
+	if i.expr.op != opPath || len(i.expr.path) != 1 {
+		return ""
+	}
+	return i.expr.path[0]
+}
+
 // Order is a term of ORDER BY.
 type Order struct {
 	expr       *node

@@ -40,12 +40,6 @@ func (p *Program) Eval(r *Row) (Value, error) {
 	return v, p.env.err
 }
 
-// Holds reports whether a row meets the expression as a condition.
-func (p *Program) Holds(r *Row) (bool, error) {
-	v, err := p.Eval(r)
-	return v.holds(), err
-}
-
 // Text is text(v) of §3.2.2, in the context's time zone; false for null.
 func (p *Program) Text(v Value) (string, bool) { return p.env.text(v), v.kind != Null }
 
@@ -121,6 +115,7 @@ type Query struct {
 	order     []compiled
 	terms     []Order
 
+	found         found
 	limit, offset int
 	rows          kept
 	byKey         map[string]*group
@@ -144,7 +139,7 @@ type Result struct {
 func (q *Query) Add(r *Row) error {
 	q.env.next()
 	for i := range q.where {
-		if !q.where[i].eval(r).holds() {
+		if !q.where[i].eval(r).Holds() {
 			return q.env.err
 		}
 	}

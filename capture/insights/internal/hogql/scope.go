@@ -30,6 +30,9 @@ type Scope struct {
 	Resolve func(path []string) (Type, bool)
 	// Star are the fields that * stands for.
 	Star []string
+	// Time and Name are the fields by which rows can be found, see [Query.Range]; empty
+	// for none.
+	Time, Name string
 	// Cohort says whether what has a path belongs to people, so that IN COHORT may
 	// follow; its error says why a cohort cannot be asked. nil: there are no cohorts.
 	Cohort func(path []string, cohort string) error
@@ -76,8 +79,18 @@ func (s *Scope) slot(f Field, t Type) int {
 type Row struct {
 	// Fields are the values of [Scope.Fields].
 	Fields []Value
+	// Fetch, unless it is nil, gives them instead, when they are looked at.
+	Fetch func(slot int) Value
 	// Time in microseconds and ID, the order of recording, tell which row is earlier.
 	Time, ID int64
+}
+
+// field is the value of a slot.
+func (r *Row) field(slot int) Value {
+	if r.Fetch != nil {
+		return r.Fetch(slot)
+	}
+	return r.Fields[slot]
 }
 
 func (r *Row) before(time, id int64) bool {

@@ -29,6 +29,10 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	rowMode := k.groups
 	k.groups = nil
 	q.where = k.conditions(k.whole(s), parts.where)
+	q.found = newFound()
+	for _, n := range parts.where {
+		k.narrow(&q.found, n)
+	}
 	k.groups = rowMode
 	k.where = "a query without groups"
 	q.having = k.conditions(k.whole(s), parts.having)

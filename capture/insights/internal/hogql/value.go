@@ -140,6 +140,9 @@ func (v Value) IsNull() bool { return v.kind == Null }
 // Int is the integer, the boolean as 1 or 0, the microseconds or the days.
 func (v Value) Int() int64 { return v.n }
 
+// Text is the text of a text, a UUID or JSON.
+func (v Value) Text() string { return v.s }
+
 // List are the values of a list or tuple.
 func (v Value) List() []Value {
 	if v.seq == nil {
@@ -249,8 +252,8 @@ func (v Value) truth() (holds, known bool) {
 	return v.n != 0, true
 }
 
-// holds reports whether a condition is met; null is not.
-func (v Value) holds() bool {
+// Holds reports whether a condition is met; null is not.
+func (v Value) Holds() bool {
 	ok, _ := v.truth()
 	return ok
 }

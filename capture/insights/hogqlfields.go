@@ -1,0 +1,309 @@
+package insights
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// cellOf gives the value of a field of an event.
+type cellOf func(*row) hogql.Value
+
+// hogqlField is a field of events by the first name of its path (§2.9.6); rest are
+// the names behind it.
+type hogqlField struct {
+	typ  func(rest []string) (hogql.Type, bool)
+	bind func(b *binder, rest []string) cellOf
+}
+
+// alone is a field with nothing below it.
+func alone(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
+	return hogqlField{
+		typ:  func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
+		bind: func(b *binder, _ []string) cellOf { return bind(b) },
+	}
+}
+
+// ofColumn is a field that is a column of a batch.
+func ofColumn(t hogql.Type, c Columns, value cellOf) hogqlField {
+	return alone(t, func(b *binder) cellOf {
+		b.needs.columns |= c
+		return value
+	})
+}
+
+// ofProperty is a field that is a property of the event.
+func ofProperty(value func(b *binder) getter) hogqlField {
+	return alone(hogql.PropertyType, func(b *binder) cellOf {
+		raw := value(b)
+		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
+	})
+}
+
+// propertiesType is the type of a JSON object or of what is below it.
+func propertiesType(rest []string) (hogql.Type, bool) {
+	if len(rest) == 0 {
+		return hogql.TextType, true
+	}
+	return hogql.PropertyType, true
+}
+
+// inside gives the value below a property by what its object's member is.
+func inside(raw getter, rest []string) cellOf {
+	if len(rest) == 1 {
+		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
+	}
+	return func(r *row) hogql.Value { return hogql.PropertyAt(raw(r), rest[1:]) }
+}
+
+// hogqlFields are the fields of events.
+var hogqlFields map[string]hogqlField
+
+// hogqlStar are those that * stands for.
+var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_id", "elements_chain", "created_at", "person_id", "person_mode"}
+
+func init() {
+	hogqlFields = map[string]hogqlField{
+		"uuid":           ofColumn(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.b.UUID[r.i].String()) }),
+		"event":          ofColumn(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.b.Name[r.i]) }),
+		"timestamp":      ofColumn(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.b.Time[r.i]) }),
+		"created_at":     ofColumn(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.b.CreatedAt[r.i]) }),
+		"distinct_id":    ofColumn(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.b.DistinctID[r.i]) }),
+		"elements_chain": ofColumn(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.b.Elements[r.i]) }),
+		"person_mode":    ofColumn(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.b.Mode[r.i].String()) }),
+		"person_id":      alone(hogql.UUIDType, (*binder).personText),
+		"team_id": alone(hogql.IntType, func(b *binder) cellOf {
+			return func(*row) hogql.Value { return hogql.IntOf(b.project.ID) }
+		}),
+		"properties": {typ: propertiesType, bind: func(b *binder, rest []string) cellOf {
+			if len(rest) == 0 {
+				b.needs.columns |= Properties
+				return func(r *row) hogql.Value { return hogql.TextOf(r.b.Properties[r.i]) }
+			}
+			return inside(b.eventProperty(rest[0]), rest)
+		}},
+		"person":  {typ: personField, bind: (*binder).personField},
+		"session": {typ: sessionField, bind: (*binder).sessionField},
+	}
+	for _, name := range []string{"$session_id", "$window_id"} {
+		hogqlFields[name] = ofProperty(func(b *binder) getter { return b.eventProperty(name) })
+	}
+	for i := range maxGroupTypes {
+		hogqlFields["$group_"+strconv.Itoa(i)] = ofProperty(func(b *binder) getter { return b.groupKey(i) })
+		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return b.groupField(i, rest) }}
+	}
+}
+
+// personText is the id of the event's person; the text of each is made once.
+func (b *binder) personText() cellOf {
+	person := b.people()
+	var known []string
+	return func(r *row) hogql.Value {
+		n := person(r)
+		for int(n) >= len(known) {
+			known = append(known, make([]string, len(known)+1024)...)
+			b.note(b.reserve(int64(len(known)/2) * 52))
+		}
+		if known[n] == "" {
+			known[n] = b.personID(n).String()
+		}
+		return hogql.UUIDOf(known[n])
+	}
+}
+
+func personField(rest []string) (hogql.Type, bool) {
+	if len(rest) == 0 {
+		return hogql.Type{}, false
+	}
+	switch {
+	case rest[0] == "properties":
+		return propertiesType(rest[1:])
+	case len(rest) > 1:
+		return hogql.Type{}, false
+	}
+	t, ok := map[string]hogql.Type{"id": hogql.UUIDType, "created_at": hogql.TimeType.Nullable(), "distinct_id": hogql.TextType}[rest[0]]
+	return t, ok
+}
+
+func (b *binder) personField(rest []string) cellOf {
+	switch {
+	case rest[0] == "id":
+		return b.personText()
+	case rest[0] == "distinct_id":
+		return hogqlFields["distinct_id"].bind(b, nil)
+	case rest[0] == "created_at":
+		return b.personCreated()
+	case len(rest) > 1:
+		return inside(b.personProperty(rest[1]), rest[1:])
+	case b.mode == personNow || b.mode == personOff:
+		return b.profileText()
+	}
+	b.needs.columns |= PersonProperties
+	return func(r *row) hogql.Value { return hogql.TextOf(r.b.PersonProperties[r.i]) }
+}
+
+// profileText is the JSON of the properties of the event's person as they are now.
+func (b *binder) profileText() cellOf {
+	texts := map[capture.UUID]string{}
+	b.profiles(func(p *capture.StoredPerson) error {
+		texts[p.UUID] = p.Properties.String()
+		return b.reserve(int64(len(texts[p.UUID])) + 64)
+	})
+	person := b.people()
+	return func(r *row) hogql.Value {
+		if text, ok := texts[b.personID(person(r))]; ok {
+			return hogql.TextOf(text)
+		}
+		return hogql.TextOf("{}")
+	}
+}
+
+// personCreated is when the event's person was made, null for one that is gone.
+func (b *binder) personCreated() cellOf {
+	person := b.people()
+	if b.mode != personThen {
+		return func(r *row) hogql.Value {
+			if p := b.reader.Person(person(r)); p.Exists {
+				return hogql.TimeOf(p.CreatedAt)
+			}
+			return hogql.Value{}
+		}
+	}
+	created := map[capture.UUID]int64{}
+	b.profiles(func(p *capture.StoredPerson) error {
+		created[p.UUID] = p.CreatedAt.UnixMicro()
+		return b.reserve(64)
+	})
+	return func(r *row) hogql.Value {
+		if at, ok := created[b.personID(person(r))]; ok {
+			return hogql.TimeOf(at)
+		}
+		return hogql.Value{}
+	}
+}
+
+func groupField(rest []string) (hogql.Type, bool) {
+	if len(rest) > 0 && rest[0] == "properties" {
+		return propertiesType(rest[1:])
+	}
+	if len(rest) != 1 {
+		return hogql.Type{}, false
+	}
+	t, ok := map[string]hogql.Type{"key": hogql.TextType.Nullable(), "index": hogql.IntType.Nullable(), "created_at": hogql.TimeType.Nullable()}[rest[0]]
+	return t, ok
+}
+
+// groupField is a field of the event's group of a type, null where there is none.
+func (b *binder) groupField(groupType int, rest []string) cellOf {
+	key := b.groupKey(groupType)
+	if rest[0] == "properties" && len(rest) > 1 {
+		return inside(b.groupProperty(groupType, rest[1]), rest[1:])
+	}
+	known := map[string]hogql.Value{}
+	b.note(b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+		v := groupTableFields[rest[0]].value(g, nil)
+		known[g.Key] = v
+		return b.reserve(int64(len(g.Key)) + 120)
+	}))
+	return func(r *row) hogql.Value {
+		k, _ := textOf(key(r))
+		return known[k]
+	}
+}
+
+func sessionField(rest []string) (hogql.Type, bool) {
+	if len(rest) != 1 {
+		return hogql.Type{}, false
+	}
+	if rest[0] == "$start_timestamp" || rest[0] == "$end_timestamp" {
+		return hogql.TimeType.Nullable(), true
+	}
+	_, ok := sessionValues[rest[0]]
+	return hogql.PropertyType, ok || rest[0] == "id"
+}
+
+func (b *binder) sessionField(rest []string) cellOf {
+	id := b.eventProperty("$session_id")
+	if rest[0] == "id" {
+		return func(r *row) hogql.Value { return hogql.Property(id(r)) }
+	}
+	sessions := b.sessions()
+	return func(r *row) hogql.Value {
+		s := sessions[id(r)]
+		switch {
+		case s == nil:
+			return hogql.Value{}
+		case rest[0] == "$start_timestamp":
+			return hogql.TimeOf(s.start)
+		case rest[0] == "$end_timestamp":
+			return hogql.TimeOf(s.end)
+		}
+		return hogql.Property(sessionValues[rest[0]](s))
+	}
+}
+
+// eventScope are the fields of events for expressions; extra are those of one kind of
+// query.
+func (p *Project) eventScope(extra map[string]hogqlField) *hogql.Scope {
+	return &hogql.Scope{
+		Time: "timestamp", Name: "event", Star: hogqlStar, Filters: true,
+		Resolve: func(path []string) (hogql.Type, bool) {
+			if f, ok := extra[path[0]]; ok && len(path) == 1 {
+				return f.typ(nil)
+			}
+			f, ok := hogqlFields[path[0]]
+			if !ok {
+				return hogql.Type{}, false
+			}
+			return f.typ(path[1:])
+		},
+		Cohort: p.hogqlCohort("person_id", "person.id"),
+	}
+}
+
+// hogqlCohort says which fields are people, and whether there is a cohort.
+func (p *Project) hogqlCohort(people ...string) func(path []string, cohort string) error {
+	return func(path []string, cohort string) error {
+		if !slices.Contains(people, strings.Join(path, ".")) {
+			return errors.New("IN COHORT asks for " + people[0])
+		}
+		if id, err := strconv.ParseInt(cohort, 10, 64); err != nil || !p.hasCohort(id) {
+			return errors.New("Cohort " + wire.Quote(cohort) + " does not exist")
+		}
+		return nil
+	}
+}
+
+// hogqlRow makes the row of expressions over events; filters is for {filters}.
+func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filters func(*row) bool) func(*row) *hogql.Row {
+	var cells []cellOf
+	for _, f := range scope.Fields() {
+		switch {
+		case f.Filters:
+			cells = append(cells, truth(filters))
+		case f.Cohort != "":
+			id, _ := strconv.ParseInt(f.Cohort, 10, 64)
+			cells = append(cells, truth(b.personSet(false, b.cohort(id))))
+		case extra[f.Path[0]].bind != nil && len(f.Path) == 1:
+			cells = append(cells, extra[f.Path[0]].bind(b, nil))
+		default:
+			cells = append(cells, hogqlFields[f.Path[0]].bind(b, f.Path[1:]))
+		}
+	}
+	var event *row
+	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}
+	return func(r *row) *hogql.Row {
+		event = r
+		out.Time, out.ID = r.b.Time[r.i], r.b.ID[r.i]
+		return out
+	}
+}
+
+func truth(holds func(*row) bool) cellOf {
+	return func(r *row) hogql.Value { return hogql.BoolOf(holds(r)) }
+}

@@ -1,0 +1,253 @@
+package insights
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+)
+
+func init() {
+	kinds = append(kinds, kind{"HogQLQuery", parseHogQL}, kind{"HogQLMetadata", parseMetadata})
+}
+
+// maxBody is the most bytes of a result (§5.4).
+const maxBody = 32 << 20
+
+// hogqlQuery is a HogQLQuery (§2.9.5).
+type hogqlQuery struct {
+	text      string
+	statement *hogql.Statement
+	values    map[string]any
+	variables map[string]any
+	// {filters}: conditions, and the time of events.
+	filters  all
+	from, to date
+}
+
+func parseHogQL(n node, p *Project) plan {
+	q := &hogqlQuery{text: n.get("query").text("")}
+	if n.get("query").absent() {
+		n.get("query").fail(required, "This field is required.")
+	}
+	if n.failed() {
+		return q
+	}
+	statement, err := hogql.ParseSelect(q.text)
+	if err != nil {
+		n.get("query").failIn(err)
+		return q
+	}
+	q.statement = statement
+	q.read(n, p)
+	_, err = statement.Compile(p.hogqlScope(statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
+	n.get("query").failIn(err)
+	return q
+}
+
+// read reads what stands beside the text.
+func (q *hogqlQuery) read(n node, p *Project) {
+	q.values, _ = n.get("values").object().value.(map[string]any)
+	q.variables = map[string]any{}
+	variables, _ := n.get("variables").object().value.(map[string]any)
+	for id := range variables {
+		v := n.get("variables").get(id).object()
+		name := v.get("code_name").text("")
+		if q.variables[name] = v.get("value").value; v.get("isNull").boolean(false) {
+			q.variables[name] = nil
+		}
+	}
+	filters := n.get("filters").object()
+	properties := filters.get("properties")
+	switch q.statement.Table {
+	case "persons":
+		q.filters = properties.peopleFilters(p)
+	case "groups":
+		q.filters = properties.filtersOf(p, "group", func(c condition) bool {
+			_, ok := c.(*groupCompare)
+			return ok
+		})
+	default:
+		q.filters = append(properties.filters(p), testAccounts(filters, p))
+		dates := filters.get("dateRange").object()
+		q.from, q.to = dates.get("date_from").date(true), dates.get("date_to").date(false)
+	}
+}
+
+func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
+	c.Values, c.Variables = q.values, q.variables
+	return c
+}
+
+// hogqlContext is what expressions take from a run.
+func (r *run) hogqlContext() hogql.Context {
+	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
+}
+
+func (q *hogqlQuery) run(r *run) (*Result, error) {
+	scope := r.project.hogqlScope(q.statement.Table)
+	query, err := q.statement.Compile(scope, q.context(r.hogqlContext()))
+	if err != nil {
+		return nil, placed(err, "query__query")
+	}
+	b := &binder{run: r}
+	switch q.statement.Table {
+	case "events":
+		err = q.scanEvents(b, query, scope)
+	case "persons":
+		err = b.scanPersons(query, scope, ofPerson(b, q.filters))
+	case "groups":
+		err = b.scanGroups(query, scope, ofGroup(b, q.filters))
+	}
+	if err != nil {
+		return nil, placed(err, "query__query")
+	}
+	found, err := query.Result()
+	if err != nil {
+		return nil, placed(err, "query__query")
+	}
+	rows, err := encodeRows(query, found.Rows, nil)
+	if err != nil {
+		return nil, err
+	}
+	types := make([][2]string, len(found.Columns))
+	for i, name := range found.Columns {
+		types[i] = [2]string{name, found.Types[i]}
+	}
+	return &Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: types, HogQL: q.text}, nil
+}
+
+// scanEvents gives a query the events that it may want.
+func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scope) error {
+	from, to := int64(math.MinInt64), int64(math.MaxInt64) // of {filters}: from <= time < to
+	if q.from.form != noDate && q.from.form != allTime {
+		from = b.calendar().resolve(q.from, b.now).UnixMicro()
+	}
+	if q.to.form != noDate {
+		to = b.calendar().resolve(q.to, b.now).UnixMicro() - 1
+	}
+	s := Scan{Names: query.Names()}
+	s.From, s.To = query.Range()
+	if query.Filtered() {
+		s.From, s.To = max(s.From, from), min(s.To, to)
+	}
+	b.around(s)
+	holds := func(*row) bool { return true }
+	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
+		holds = q.filters.bind(b)
+	}
+	fill := b.hogqlRow(scope, nil, func(r *row) bool {
+		at := r.b.Time[r.i]
+		return from <= at && at <= to && holds(r)
+	})
+	if s.Names != nil && len(s.Names) == 0 {
+		return b.err
+	}
+	return b.scanHogQL(s, query, nil, fill)
+}
+
+// scanHogQL gives a query the rows of a scan for which a condition holds, nil: all.
+func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
+	if b.err != nil {
+		return b.err
+	}
+	s.Columns = b.needs.columns
+	w := newRow(&b.needs)
+	return b.scan(s, func(batch *Batch) error {
+		for i := range batch.Len() {
+			w.at(batch, i)
+			if holds != nil && !holds(w) {
+				continue
+			}
+			if err := query.Add(fill(w)); err != nil {
+				return err
+			}
+		}
+		return b.err
+	})
+}
+
+// ofGroup makes filters of groups ready; a group of another type has no property.
+func ofGroup(b *binder, filters all) func(*capture.Group) bool {
+	return over(filters, func(c condition) func(*capture.Group) bool {
+		of := c.(*groupCompare)
+		test := of.testIn(b.run)
+		return func(g *capture.Group) bool {
+			raw := ""
+			if g.Type == of.groupType {
+				raw, _ = g.Properties.Get(of.key)
+			}
+			return test(raw)
+		}
+	})
+}
+
+// encodeRows writes rows as JSON; show, where there is one for a column, does so in
+// place of the value's own form.
+func encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+	out := []byte{'['}
+	for i, row := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '[')
+		for k, v := range row {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			if show[k] == nil {
+				out = q.AppendJSON(out, v)
+				continue
+			}
+			text, err := show[k](v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, text...)
+		}
+		out = append(out, ']')
+		if len(out) > maxBody {
+			return nil, failure(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
+		}
+	}
+	return append(out, ']'), nil
+}
+
+// metadata is a HogQLMetadata: whether a text is a query, and what is wrong with it.
+type metadata struct{ fault *Error }
+
+type metadataError struct {
+	Start   int    `json:"start"`
+	End     int    `json:"end"`
+	Message string `json:"message"`
+}
+
+func parseMetadata(n node, p *Project) plan {
+	if language := n.get("language").text("hogQL"); language != "hogQL" {
+		n.get("language").fail(notSupported, "The language %s is not supported.", describe(language))
+	}
+	if n.get("query").absent() {
+		n.get("query").fail(required, "This field is required.")
+	}
+	if n.failed() {
+		return nil
+	}
+	inner := n
+	inner.fault = new(*Error)
+	parseHogQL(inner, p)
+	if fault := *inner.fault; fault != nil && fault.Line == 0 { // not of the text
+		*n.fault = fault
+	}
+	return &metadata{*inner.fault}
+}
+
+func (m *metadata) run(*run) (*Result, error) {
+	errors := []metadataError{}
+	if m.fault != nil {
+		errors = append(errors, metadataError{m.fault.Start, m.fault.End, m.fault.Detail})
+	}
+	return &Result{Extra: map[string]any{"isValid": m.fault == nil, "errors": errors, "warnings": []any{}, "notices": []any{}}}, nil
+}

@@ -1,0 +1,134 @@
+package insights
+
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+)
+
+// tableField is a field of people or groups.
+type tableField[T any] struct {
+	typ   func(rest []string) (hogql.Type, bool)
+	value func(of T, rest []string) hogql.Value
+}
+
+func single[T any](t hogql.Type, value func(of T) hogql.Value) tableField[T] {
+	return tableField[T]{
+		typ:   func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
+		value: func(of T, _ []string) hogql.Value { return value(of) },
+	}
+}
+
+// within is the value of properties or below them.
+func within(o capture.Object, rest []string) hogql.Value {
+	if len(rest) == 0 {
+		return hogql.TextOf(o.String())
+	}
+	raw, _ := o.Get(rest[0])
+	return hogql.PropertyAt(raw, rest[1:])
+}
+
+// personTableFields are those of the table persons.
+var personTableFields = map[string]tableField[*capture.StoredPerson]{
+	"id":            single(hogql.UUIDType, func(p *capture.StoredPerson) hogql.Value { return hogql.UUIDOf(p.UUID.String()) }),
+	"created_at":    single(hogql.TimeType, func(p *capture.StoredPerson) hogql.Value { return hogql.TimeOf(p.CreatedAt.UnixMicro()) }),
+	"is_identified": single(hogql.BoolType, func(p *capture.StoredPerson) hogql.Value { return hogql.BoolOf(p.Identified) }),
+	"distinct_ids": single(hogql.TextType.ListOf(), func(p *capture.StoredPerson) hogql.Value {
+		ids := make([]hogql.Value, len(p.DistinctIDs))
+		for i, id := range p.DistinctIDs {
+			ids[i] = hogql.TextOf(id)
+		}
+		return hogql.ListOf(ids)
+	}),
+	"properties": {typ: propertiesType, value: func(p *capture.StoredPerson, rest []string) hogql.Value { return within(p.Properties, rest) }},
+}
+
+// groupTableFields are those of the table groups.
+var groupTableFields = map[string]tableField[*capture.Group]{
+	"index":      single(hogql.IntType, func(g *capture.Group) hogql.Value { return hogql.IntOf(int64(g.Type)) }),
+	"key":        single(hogql.TextType, func(g *capture.Group) hogql.Value { return hogql.TextOf(g.Key) }),
+	"created_at": single(hogql.TimeType, func(g *capture.Group) hogql.Value { return hogql.TimeOf(g.CreatedAt.UnixMicro()) }),
+	"properties": {typ: propertiesType, value: func(g *capture.Group, rest []string) hogql.Value { return within(g.Properties, rest) }},
+}
+
+func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.Scope {
+	return &hogql.Scope{Star: star, Filters: true, Resolve: func(path []string) (hogql.Type, bool) {
+		f, ok := fields[path[0]]
+		if !ok {
+			return hogql.Type{}, false
+		}
+		return f.typ(path[1:])
+	}}
+}
+
+// hogqlScope are the fields of a table.
+func (p *Project) hogqlScope(table string) *hogql.Scope {
+	switch table {
+	case "persons":
+		s := tableScope(personTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")
+		s.Cohort = p.hogqlCohort("id")
+		return s
+	case "groups":
+		return tableScope(groupTableFields, "index", "key", "created_at", "properties")
+	}
+	return p.eventScope(nil)
+}
+
+// tableRow makes the row of expressions over a table; other gives the slots that are
+// no fields.
+func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, of T) bool) func(of T) *hogql.Row {
+	var current T
+	slots := scope.Fields()
+	out := &hogql.Row{Fetch: func(slot int) hogql.Value {
+		f := slots[slot]
+		if f.Filters || f.Cohort != "" {
+			return hogql.BoolOf(other(f, current))
+		}
+		return fields[f.Path[0]].value(current, f.Path[1:])
+	}}
+	return func(of T) *hogql.Row {
+		current = of
+		return out
+	}
+}
+
+// scanPersons gives a query all people.
+func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
+	cohorts := map[string]func(*capture.StoredPerson) bool{}
+	for _, f := range scope.Fields() {
+		if id, err := strconv.ParseInt(f.Cohort, 10, 64); err == nil {
+			cohorts[f.Cohort] = b.cohort(id)
+		}
+	}
+	fill := tableRow(scope, personTableFields, func(f hogql.Field, p *capture.StoredPerson) bool {
+		if f.Filters {
+			return filters(p)
+		}
+		return cohorts[f.Cohort](p)
+	})
+	b.profiles(func(p *capture.StoredPerson) error {
+		r := fill(p)
+		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
+		return q.Add(r)
+	})
+	return b.err
+}
+
+// scanGroups gives a query all groups.
+func (b *binder) scanGroups(q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
+	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
+	for groupType := range maxGroupTypes {
+		n := int64(0)
+		err := b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+			r := fill(g)
+			n++
+			r.Time, r.ID = g.CreatedAt.UnixMicro(), int64(groupType)<<48+n
+			return q.Add(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return b.err
+}

@@ -1,0 +1,124 @@
+package hogql
+
+import (
+	"math"
+	"slices"
+)
+
+// found is what rows have in common that can meet the conditions.
+type found struct {
+	from, to int64
+	names    []string // nil: any
+	filtered bool
+}
+
+func newFound() found { return found{from: math.MinInt64, to: math.MaxInt64} }
+
+// Range is the stretch of time, in microseconds since 1970, in which all rows lie that
+// can meet WHERE: what it says of [Scope.Time].
+func (q *Query) Range() (from, to int64) { return q.found.from, q.found.to }
+
+// Names are the values of [Scope.Name] that rows may have; nil: any.
+func (q *Query) Names() []string { return q.found.names }
+
+// Filtered reports whether only rows that pass {filters} can meet WHERE.
+func (q *Query) Filtered() bool { return q.found.filtered }
+
+// narrow looks at the conditions that must all hold.
+func (c *compiler) narrow(f *found, n *node) {
+	if n.op == opPlaceholder && len(n.path) == 1 && n.path[0] == "filters" {
+		f.filtered = true
+	}
+	if n.op != opCall || c.err != nil {
+		return
+	}
+	if n.name == "and" {
+		for _, a := range n.args {
+			c.narrow(f, a)
+		}
+		return
+	}
+	if len(n.args) < 2 || c.scope == nil {
+		return
+	}
+	name := n.name
+	of, values := n.args[0], n.args[1:]
+	if turned := map[string]string{"less": "greater", "lessOrEquals": "greaterOrEquals", "greater": "less", "greaterOrEquals": "lessOrEquals", "equals": "equals"}[name]; turned != "" && !c.isField(of, c.scope.Time, c.scope.Name) {
+		name, of, values = turned, values[0], []*node{of}
+	}
+	switch {
+	case c.isField(of, c.scope.Time):
+		c.narrowTime(f, name, values)
+	case c.isField(of, c.scope.Name):
+		c.narrowNames(f, name, values[0])
+	}
+}
+
+// isField reports whether a node is a field with one of the names, and no alias.
+func (c *compiler) isField(n *node, names ...string) bool {
+	if n.op != opPath {
+		return false
+	}
+	if a := c.aliases[n.path[0]]; a != nil && (a.node.op != opPath || !slices.Equal(c.local(a.node.path), c.local(n.path))) {
+		return false
+	}
+	path := c.local(n.path)
+	return len(path) == 1 && path[0] != "" && slices.Contains(names, path[0])
+}
+
+func (c *compiler) narrowTime(f *found, name string, values []*node) {
+	var at []int64
+	s := c.site(values[0])
+	for _, v := range values {
+		x := c.compile(v)
+		if !x.constant || c.err != nil || x.value.kind == Null {
+			return
+		}
+		t, ok := int64(0), false
+		switch {
+		case isMoment(x.value):
+			t, ok = s.moment(x.value)
+		case x.value.kind == Text:
+			t, ok = ParseTime(x.value.s, c.env.zone)
+		}
+		if !ok {
+			return
+		}
+		at = append(at, t)
+	}
+	switch name {
+	case "greater", "greaterOrEquals":
+		f.from = max(f.from, at[0])
+	case "less", "lessOrEquals":
+		f.to = min(f.to, at[0])
+	case "equals":
+		f.from, f.to = max(f.from, at[0]), min(f.to, at[0])
+	case "$between":
+		f.from, f.to = max(f.from, at[0]), min(f.to, at[1])
+	}
+}
+
+func (c *compiler) narrowNames(f *found, name string, value *node) {
+	if name != "equals" && name != "in" {
+		return
+	}
+	x := c.compile(value)
+	if !x.constant || c.err != nil {
+		return
+	}
+	all := x.value.List()
+	if name == "equals" {
+		all = []Value{x.value}
+	}
+	names := []string{}
+	for _, v := range all {
+		if v.kind == Null && name == "equals" {
+			return
+		}
+		names = append(names, c.env.text(v))
+	}
+	if f.names != nil {
+		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(f.names, n) })
+	}
+	f.names = names
+}
