@@ -86,6 +86,8 @@ var table = map[string]room{
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
 	}},
 	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
+	"adapters/otelhook":   {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
+	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":  {ours: append([]string{"capture/insights"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof

@@ -42,6 +42,8 @@ var libraries = []library{
 	{"flags", "", []string{regexp2, lru, murmur3}, []string{goCmp, leaks}},
 	{"adapters/remote", "", []string{module + "/flags", regexp2, lru, murmur3}, []string{goCmp, leaks}},
 	{"adapters/ofprovider", "github.com/open-feature/go-sdk/openfeature", []string{module + "/flags", regexp2, lru, murmur3}, []string{goCmp}},
+	{"adapters/otelhook", "go.opentelemetry.io/otel/sdk/log", []string{module + "/flags", regexp2, lru, murmur3}, nil},
+	{"adapters/promhook", "github.com/prometheus/client_golang/prometheus", []string{module + "/flags", regexp2, lru, murmur3}, nil},
 }
 
 // A service that imports a library gets these modules, and may go on with its Go.

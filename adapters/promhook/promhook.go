@@ -1,0 +1,140 @@
+// Package promhook counts and times the reads of flags for Prometheus.
+//
+//	hook, err := promhook.New(promhook.Config{})
+//	reader = flags.WithHooks(reader, hook) // or remote.Config.Hooks
+//
+// THE METRICS:
+//
+//	bunting_flag_reads_total{flag, variant, reason}   reads of flags
+//	bunting_flag_read_duration_seconds                how long they took, a histogram
+//
+// flag is the key. variant is the variant, else true or false, and empty where there is no
+// decision and the default was given. reason is OpenFeature's word for it, such as
+// targeting_match, split, static, default or disabled, or its code for an error, such as
+// flag_not_found or type_mismatch.
+//
+// At most Config.MaxSeries combinations are kept apart. Reads of further ones count as
+// flag="_other" with the same reason, as do those of keys and variants above 200 bytes.
+package promhook
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Config may be empty.
+type Config struct {
+	// Registerer is told the metrics, prometheus.DefaultRegisterer when nil.
+	Registerer prometheus.Registerer
+	// MaxSeries is how many combinations of flag, variant and reason are kept apart, 1,000
+	// when zero or negative.
+	MaxSeries int
+}
+
+const (
+	defaultMaxSeries = 1_000
+	maxText          = 200 // bytes of a label
+	other            = "_other"
+)
+
+// series are the labels of a counter.
+type series struct{ flag, variant, reason string }
+
+type counts struct {
+	total    *prometheus.CounterVec
+	duration prometheus.Histogram
+	most     int
+
+	mu    sync.RWMutex
+	known map[series]prometheus.Counter
+}
+
+// New registers the metrics and makes the hook. It fails where they are registered
+// already: one hook is enough for all Readers.
+func New(c Config) (flags.Hook, error) {
+	if c.Registerer == nil {
+		c.Registerer = prometheus.DefaultRegisterer
+	}
+	if c.MaxSeries <= 0 {
+		c.MaxSeries = defaultMaxSeries
+	}
+	m := &counts{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "bunting_flag_reads_total", Help: "Reads of feature flags."}, []string{"flag", "variant", "reason"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "bunting_flag_read_duration_seconds", Help: "How long reads of feature flags took.",
+			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some ask a server
+		}),
+		most: c.MaxSeries, known: map[series]prometheus.Counter{},
+	}
+	if err := c.Registerer.Register(m.total); err != nil {
+		return flags.Hook{}, err
+	}
+	if err := c.Registerer.Register(m.duration); err != nil {
+		c.Registerer.Unregister(m.total)
+		return flags.Hook{}, err
+	}
+	return flags.Hook{Before: before, After: m.after}, nil
+}
+
+type startKey struct{}
+
+func before(ctx context.Context, _ *flags.Read) context.Context {
+	return context.WithValue(ctx, startKey{}, time.Now())
+}
+
+func (m *counts) after(ctx context.Context, r *flags.Read) {
+	if start, ok := ctx.Value(startKey{}).(time.Time); ok {
+		m.duration.Observe(time.Since(start).Seconds())
+	}
+	m.counter(labels(r)).Inc()
+}
+
+func labels(r *flags.Read) series {
+	reason, code := r.Detail.OpenFeature()
+	if code != "" {
+		return series{r.Key, "", strings.ToLower(code)}
+	}
+	s := series{r.Key, r.Detail.Variant, strings.ToLower(reason)}
+	switch {
+	case r.Detail.Err != nil: // it is not active
+		s.variant = ""
+	case s.variant == "" && r.Detail.Enabled:
+		s.variant = "true"
+	case s.variant == "":
+		s.variant = "false"
+	}
+	return s
+}
+
+// counter is that of a series, or of those that are too many.
+func (m *counts) counter(s series) prometheus.Counter {
+	if len(s.flag) > maxText || len(s.variant) > maxText {
+		s = series{flag: other, reason: s.reason}
+	}
+	m.mu.RLock()
+	c := m.known[s]
+	m.mu.RUnlock()
+	if c != nil {
+		return c
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c = m.known[s]; c != nil {
+		return c
+	}
+	if len(m.known) >= m.most { // the few reasons bound these
+		return m.total.WithLabelValues(other, "", s.reason)
+	}
+	c = m.total.WithLabelValues(text(s.flag), text(s.variant), s.reason)
+	m.known[s] = c
+	return c
+}
+
+// text is what a label can say.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
