@@ -35,6 +35,9 @@ func (k *keys) extract(object string, out []string) {
 	i = blank(object, i+1)
 	for left > 0 && i < len(object) && object[i] == '"' {
 		end := skipText(object, i)
+		if !quoted(object[i:end]) {
+			return
+		}
 		name := object[i+1 : end-1]
 		i = blank(object, end)
 		if i >= len(object) || object[i] != ':' {
@@ -42,6 +45,9 @@ func (k *keys) extract(object string, out []string) {
 		}
 		from := blank(object, i+1)
 		i = skipValue(object, from)
+		if from < len(object) && object[from] == '"' && !quoted(object[from:i]) {
+			return
+		}
 		if slot := k.find(name); slot >= 0 {
 			out[slot] = object[from:i]
 			left--
@@ -64,6 +70,9 @@ func (k *keys) find(name string) int {
 	}
 	return -1
 }
+
+// quoted says whether a text has both its quotes.
+func quoted(s string) bool { return len(s) > 1 && s[len(s)-1] == '"' }
 
 func blank(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {

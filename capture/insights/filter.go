@@ -68,6 +68,9 @@ func bindAll(b *binder, conditions []condition) []func(*row) bool {
 // filters reads a list or a tree of property filters (§3.2.1).
 func (n node) filters(p *Project) all {
 	f := filterReader{project: p}
+	if _, list := n.value.([]any); list {
+		return f.each(n, -1) // the list itself is no group
+	}
 	return all{f.read(n, 0)}
 }
 
@@ -99,7 +102,7 @@ func (f *filterReader) read(n node, depth int) condition {
 }
 
 func (f *filterReader) each(n node, depth int) []condition {
-	if depth > maxDepth {
+	if depth >= maxDepth {
 		n.fail(tooLarge, "Groups of filters may be nested %d deep.", maxDepth)
 		return nil
 	}

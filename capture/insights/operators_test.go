@@ -1,0 +1,241 @@
+package insights
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// The table of §3.2.3: operator, filter value, property, answer. "" is a property
+// that is not there.
+func TestOperators(t *testing.T) {
+	for _, tt := range []struct {
+		operator, value, property string
+		want                      bool
+	}{
+		{"exact", `"Chrome"`, `"Chrome"`, true},
+		{"exact", `"chrome"`, `"Chrome"`, false}, // case-sensitive
+		{"exact", `["a","b"]`, `"b"`, true},
+		{"exact", `[]`, `"b"`, true}, // holds always
+		{"exact", `[]`, ``, true},
+		{"exact", `"10"`, `10`, true},
+		{"exact", `"10"`, `10.0`, true},
+		{"exact", `10`, `"10.0"`, true}, // v is a JSON number
+		{"exact", `"10.0"`, `10`, true}, // x is one
+		{"exact", `"10.0"`, `"10"`, false},
+		{"exact", `true`, `"true"`, true},
+		{"exact", `"x"`, ``, false},
+		{"exact", `"null"`, `null`, false}, // null is missing
+		{"in", `["a"]`, `"a"`, true},
+		{"is_not", `"a"`, `"a"`, false},
+		{"is_not", `"a"`, ``, true},
+		{"not_in", `["a","b"]`, `"c"`, true},
+		{"icontains", `"HROM"`, `"Chrome"`, true},
+		{"icontains", `"%"`, `"Chrome"`, false}, // Q6: no wildcards
+		{"icontains", `"STRASSE"`, `"Musterstrasse 1"`, true},
+		{"icontains", `"ÄPFEL"`, `"zwei äpfel"`, true},
+		{"icontains", `"K"`, `"\u212A"`, true}, // the sign of kelvin folds to k
+		{"icontains_multi", `["x","rom"]`, `"Chrome"`, true},
+		{"icontains", `"x"`, ``, false},
+		{"not_icontains", `"x"`, ``, true},
+		{"not_icontains", `"rom"`, `"Chrome"`, false},
+		{"not_icontains_multi", `["x","rom"]`, `"Chrome"`, false},
+		{"starts_with", `"CH"`, `"Chrome"`, true},
+		{"ends_with", `"OME"`, `"Chrome"`, true},
+		{"not_starts_with", `"ch"`, ``, true},
+		{"not_ends_with", `"x"`, `"Chrome"`, true},
+		{"regex", `"^C.*e$"`, `"Chrome"`, true},
+		{"regex", `"^c"`, `"Chrome"`, false},
+		{"regex", `"a.b"`, `"a\nb"`, true}, // a point matches line breaks
+		{"regex", `["x","^C"]`, `"Chrome"`, true},
+		{"not_regex", `"^C"`, ``, true},
+		{"not_regex", `"^C"`, `"Chrome"`, false},
+		{"gt", `10`, `11`, true},
+		{"gt", `"10"`, `"11"`, true},
+		{"gt", `[10]`, `11`, true}, // one element is taken as it is
+		{"gt", `10`, `true`, false},
+		{"gt", `10`, `"abc"`, false},
+		{"gt", `10`, ``, false},
+		{"gte", `10`, `10`, true},
+		{"min", `10`, `9`, false},
+		{"lt", `10`, `9.5`, true},
+		{"lte", `10`, `10.0`, true},
+		{"max", `10`, `11`, false},
+		{"gt", `0`, `"0x10"`, false},
+		{"gt", `0`, `" 1"`, false},
+		{"gt", `0`, `"inf"`, false},
+		{"between", `[1,5]`, `5`, true},
+		{"between", `[1,5]`, `6`, false},
+		{"between", `[1,5]`, ``, false},
+		{"not_between", `[1,5]`, `6`, true},
+		{"not_between", `[1,5]`, ``, false},
+		{"not_between", `[1,5]`, `"x"`, false},
+		{"is_set", `null`, `""`, true}, // "" is set
+		{"is_set", `null`, `null`, false},
+		{"is_set", `null`, ``, false},
+		{"is_not_set", `null`, ``, true},
+		{"is_not_set", `null`, `null`, true},
+		{"is_not_set", `null`, `0`, false},
+		{"is_date_exact", `"2020-01-09"`, `"2020-01-08T23:00:00Z"`, true}, // Berlin
+		{"is_date_before", `"2020-01-09"`, `"2020-01-08T22:59:59Z"`, true},
+		{"is_date_before", `"2020-01-09"`, `"2020-01-09"`, false}, // strict
+		{"is_date_after", `"-1d"`, `"2020-03-12"`, true},          // now is the 12th, 15:30
+		{"is_date_after", `"2020-01-09"`, `1578700800`, true},     // seconds: 11 January
+		{"is_date_after", `"2020-01-09"`, `"soon"`, false},
+		{"semver_gt", `"1.2.0"`, `"1.10.0"`, true},
+		{"semver_lt", `"1.2.0"`, `"1.2.0-rc.1"`, true},
+		{"semver_caret", `"1.2"`, `"1.9.0"`, true},
+		{"semver_tilde", `"1.2.0"`, `"1.3.0"`, false},
+		{"semver_neq", `"1.2.0"`, ``, false},
+		{"semver_eq", `"1.2.0"`, `"none"`, false},
+		{"is_cleaned_path_exact", `"/users/7"`, `"/users/8"`, true},
+		{"is_cleaned_path_exact", `"/users/7"`, `"/teams/8"`, false},
+	} {
+		p := &Project{PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
+		r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: at(t, "2020-03-12T14:30:45Z")})
+		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
+		c := n.comparison(p)
+		if *fault != nil {
+			t.Errorf("%s %s: %v", tt.operator, tt.value, *fault)
+			continue
+		}
+		if got := c.testIn(r)(tt.property); got != tt.want {
+			t.Errorf("%s %s of %s: %t, want %t", tt.operator, tt.value, tt.property, got, tt.want)
+		}
+	}
+}
+
+// Filters that are refused, and where (§1.7, §3.2).
+func TestFilters_Refused(t *testing.T) {
+	deep := strings.Repeat(`{"type":"AND","values":[`, 12) + strings.Repeat(`]}`, 12)
+	for filter, want := range map[string][2]string{
+		`[{"key":"x","operator":"like","value":1}]`:                                        {invalidChoice, "query__properties__0__operator"},
+		`[{"key":"x","operator":"gt","value":[1,2]}]`:                                      {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"exact"}]`:                                                 {required, "query__properties__0__value"},
+		`[{"key":"x","operator":"between","value":[5,1]}]`:                                 {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"regex","value":"("}]`:                                     {invalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"is_date_after","value":"soon"}]`:                          {invalidInput, "query__properties__0__value"},
+		`[{"operator":"exact","value":1}]`:                                                 {required, "query__properties__0__key"},
+		`[{"type":"recording","key":"x","value":1}]`:                                       {notSupported, "query__properties__0__type"},
+		`[{"type":"flag","key":"x","value":1}]`:                                            {notSupported, "query__properties__0__type"},
+		`[{"type":"group","key":"x","value":1}]`:                                           {required, "query__properties__0__group_type_index"},
+		`[{"type":"group","key":"x","value":1,"group_type_index":5}]`:                      {invalidInput, "query__properties__0__group_type_index"},
+		`[{"type":"cohort","key":"id","value":9}]`:                                         {invalidInput, "query__properties__0__value"},
+		`[{"type":"session","key":"$channel_type","value":1}]`:                             {notSupported, "query__properties__0__key"},
+		`[{"type":"element","key":"color","value":1}]`:                                     {invalidChoice, "query__properties__0__key"},
+		`[{"type":"element","key":"selector","value":"a:hover"}]`:                          {notSupported, "query__properties__0__value"},
+		`[{"type":"event_metadata","key":"color","value":1}]`:                              {invalidInput, "query__properties__0__key"},
+		`{"type":"XOR","values":[]}`:                                                       {invalidChoice, "query__properties__type"},
+		`7`:                                                                                {invalidInput, "query__properties"},
+		deep:                                                                               {tooLarge, "query__properties" + strings.Repeat("__values__0", 10) + "__values"},
+		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {tooLarge, "query__properties"},
+	} {
+		n, fault := decodeQuery(json.RawMessage(filter), "query__properties")
+		n.filters(&Project{})
+		if *fault == nil || (*fault).Code != want[0] || (*fault).Attr != want[1] {
+			t.Errorf("%s: %v, want %s at %s", wire.Shorten(filter, 100), *fault, want[0], want[1])
+		}
+	}
+}
+
+// §3.2.2.
+func TestTextAndNumber(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"a"`: "a", `"a\"b"`: `a"b`, `10.0`: "10", `1.50`: "1.5", `1e3`: "1000", `true`: "true", `false`: "false",
+		`1e21`: "1e+21", `1e20`: "100000000000000000000", `0.0000001`: "1e-07", `0.000001`: "0.000001", `-0`: "0",
+		`9007199254740993`: "9007199254740993", `[1, 2]`: "[1,2]", `{"b": 1, "a": "x y"}`: `{"b":1,"a":"x y"}`, `""`: "",
+	} {
+		if got, ok := textOf(raw); !ok || got != want {
+			t.Errorf("text of %s: %q, %t; want %q", raw, got, ok, want)
+		}
+	}
+	for raw, want := range map[string]float64{`1`: 1, `"1"`: 1, `"-1.5e2"`: -150, `"+2"`: 2, `".5"`: 0.5, `1.25`: 1.25} {
+		if got, ok := numberOf(raw); !ok || got != want {
+			t.Errorf("number of %s: %g, %t; want %g", raw, got, ok, want)
+		}
+	}
+	for _, raw := range []string{``, `null`, `true`, `"1 "`, `"0x1"`, `"inf"`, `"nan"`, `"NaN"`, `"1_000"`, `""`, `"."`, `"e5"`, `"1e"`, `[1]`, `{}`} {
+		if got, ok := numberOf(raw); ok {
+			t.Errorf("%s is the number %g, want none", raw, got)
+		}
+	}
+}
+
+// What is found in an object is what encoding/json finds there.
+func FuzzExtract(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"a":1}`, `{"b":{"a":2},"a":[1,"]"]}`, `{"\u0061":"\"}"}`, `{"a" : null , "b":"x"}`, `{"b":"\\","a":true}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, object string) {
+		k := keys{names: []string{"a", "b"}}
+		out := make([]string, 2)
+		k.extract(object, out) // never panics
+		var want map[string]json.RawMessage
+		if json.Unmarshal([]byte(object), &want) != nil || want == nil || strings.Count(object, `"a"`)+strings.Count(object, `"b"`)+strings.Count(object, `\`) > 2 {
+			return
+		}
+		for i, name := range k.names {
+			if got := strings.TrimSpace(out[i]); got != string(want[name]) {
+				t.Errorf("%q of %s: %q, want %q", name, object, got, want[name])
+			}
+		}
+	})
+}
+
+// §3.2.6.
+func TestElements_Selectors(t *testing.T) {
+	chain := parseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
+	if len(chain) != 3 || chain[0].attributes["text"] != `Say "hi"` || len(chain[1].classes) != 2 {
+		t.Fatalf("the chain is %+v", chain)
+	}
+	for selector, want := range map[string]bool{
+		"a": true, ".small": true, "a.small": true, "#go": true, "div a": true, "div > a": true, "body > a": false, "body a": true,
+		"body div > a": true, `[href="/x"]`: true, `[data-x="y"] a`: true, "a:nth-child(2)": true, "a:nth-child(3)": false,
+		"a:nth-of-type(1)": true, "*": true, "* > a": true, "span": false, ".card.wide > .small": true, "a div": false,
+	} {
+		s, ok := parseSelector(selector)
+		if !ok || s.matches(chain) != want {
+			t.Errorf("%s: %t (read: %t), want %t", selector, s.matches(chain), ok, want)
+		}
+	}
+	for _, selector := range []string{"", "a >", "a:hover", "[x", "a..b", "a:nth-child(x)"} {
+		if _, ok := parseSelector(selector); ok {
+			t.Errorf("%q is read, want it refused", selector)
+		}
+	}
+}
+
+// A selector of many parts over a chain of many elements is no exponential work,
+// which would never end here.
+func TestElements_ManyParts(t *testing.T) {
+	chain := parseChain(strings.Repeat("div;", 2000))
+	s, _ := parseSelector(strings.Repeat("div ", 100) + "span")
+	if s.matches(chain) {
+		t.Error("a span is found where there is none")
+	}
+}
+
+// §2.4.5: precedence as usual, ** to the right; sums by hand.
+func TestFormula(t *testing.T) {
+	for text, want := range map[string]float64{
+		"A": 6, "a+b": 10, "A-B*2": -2, "(A-B)*2": 4, "A/B": 1.5, "A/0": 0, "A%B": 2, "-A%B": 2, "A%-B": -2, "7%0": 0,
+		"2**3**2": 512, "-2**2": -4, "2**-1": 0.5, "+A": 6, " A / ( B - 1 ) ": 2, ".5*A": 3,
+	} {
+		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
+		f := n.formula(text, "", 2)
+		if *fault != nil {
+			t.Errorf("%s: %v", text, *fault)
+		} else if got := f.value([]float64{6, 4}); got != want {
+			t.Errorf("%s: %g, want %g", text, got, want)
+		}
+	}
+	for text, say := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
+		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
+		if n.formula(text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, say) {
+			t.Errorf("%q: %v, want it to say %s", text, *fault, say)
+		}
+	}
+}
