@@ -264,6 +264,7 @@ func (v *valueReader) text(w *row, i int, bins []bins) string {
 type valueIndex struct {
 	numbers map[string]int
 	values  []breakdownValue
+	inRange []bool // some event of the value lies in the query's range
 	most    int
 	reserve func(int64) error
 }
@@ -288,6 +289,7 @@ func (x *valueIndex) of(key string) (int, error) {
 	i := len(x.values)
 	x.numbers[key] = i
 	x.values = append(x.values, breakdownValue{texts: strings.Split(key, "\x00")})
+	x.inRange = append(x.inRange, false)
 	return i, x.reserve(int64(len(key)) + 128)
 }
 

@@ -291,6 +291,9 @@ func (c *counting) eachValue(w *row, do func(value int) error) error {
 		if err != nil {
 			return err
 		}
+		if w.b.Time[w.i] >= c.since {
+			c.index.inRange[i] = true
+		}
 		if err := do(i); err != nil {
 			return err
 		}
@@ -319,17 +322,30 @@ func (c *counting) finish() ([]counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]counted, n)
-	for i := range out {
-		out[i].points = points[i]
+	out := make([]counted, 0, n)
+	for i, points := range points {
+		row := counted{points: points}
 		if c.values != nil {
-			out[i].value = c.index.values[i]
+			if row.value = c.index.values[i]; !c.shows(i, points) {
+				continue
+			}
 		}
 		if c.display == cumulative && !c.series.math.countsOnce() {
-			sumUp(out[i].points)
+			sumUp(points)
 		}
+		out = append(out, row)
 	}
 	return out, nil
+}
+
+// shows says whether a breakdown value has a row: those without an event in the
+// range have none, and of first-time maths those that are nobody's first.
+func (c *counting) shows(value int, points []float64) bool {
+	if value < len(c.values.always) {
+		return true
+	}
+	_, first := c.tally.(*firstTime)
+	return c.index.inRange[value] && (!first || sum(points) > 0)
 }
 
 // maxCells and maxBreakdownValues are of §5.4.
