@@ -226,7 +226,8 @@ func (v *valueReader) of(w *row, bins []bins) []string {
 		return v.keys
 	}
 	if len(v.parts) == 1 {
-		return append(v.keys, v.text(w, 0, bins))
+		v.keys = append(v.keys, v.text(w, 0, bins))
+		return v.keys
 	}
 	v.key = v.key[:0]
 	for i := range v.parts {
@@ -235,7 +236,8 @@ func (v *valueReader) of(w *row, bins []bins) []string {
 		}
 		v.key = append(v.key, v.text(w, i, bins)...)
 	}
-	return append(v.keys, string(v.key))
+	v.keys = append(v.keys, string(v.key))
+	return v.keys
 }
 
 func (v *valueReader) text(w *row, i int, bins []bins) string {

@@ -121,7 +121,7 @@ func valueAsGiven(n node) (texts []string, every bool) {
 func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, every bool) (*crowd, error) {
 	b := &binder{run: r}
 	b.from, b.to = p.counted()
-	values, common := t.breakdown.bind(b), t.conditions.bind(b)
+	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
 	b.needs.columns |= DistinctIDs
 	c := t.series[series].begin(b, t, p, common, values)
 	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
@@ -129,7 +129,7 @@ func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, 
 	if b.err != nil {
 		return nil, b.err
 	}
-	c.tally = found
+	c.use(found)
 	if err := t.bins(r, b, []*counting{c}); err != nil {
 		return nil, err
 	}

@@ -52,10 +52,10 @@ func (in *interner) number(r *row) (uint32, bool) {
 	return n, true
 }
 
-// set holds cells, in an open table of numbers.
+// set holds cells, in an open table: an entry's bucket is one more than the cell's,
+// 0 is free.
 type set struct {
 	table   []cell
-	used    []bool
 	n       int
 	reserve func(int64) error
 }
@@ -67,36 +67,37 @@ func (s *set) put(c cell) (bool, error) {
 			return false, err
 		}
 	}
-	mask := uint64(len(s.table) - 1)
-	for i := c.hash() & mask; ; i = (i + 1) & mask {
-		switch {
-		case !s.used[i]:
-			s.table[i], s.used[i] = c, true
-			s.n++
-			return true, nil
-		case s.table[i] == c:
-			return false, nil
-		}
+	c.bucket++
+	i := s.find(c)
+	if s.table[i].bucket != 0 {
+		return false, nil
 	}
+	s.table[i] = c
+	s.n++
+	return true, nil
 }
 
-func (c cell) hash() uint64 {
+// find is the place of an entry, or the free one that it would take.
+func (s *set) find(c cell) uint64 {
+	mask := uint64(len(s.table) - 1)
 	h := (uint64(c.actor)<<32 | uint64(c.bucket)<<12 ^ uint64(c.value)) * 0x9E3779B97F4A7C15
-	return h ^ h>>29
+	i := (h ^ h>>29) & mask
+	for s.table[i].bucket != 0 && s.table[i] != c {
+		i = (i + 1) & mask
+	}
+	return i
 }
 
 func (s *set) grow() error {
 	size := max(1024, 2*len(s.table))
-	if err := s.reserve(13 * int64(size-len(s.table))); err != nil {
+	if err := s.reserve(12 * int64(size-len(s.table))); err != nil {
 		return err
 	}
-	old, used := s.table, s.used
-	s.table, s.used, s.n = make([]cell, size), make([]bool, size), 0
-	for i, c := range old {
-		if used[i] {
-			if _, err := s.put(c); err != nil {
-				return err
-			}
+	old := s.table
+	s.table = make([]cell, size)
+	for _, c := range old {
+		if c.bucket != 0 {
+			s.table[s.find(c)] = c
 		}
 	}
 	return nil
@@ -104,8 +105,9 @@ func (s *set) grow() error {
 
 // each gives all cells, in no order.
 func (s *set) each(do func(cell)) {
-	for i, c := range s.table {
-		if s.used[i] {
+	for _, c := range s.table {
+		if c.bucket != 0 {
+			c.bucket--
 			do(c)
 		}
 	}
@@ -130,12 +132,15 @@ type distinct struct {
 	once  bool
 }
 
+func newDistinct(c *counting, actor func(*row) (uint32, bool)) distinct {
+	return distinct{c: c, actor: actor, seen: set{reserve: c.reserve}}
+}
+
 func (t *distinct) add(w *row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
 		return nil
 	}
-	t.seen.reserve = t.c.reserve
 	_, err := t.seen.put(cell{uint32(value), uint32(bucket), actor})
 	return err
 }
@@ -206,7 +211,7 @@ type window struct {
 // of a stretch of time.
 func (m *measure) window(b *binder, c *counting) tally {
 	p := c.period
-	actors := distinct{c: c, actor: b.actor(m.group)}
+	actors := newDistinct(c, b.actor(m.group))
 	short := p.interval == hour || p.interval == minute
 	if p.len() == 0 || c.display != total && (p.interval == month || p.interval == week && m.days == 7) {
 		return &actors

@@ -45,6 +45,19 @@ func (c all) bind(b *binder) func(*row) bool {
 	}
 }
 
+// bindOrNil is bind, nil where nothing is asked: then no event need be asked either.
+func (c all) bindOrNil(b *binder) func(*row) bool {
+	if !slices.ContainsFunc(c, func(c condition) bool { return !holdsAlways(c) }) {
+		return nil
+	}
+	return c.bind(b)
+}
+
+func holdsAlways(c condition) bool {
+	list, ok := c.(all)
+	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !holdsAlways(c) })
+}
+
 func (c anyOf) bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	return func(r *row) bool {

@@ -22,7 +22,7 @@ func (m *measure) firstTime(b *binder, c *counting) tally {
 
 func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	who, ok := t.person(w)
-	if !ok || !t.base.holds(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
+	if !ok || !t.base.passes(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
 		return nil
 	}
 	if t.c.measuring {

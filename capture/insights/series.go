@@ -104,9 +104,12 @@ func (e *entity) label(r *run) string {
 type matcher struct {
 	// names are what the event may be called, nil for anything.
 	names []string
-	// named holds for an event of one of the names; holds are the other conditions.
+	// holds are the other conditions, nil for none.
 	holds func(*row) bool
 }
+
+// passes says whether an event of one of the names meets the other conditions.
+func (m *matcher) passes(r *row) bool { return m.holds == nil || m.holds(r) }
 
 func (m *matcher) named(name string) bool {
 	if m.names == nil {
@@ -121,7 +124,7 @@ func (m *matcher) named(name string) bool {
 }
 
 // matches says whether the event of a row is meant.
-func (m *matcher) matches(r *row) bool { return m.named(r.b.Name[r.i]) && m.holds(r) }
+func (m *matcher) matches(r *row) bool { return m.named(r.b.Name[r.i]) && m.passes(r) }
 
 // bind makes the entity's own conditions ready; common ones are bound once for all.
 func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
@@ -136,12 +139,12 @@ func (e *entity) bindWith(b *binder, conditions all) *matcher {
 		m.names = []string{*e.event}
 	}
 	if e.action == 0 {
-		m.holds = conditions.bind(b)
+		m.holds = conditions.bindOrNil(b)
 		return m
 	}
 	steps, names := b.action(e.action, e.place)
 	m.names = names
-	m.holds = all{steps, conditions}.bind(b)
+	m.holds = all{steps, conditions}.bindOrNil(b)
 	return m
 }
 

@@ -95,13 +95,16 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	switch m.of {
 	case "values":
 		if m.property == "$session_duration" && m.kind != "person_properties" {
-			return &durations{distinct: distinct{c: c, actor: b.interned(b.eventProperty("$session_id"))}, sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
+			return &durations{distinct: newDistinct(c, b.interned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
 		}
 		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
 	case "actors":
-		return &distinct{c: c, actor: b.actor(m.group), once: c.display == cumulative}
+		t := newDistinct(c, b.actor(m.group))
+		t.once = c.display == cumulative
+		return &t
 	case "sessions":
-		return &distinct{c: c, actor: b.interned(b.eventProperty("$session_id"))}
+		t := newDistinct(c, b.interned(b.eventProperty("$session_id")))
+		return &t
 	case "window":
 		return m.window(b, c)
 	case "perActor":

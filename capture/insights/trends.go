@@ -139,7 +139,7 @@ func (t *trends) count(r *run, p *period) ([][]counted, error) {
 	b.from, b.to = p.counted()
 	scans := make([]*counting, len(t.series))
 	values := t.breakdown.bind(b)
-	common := t.conditions.bind(b)
+	common := t.conditions.bindOrNil(b)
 	for i := range t.series {
 		scans[i] = t.series[i].begin(b, t, p, common, values)
 	}
@@ -230,6 +230,7 @@ type counting struct {
 	measuring bool
 	index     valueIndex
 	tally     tally
+	first     firstTally // the tally, if it is one
 }
 
 // counted is what a series has for one breakdown value.
@@ -247,8 +248,14 @@ func (m *measured) begin(b *binder, t *trends, p *period, common func(*row) bool
 	if values != nil {
 		c.index.keep(values.always)
 	}
-	c.tally = m.math.begin(b, c)
+	c.use(m.math.begin(b, c))
 	return c
+}
+
+// use has a tally count.
+func (c *counting) use(t tally) {
+	c.tally = t
+	c.first, _ = t.(firstTally)
 }
 
 // see looks at an event.
@@ -256,8 +263,8 @@ func (c *counting) see(w *row) error {
 	if !c.matcher.named(w.b.Name[w.i]) {
 		return nil
 	}
-	if f, ok := c.tally.(firstTally); ok { // looks at events that do not pass the conditions
-		return f.seeFirst(w, func() bool { return c.passes(w) })
+	if c.first != nil { // looks at events that do not pass the conditions
+		return c.first.seeFirst(w, func() bool { return c.passes(w) })
 	}
 	if !c.passes(w) {
 		return nil
@@ -267,10 +274,15 @@ func (c *counting) see(w *row) error {
 		return nil
 	}
 	bucket := c.bucketOf(w)
+	if c.values == nil {
+		return c.tally.add(w, 0, bucket)
+	}
 	return c.eachValue(w, func(value int) error { return c.tally.add(w, value, bucket) })
 }
 
-func (c *counting) passes(w *row) bool { return c.matcher.holds(w) && c.common(w) }
+func (c *counting) passes(w *row) bool {
+	return c.matcher.passes(w) && (c.common == nil || c.common(w))
+}
 
 // bucketOf is the bucket of an event; total displays have one.
 func (c *counting) bucketOf(w *row) int {

@@ -1,0 +1,153 @@
+package insights
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// "The number of actors equals the number shown for dau …; the sum of event_count
+// equals it for total" (§2.9.3), for every bucket and breakdown value of random
+// queries, in the current period and the one before.
+func TestCrowd_AsManyAsTheNumber(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	for range 150 {
+		m, _ := generated(random, time.UTC, 40)
+		math := pick(random, "total", "dau", "weekly_active", "first_time_for_user", "sum")
+		node := map[string]any{"kind": "EventsNode", "event": pick(random, "view", "buy"), "math": math}
+		if math == "sum" {
+			node["math_property"] = "a"
+		}
+		source := map[string]any{
+			"kind": "TrendsQuery", "series": []any{node}, "interval": pick(random, "day", "week"),
+			"dateRange":     map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
+			"compareFilter": map[string]any{"compare": true},
+		}
+		breakdown := random.IntN(2) == 0
+		if breakdown {
+			source["breakdownFilter"] = map[string]any{"breakdown": "b", "breakdown_limit": 2}
+		}
+		p := &Project{ID: 1}
+		q, err := Parse(wire.MustEncode(source), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := q.Run(t.Context(), m, Options{Now: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := result.Results.([]*trendsRow)
+		days := map[string][]string{}
+		for _, row := range rows {
+			if row.CompareLabel == "current" {
+				days["current"] = row.Days
+			}
+		}
+		for _, row := range rows {
+			for i, number := range row.Data {
+				if len(days["current"]) <= i {
+					continue
+				}
+				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": days["current"][i], "series": 0, "compare": row.CompareLabel}
+				if breakdown {
+					point["breakdown"] = row.BreakdownValue
+				}
+				people, events := crowdOf(t, m, p, wire.MustEncode(point))
+				switch {
+				case math == "total" && events != int64(number), math != "total" && math != "sum" && people != int(number) && row.BreakdownValue != otherValue:
+					t.Fatalf("%s\nvalue %v on %s (%s): %d people, %d events; the number is %v", wire.MustEncode(source), row.BreakdownValue, row.Days[i], row.CompareLabel, people, events, number)
+				case math == "sum" && (number != 0) && people == 0:
+					t.Fatalf("%s\nnobody is behind %v", wire.MustEncode(source), number)
+				}
+			}
+		}
+	}
+}
+
+// crowdOf is how many actors are behind a point, and how many events.
+func crowdOf(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
+	t.Helper()
+	n, fault := decodeQuery(query, "query")
+	find := n.crowd(p)
+	if *fault != nil {
+		t.Fatalf("%s: %v", query, *fault)
+	}
+	reader, _ := m.Open(t.Context(), 1)
+	r := newRun(t.Context(), reader, p, Options{Now: time.Now()})
+	c, err := find(r)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	for _, member := range c.members {
+		events += member.events
+	}
+	return len(c.members), events
+}
+
+// The same of lifecycle and stickiness.
+func TestCrowd_OfLifecycleAndStickiness(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	for range 100 {
+		m, _ := generated(random, time.UTC, 40)
+		for id := range m.owner {
+			m.know(id, time.Date(2020, 3, 20+random.IntN(10), 0, 0, 0, 0, time.UTC), nil)
+		}
+		source := map[string]any{
+			"kind": "LifecycleQuery", "series": []any{map[string]any{"kind": "EventsNode", "event": "view"}},
+			"dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
+		}
+		for _, row := range answer(t, m, source).([]*lifecycleRow) {
+			for i, number := range row.Data {
+				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": row.Days[i], "status": row.Status}
+				people, _ := crowdOf(t, m, &Project{ID: 1}, wire.MustEncode(point))
+				if people != int(max(number, -number)) {
+					t.Fatalf("%s on %s: %d people, the number is %v", row.Status, row.Days[i], people, number)
+				}
+			}
+		}
+		source["kind"] = "StickinessQuery"
+		for _, row := range answer(t, m, source).([]*stickinessRow) {
+			for i, number := range row.Data {
+				point := map[string]any{"kind": "StickinessActorsQuery", "source": source, "day": row.Days[i], "series": 0}
+				if people, _ := crowdOf(t, m, &Project{ID: 1}, wire.MustEncode(point)); people != int(number) {
+					t.Fatalf("%d days: %d people, the number is %v", row.Days[i], people, number)
+				}
+			}
+		}
+	}
+}
+
+func answer(t *testing.T, m *memory, query map[string]any) any {
+	t.Helper()
+	q, err := Parse(wire.MustEncode(query), &Project{ID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := q.Run(t.Context(), m, Options{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Results
+}
+
+// Points that are not there are refused with their place (§2.9.3).
+func TestCrowd_Refused(t *testing.T) {
+	trend := `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}]%s}`
+	for query, place := range map[string]string{
+		`{"kind":"InsightActorsQuery"}`:                                                                                                    "query__source",
+		`{"kind":"InsightActorsQuery","source":{"kind":"PathsQuery"}}`:                                                                     "query__source__kind",
+		`{"kind":"InsightActorsQuery","source":` + fmt.Sprintf(trend, ``) + `}`:                                                            "query__day",
+		`{"kind":"InsightActorsQuery","day":"2020-01-01","series":1,"source":` + fmt.Sprintf(trend, ``) + `}`:                              "query__series",
+		`{"kind":"InsightActorsQuery","day":"2020-01-01","source":` + fmt.Sprintf(trend, `,"trendsFilter":{"display":"BoldNumber"}`) + `}`: "query__day",
+		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
+	} {
+		n, fault := decodeQuery(json.RawMessage(query), "query")
+		if n.crowd(&Project{}); *fault == nil || (*fault).Attr != place {
+			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
+		}
+	}
+}
