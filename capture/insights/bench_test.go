@@ -62,7 +62,7 @@ func benchSource() *batches {
 	return s
 }
 
-const benchRange = `"interval":"day","dateRange":{"date_from":"2026-01-01","date_to":"2026-01-30"}`
+const trendsRange = `"interval":"day","dateRange":{"date_from":"2026-01-01","date_to":"2026-01-30"}`
 
 // Each question by the engine, and by a loop that is written for it alone.
 func BenchmarkTrends(b *testing.B) {
@@ -73,7 +73,7 @@ func BenchmarkTrends(b *testing.B) {
 		name, query string
 		loop        func() int
 	}{
-		{"CountByDay", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],` + benchRange + `}`, func() int {
+		{"CountByDay", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],` + trendsRange + `}`, func() int {
 			var days [benchDays]int
 			for _, l := range s.list {
 				for i, name := range l.Name {
@@ -84,7 +84,7 @@ func BenchmarkTrends(b *testing.B) {
 			}
 			return days[0]
 		}},
-		{"UniqueByDay", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],` + benchRange + `}`, func() int {
+		{"UniqueByDay", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],` + trendsRange + `}`, func() int {
 			days := make([]map[uint32]struct{}, benchDays)
 			for d := range days {
 				days[d] = map[uint32]struct{}{}
@@ -98,7 +98,7 @@ func BenchmarkTrends(b *testing.B) {
 			}
 			return len(days[0])
 		}},
-		{"PropertyFilter", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":"$browser","value":"Chrome"}]}],` + benchRange + `}`, func() int {
+		{"PropertyFilter", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":"$browser","value":"Chrome"}]}],` + trendsRange + `}`, func() int {
 			var days [benchDays]int
 			for _, l := range s.list {
 				for i, properties := range l.Properties {
@@ -109,7 +109,7 @@ func BenchmarkTrends(b *testing.B) {
 			}
 			return days[0]
 		}},
-		{"SumByBrowser", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"purchase","math":"sum","math_property":"amount"}],"breakdownFilter":{"breakdown":"$browser"},` + benchRange + `}`, func() int {
+		{"SumByBrowser", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"purchase","math":"sum","math_property":"amount"}],"breakdownFilter":{"breakdown":"$browser"},` + trendsRange + `}`, func() int {
 			sums := map[string]*[benchDays]float64{}
 			for _, l := range s.list {
 				for i, name := range l.Name {
