@@ -185,6 +185,7 @@ func TestEntrances(t *testing.T) {
 		{"a1 a25 b26", map[int]int{0: 2, 1: 2}}, // both attempts are within the window
 		{"a1 a47 b60", map[int]int{0: 1, 1: 2}}, // the first is not
 		{"a1 a25 b26 a49", map[int]int{0: 2, 1: 2, 2: 1}},
+		{"a23 b53", map[int]int{0: 2}}, // the window's end belongs to it, far behind the bucket
 		{"b1", map[int]int{}},
 	} {
 		n := entrances{starts: []int64{0, 24 * anHour, 48 * anHour}, end: 72 * anHour, window: 30 * anHour, walker: newAttempts(2, 30*anHour, false, nil)}
