@@ -33,7 +33,7 @@ var everyRoom = &rooms.Rooms{
 // ManagementRoutesForTest are the methods of all paths of the management API.
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, e := range described(everyRoom) {
+	for _, e := range described(everyRoom, true) {
 		for _, prefix := range e.area.prefixes {
 			out[prefix+e.path] = append(out[prefix+e.path], e.method)
 		}
@@ -55,7 +55,7 @@ type EndpointForTest struct {
 
 // EndpointsForTest are all rows, on the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
-	for _, e := range described(everyRoom) {
+	for _, e := range described(everyRoom, true) {
 		row := EndpointForTest{
 			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.scope, anyKey),
 			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -101,8 +103,16 @@ func newOffice(t testing.TB, database string) *office {
 	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now}); err != nil {
 		t.Fatal(err)
 	}
-	o.config = httpapi.Config{Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}}
+	desk, err := queries.New(queries.Config{Source: o.store, States: o.store, NewID: rand.Text, Now: o.now, Limits: queries.Limits{Workers: 2}, Definitions: func(ctx context.Context, id int64) (*flags.Definitions, error) {
+		d, err := o.store.Definitions(ctx, flags.Project{ID: id})
+		return &d, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.config = httpapi.Config{Queries: desk, Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}}
 	t.Cleanup(func() {
+		desk.Close()
 		o.recorder.Close()
 		if err := o.store.Close(); err != nil {
 			t.Error(err)

@@ -33,7 +33,13 @@ type openAPI struct {
 type object = map[string]any
 
 // described are the endpoints that are in it.
-func described(by *rooms.Rooms) []endpoint { return slices.Concat(managed(by), readBack(by)) }
+func described(by *rooms.Rooms, queries bool) []endpoint {
+	out := slices.Concat(managed(by), readBack(by))
+	if queries {
+		out = append(out, queryEndpoints...)
+	}
+	return out
+}
 
 const schemaPrefix = "#/components/schemas/"
 
@@ -313,7 +319,7 @@ func schemaEndpoint() []endpoint {
 }
 
 func (s *server) described(c *call) (any, error) {
-	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe(described(s.Management)) })
+	s.describeOnce.Do(func() { s.description, s.descriptionErr = describe(described(s.Management, s.Queries != nil)) })
 	if s.descriptionErr != nil {
 		return nil, s.descriptionErr
 	}

@@ -50,6 +50,9 @@ func (s *server) tables() []endpoint {
 	if s.History != nil && s.Management != nil {
 		out = append(out, readBack(s.Management)...)
 	}
+	if s.Queries != nil && s.Management != nil {
+		out = append(out, queryEndpoints...)
+	}
 	if s.Management != nil {
 		out = append(out, managed(s.Management)...)
 	}

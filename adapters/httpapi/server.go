@@ -31,6 +31,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
@@ -65,6 +66,9 @@ type Config struct {
 	// error the request is answered 401, which does not tell the error; Logger gets it.
 	// A browser that another site has brought here to change something is answered 403.
 	Authenticate func(*http.Request) (*management.Caller, error)
+	// Queries answers questions about events, for callers whom Management knows. Nil
+	// leaves these routes out, and insights without results.
+	Queries *queries.Desk
 	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
 	Backup func(context.Context) (*Backup, error)
 	// ManagementLimits are off when zero.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -73,6 +74,9 @@ type Options struct {
 	TokenRates map[string]httpapi.Rate
 	// ManagementLimits are the default ones when nil, off when they point to a zero value.
 	ManagementLimits *httpapi.ManagementLimits
+	// Queries bound questions about events; zero members are the defaults, Workers
+	// half of the cores.
+	Queries queries.Limits
 	// LogRequests says which requests are logged, httpapi.LogNoRequests when zero.
 	LogRequests httpapi.RequestLog
 	// NewID makes the ids of requests whose caller gives none: httpapi.Config.NewID.

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -36,6 +37,7 @@ type parts struct {
 	deciding  atomic.Pointer[flags.Decider] // decider, for those who may come before it
 	manager   *rooms.Rooms                  // nil without a store
 	rooms     *rooms.Rooms                  // those that are served, nil without Management
+	queries   *queries.Desk                 // nil without Capture and Management
 	handler   *httpapi.Handler
 
 	mailQueued chan struct{} // nil where no mails are sent
@@ -127,6 +129,10 @@ func (p *parts) openHandler() (err error) {
 	if p.store != nil {
 		c.Backup = p.backups()
 	}
+	if err := p.openQueries(); err != nil {
+		return err
+	}
+	c.Queries = p.queries
 	if p.recorder != nil {
 		c.History, c.People = p.store, &capture.People{History: p.store, Between: p.recorder, Intake: p.intake}
 	}
@@ -163,6 +169,9 @@ func (p *parts) close() error {
 		p.handler.CloseStreams() // they read the store
 	}
 	p.stop()
+	if p.queries != nil {
+		p.queries.Close()
+	}
 	if p.source != nil {
 		_ = p.source.Close()
 	}

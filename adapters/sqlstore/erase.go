@@ -17,6 +17,9 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 	if err == nil && found && withEvents {
 		err = t.count(projectID, counterErasures, 1)
 	}
+	if err == nil && found {
+		err = t.count(projectID, counterRewritten, 1)
+	}
 	if err != nil {
 		return false, fmt.Errorf("erasing a person: %w", err)
 	}
@@ -32,6 +35,9 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) error {
 	err := t.store.eraseEventsOf(t.ctx, t.tx, projectID, uuid)
 	if err == nil {
 		err = t.count(projectID, counterErasures, 1)
+	}
+	if err == nil {
+		err = t.count(projectID, counterRewritten, 1)
 	}
 	if err != nil {
 		return fmt.Errorf("erasing events: %w", err)

@@ -94,8 +94,10 @@ type ledgerTx struct {
 	states map[stateKey]int64 // new ones, for the store to remember
 	// erasures are those of the projects, as far as they were asked for.
 	erasures map[int64]int64
-	missed   []string
-	args     []any
+	// moved are the projects in which a distinct id got to another person.
+	moved  map[int64]bool
+	missed []string
+	args   []any
 }
 
 // lock makes the other servers that write to these projects wait. Projects are

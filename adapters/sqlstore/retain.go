@@ -77,8 +77,14 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 	}
 	slices.Sort(projects)
 	t := ledgerTx{store: s, ctx: ctx, tx: q}
-	if err := t.lock(slices.Compact(projects)); err != nil {
+	projects = slices.Compact(projects)
+	if err := t.lock(projects); err != nil {
 		return 0, err
+	}
+	for _, id := range projects {
+		if err := t.count(id, counterRewritten, 1); err != nil {
+			return 0, err
+		}
 	}
 	if err := eraseEvents(ctx, q, old); err != nil {
 		return 0, err

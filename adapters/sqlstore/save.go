@@ -23,6 +23,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		{"distinct ids", t.saveIDs},
 		{"changes of persons", t.saveChanged},
 		{"events", t.saveEvents},
+		{"what answers rest on", t.saveRewritten},
 		{"flag calls", t.saveCalls},
 		{"names", t.saveSeen},
 		{"warnings", t.saveWarnings},
@@ -145,6 +146,9 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 		id      string
 	}
 	list := lastOf(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
+	if err := t.noteMoved(list); err != nil {
+		return err
+	}
 	err := t.insert(&upsertIDs, len(list), func(args []any, i int) []any {
 		d := &list[i]
 		return append(args, d.ProjectID, d.DistinctID, d.Person[:])
@@ -186,6 +190,9 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	}
 	first, last := t.claimed[0], t.claimed[len(t.claimed)-1]
 	t.claimed = nil
+	if err := t.countEvents(c.Events); err != nil {
+		return err
+	}
 	if t.store.dialect.indexBehind {
 		_, err = t.exec(`UPDATE places SET id = $2 WHERE name = $1`, placeID, last)
 		return err
@@ -198,6 +205,8 @@ const (
 	counterPersons   = "persons"
 	counterFlagCalls = "flag_calls"
 	counterErasures  = "erasures"    // of events
+	counterEvents    = "events"      // that were ever recorded
+	counterRewritten = "rewritten"   // how often what answers rest on was changed
 	counterSeen      = "seen_names_" // and the number of the kind
 )
 

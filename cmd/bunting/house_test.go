@@ -53,6 +53,7 @@ var table = map[string]room{
 	"capture":                         {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"capture/insights":                {pure: true, ours: []string{"capture", "flags", "capture/insights/internal/hogql"}},
 	"capture/insights/internal/hogql": {pure: true},
+	"capture/queries":                 {pure: true, ours: []string{"capture", "capture/insights", "flags"}},
 	"management":                      {pure: true, ours: []string{"flags"}},
 	"management/errortracking":        {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":         {pure: true, ours: []string{"management", "flags"}},
@@ -63,11 +64,11 @@ var table = map[string]room{
 	// for the tests of the rooms
 	"management/internal/memstore": {pure: true, ours: append([]string{"flags"}, ofManagement...)},
 	"management/internal/ruletest": {pure: true, ours: []string{"management", "management/rooms"}},
-	"adapters/httpapi": {ours: append([]string{"geoip"}, core...), others: []string{
+	"adapters/httpapi": {ours: append([]string{"geoip", "capture/insights", "capture/queries"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/sqlstore": {ours: append([]string{"capture/insights"}, core...), others: []string{
+	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
@@ -88,11 +89,11 @@ var table = map[string]room{
 	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
 	"adapters/otelhook":   {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
 	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/metrics":    {ours: []string{"flags", "capture"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/metrics":    {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":  {ours: append([]string{"capture/insights"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow",
+		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server",

@@ -1,0 +1,255 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
+)
+
+// asker is what endpoints with results stand on.
+type asker struct {
+	desk *queries.Desk
+	// groupTypes are the names of a project's group types.
+	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
+	dashboards *dashboards.Service // nil: there are none
+}
+
+func askerOf(s *server) *asker {
+	a := &asker{desk: s.Queries}
+	if s.History != nil {
+		a.groupTypes = s.History.GroupTypes
+	}
+	if s.Management != nil {
+		a.dashboards = s.Management.Dashboards
+	}
+	return a
+}
+
+// queryEndpoints run queries (spec/insights.md §1.1).
+var queryEndpoints = func() []endpoint {
+	rows := []row[*asker]{
+		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields),
+		by(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).taking(queryFields),
+		by(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
+		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields),
+		by(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).asking(parameterDoc{"show_progress", "boolean", "tell how many events were read"}),
+		by(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
+	}
+	for i := range rows {
+		rows[i].scope, rows[i].long = "query:read", true
+		rows[i].reads = rows[i].method == http.MethodPost
+		rows[i].gives = map[string]json.RawMessage{}
+	}
+	return resource(inProject, "query", askerOf, rows)
+}()
+
+var queryFields = management.Fields{
+	{Name: "query", Type: management.Any, Required: true, Help: "an object with a kind, such as TrendsQuery or HogQLQuery"},
+	{Name: "refresh", Type: management.Any, Help: "blocking (default), force_blocking, async, lazy_async, force_async, async_except_on_cache_miss"},
+	{Name: "client_query_id", Type: management.Text, Null: true, Max: maxQueryID, Help: "the name of the run, to look at it and to cancel it"},
+	{Name: "filters_override", Type: management.Object, Null: true, Help: "date_from, date_to, properties, breakdown_filter, interval in the place of the query's own"},
+	{Name: "variables_override", Type: management.Object, Null: true, Help: "values of {variables.name} of HogQL, by id"},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxQueryID, Help: "shown in logs"},
+	{Name: "async", Type: management.Any, Help: "true: as refresh async"},
+}
+
+// maxQueryID is how many characters a name of a run may have.
+const maxQueryID = 128
+
+// runQuery answers a question.
+func runQuery(of *asker, c *call) (any, error) {
+	members := c.body.Members
+	mode, err := modeOf(members["refresh"], queries.Blocking)
+	if err != nil {
+		return nil, err
+	}
+	if mode == queries.CacheOnly {
+		mode = queries.Blocking // §1.4
+	}
+	if async, _ := wire.Value(members["async"]).(bool); async {
+		mode = queries.Async
+	}
+	request, err := of.request(c, members["query"], queries.Overrides{Filters: []json.RawMessage{members["filters_override"]}, Variables: members["variables_override"]})
+	if err != nil {
+		return nil, err
+	}
+	request.Mode, request.ID, request.Name = mode, textMember(c.body, "client_query_id"), textMember(c.body, "name")
+	if len(request.ID) > maxQueryID || len(request.Name) > maxQueryID {
+		return nil, invalid("client_query_id", "A name of a run has at most %d characters.", maxQueryID)
+	}
+	if kind := c.part("query"); kind != "" {
+		var given struct{ Kind string }
+		if _ = json.Unmarshal(request.Query, &given); given.Kind != kind {
+			return nil, invalid("query__kind", "The query is a %q, its address says %q.", shorten(given.Kind), shorten(kind))
+		}
+	}
+	found, err := of.desk.Ask(c.ctx, request)
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	if found.Status == nil {
+		return found.Result, nil
+	}
+	out := maps.Clone(found.Result)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out["query_status"] = found.Status
+	return answer{status: http.StatusAccepted, body: out}, nil
+}
+
+// request is a question about the caller's project.
+func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
+	r.Query, err = queries.Prepare(query, o, func(short string) (json.RawMessage, error) {
+		if of.dashboards == nil {
+			return nil, unknownInsight(short)
+		}
+		found, err := of.dashboards.Insights.Get(c.ctx, c.standing, short)
+		var target *management.Error
+		if errors.As(err, &target) && target.Kind == management.NotFound {
+			return nil, unknownInsight(short)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return found.Query, nil
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Project, err = of.project(c.ctx, c.standing.Project)
+	return r, err
+}
+
+func unknownInsight(short string) error {
+	return invalid("query__shortId", "There is no insight %q.", shorten(short))
+}
+
+// project is what queries need to know of a project.
+func (of *asker) project(ctx context.Context, p *management.ProjectRecord) (*insights.Project, error) {
+	meta, err := management.MetaOfProject(p)
+	if err != nil {
+		return nil, err
+	}
+	out := &insights.Project{ID: p.ID, Location: time.UTC, TestAccountFilters: meta.Settings["test_account_filters"], PathCleaning: meta.Settings["path_cleaning_filters"]}
+	var zone string
+	if json.Unmarshal(p.Settings["timezone"], &zone) == nil && zone != "" {
+		if out.Location, err = time.LoadLocation(zone); err != nil {
+			return nil, fmt.Errorf("the timezone of project %d: %w", p.ID, err)
+		}
+	}
+	var modifiers struct{ PersonsOnEventsMode string }
+	var weekStart int
+	for name, to := range map[string]any{"person_display_name_properties": &out.PersonDisplay, "modifiers": &modifiers, "week_start_day": &weekStart} {
+		if raw := meta.Settings[name]; len(raw) > 0 {
+			_ = json.Unmarshal(raw, to) // settings are checked when they are saved
+		}
+	}
+	out.PersonMode, out.WeekStart = modifiers.PersonsOnEventsMode, time.Weekday(weekStart)
+	if of.groupTypes != nil {
+		out.GroupTypes, err = of.groupTypes(ctx, p.ID)
+	}
+	return out, err
+}
+
+// modeOf reads a mode of refresh (§1.6).
+func modeOf(raw json.RawMessage, absent queries.Mode) (queries.Mode, error) {
+	if raw == nil {
+		return absent, nil
+	}
+	switch v := wire.Value(raw).(type) {
+	case nil:
+		return queries.CacheOnly, nil
+	case bool:
+		return modeOfText(fmt.Sprint(v))
+	case string:
+		return modeOfText(v)
+	}
+	return modeOfText(string(raw))
+}
+
+func modeOfText(text string) (queries.Mode, error) {
+	switch mode := queries.Mode(text); {
+	case text == "true":
+		return queries.Blocking, nil
+	case text == "false":
+		return queries.CacheOnly, nil
+	case slices.Contains(queries.Modes, mode):
+		return mode, nil
+	}
+	return "", problemInvalidChoice.with("", "refresh").say("%q is not a valid choice. There are: %v.", shorten(text), queries.Modes)
+}
+
+// upgradeQuery gives a query back.
+func upgradeQuery(_ *asker, c *call) (map[string]json.RawMessage, error) {
+	query := c.body.Members["query"]
+	if len(query) == 0 {
+		return nil, problemRequired.with("", "query")
+	}
+	return map[string]json.RawMessage{"query": query}, nil
+}
+
+func mayQuery(*asker, *call) (map[string]string, error) {
+	return map[string]string{"user": "ok"}, nil
+}
+
+// queryStatus tells of a run (§1.5).
+func queryStatus(of *asker, c *call) (any, error) {
+	params := c.query()
+	progress := boolParameter(params, "show_progress") || boolParameter(params, "showProgress")
+	status, err := of.desk.Status(c.project(), c.part("query"), progress)
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	code := http.StatusAccepted
+	switch {
+	case status.Failed && status.Question:
+		code = http.StatusBadRequest
+	case status.Failed:
+		code = http.StatusInternalServerError
+	case status.Complete:
+		code = http.StatusOK
+	}
+	return answer{status: code, body: map[string]any{"query_status": status}}, nil
+}
+
+func cancelQuery(of *asker, c *call) (map[string]string, error) {
+	return map[string]string{"message": of.desk.Cancel(c.project(), c.part("query"))}, nil
+}
+
+// THE TABLE: errors of queries that are not the question's (§1.7).
+var queryProblems = map[queries.Kind]problem{
+	queries.TimedOut:  {Status: http.StatusGatewayTimeout, Type: "server_error", Code: "query_timeout", quiet: true},
+	queries.Cancelled: {Status: http.StatusBadRequest, Type: "validation_error", Code: "query_cancelled"},
+	queries.Busy:      {Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled"},
+	queries.Conflict:  {Status: http.StatusConflict, Type: "server_error", Code: "conflict"},
+	queries.NotFound:  {Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found"},
+}
+
+// queryProblem puts an error of a query into words.
+func queryProblem(err error) error {
+	var wrong *insights.Error
+	var ours *queries.Error
+	switch {
+	case errors.As(err, &wrong):
+		p := problem{Status: http.StatusBadRequest, Type: "validation_error", Code: wrong.Code}
+		return p.with("", wrong.Attr).say("%s", wrong.Detail)
+	case errors.As(err, &ours):
+		p := queryProblems[ours.Kind]
+		p.RetryAfter = int(math.Ceil(ours.RetryAfter.Seconds()))
+		return p.with("", "").say("%s", ours.Detail)
+	}
+	return err
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"runtime"
+
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// openQueries makes what answers questions about events, of a server that takes
+// events in and is managed.
+func (p *parts) openQueries() (err error) {
+	if p.recorder == nil || p.rooms == nil {
+		return nil
+	}
+	limits := p.Queries
+	if limits.Workers <= 0 {
+		limits.Workers = max(runtime.GOMAXPROCS(0)/2, 1)
+	}
+	p.queries, err = queries.New(queries.Config{
+		Source: p.store, States: p.store, NewID: rand.Text, Limits: limits,
+		Definitions: func(ctx context.Context, projectID int64) (*flags.Definitions, error) {
+			d, err := p.store.Definitions(ctx, flags.Project{ID: projectID})
+			return &d, err
+		},
+		Slow: func(s queries.Slow) {
+			p.log.Warn("a query took long", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
+		},
+	})
+	return err
+}

@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
+)
+
+// State implements queries.States, of three numbers that are kept at hand.
+func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, err error) {
+	err = query(ctx, s.read, func(rows *sql.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		switch name {
+		case counterEvents:
+			out.Events = n
+		case counterRewritten:
+			out.Rewritten = n
+		default:
+			out.Revision = n
+		}
+		return err
+	}, `SELECT name, n FROM counters WHERE project_id = $1 AND name IN ($2, $3)
+		UNION ALL SELECT '', revision FROM projects WHERE id = $1`, projectID, counterEvents, counterRewritten)
+	return out, s.reading("how fresh answers are", err)
+}
+
+// countEvents counts what is recorded.
+func (t *ledgerTx) countEvents(events []capture.Record) error {
+	sums := map[int64]int64{}
+	for i := range events {
+		sums[events[i].ProjectID]++
+	}
+	return t.countAll(sums, counterEvents)
+}
+
+// countAll adds to a counter of several projects, in order.
+func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
+	for _, id := range slices.Sorted(maps.Keys(sums)) {
+		if err := t.count(id, name, sums[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var findOwned = finds(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, textKey, 1)
+
+// noteMoved notes the projects of distinct ids that have been seen before: their
+// events are another person's from now on.
+func (t *ledgerTx) noteMoved(ids []capture.ProjectID) error {
+	return inOrder(split(ids, func(d *capture.ProjectID) int64 { return d.ProjectID }), func(project int64, list []*capture.ProjectID) error {
+		asked := make([]string, len(list))
+		for i := range list {
+			asked[i] = list[i].DistinctID
+		}
+		known, err := t.known(&findOwned, asked, project)
+		if len(known) > 0 && err == nil {
+			if t.moved == nil {
+				t.moved = map[int64]bool{}
+			}
+			t.moved[project] = true
+		}
+		return err
+	})
+}
+
+// saveRewritten counts that answers from before are wrong now: people were merged,
+// ids have moved, or groups have changed.
+func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
+	sums := map[int64]int64{}
+	for i := range c.Merges {
+		sums[c.Merges[i].ProjectID] = 1
+	}
+	for i := range c.Groups {
+		sums[c.Groups[i].ProjectID] = 1
+	}
+	if len(c.Events) == 0 { // people are imported or split: no event says so
+		for i := range c.Persons {
+			sums[c.Persons[i].ProjectID] = 1
+		}
+	}
+	for id := range t.moved {
+		sums[id] = 1
+	}
+	clear(t.moved)
+	return t.countAll(sums, counterRewritten)
+}
+
+var _ queries.States = (*Store)(nil)

@@ -1,0 +1,219 @@
+package queries
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// computation computes an answer, for as long as somebody wants it.
+type computation struct {
+	asked  *asked
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// wanted is how many runs want it, under the lock of the desk.
+	wanted int
+	// picked is closed when its turn has come, done when it has ended.
+	picked, done  chan struct{}
+	pickedAt      time.Time // to be read after picked
+	entry         *entry
+	err           error
+	rows, guessed atomic.Int64
+	// guesses: the number of events to be read is asked for before each scan.
+	guesses bool
+}
+
+// join finds the computation of a question that goes on and will do, or begins one.
+// The lock of the desk is held.
+func (d *Desk) join(a *asked, guesses bool) (c *computation, joined bool) {
+	if c := d.computations[a.key]; c != nil && !a.request.forced() && c.wanted > 0 &&
+		c.asked.period == a.period && a.holds(&entry{state: c.asked.state}) && !a.now.After(c.asked.now.Add(joinable)) {
+		c.wanted++
+		return c, true
+	}
+	c = &computation{asked: a, wanted: 1, picked: make(chan struct{}), done: make(chan struct{}), guesses: guesses}
+	c.ctx, c.cancel = context.WithCancelCause(d.ctx)
+	d.computations[a.key] = c
+	d.wg.Go(func() { d.compute(c) })
+	return c, false
+}
+
+// joinable is how old a computation may be that others join: what it answers is then
+// as fresh as what is remembered may be.
+const joinable = 5 * time.Second
+
+// leave is for a run that wants a computation no more.
+func (d *Desk) leave(c *computation, cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.wanted--; c.wanted == 0 {
+		c.cancel(cause)
+	}
+}
+
+func (d *Desk) compute(c *computation) {
+	defer c.cancel(nil)
+	defer close(c.done)
+	project := c.asked.request.Project.ID
+	if c.err = d.turns.take(c.ctx, project); c.err == nil {
+		c.pickedAt = d.Now()
+		close(c.picked)
+		c.entry, c.err = d.answer(c)
+		d.turns.give(project)
+	}
+	d.stats.answered(c, d.Now())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.computations[c.asked.key] == c {
+		delete(d.computations, c.asked.key)
+	}
+	if c.err == nil {
+		d.cache.put(c.entry)
+	}
+}
+
+// maxResult is the most bytes of a result (§5.4).
+const maxResult = 32 << 20
+
+func (d *Desk) answer(c *computation) (*entry, error) {
+	a := c.asked
+	began := time.Now()
+	result, err := a.query.Run(c.ctx, counted{d.Source, c}, insights.Options{Now: a.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+	took := time.Since(began)
+	if took > slowAfter {
+		d.Slow(Slow{Kind: a.query.Kind, Name: a.request.Name, Project: a.request.Project.ID, Rows: c.rows.Load(), Took: took})
+	}
+	switch {
+	case c.ctx.Err() != nil:
+		return nil, context.Cause(c.ctx)
+	case err != nil:
+		return nil, err
+	}
+	e := &entry{key: a.key, project: a.request.Project.ID, state: a.state, period: a.period, at: a.now, cost: took, ages: a.ages}
+	if e.members, err = a.members(result, took, e.ages); err != nil {
+		return nil, err
+	}
+	if e.size = sizeOf(e.members); e.size > maxResult {
+		return nil, &insights.Error{Code: "query_too_large", Detail: "The result has more than 32 MiB. Ask for fewer rows, a shorter range or fewer breakdowns."}
+	}
+	return e, nil
+}
+
+// members are those of a response (§1.4), but for is_cached.
+func (a *asked) members(r *insights.Result, took time.Duration, ages ages) (map[string]any, error) {
+	zone := time.UTC
+	if a.request.Project.Location != nil {
+		zone = a.request.Project.Location
+	}
+	out := map[string]any{
+		"last_refresh": stamp(a.now), "cache_target_age": stamp(a.now.Add(ages.lazy)),
+		"next_allowed_client_refresh": stamp(a.now.Add(min(time.Minute, timesCost*took))),
+		"cache_key":                   a.key, "timezone": zone.String(), "hogql": r.HogQL, "modifiers": a.modifiers(), "timings": timings(r.Timings, took),
+	}
+	if r.Results != nil {
+		raw, err := wire.Encode(r.Results)
+		if err != nil {
+			return nil, err
+		}
+		out["results"] = json.RawMessage(raw)
+	}
+	for name, v := range map[string]any{"columns": r.Columns, "types": r.Types} {
+		if raw, err := wire.Encode(v); err == nil && string(raw) != "null" {
+			out[name] = json.RawMessage(raw)
+		}
+	}
+	if !r.From.IsZero() || !r.To.IsZero() {
+		out["resolved_date_range"] = map[string]any{"date_from": r.From.Format(time.RFC3339Nano), "date_to": r.To.Format(time.RFC3339Nano)}
+	}
+	if r.HasMore != nil {
+		out["hasMore"] = *r.HasMore
+	}
+	if r.Limit != nil {
+		out["limit"] = *r.Limit
+	}
+	if r.Offset != nil {
+		out["offset"] = *r.Offset
+	}
+	for name, v := range r.Extra {
+		raw, err := wire.Encode(v)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = json.RawMessage(raw)
+	}
+	return out, nil
+}
+
+// modifiers are those in force (§3.3).
+func (a *asked) modifiers() map[string]any {
+	mode := a.request.Project.PersonMode
+	if source, ok := wire.Value(a.query.Source).(map[string]any); ok {
+		if given, ok := source["modifiers"].(map[string]any); ok {
+			if text, ok := given["personsOnEventsMode"].(string); ok {
+				mode = text
+			}
+		}
+	}
+	if mode == "" {
+		mode = "person_id_override_properties_on_events"
+	}
+	return map[string]any{"personsOnEventsMode": mode}
+}
+
+func timings(list []insights.Timing, took time.Duration) []map[string]any {
+	if len(list) == 0 {
+		list = []insights.Timing{{Name: "compute", Took: took}}
+	}
+	out := make([]map[string]any, len(list))
+	for i, t := range list {
+		out[i] = map[string]any{"k": "./" + t.Name, "t": t.Took.Seconds()}
+	}
+	return out
+}
+
+// stamp is an instant as responses have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// counted is a source whose events are counted while they are read.
+type counted struct {
+	insights.Source
+	of *computation
+}
+
+// Open implements insights.Source.
+func (s counted) Open(ctx context.Context, project int64) (insights.Reader, error) {
+	r, err := s.Source.Open(ctx, project)
+	return countedReader{r, s.of}, err
+}
+
+type countedReader struct {
+	insights.Reader
+	of *computation
+}
+
+// Scan implements insights.Reader.
+func (r countedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	if r.of.guesses {
+		n, err := r.Count(ctx, s)
+		if err != nil {
+			return err
+		}
+		r.of.guessed.Add(n)
+	}
+	return r.Reader.Scan(ctx, s, func(b *insights.Batch) error {
+		r.of.rows.Add(int64(b.Len()))
+		return yield(b)
+	})
+}
+
+// isQuestion says whether an error is the question's fault (§1.5).
+func isQuestion(err error) bool {
+	var wrong *insights.Error
+	var ours *Error
+	return errors.As(err, &wrong) || errors.As(err, &ours)
+}

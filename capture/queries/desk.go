@@ -1,0 +1,247 @@
+package queries
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// State is how far a project's data has come. Answers computed at the same State are
+// the same, but for what the clock changes.
+type State struct {
+	// Events grows with each event that is recorded.
+	Events int64
+	// Rewritten grows when what was recorded before counts otherwise: merges, splits,
+	// erasures, deletions, changes of groups.
+	Rewritten int64
+	// Revision grows with each change of definitions and settings.
+	Revision int64
+}
+
+// States tells the state of a project now. It is asked for every query: it should be
+// cheap.
+type States interface {
+	State(ctx context.Context, projectID int64) (State, error)
+}
+
+// Limits bound queries (§5.4). Zero members mean the defaults.
+type Limits struct {
+	// Timeout is how long a query may compute for somebody who waits, 30 seconds;
+	// AsyncTimeout one that goes on behind the request, 5 minutes.
+	Timeout, AsyncTimeout time.Duration
+	// Memory bounds one query, 256 MiB, MemoryTotal all that run at once, 512 MiB;
+	// in bytes.
+	Memory, MemoryTotal int64
+	// Workers is how many queries run at once, 1 when zero.
+	Workers int
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Timeout = cmp.Or(l.Timeout, 30*time.Second)
+	l.AsyncTimeout = cmp.Or(l.AsyncTimeout, 5*time.Minute)
+	l.Memory = cmp.Or(l.Memory, 256<<20)
+	l.MemoryTotal = max(cmp.Or(l.MemoryTotal, 512<<20), l.Memory)
+	l.Workers = max(l.Workers, 1)
+	return l
+}
+
+// Config says what a Desk stands on. Source, States and NewID are required.
+type Config struct {
+	Source insights.Source
+	States States
+	// Definitions holds the cohorts of a project. Nil: there are none.
+	Definitions func(ctx context.Context, projectID int64) (*flags.Definitions, error)
+	// NewID makes names of runs whose caller gives none.
+	NewID func() string
+	// Now is the clock, time.Now when nil.
+	Now    func() time.Time
+	Limits Limits
+	// Slow is told of each query that computed for more than 5 seconds. Nil: nobody is.
+	Slow func(Slow)
+}
+
+// Slow is a query that took long. It has nothing of what was asked.
+type Slow struct {
+	Kind, Name string
+	Project    int64
+	Rows       int64 // events that were read
+	Took       time.Duration
+}
+
+// slowAfter is when a query is told of as slow.
+const slowAfter = 5 * time.Second
+
+// Desk answers queries. It is safe for use by several goroutines.
+type Desk struct {
+	Config
+	turns turns
+	stats stats
+	close context.CancelFunc
+	ctx   context.Context // ends when the desk is closed
+	wg    sync.WaitGroup
+
+	mu           sync.Mutex
+	cache        cache
+	computations map[string]*computation // by cache key: those that others may join
+	runs         runs
+}
+
+// New makes a Desk.
+func New(c Config) (*Desk, error) {
+	if c.Source == nil || c.States == nil || c.NewID == nil {
+		return nil, errors.New("queries: Config.Source, States and NewID are required")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Slow == nil {
+		c.Slow = func(Slow) {}
+	}
+	c.Limits = c.Limits.withDefaults()
+	d := &Desk{Config: c, computations: map[string]*computation{}}
+	d.turns.workers = min(c.Limits.Workers, max(int(c.Limits.MemoryTotal/c.Limits.Memory), 1))
+	d.ctx, d.close = context.WithCancel(context.Background())
+	return d, nil
+}
+
+// Close ends all that runs and waits for it.
+func (d *Desk) Close() {
+	d.close()
+	d.wg.Wait()
+}
+
+// Mode says whether something that is remembered will do, and whether to wait (§1.6).
+type Mode string
+
+// The modes.
+const (
+	Blocking         Mode = "blocking"
+	ForceBlocking    Mode = "force_blocking"
+	Async            Mode = "async"
+	LazyAsync        Mode = "lazy_async"
+	ForceAsync       Mode = "force_async"
+	AsyncExceptFirst Mode = "async_except_on_cache_miss"
+	CacheOnly        Mode = "force_cache"
+)
+
+// Modes are all of them.
+var Modes = []Mode{Blocking, ForceBlocking, Async, LazyAsync, ForceAsync, AsyncExceptFirst, CacheOnly}
+
+// Request asks a question.
+type Request struct {
+	Project *insights.Project
+	Query   json.RawMessage
+	Mode    Mode
+	// ID names the run, for Status and Cancel; empty: whoever waits needs none, and
+	// one that goes on behind gets one.
+	ID string
+	// Name is shown in logs.
+	Name string
+	// Patience is after how long a query that somebody waits for goes on behind the
+	// request. Zero: it does not.
+	Patience time.Duration
+}
+
+// Answer is a result, a run that goes on, or both: then the result is an old one.
+type Answer struct {
+	// Result has the members of §1.4, nil when there is none.
+	Result map[string]any
+	// Status is that of a run that goes on, nil when none does.
+	Status *Status
+}
+
+// Ask answers a question. Errors are an *insights.Error, an *Error, or those of the
+// store. When ctx ends, what nobody else waits for is stopped.
+func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
+	now := d.Now()
+	if err := d.define(ctx, &r); err != nil {
+		return nil, err
+	}
+	q, err := insights.Parse(r.Query, r.Project)
+	if err != nil {
+		return nil, err
+	}
+	state, err := d.States.State(ctx, r.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	a := newAsked(q, &r, now, state)
+	d.mu.Lock()
+	old := d.cache.get(a.key)
+	d.mu.Unlock()
+	if old != nil && !a.holds(old) {
+		old = nil
+	}
+	fresh := old != nil && a.fresh(old, r.Mode == LazyAsync)
+	d.stats.looked(old != nil, fresh, r.Mode)
+	switch wait := r.waits(old != nil); {
+	case r.Mode == CacheOnly && old == nil:
+		return &Answer{}, nil
+	case r.Mode == CacheOnly, fresh && !r.forced():
+		return &Answer{Result: old.show(r.Project, true)}, nil
+	default:
+		return d.begin(ctx, a, wait, old)
+	}
+}
+
+// define reads the cohorts of the project where the question may name one.
+func (d *Desk) define(ctx context.Context, r *Request) (err error) {
+	p := r.Project
+	if d.Definitions == nil || p.Definitions != nil || !bytes.Contains(r.Query, cohorts) && !bytes.Contains(p.TestAccountFilters, cohorts) {
+		return nil
+	}
+	p.Definitions, err = d.Definitions(ctx, p.ID)
+	return err
+}
+
+var cohorts = []byte("cohort")
+
+func (r *Request) forced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
+
+// waits says whether the caller waits for a computation.
+func (r *Request) waits(old bool) bool {
+	return r.Mode == Blocking || r.Mode == ForceBlocking || r.Mode == AsyncExceptFirst && !old
+}
+
+// begin starts a run, and waits for it where the caller does.
+func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Answer, error) {
+	run, err := d.start(a, !wait)
+	if err != nil {
+		return nil, err
+	}
+	goingOn := func() (*Answer, error) {
+		out := &Answer{Status: run.status(false)}
+		if old != nil {
+			out.Result = old.show(a.request.Project, true)
+		}
+		return out, nil
+	}
+	if !wait {
+		return goingOn()
+	}
+	var patience <-chan time.Time
+	if a.request.Patience > 0 {
+		timer := time.NewTimer(a.request.Patience)
+		defer timer.Stop()
+		patience = timer.C
+	}
+	select {
+	case <-run.done:
+	case <-patience:
+		return goingOn()
+	case <-ctx.Done():
+		run.cancel(context.Cause(ctx))
+		<-run.done
+	}
+	if run.err != nil {
+		return nil, run.err
+	}
+	return &Answer{Result: run.entry.show(a.request.Project, run.joined)}, nil
+}

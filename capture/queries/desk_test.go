@@ -1,0 +1,334 @@
+package queries
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// hall is a source whose scans take as long as a test says, and the state of its
+// projects.
+type hall struct {
+	mu           sync.Mutex
+	state        State
+	takes        time.Duration
+	opens        []int64 // projects, in the order in which they were read
+	atOnce, most int
+}
+
+func (h *hall) State(context.Context, int64) (State, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state, nil
+}
+
+func (h *hall) change(change func(*State)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.state)
+}
+
+func (h *hall) Open(_ context.Context, project int64) (insights.Reader, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.opens = append(h.opens, project)
+	h.atOnce++
+	h.most = max(h.most, h.atOnce)
+	return &hallReader{hall: h}, nil
+}
+
+func (h *hall) computed() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.opens)
+}
+
+type hallReader struct{ *hall }
+
+func (r *hallReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.atOnce--
+	return nil
+}
+
+func (r *hallReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	select {
+	case <-time.After(r.takes):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return yield(&insights.Batch{ID: []int64{1}, Time: []int64{s.From}, Name: []string{"a"}, Properties: []string{"{}"}, Person: []uint32{0}})
+}
+
+func (*hallReader) Count(context.Context, insights.Scan) (int64, error)    { return 7, nil }
+func (*hallReader) Earliest(context.Context) (int64, bool, error)          { return 0, false, nil }
+func (*hallReader) Person(uint32) *insights.Person                         { return &insights.Person{} }
+func (*hallReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
+func (*hallReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {
+	return nil
+}
+func (*hallReader) Groups(context.Context, int, []string, func(*capture.Group) error) error {
+	return nil
+}
+
+// inHall runs a test with a desk, on a clock that goes as fast as it can.
+func inHall(t *testing.T, takes time.Duration, limits Limits, work func(t *testing.T, h *hall, d *Desk)) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hall{takes: takes}
+		n := 0
+		d, err := New(Config{Source: h, States: h, Limits: limits, NewID: func() string { n++; return fmt.Sprint("run ", n) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, h, d)
+		d.Close() // the bubble is left only when every goroutine has ended
+	})
+}
+
+const trend = `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}],"dateRange":{"date_from":"2020-01-01","date_to":"2020-01-02"}}`
+
+func trendOf(event string) string { return strings.Replace(trend, `"a"`, `"`+event+`"`, 1) }
+
+func request(project int64, query string, m Mode) Request {
+	return Request{Project: &insights.Project{ID: project}, Query: json.RawMessage(query), Mode: m}
+}
+
+// answered asks, and says whether the answer was remembered.
+func answered(t *testing.T, d *Desk, r Request) (cached bool) {
+	t.Helper()
+	a, err := d.Ask(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Result == nil || a.Status != nil {
+		t.Fatalf("%+v", a)
+	}
+	return a.Result["is_cached"].(bool)
+}
+
+// §1.6: what is fresh.
+func TestInsights_1_6_Fresh(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, after time.Duration
+		change       func(*State)
+		mode         Mode
+		cached       bool
+	}{
+		"nothing has changed":                    {time.Second, 5 * time.Hour, func(*State) {}, Blocking, true},
+		"nothing has changed but the day":        {time.Second, 25 * time.Hour, func(*State) {}, Blocking, false},
+		"nothing has changed, forced":            {time.Second, time.Second, func(*State) {}, ForceBlocking, false},
+		"events came, within ten times the cost": {time.Second, 8 * time.Second, func(s *State) { s.Events++ }, Blocking, true},
+		"events came, beyond":                    {time.Second, 11 * time.Second, func(s *State) { s.Events++ }, Blocking, false},
+		"events came, of little cost":            {time.Millisecond, time.Second, func(s *State) { s.Events++ }, Blocking, false},
+		"events came, lazily":                    {time.Second, time.Hour, func(s *State) { s.Events++ }, LazyAsync, true},
+		"a merge":                                {time.Second, time.Second, func(s *State) { s.Rewritten++ }, Blocking, false},
+		"a setting":                              {time.Second, time.Second, func(s *State) { s.Revision++ }, Blocking, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHall(t, c.takes, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+				if answered(t, d, request(1, trend, Blocking)) {
+					t.Error("the first answer is remembered")
+				}
+				time.Sleep(c.after)
+				h.change(c.change)
+				if got := answered(t, d, request(1, trend, c.mode)); got != c.cached {
+					t.Errorf("is_cached %t, want %t", got, c.cached)
+				}
+				if answered(t, d, request(2, trend, Blocking)) {
+					t.Error("another project has the answer")
+				}
+			})
+		})
+	}
+}
+
+// §1.6: what a merge has made wrong is not sent along either.
+func TestInsights_1_6_StaleIsSentAlong(t *testing.T) {
+	inHall(t, time.Second, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+		answered(t, d, request(1, trend, Blocking))
+		for _, c := range []struct {
+			change func(*State)
+			old    bool
+		}{{func(s *State) { s.Events++ }, true}, {func(s *State) { s.Rewritten++ }, false}} {
+			time.Sleep(time.Minute)
+			h.change(c.change)
+			a, err := d.Ask(t.Context(), request(1, trend, Async))
+			if err != nil || a.Status == nil || a.Status.Complete || (a.Result != nil) != c.old {
+				t.Errorf("%+v, %v; an old one: %t", a, err, c.old)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// §5.2: who asks the same at the same time shares a computation; one of them who
+// leaves does not stop it.
+func TestInsights_5_2_OneComputation(t *testing.T) {
+	inHall(t, time.Second, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+		gone, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := d.Ask(gone, request(1, trend, Blocking)); !errors.Is(err, context.Canceled) {
+				t.Errorf("who has left: %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 5 {
+			wg.Go(func() {
+				if !answered(t, d, request(1, trend, Blocking)) {
+					t.Error("an answer of somebody else's computation is not said to be one")
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if h.computed() != 1 {
+			t.Errorf("%d computations, want 1", h.computed())
+		}
+	})
+}
+
+// §5.4: so many at once; the projects take turns.
+func TestInsights_5_4_Turns(t *testing.T) {
+	inHall(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *hall, d *Desk) {
+		var wg sync.WaitGroup
+		for i, project := range []int64{1, 1, 1, 2, 3} {
+			wg.Go(func() { answered(t, d, request(project, trendOf(fmt.Sprint("e", i)), Blocking)) })
+			synctest.Wait()
+		}
+		wg.Wait()
+		if got := fmt.Sprint(h.opens); got != "[1 2 3 1 1]" || h.most != 1 {
+			t.Errorf("the order is %s, %d at once", got, h.most)
+		}
+	})
+	inHall(t, time.Second, Limits{Workers: 8, MemoryTotal: 4 << 30}, func(t *testing.T, h *hall, d *Desk) {
+		var wg sync.WaitGroup
+		for i := range 9 {
+			wg.Go(func() { answered(t, d, request(1, trendOf(fmt.Sprint("e", i)), Blocking)) })
+		}
+		wg.Wait()
+		if h.most != projectWorkers {
+			t.Errorf("%d queries of a project at once, want %d", h.most, projectWorkers)
+		}
+	})
+}
+
+// §1.7, §5.4: no turn within 10 s, and too long.
+func TestInsights_5_4_Times(t *testing.T) {
+	for name, c := range map[string]struct {
+		before Mode // of a query that takes the only turn; empty: none
+		kind   Kind
+		after  time.Duration
+	}{"no turn": {Async, Busy, 10 * time.Second}, "too long": {"", TimedOut, 30 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			inHall(t, time.Hour, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+				if c.before != "" {
+					if _, err := d.Ask(t.Context(), request(1, trendOf("b"), c.before)); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				began := time.Now()
+				_, err := d.Ask(t.Context(), request(2, trend, Blocking))
+				var got *Error
+				if !errors.As(err, &got) || got.Kind != c.kind || time.Since(began) != c.after {
+					t.Errorf("%v after %v, want kind %d after %v", err, time.Since(began), c.kind, c.after)
+				}
+			})
+		})
+	}
+}
+
+// §1.5: a run is looked at, cancelled, and forgotten 20 minutes after its end.
+func TestInsights_1_5_Runs(t *testing.T) {
+	inHall(t, time.Minute, Limits{Workers: 2}, func(t *testing.T, h *hall, d *Desk) {
+		r := request(1, trend, ForceAsync)
+		r.ID = "mine"
+		if _, err := d.Ask(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		s, err := d.Status(1, "mine", true)
+		if err != nil || s.Complete || s.Pickup == nil || s.Progress == nil || s.Progress.EstimatedRows != 7 || s.Progress.TimeElapsed != 1000 {
+			t.Errorf("while it runs: %+v, %v", s, err)
+		}
+		var again *Error
+		if _, err := d.Ask(t.Context(), r); !errors.As(err, &again) || again.Kind != Conflict {
+			t.Errorf("the same name: %v", err)
+		}
+		if _, err := d.Status(2, "mine", false); !errors.As(err, &again) || again.Kind != NotFound {
+			t.Errorf("another project's: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if s, err = d.Status(1, "mine", false); err != nil || !s.Complete || s.Failed || s.Results["cache_key"] == nil {
+			t.Errorf("when it is done: %+v, %v", s, err)
+		}
+		if got := d.Cancel(1, "mine"); got != "Query already completed" {
+			t.Error(got)
+		}
+		if _, err := d.Ask(t.Context(), r); err != nil { // a name may be used again
+			t.Fatal(err)
+		}
+		if got := d.Cancel(1, "mine"); got != "Query cancelled" {
+			t.Error(got)
+		}
+		if s, err = d.Status(1, "mine", false); err != nil || !s.Failed || !s.Question || *s.ErrorMessage != "Query was cancelled" {
+			t.Errorf("when it is cancelled: %+v, %v", s, err)
+		}
+		time.Sleep(keptFor + time.Second)
+		if _, err := d.Status(1, "mine", false); !errors.As(err, &again) {
+			t.Errorf("after 20 minutes: %v", err)
+		}
+		if got := d.Cancel(1, "mine"); got != "Query not found" {
+			t.Error(got)
+		}
+	})
+}
+
+// §5.4: 20 runs of a project behind requests.
+func TestInsights_5_4_Background(t *testing.T) {
+	inHall(t, time.Minute, Limits{}, func(t *testing.T, h *hall, d *Desk) {
+		for i := range maxBackground + 1 {
+			_, err := d.Ask(t.Context(), request(1, trendOf(fmt.Sprint(i)), Async))
+			var busy *Error
+			if full := errors.As(err, &busy) && busy.Kind == Busy; full != (i == maxBackground) {
+				t.Errorf("run %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// §5.2: 16 MiB of a project, 64 MiB in all, nothing above 4 MiB.
+func TestInsights_5_2_CacheIsBounded(t *testing.T) {
+	c := &cache{}
+	put := func(project int64, n int, size int64) {
+		c.put(&entry{key: fmt.Sprint(project, "/", n), project: project, size: size})
+	}
+	put(1, 0, 5<<20)
+	for n := range 10 {
+		put(1, n+1, 3<<20)
+	}
+	if len(c.entries) != 5 || c.of[1] != 15<<20 || c.get("1/10") == nil || c.get("1/5") != nil {
+		t.Errorf("%d entries, %d bytes", len(c.entries), c.of[1])
+	}
+	c.get("1/6") // used: the others go first
+	for project := range int64(6) {
+		for n := range 4 {
+			put(project+2, n, 3<<20)
+		}
+	}
+	if c.size > cacheBytes || c.get("7/3") == nil || c.get("1/7") != nil {
+		t.Errorf("%d bytes", c.size)
+	}
+}

@@ -1,0 +1,118 @@
+package queries
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// Stats are totals since the start, and what runs now.
+type Stats struct {
+	Running, Waiting int
+	// MemoryBytes is what queries that run may take together.
+	MemoryBytes int64
+	RowsRead    int64
+	Outcomes    map[Outcome]uint64
+	// Seconds are how long computations took, by kind.
+	Seconds map[string]Seconds
+	// Cache is how often there was a fresh answer, one that was old, and none: hit,
+	// stale, miss, and of how many nobody asked: forced.
+	Cache map[string]uint64
+}
+
+// Outcome is what became of queries of a kind: ok, refused (the question's fault),
+// timeout, cancelled, busy or failed.
+type Outcome struct{ Kind, Outcome string }
+
+// SecondsBounds are the upper bounds of Seconds.Within.
+var SecondsBounds = [...]float64{0.005, 0.02, 0.05, 0.2, 0.5, 1, 2, 5, 10, 30, 120, 300}
+
+// Seconds is a histogram.
+type Seconds struct {
+	Within [len(SecondsBounds)]uint64 // each counts those below too
+	Count  uint64
+	Sum    float64
+}
+
+// stats are counted under a lock: queries are few.
+type stats struct {
+	mu       sync.Mutex
+	rows     int64
+	outcomes map[Outcome]uint64
+	seconds  map[string]Seconds
+	cache    map[string]uint64
+}
+
+func (s *stats) looked(there, fresh bool, m Mode) {
+	result := "miss"
+	switch {
+	case m == ForceBlocking || m == ForceAsync:
+		result = "forced"
+	case fresh:
+		result = "hit"
+	case there:
+		result = "stale"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cache == nil {
+		s.cache = map[string]uint64{}
+	}
+	s.cache[result]++
+}
+
+func (s *stats) answered(c *computation, now time.Time) {
+	kind := c.asked.query.Kind
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outcomes == nil {
+		s.outcomes, s.seconds = map[Outcome]uint64{}, map[string]Seconds{}
+	}
+	s.rows += c.rows.Load()
+	s.outcomes[Outcome{kind, outcomeOf(c.err)}]++
+	if c.pickedAt.IsZero() {
+		return
+	}
+	h, took := s.seconds[kind], now.Sub(c.pickedAt).Seconds()
+	for i, bound := range SecondsBounds {
+		if took <= bound {
+			h.Within[i]++
+		}
+	}
+	h.Count, h.Sum = h.Count+1, h.Sum+took
+	s.seconds[kind] = h
+}
+
+func outcomeOf(err error) string {
+	var wrong *insights.Error
+	var ours *Error
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &wrong):
+		return "refused"
+	case errors.As(err, &ours):
+		return map[Kind]string{TimedOut: "timeout", Cancelled: "cancelled", Busy: "busy"}[ours.Kind]
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	return "failed"
+}
+
+// Stats returns them. Nil: none.
+func (d *Desk) Stats() Stats {
+	if d == nil {
+		return Stats{}
+	}
+	running, waiting := d.turns.now()
+	d.stats.mu.Lock()
+	defer d.stats.mu.Unlock()
+	return Stats{
+		Running: running, Waiting: waiting, MemoryBytes: int64(running) * d.Limits.Memory, RowsRead: d.stats.rows,
+		Outcomes: maps.Clone(d.stats.outcomes), Seconds: maps.Clone(d.stats.seconds), Cache: maps.Clone(d.stats.cache),
+	}
+}
