@@ -105,11 +105,6 @@ func WrongKindOfKey(key string) string {
 	return ""
 }
 
-// NotAuthenticated is the answer to a request without a key.
-func NotAuthenticated() *Error {
-	return &Error{Kind: Unauthenticated, Code: "not_authenticated", Message: "Authentication credentials were not provided."}
-}
-
 // Internal is the scope that no key can be given, but a key of all scopes has.
 const Internal = "INTERNAL"
 

@@ -153,8 +153,8 @@ func (d *Desk[T]) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string
 
 func activityOf(parent, scope, item string) string { return parent + "/" + scope + "/" + item }
 
-// ActivityPage is a page of the log, newest first. Pages are numbered from 1.
-type ActivityPage struct {
+// activityPage is a page of the log, newest first. Pages are numbered from 1.
+type activityPage struct {
 	Results []Activity
 	Total   int
 }
@@ -198,9 +198,9 @@ func userNamed(tx Tx, named string) (*User, error) {
 
 // ActivityLog reads the log of the standing's project, or outside of projects that
 // of its organization.
-func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery) (*ActivityPage, error) {
-	return Read(ctx, &s.Desk, func(tx Tx) (*ActivityPage, error) {
-		out := &ActivityPage{Results: []Activity{}}
+func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery) (*activityPage, error) {
+	return Read(ctx, &s.Desk, func(tx Tx) (*activityPage, error) {
+		out := &activityPage{Results: []Activity{}}
 		var user *User
 		if q.User != "" {
 			var err error

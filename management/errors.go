@@ -42,15 +42,15 @@ const (
 	CodeInvalid       = "invalid_input"
 	CodeRequired      = "required"
 	CodeNull          = "null"
-	CodeBlank         = "blank"
+	codeBlank         = "blank"
 	CodeMaxLength     = "max_length"
-	CodeInvalidChoice = "invalid_choice"
+	codeInvalidChoice = "invalid_choice"
 	CodeDoesNotExist  = "does_not_exist"
 	CodeUnique        = "unique"
-	CodeNotAList      = "not_a_list"
+	codeNotAList      = "not_a_list"
 	CodeNotADict      = "not_a_dict"
 	CodeMinValue      = "min_value"
-	CodeMaxValue      = "max_value"
+	codeMaxValue      = "max_value"
 )
 
 // Fault is an invalid field. Field may be empty.

@@ -164,7 +164,7 @@ func readArray(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 // NotAList is the fault of a field that is no array but of another kind.
 func NotAList(field, kind string) error {
-	return Coded(CodeNotAList, field, "Expected a list of items but got type %q.", kind)
+	return Coded(codeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
 
 // Items takes an array apart.

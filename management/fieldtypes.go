@@ -32,7 +32,7 @@ func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
 	}
 	text = strings.TrimSpace(text)
 	if text == "" && !f.Blank {
-		return nil, Coded(CodeBlank, f.Name, "This field may not be blank.")
+		return nil, Coded(codeBlank, f.Name, "This field may not be blank.")
 	}
 	if f.Max > 0 && utf8.RuneCountInString(text) > f.Max {
 		return nil, Coded(CodeMaxLength, f.Name, "Ensure this field has no more than %d characters.", f.Max)
@@ -144,7 +144,7 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 // NotAChoice is a value that is none of the choices, which it names. The first
 // sentence is §2.2's.
 func NotAChoice(field, got string, choices []string) *Error {
-	return Coded(CodeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
+	return Coded(codeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
 }
 
 // Integer reads a whole number, also one that stands in a text.
@@ -177,7 +177,7 @@ func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
 	case f.Most != 0 && n < f.Least:
 		return nil, Coded(CodeMinValue, f.Name, "Ensure this value is greater than or equal to %d.", f.Least)
 	case f.Most != 0 && n > f.Most:
-		return nil, Coded(CodeMaxValue, f.Name, "Ensure this value is less than or equal to %d.", f.Most)
+		return nil, Coded(codeMaxValue, f.Name, "Ensure this value is less than or equal to %d.", f.Most)
 	}
 	return n, nil
 }
@@ -249,5 +249,5 @@ func ShortText(text string) string {
 
 // NotATimezone is the fault of a timezone that nobody knows.
 func NotATimezone(name string) *Error {
-	return Coded(CodeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
+	return Coded(codeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
 }

@@ -312,7 +312,6 @@ func TestErrors(t *testing.T) {
 		{management.Missing("Project not found."), management.NotFound, "not_found", "", "Project not found.", "Project not found."},
 		{management.ErrNotFound(), management.NotFound, "not_found", "", "Not found.", "Not found."},
 		{management.Clash("Changed."), management.Conflict, "conflict", "", "Changed.", "Changed."},
-		{management.NotAuthenticated(), management.Unauthenticated, "not_authenticated", "", "Authentication credentials were not provided.", "Authentication credentials were not provided."},
 		{management.NotAChoice("x", "c", []string{"a", "b"}), management.Invalid, "invalid_choice", "x", `"c" is not a valid choice. There are: a, b.`, `x: "c" is not a valid choice. There are: a, b.`},
 	} {
 		want := management.Error{Kind: c.kind, Code: c.code, Field: c.field, Message: c.message}

@@ -28,16 +28,16 @@ type Copied struct {
 	SHA256 string // of the file, in hexadecimal
 }
 
-// Progress is told what is being done, and how many bytes of how many are; 0 of 0
+// progress is told what is being done, and how many bytes of how many are; 0 of 0
 // where that is not known.
-type Progress func(what string, done, total int64)
+type progress func(what string, done, total int64)
 
 // Backup copies the SQLite file from, which a server may be using, to a new file:
 // consistent, with all that was committed before it began, checked, and on the disk
 // when it returns. What was begun and not ended is taken away again; a process
 // that is killed leaves to.part. An error for a file that is there already, or too
 // little room.
-func Backup(ctx context.Context, from, to string, progress Progress) (Copied, error) {
+func Backup(ctx context.Context, from, to string, progress progress) (Copied, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return Copied{}, fmt.Errorf("%s is there already: choose another name, or remove it", to)
 	}
@@ -45,11 +45,11 @@ func Backup(ctx context.Context, from, to string, progress Progress) (Copied, er
 }
 
 // copyFile copies a SQLite file to to.part, checks that and renames it.
-func copyFile(ctx context.Context, from, to string, progress Progress) (out Copied, err error) {
+func copyFile(ctx context.Context, from, to string, progress progress) (out Copied, err error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return out, err
 	}
-	snapshot, err := OpenSnapshot(ctx, from)
+	snapshot, err := openSnapshot(ctx, from)
 	if err != nil {
 		return out, err
 	}
@@ -83,7 +83,7 @@ func copyFile(ctx context.Context, from, to string, progress Progress) (out Copi
 }
 
 // write copies to a file that only its owner may read, and returns its hash.
-func (s *Snapshot) write(ctx context.Context, path string, progress Progress) (sum string, err error) {
+func (s *snapshot) write(ctx context.Context, path string, progress progress) (sum string, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", err
@@ -139,7 +139,7 @@ func syncFolder(folder string) error {
 // Restore makes the SQLite file to, which no server may be using, out of a backup. A
 // database that is there is only replaced when asked for, and is kept as kept, with
 // its log.
-func Restore(ctx context.Context, from, to string, replace bool, progress Progress) (out Copied, kept string, err error) {
+func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out Copied, kept string, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return out, "", err
 	}

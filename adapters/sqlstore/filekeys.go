@@ -13,7 +13,7 @@ import (
 
 // fileKey is a personal or secret key of a file.
 type fileKey struct {
-	kind     KeyKind
+	kind     keyKind
 	mask     string
 	scopes   string // JSON
 	projects []int64
@@ -134,7 +134,7 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ours []int64) error {
 }
 
 func (y *fileSync) saveKey(hash string, k *fileKey, ours []int64) error {
-	var kind KeyKind
+	var kind keyKind
 	var scopes, organizations, origin string
 	var opens []int64
 	err := y.tx.QueryRowContext(y.ctx, `SELECT kind, scopes, projects, organizations, origin FROM api_keys WHERE hash = $1`, hash).

@@ -14,18 +14,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// KeyKind is what an API key is for.
-type KeyKind string
+// keyKind is what an API key is for.
+type keyKind string
 
 // The kinds of keys that are kept hashed.
 const (
-	PersonalKey KeyKind = "personal"
-	SecretKey   KeyKind = "secret"
+	PersonalKey keyKind = "personal"
+	SecretKey   keyKind = "secret"
 )
 
 // KeyRecord is what a personal or secret key opens.
 type KeyRecord struct {
-	Kind   KeyKind
+	Kind   keyKind
 	Label  string
 	Scopes []string // of a personal key; "*" is all of them
 	// Projects are those that it opens, by id.

@@ -34,7 +34,7 @@ type Moved struct {
 // is, and goes on there when it was interrupted; until it has ended no server starts
 // on the target. At last counts and checksums of all tables are compared. The source is
 // brought to this version's schema, and nothing else of it changes.
-func Move(ctx context.Context, from, to string, progress Progress) (out Moved, err error) {
+func Move(ctx context.Context, from, to string, progress progress) (out Moved, err error) {
 	m := &mover{progress: progress}
 	if m.tables, err = movedTables(ctx); err != nil {
 		return out, err
@@ -143,7 +143,7 @@ func (s *Store) keepOthersOut(ctx context.Context) (unlock func(), err error) {
 type mover struct {
 	from, to    *Store
 	tables      []movedTable
-	progress    Progress
+	progress    progress
 	done, total int64 // rows
 	moved       Moved
 }

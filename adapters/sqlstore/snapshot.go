@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Snapshot is a SQLite file as it was at one moment, with what stands in its log: a
+// snapshot is a SQLite file as it was at one moment, with what stands in its log: a
 // transaction that reads, on a connection of its own. Commits go on beside it, but
 // the log cannot begin anew until it is closed.
-type Snapshot struct {
+type snapshot struct {
 	// Size is how many bytes Copy writes.
 	Size int64
 	// At is when it was taken: what was committed before is in it.
@@ -37,26 +37,26 @@ var ErrNoSnapshot = errors.New("sqlstore: there is no SQLite file to copy")
 
 // Snapshot takes a snapshot of the store: ErrNoSnapshot where that is PostgreSQL or
 // in memory.
-func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context) (*snapshot, error) {
 	if s.file == "" {
 		return nil, ErrNoSnapshot
 	}
-	return OpenSnapshot(ctx, s.file)
+	return openSnapshot(ctx, s.file)
 }
 
 // HasFile reports whether the store is a SQLite file, which snapshots are taken of.
 func (s *Store) HasFile() bool { return s.file != "" }
 
-// OpenSnapshot takes a snapshot of a file that this or another process may be
+// openSnapshot takes a snapshot of a file that this or another process may be
 // writing to. It has to be closed.
-func OpenSnapshot(ctx context.Context, path string) (_ *Snapshot, err error) {
+func openSnapshot(ctx context.Context, path string) (_ *snapshot, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no database: %w", err)
 	}
-	s := &Snapshot{path: path}
+	s := &snapshot{path: path}
 	if s.db, err = sql.Open("sqlite", readingDSN(path)); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func readingDSN(path string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-func (s *Snapshot) begin(ctx context.Context) (err error) {
+func (s *snapshot) begin(ctx context.Context) (err error) {
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Snapshot) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *Snapshot) logSize() int64 { return max(fileSize(s.path+"-wal"), 0) }
+func (s *snapshot) logSize() int64 { return max(fileSize(s.path+"-wal"), 0) }
 
 // snapshotPiece is how much is written at once, in bytes.
 const snapshotPiece = 1 << 20
@@ -111,7 +111,7 @@ var ErrLogGrows = errors.New("while it was copied the database's log has grown b
 // Copy writes the file: one that needs no log beside it. progress, where it is not
 // nil, is told after each piece of a MiB how many bytes are written. It can be
 // called once.
-func (s *Snapshot) Copy(ctx context.Context, w io.Writer, progress func(written int64)) error {
+func (s *snapshot) Copy(ctx context.Context, w io.Writer, progress func(written int64)) error {
 	rows, err := s.conn.QueryContext(ctx, `SELECT data FROM sqlite_dbpage`)
 	if err != nil {
 		return sqlite.explain(err)
@@ -168,7 +168,7 @@ func withoutLog(first []byte, pages int64) []byte {
 }
 
 // Close lets the log go on. A nil Snapshot is closed.
-func (s *Snapshot) Close() error {
+func (s *snapshot) Close() error {
 	if s == nil {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s Service) attempt(ctx context.Context, h *held) error {
 func (s Service) watch(ctx context.Context, h *held, cancel context.CancelCauseFunc) {
 	every := s.Watch
 	if every <= 0 {
-		every = DefaultWatch
+		every = defaultWatch
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -28,11 +28,11 @@ type BatchExportBackfill struct {
 	Created     management.Stamp  `json:"created_at"`
 	Finished    management.Stamp  `json:"finished_at"`
 	Updated     management.Stamp  `json:"last_updated_at"`
-	Progress    *BackfillProgress `json:"progress"`
+	Progress    *backfillProgress `json:"progress"`
 }
 
-// BackfillProgress is how far a backfill has come.
-type BackfillProgress struct {
+// backfillProgress is how far a backfill has come.
+type backfillProgress struct {
 	Total    int     `json:"total_runs"`
 	Finished int     `json:"finished_runs"`
 	Progress float64 `json:"progress"` // 0 to 1
@@ -64,15 +64,15 @@ var BackfillFields = management.Fields{
 	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: until now"},
 }
 
-// ExportBackfillID is the answer to what makes a backfill.
-type ExportBackfillID struct {
+// exportBackfillID is the answer to what makes a backfill.
+type exportBackfillID struct {
 	ID string `json:"backfill_id"`
 }
 
 func putBackfill(tx management.Tx, b *exportBackfill) error {
 	b.Progress = nil
 	if b.Status != exportStarting && b.Total > 0 {
-		b.Progress = &BackfillProgress{b.Total, b.Done, float64(b.Done) / float64(b.Total)}
+		b.Progress = &backfillProgress{b.Total, b.Done, float64(b.Done) / float64(b.Total)}
 	}
 	return tx.Put(&management.Record{
 		Kind: kindExportBackfill, Parent: b.BatchExport, ID: b.ID, Sort: management.SortTime(b.Created.Time) + "/" + management.SortNumber(b.Number), Data: management.Encode(b),
@@ -152,7 +152,7 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 // AddBackfill exports a span of time anew: of events by their own time, of
 // persons by when they were first seen, of sessions by their last event.
 // Without a beginning all of it is one run.
-func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id string, body management.Body) (*ExportBackfillID, error) {
+func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id string, body management.Body) (*exportBackfillID, error) {
 	v, err := BackfillFields.Change(body)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s Service) AddBackfill(ctx context.Context, st *management.Standing, id st
 	if err := s.measure(ctx, e, b, v); err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportBackfillID, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*exportBackfillID, error) {
 		e, err := exportIn(tx, st, id)
 		if err != nil {
 			return nil, err
@@ -236,7 +236,7 @@ func (s Service) first(ctx context.Context, e *exportRecord) (time.Time, bool, e
 }
 
 // addBackfill puts a backfill behind those that wait.
-func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfill) (*ExportBackfillID, error) {
+func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfill) (*exportBackfillID, error) {
 	t, err := taskOf(tx, e.ID)
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfil
 	if err := s.queueBackfill(tx, e, t, b); err != nil {
 		return nil, err
 	}
-	return &ExportBackfillID{b.ID}, s.putTask(tx, e, t)
+	return &exportBackfillID{b.ID}, s.putTask(tx, e, t)
 }
 
 func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {

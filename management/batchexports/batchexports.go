@@ -87,7 +87,7 @@ type Service struct {
 	Rows   Rows
 	Runner Runner
 	// Watch is how often the lease of a run is renewed, and looked whether it was
-	// cancelled: DefaultWatch when zero, well below a minute.
+	// cancelled: defaultWatch when zero, well below a minute.
 	Watch time.Duration
 	// JobDone is told what became of runs. It may be called by several goroutines.
 	// Nil: nobody is told.

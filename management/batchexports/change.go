@@ -162,7 +162,7 @@ func (e *exportRecord) check() error {
 		return management.Fault("hogql_query", "Invalid HogQL query: only the events model can be queried")
 	case string(e.Schema) != "null" && e.Destination.Type == destinationHTTP:
 		return management.Fault("hogql_query", "Invalid HogQL query: HTTP destinations take whole events")
-	case e.Model != modelEvents && len(e.Destination.Texts("include_events"))+len(e.Destination.Texts("exclude_events")) > 0:
+	case e.Model != modelEvents && len(e.Destination.texts("include_events"))+len(e.Destination.texts("exclude_events")) > 0:
 		return destinationFault("'include_events' and 'exclude_events' are for the events model.")
 	}
 	_, err := compileExportFilters(e.Filters, e.Model)
@@ -193,13 +193,13 @@ func (s Service) leave(e *exportEdit) error {
 	return e.Tx.Delete(kindExportTask, "", e.Now.ID)
 }
 
-// Paused is the answer to pause and unpause (A1).
-type Paused struct {
+// paused is the answer to pause and unpause (A1).
+type paused struct {
 	Paused bool `json:"paused"`
 }
 
 // Pause stops the schedule. A run that is under way ends as usual.
-func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*Paused, error) {
+func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*paused, error) {
 	_, err := s.exports().Act(ctx, st, id, func(e *exportEdit) error {
 		x := e.Now
 		if x.Paused {
@@ -208,14 +208,14 @@ func (s Service) Pause(ctx context.Context, st *management.Standing, id string) 
 		x.Paused, x.LastPaused, x.Updated = true, management.At(s.Desk.Now()), management.At(s.Desk.Now())
 		return s.wake(e.Tx, x)
 	})
-	return &Paused{true}, err
+	return &paused{true}, err
 }
 
 // Unpause starts the schedule again, with the interval that holds this moment.
 // With {"backfill": true} a backfill takes over what has come in since the last
 // run: it covers that by the time of coming in, so that with the schedule nothing
 // is left out and nothing comes twice.
-func (s Service) Unpause(ctx context.Context, st *management.Standing, id string, b management.Body) (*Paused, error) {
+func (s Service) Unpause(ctx context.Context, st *management.Standing, id string, b management.Body) (*paused, error) {
 	v, err := UnpauseFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 		x.Paused, x.Updated = false, management.At(now)
 		return s.putTask(e.Tx, x, t)
 	})
-	return &Paused{}, err
+	return &paused{}, err
 }
 
 // errNoExports says that this server runs no exports.

@@ -31,9 +31,9 @@ type destinationKey struct {
 	where bool
 }
 
-// The values of sslmode, of a destination of type Postgres; SSLRequire by default.
+// The values of sslmode, of a destination of type Postgres; sslRequire by default.
 const (
-	SSLRequire = "require"
+	sslRequire = "require"
 	SSLPrefer  = "prefer"
 	SSLDisable = "disable"
 )
@@ -155,7 +155,7 @@ func (d *ExportDestination) sameSecretsOnlyThere(stored *ExportDestination, give
 		switch {
 		case k.where && d.valueOf(k) != stored.valueOf(k):
 			changed = append(changed, "'"+k.name+"'")
-		case k.secret && stored.Text(k.name) != "" && !again:
+		case k.secret && stored.text(k.name) != "" && !again:
 			missing = append(missing, "'"+k.name+"'")
 		}
 	}
@@ -166,13 +166,13 @@ func (d *ExportDestination) sameSecretsOnlyThere(stored *ExportDestination, give
 }
 
 // keyDefaults are what settings that say where mean when they are not there.
-var keyDefaults = map[string]string{"port": "5432", "has_self_signed_cert": "false", "sslmode": SSLRequire}
+var keyDefaults = map[string]string{"port": "5432", "has_self_signed_cert": "false", "sslmode": sslRequire}
 
 // valueOf is a setting as it is compared: absent, null and empty are its default.
 func (d *ExportDestination) valueOf(k destinationKey) string {
 	text := string(d.Config[k.name])
 	if k.kind == "str" {
-		text = d.Text(k.name)
+		text = d.text(k.name)
 	}
 	if text == "" || text == "null" && k.kind != "str" {
 		return keyDefaults[k.name]
@@ -236,15 +236,15 @@ func (k destinationKey) read(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Text is a setting that is a text, "" for none.
-func (d *ExportDestination) Text(name string) string {
+// text is a setting that is a text, "" for none.
+func (d *ExportDestination) text(name string) string {
 	var text string
 	_ = json.Unmarshal(d.Config[name], &text) // of another type: none
 	return text
 }
 
-// Int is a setting that is a number, or another one when there is none.
-func (d *ExportDestination) Int(name string, or int64) int64 {
+// int is a setting that is a number, or another one when there is none.
+func (d *ExportDestination) int(name string, or int64) int64 {
 	n, ok := management.Integer(d.Config[name], management.JSONKind(d.Config[name]))
 	if !ok {
 		return or
@@ -252,8 +252,8 @@ func (d *ExportDestination) Int(name string, or int64) int64 {
 	return n
 }
 
-// Texts is a setting that is a list of texts, nil for none.
-func (d *ExportDestination) Texts(name string) []string {
+// texts is a setting that is a list of texts, nil for none.
+func (d *ExportDestination) texts(name string) []string {
 	var list []string
 	_ = json.Unmarshal(d.Config[name], &list) // of another type: none
 	return list
@@ -266,18 +266,18 @@ func (d *ExportDestination) checkType() error {
 		if err := d.checkFiles(); err != nil {
 			return err
 		}
-		switch encryption := d.Text("encryption"); encryption {
+		switch encryption := d.text("encryption"); encryption {
 		case "", "AES256":
 		case "aws:kms":
-			if d.Text("kms_key_id") == "" {
+			if d.text("kms_key_id") == "" {
 				return destinationFault("Configuration missing required field: 'kms_key_id'")
 			}
 		default:
 			return destinationFault("Encryption %s is not supported. Supported are AES256, aws:kms.", encryption)
 		}
-		return checkAddress("endpoint_url", d.Text("endpoint_url"), true)
+		return checkAddress("endpoint_url", d.text("endpoint_url"), true)
 	case destinationFiles:
-		path, prefix := d.Text("path"), d.Text("prefix")
+		path, prefix := d.text("path"), d.text("prefix")
 		for _, text := range []string{path, prefix} {
 			if strings.HasPrefix(text, "/") || strings.ContainsAny(text, "\\\x00") || slices.Contains(strings.Split(text, "/"), "..") {
 				return destinationFault("'path' and 'prefix' are below the server's folder of exports: without .., backslashes and a slash at the beginning.")
@@ -285,14 +285,14 @@ func (d *ExportDestination) checkType() error {
 		}
 		return d.checkFiles()
 	case destinationPostgres:
-		if port := d.Int("port", 5432); port < 1 || port > 65535 {
+		if port := d.int("port", 5432); port < 1 || port > 65535 {
 			return destinationFault("'port' is a number from 1 to 65535.")
 		}
-		if mode := d.Text("sslmode"); mode != "" && !slices.Contains([]string{SSLRequire, SSLPrefer, SSLDisable}, mode) {
-			return destinationFault("'sslmode' %s is not supported. Supported are %s, %s, %s.", mode, SSLRequire, SSLPrefer, SSLDisable)
+		if mode := d.text("sslmode"); mode != "" && !slices.Contains([]string{sslRequire, SSLPrefer, SSLDisable}, mode) {
+			return destinationFault("'sslmode' %s is not supported. Supported are %s, %s, %s.", mode, sslRequire, SSLPrefer, SSLDisable)
 		}
 	case destinationHTTP:
-		return checkAddress("url", d.Text("url"), false)
+		return checkAddress("url", d.text("url"), false)
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func checkAddress(name, text string, optional bool) error {
 
 // checkFiles looks at the settings of what is written as files.
 func (d *ExportDestination) checkFiles() error {
-	format := d.Text("file_format")
+	format := d.text("file_format")
 	if format == "" {
 		format = "JSONLines"
 	}
@@ -318,10 +318,10 @@ func (d *ExportDestination) checkFiles() error {
 	if !known {
 		return destinationFault("File format %s is not supported. Supported are JSONLines, Parquet.", format)
 	}
-	if c := d.Text("compression"); c != "" && !slices.Contains(allowed, c) {
+	if c := d.text("compression"); c != "" && !slices.Contains(allowed, c) {
 		return destinationFault("Compression %s is not supported for file format %s. Supported are %s.", c, format, strings.Join(allowed, ", "))
 	}
-	if d.Int("max_file_size_mb", 1) < 1 {
+	if d.int("max_file_size_mb", 1) < 1 {
 		return destinationFault("'max_file_size_mb' is a number above 0.")
 	}
 	return nil
@@ -340,14 +340,14 @@ func (d *ExportDestination) shown() ExportDestination {
 
 // configured reports whether everything is there that a test needs.
 func (d *ExportDestination) configured() bool {
-	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.needed && d.Text(k.name) == "" })
+	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.needed && d.text(k.name) == "" })
 }
 
 // redact takes the secrets out of a message. Those too short to be told from
 // other words stay.
 func (d *ExportDestination) redact(text string) string {
 	for _, k := range d.keys() {
-		if secret := d.Text(k.name); k.secret && len(secret) >= 4 {
+		if secret := d.text(k.name); k.secret && len(secret) >= 4 {
 			text = strings.ReplaceAll(text, secret, "***")
 			text = strings.ReplaceAll(text, url.QueryEscape(secret), "***")
 		}

@@ -17,8 +17,8 @@ const (
 	// exportLease is how long a server that does not come back keeps others away.
 	// The clocks of servers may differ by half of it.
 	exportLease = time.Minute
-	// DefaultWatch is Config.ExportWatch when that is zero.
-	DefaultWatch = 10 * time.Second
+	// defaultWatch is Config.ExportWatch when that is zero.
+	defaultWatch = 10 * time.Second
 	// exportWorkers is how many exports a server runs at a time.
 	exportWorkers = 2
 	// exportAttempts is how often a run may fail before it is given up.

@@ -132,7 +132,7 @@ func (s Service) job(h *held) *Job {
 			return &Refused{Reason: err.Error()}
 		}
 		r := &rowMaker{export: e, filters: filters, query: query, now: s.Desk.Now(), yield: yield,
-			include: e.Destination.Texts("include_events"), exclude: e.Destination.Texts("exclude_events")}
+			include: e.Destination.texts("include_events"), exclude: e.Destination.texts("exclude_events")}
 		switch e.Model {
 		case modelPersons:
 			return s.Rows.Persons(ctx, e.Team, span, r.person)

@@ -353,8 +353,8 @@ func (s Service) CancelRun(ctx context.Context, st *management.Standing, export,
 
 // RetryRun makes a backfill that repeats a run: it covers the same and writes
 // over what the run has written.
-func (s Service) RetryRun(ctx context.Context, st *management.Standing, export, id string) (*ExportBackfillID, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportBackfillID, error) {
+func (s Service) RetryRun(ctx context.Context, st *management.Standing, export, id string) (*exportBackfillID, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*exportBackfillID, error) {
 		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)
 		if err != nil {
 			return nil, err

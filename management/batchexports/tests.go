@@ -15,11 +15,11 @@ var TestFields = append(append(management.Fields{}, Fields...), exportStepField)
 // ExportTest is a step of a test with what became of it.
 type ExportTest struct {
 	TestStep
-	Result *ExportTestResult `json:"result"` // null: it was not done
+	Result *exportTestResult `json:"result"` // null: it was not done
 }
 
-// ExportTestResult is what became of a step.
-type ExportTestResult struct {
+// exportTestResult is what became of a step.
+type exportTestResult struct {
 	Status  string  `json:"status"` // Passed, Failed
 	Message *string `json:"message"`
 }
@@ -86,9 +86,9 @@ func (s Service) test(ctx context.Context, e *exportRecord, v management.Values,
 	if step >= len(steps) {
 		return nil, management.Fault("step", "The test has %d steps, the first one is 0.", len(steps))
 	}
-	out := &ExportTest{TestStep: steps[step], Result: &ExportTestResult{Status: "Passed"}}
+	out := &ExportTest{TestStep: steps[step], Result: &exportTestResult{Status: "Passed"}}
 	fail := func(message string) (*ExportTest, error) {
-		out.Result = &ExportTestResult{"Failed", &message}
+		out.Result = &exportTestResult{"Failed", &message}
 		return out, nil
 	}
 	if !e.Destination.configured() {

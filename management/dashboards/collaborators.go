@@ -10,11 +10,11 @@ import (
 // dashboard, ID the user's uuid, Sort the time of adding.
 const kindCollaborator = "dashboard_collaborator"
 
-// MaxCollaborators is how many collaborators a dashboard may have.
-const MaxCollaborators = 1000
+// maxCollaborators is how many collaborators a dashboard may have.
+const maxCollaborators = 1000
 
-// Collaborator is a collaborator as it is shown (§4.1.7).
-type Collaborator struct {
+// collaborator is a collaborator as it is shown (§4.1.7).
+type collaborator struct {
 	ID        string               `json:"id"`
 	Dashboard int64                `json:"dashboard_id"`
 	User      *management.UserView `json:"user"`
@@ -26,7 +26,7 @@ type Collaborator struct {
 // CollaboratorFields are the writable fields of a collaborator.
 var CollaboratorFields = management.Fields{
 	{Name: "user_uuid", Type: management.UUID, Required: true},
-	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{CanView, CanEdit}, Help: "only 37: may edit"},
+	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{canView, canEdit}, Help: "only 37: may edit"},
 }
 
 // collaboratorRecord is a collaborator as it is stored.
@@ -39,8 +39,8 @@ type collaboratorRecord struct {
 }
 
 // Collaborators returns all active collaborators of a dashboard, oldest first.
-func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, dashboard string) ([]Collaborator, error) {
-	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Collaborator, error) {
+func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, dashboard string) ([]collaborator, error) {
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]collaborator, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, 
 		if err != nil {
 			return nil, err
 		}
-		out := []Collaborator{}
+		out := []collaborator{}
 		for i := range list.Results {
 			c := &list.Results[i]
 			u, err := management.UserByUUID(tx, c.User)
@@ -64,13 +64,13 @@ func (s Dashboards) Collaborators(ctx context.Context, st *management.Standing, 
 	})
 }
 
-func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) Collaborator {
-	return Collaborator{ID: c.ID, Dashboard: d.ID, User: u.View(), Level: c.Level, Added: c.Added, Updated: c.Updated}
+func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) collaborator {
+	return collaborator{ID: c.ID, Dashboard: d.ID, User: u.View(), Level: c.Level, Added: c.Added, Updated: c.Updated}
 }
 
 // AddCollaborator lets somebody edit a restricted dashboard.
-func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*Collaborator, error) {
-	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*Collaborator, error) {
+func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*collaborator, error) {
+	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*collaborator, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
 			return nil, err
@@ -82,9 +82,9 @@ func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing
 		switch {
 		case err != nil:
 			return nil, err
-		case d.RestrictionLevel == EveryoneEdits:
+		case d.RestrictionLevel == everyoneEdits:
 			return nil, management.Fault("", "Cannot add collaborators to a dashboard on the lowest restriction level.")
-		case v.Int("level") != CanEdit:
+		case v.Int("level") != canEdit:
 			return nil, management.Fault("", "Only edit access can be explicitly specified currently.")
 		}
 		u, err := s.newCollaborator(tx, st, d, v.Text("user_uuid"))
@@ -92,7 +92,7 @@ func (s Dashboards) AddCollaborator(ctx context.Context, st *management.Standing
 			return nil, err
 		}
 		now := management.At(s.Desk.Now())
-		c := collaboratorRecord{ID: s.Desk.NewID(), User: u.UUID, Level: CanEdit, Added: now, Updated: now}
+		c := collaboratorRecord{ID: s.Desk.NewID(), User: u.UUID, Level: canEdit, Added: now, Updated: now}
 		err = tx.Put(&management.Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: management.SortTime(now.Time), Data: management.Encode(c)})
 		if err != nil {
 			return nil, err
@@ -133,8 +133,8 @@ func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d
 		return nil, management.Fault("", "User already is a collaborator.")
 	}
 	_, count, err := tx.List(management.Query{Kind: kindCollaborator, Parent: dashboardParent(d.ID), Limit: 1})
-	if err == nil && count >= MaxCollaborators {
-		err = management.Fault("", "A dashboard has at most %d collaborators.", MaxCollaborators)
+	if err == nil && count >= maxCollaborators {
+		err = management.Fault("", "A dashboard has at most %d collaborators.", maxCollaborators)
 	}
 	return u, err
 }
@@ -149,7 +149,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, st *management.Stand
 		if err := d.mayEdit(tx, st); err != nil {
 			return err
 		}
-		if d.RestrictionLevel == EveryoneEdits {
+		if d.RestrictionLevel == everyoneEdits {
 			return management.Fault("", "Cannot remove collaborators from a dashboard on the lowest restriction level.")
 		}
 		user, ok := management.NormalUUID(user)

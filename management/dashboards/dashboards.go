@@ -17,14 +17,14 @@ const dashboardScope = "Dashboard"
 
 // The restriction levels of a dashboard: who of a project may edit it.
 const (
-	EveryoneEdits     int64 = 21
-	CollaboratorsEdit int64 = 37
+	everyoneEdits     int64 = 21
+	collaboratorsEdit int64 = 37
 )
 
 // The privilege levels of a caller on a dashboard.
 const (
-	CanView int64 = 21
-	CanEdit int64 = 37
+	canView int64 = 21
+	canEdit int64 = 37
 )
 
 // Bounds of dashboards.
@@ -50,7 +50,7 @@ type Dashboards struct{ *core }
 type Dashboard struct {
 	dashboardSettings
 	CreatedBy            *management.UserView `json:"created_by"`
-	Tiles                []Tile               `json:"tiles,omitzero"`
+	Tiles                []tile               `json:"tiles,omitzero"`
 	EffectiveRestriction int64                `json:"effective_restriction_level"`
 	EffectivePrivilege   int64                `json:"effective_privilege_level"`
 	UserAccessLevel      string               `json:"user_access_level"`
@@ -70,7 +70,7 @@ var Fields = management.Fields{
 	{Name: "breakdown_colors", Type: management.Any},
 	{Name: "data_color_theme_id", Type: management.Int, Null: true},
 	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Help: "trimmed, in lower case, without duplicates"},
-	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{EveryoneEdits, CollaboratorsEdit}, Ruled: true, Help: "21: everyone edits, 37: only collaborators"},
+	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{everyoneEdits, collaboratorsEdit}, Ruled: true, Help: "21: everyone edits, 37: only collaborators"},
 	{Name: "_create_in_folder", Type: management.Text, Blank: true, Max: 1000, Ruled: true, Help: "without effect"},
 	{Name: "filters", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
 	{Name: "variables", Type: management.Any, Ruled: true, Help: "an object; an empty one changes nothing"},
@@ -168,7 +168,7 @@ func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 		return nil, err
 	}
 	return &dashboardRecord{Author: v.User.ID, dashboardSettings: dashboardSettings{
-		ID: id, Created: management.At(s.Desk.Now()), CreationMode: madeByHand, Tags: []string{}, RestrictionLevel: EveryoneEdits,
+		ID: id, Created: management.At(s.Desk.Now()), CreationMode: madeByHand, Tags: []string{}, RestrictionLevel: everyoneEdits,
 		Filters: json.RawMessage("{}"), Variables: json.RawMessage("{}"), BreakdownColors: json.RawMessage("[]"),
 	}}, nil
 }

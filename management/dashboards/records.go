@@ -105,22 +105,22 @@ func (d *dashboardRecord) inherent(st *management.Standing) bool {
 	return d.Author == st.User.ID || st.Access() == management.AdminAccess
 }
 
-// privilege is what the caller may do with the dashboard: CanView or CanEdit.
+// privilege is what the caller may do with the dashboard: canView or canEdit.
 func (d *dashboardRecord) privilege(tx management.Tx, st *management.Standing) (int64, error) {
-	if d.RestrictionLevel == EveryoneEdits || d.inherent(st) {
-		return CanEdit, nil
+	if d.RestrictionLevel == everyoneEdits || d.inherent(st) {
+		return canEdit, nil
 	}
 	r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), st.User.UUID)
 	if err != nil || r == nil {
-		return CanView, err
+		return canView, err
 	}
-	return CanEdit, nil
+	return canEdit, nil
 }
 
 // mayEdit refuses who may only look at the dashboard.
 func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) error {
 	level, err := d.privilege(tx, st)
-	if err == nil && level < CanEdit {
+	if err == nil && level < canEdit {
 		err = management.Denied("You don't have edit permissions for this dashboard.")
 	}
 	return err
@@ -130,11 +130,11 @@ func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) err
 // through a link.
 func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
 	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: "editor", AccessControlVersion: "v2"}
-	if d.RestrictionLevel > EveryoneEdits {
+	if d.RestrictionLevel > everyoneEdits {
 		out.AccessControlVersion = "v1"
 	}
 	if v.Standing == nil {
-		out.EffectiveRestriction, out.EffectivePrivilege, out.UserAccessLevel = CollaboratorsEdit, CanView, "viewer"
+		out.EffectiveRestriction, out.EffectivePrivilege, out.UserAccessLevel = collaboratorsEdit, canView, "viewer"
 		return out, nil
 	}
 	if d.Author == v.User.ID || v.Admin() {

@@ -62,8 +62,8 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *management.Standin
 	}
 	p := sharePassword{ID: s.Desk.NewID(), Note: v.Text("note"), Created: management.At(s.Desk.Now()), Email: st.User.Email, Hash: hash}
 	_, err = s.changeSharing(ctx, st, dashboard, func(_ management.Tx, _ *dashboardRecord, c *sharingRecord) error {
-		if len(c.Passwords) >= MaxSharePasswords {
-			return management.Fault("", "A link has at most %d passwords.", MaxSharePasswords)
+		if len(c.Passwords) >= maxSharePasswords {
+			return management.Fault("", "A link has at most %d passwords.", maxSharePasswords)
 		}
 		c.Passwords = append(c.Passwords, p)
 		return nil

@@ -22,16 +22,16 @@ const (
 )
 
 const (
-	// ShareTokenGrace is how long a token goes on to work after it was replaced (§4.1.8).
-	ShareTokenGrace = 5 * time.Minute
-	// MaxSharePasswords is how many passwords a link may have.
-	MaxSharePasswords = 20
+	// shareTokenGrace is how long a token goes on to work after it was replaced (§4.1.8).
+	shareTokenGrace = 5 * time.Minute
+	// maxSharePasswords is how many passwords a link may have.
+	maxSharePasswords = 20
 	shareTokenBytes   = 22 // random ones: 30 characters
 	maxShareToken     = 400
 )
 
-// Sharing is how a dashboard is shared, as it is shown (§4.1.8).
-type Sharing struct {
+// sharing is how a dashboard is shared, as it is shown (§4.1.8).
+type sharing struct {
 	Created          management.Stamp `json:"created_at"`
 	Enabled          bool             `json:"enabled"`
 	AccessToken      string           `json:"access_token"`
@@ -82,8 +82,8 @@ func (p *sharePassword) show() SharePassword {
 	return SharePassword{ID: p.ID, Note: p.Note, Created: p.Created, CreatedByEmail: p.Email}
 }
 
-func (c *sharingRecord) show() *Sharing {
-	out := &Sharing{Created: c.Created, Enabled: c.Enabled, AccessToken: c.Token, Settings: c.Settings, PasswordRequired: c.PasswordRequired, Passwords: []SharePassword{}}
+func (c *sharingRecord) show() *sharing {
+	out := &sharing{Created: c.Created, Enabled: c.Enabled, AccessToken: c.Token, Settings: c.Settings, PasswordRequired: c.PasswordRequired, Passwords: []SharePassword{}}
 	for i := range c.Passwords {
 		out.Passwords = append(out.Passwords, c.Passwords[i].show())
 	}
@@ -139,7 +139,7 @@ func (s Dashboards) someSharing(tx management.Tx, st *management.Standing, d *da
 }
 
 // Sharing returns how a dashboard is shared.
-func (s Dashboards) Sharing(ctx context.Context, st *management.Standing, dashboard string) (*Sharing, error) {
+func (s Dashboards) Sharing(ctx context.Context, st *management.Standing, dashboard string) (*sharing, error) {
 	c, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
 		d, err := parentDashboard(tx, st, dashboard)
 		if err != nil {
@@ -185,7 +185,7 @@ func (s Dashboards) ownSharing(tx management.Tx, st *management.Standing, dashbo
 
 // changeSharing runs change on how a dashboard is shared, saves it and notes what
 // is other now.
-func (s Dashboards) changeSharing(ctx context.Context, st *management.Standing, dashboard string, change func(management.Tx, *dashboardRecord, *sharingRecord) error) (*Sharing, error) {
+func (s Dashboards) changeSharing(ctx context.Context, st *management.Standing, dashboard string, change func(management.Tx, *dashboardRecord, *sharingRecord) error) (*sharing, error) {
 	c, err := management.Write(ctx, &s.Desk, func(tx management.Tx) (*sharingRecord, error) {
 		d, c, err := s.ownSharing(tx, st, dashboard)
 		if err != nil {
@@ -229,7 +229,7 @@ func (c *sharingRecord) noted() sharingNote {
 }
 
 // UpdateSharing turns sharing on or off and changes its settings.
-func (s Dashboards) UpdateSharing(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*Sharing, error) {
+func (s Dashboards) UpdateSharing(ctx context.Context, st *management.Standing, dashboard string, b management.Body) (*sharing, error) {
 	return s.changeSharing(ctx, st, dashboard, func(_ management.Tx, _ *dashboardRecord, c *sharingRecord) error {
 		v, err := SharingFields.Change(b)
 		if err != nil {
@@ -271,13 +271,13 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 }
 
 // RefreshSharing gives a dashboard a new token; the old one works for
-// ShareTokenGrace, and those before it no longer.
-func (s Dashboards) RefreshSharing(ctx context.Context, st *management.Standing, dashboard string) (*Sharing, error) {
+// shareTokenGrace, and those before it no longer.
+func (s Dashboards) RefreshSharing(ctx context.Context, st *management.Standing, dashboard string) (*sharing, error) {
 	return s.changeSharing(ctx, st, dashboard, func(tx management.Tx, d *dashboardRecord, c *sharingRecord) error {
 		if err := tx.DeleteUnder(kindShareToken, dashboardParent(d.ID)); err != nil {
 			return err
 		}
-		old := shareToken{Project: st.Project.ID, Dashboard: d.ID, Until: management.At(s.Desk.Now().Add(ShareTokenGrace))}
+		old := shareToken{Project: st.Project.ID, Dashboard: d.ID, Until: management.At(s.Desk.Now().Add(shareTokenGrace))}
 		if err := putShareToken(tx, c.Token, old); err != nil {
 			return err
 		}

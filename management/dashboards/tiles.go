@@ -22,9 +22,9 @@ const (
 	maxTileJSON  = 16 << 10 // bytes of layouts and filters_overrides, each
 )
 
-// Tile is a place on a dashboard as it is shown (§4.1.2): either an insight or a
+// tile is a place on a dashboard as it is shown (§4.1.2): either an insight or a
 // text stands there. Queries are never run, so LastRefresh is null.
-type Tile struct {
+type tile struct {
 	ID          int64            `json:"id"`
 	Layouts     json.RawMessage  `json:"layouts"`
 	Color       *string          `json:"color"`
@@ -128,7 +128,7 @@ func makeRoom(tx management.Tx, dashboard int64, n int) error {
 
 // showTiles are the tiles in the order of their places; those of deleted insights
 // are left out.
-func (d *dashboardRecord) showTiles(v *view, project int64) ([]Tile, error) {
+func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	records, err := tilesOf(v.Tx, d.ID, false)
 	if err != nil {
 		return nil, err
@@ -138,10 +138,10 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]Tile, error) {
 		bx, by := b.place()
 		return cmp.Or(cmp.Compare(ay, by), cmp.Compare(ax, bx))
 	})
-	out := []Tile{}
+	out := []tile{}
 	for i := range records {
 		t := &records[i]
-		tile := Tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, Order: len(out)}
+		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, Order: len(out)}
 		if t.Text != nil {
 			if tile.Text, err = t.Text.show(v, project); err != nil {
 				return nil, err

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Assignee is who an issue belongs to: a user or a role. In answers it is the text
+// assignee is who an issue belongs to: a user or a role. In answers it is the text
 // user:<id> or role:<uuid> (A7).
-type Assignee struct {
+type assignee struct {
 	Type string // user, role
 	ID   string // the user's number or the role's uuid
 }
@@ -21,10 +21,10 @@ const (
 )
 
 // MarshalText implements encoding.TextMarshaler.
-func (a Assignee) MarshalText() ([]byte, error) { return []byte(a.Type + ":" + a.ID), nil }
+func (a assignee) MarshalText() ([]byte, error) { return []byte(a.Type + ":" + a.ID), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (a *Assignee) UnmarshalText(text []byte) error {
+func (a *assignee) UnmarshalText(text []byte) error {
 	a.Type, a.ID, _ = strings.Cut(string(text), ":")
 	return nil
 }
@@ -33,7 +33,7 @@ var assigneeType = management.Field{Name: "assignee__type", Type: management.Cho
 
 // readAssignee reads an assignee as an object, or in the form of the answers. nil
 // is nobody. A user has to be a member of the organization, a role one of its own.
-func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage) (*Assignee, error) {
+func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage) (*assignee, error) {
 	kind := management.JSONKind(raw)
 	parts := map[string]json.RawMessage{}
 	switch kind {
@@ -66,7 +66,7 @@ func readAssignee(tx management.Tx, st *management.Standing, raw json.RawMessage
 	return readAssigneeID(tx, st, of.(string), parts["id"])
 }
 
-func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw json.RawMessage) (*Assignee, error) {
+func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw json.RawMessage) (*assignee, error) {
 	const field = "assignee__id"
 	text := string(raw)
 	kind := management.JSONKind(raw)
@@ -90,10 +90,10 @@ func readAssigneeID(tx management.Tx, st *management.Standing, of string, raw js
 	if err == nil && r == nil {
 		err = management.Coded(management.CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
 	}
-	return &Assignee{assigneeRole, uuid}, err
+	return &assignee{assigneeRole, uuid}, err
 }
 
-func userAssignee(tx management.Tx, st *management.Standing, number int64) (*Assignee, error) {
+func userAssignee(tx management.Tx, st *management.Standing, number int64) (*assignee, error) {
 	u, err := management.UserByNumber(tx, number)
 	if err != nil {
 		return nil, err
@@ -107,5 +107,5 @@ func userAssignee(tx management.Tx, st *management.Standing, number int64) (*Ass
 	if m == nil {
 		return nil, management.Coded(management.CodeDoesNotExist, "assignee__id", "Invalid pk \"%d\" - object does not exist.", number)
 	}
-	return &Assignee{assigneeUser, strconv.FormatInt(number, 10)}, nil
+	return &assignee{assigneeUser, strconv.FormatInt(number, 10)}, nil
 }

@@ -106,7 +106,7 @@ func (f *issueRun) take(e *LoggedEvent) error {
 	if seen.After(i.LastSeen.Time) {
 		i.LastSeen = seen
 	}
-	again := (i.Status == IssueResolved || i.Status == IssueArchived) && seen.After(i.Changed.Time)
+	again := (i.Status == issueResolved || i.Status == issueArchived) && seen.After(i.Changed.Time)
 	if again {
 		i.Status, i.Changed = IssueActive, seen
 	}
@@ -204,7 +204,7 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	if errors.As(reason, &told) {
 		message = told.Message
 	}
-	failure := &RuleFailure{
+	failure := &ruleFailure{
 		Message: message,
 		Issue:   management.Encode(map[string]string{"status": i.Status, "name": i.Name, "description": i.Description}),
 		Props:   json.RawMessage("{}"),

@@ -14,12 +14,12 @@ const kindIssue = "issue"
 // suppressed ones stay as they are.
 const (
 	IssueActive     = "active"
-	IssueResolved   = "resolved"
-	IssueSuppressed = "suppressed"
-	IssueArchived   = "archived"
+	issueResolved   = "resolved"
+	issueSuppressed = "suppressed"
+	issueArchived   = "archived"
 )
 
-var issueStates = []string{IssueActive, IssueResolved, IssueSuppressed, IssueArchived}
+var issueStates = []string{IssueActive, issueResolved, issueSuppressed, issueArchived}
 
 // Issue is what all exceptions with one fingerprint are (decision 24).
 type Issue struct {
@@ -28,7 +28,7 @@ type Issue struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
 	Status      string           `json:"status"`
-	Assignee    *Assignee        `json:"assignee"`
+	Assignee    *assignee        `json:"assignee"`
 	FirstSeen   management.Stamp `json:"first_seen"`
 	LastSeen    management.Stamp `json:"last_seen"`
 	Count       int64            `json:"count"`

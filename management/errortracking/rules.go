@@ -35,16 +35,16 @@ type AssignmentRule struct {
 	ID string `json:"id"`
 	// Filters are the property group as it was sent: see ruleFilters.
 	Filters  json.RawMessage `json:"filters"`
-	Assignee *Assignee       `json:"assignee"`
+	Assignee *assignee       `json:"assignee"`
 	// OrderKey orders the rules, lowest first; of equal ones the older is first.
 	OrderKey int64 `json:"order_key"`
 	// Disabled is nil while the rule is in use.
-	Disabled *RuleFailure `json:"disabled_data"`
+	Disabled *ruleFailure `json:"disabled_data"`
 }
 
-// RuleFailure is why a rule is not used any more: the error, and the issue and
+// ruleFailure is why a rule is not used any more: the error, and the issue and
 // the properties of the event that it was tried on.
-type RuleFailure struct {
+type ruleFailure struct {
 	Message string          `json:"message"`
 	Issue   json.RawMessage `json:"issue"`
 	Props   json.RawMessage `json:"props"`

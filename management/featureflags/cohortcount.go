@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MaxPersons is how many persons, newest first, one evaluation of a dynamic
+// maxPersons is how many persons, newest first, one evaluation of a dynamic
 // cohort looks at, and a search for the e-mail addresses of a file.
-const MaxPersons = 100_000
+const maxPersons = 100_000
 
 // calculateTime bounds the count of a cohort after a write.
 const calculateTime = 10 * time.Second
@@ -142,7 +142,7 @@ func (s Cohorts) scan(ctx context.Context, st *management.Standing, m *matcher, 
 		if failed = err; err != nil {
 			return false
 		}
-		return (!in || visit(p)) && looked < MaxPersons
+		return (!in || visit(p)) && looked < maxPersons
 	})
 	return errors.Join(err, failed)
 }
@@ -167,7 +167,7 @@ func (s Cohorts) calculate(ctx context.Context, st *management.Standing, id int6
 		if err != nil {
 			return err
 		}
-		run := CohortCalculation{ID: s.Desk.NewID(), Filters: rawOr(again.Filters, "null"), Started: management.At(started), Finished: management.At(s.Desk.Now())}
+		run := cohortCalculation{ID: s.Desk.NewID(), Filters: rawOr(again.Filters, "null"), Started: management.At(started), Finished: management.At(s.Desk.Now())}
 		if failed != nil {
 			again.Errors++
 			run.Error = uncounted(failed)
@@ -200,8 +200,8 @@ const kindCalculation = "cohort_calculation"
 // maxCalculations is how many counts of a cohort are kept.
 const maxCalculations = 100
 
-// CohortCalculation is one count of a dynamic cohort.
-type CohortCalculation struct {
+// cohortCalculation is one count of a dynamic cohort.
+type cohortCalculation struct {
 	ID       string           `json:"id"`
 	Filters  json.RawMessage  `json:"filters"`
 	Count    *int             `json:"count"`
@@ -214,7 +214,7 @@ func cohortParent(project, cohort int64) string {
 	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
 }
 
-func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *CohortCalculation) error {
+func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *cohortCalculation) error {
 	n, err := tx.Next(kindCalculation)
 	if err != nil {
 		return err
@@ -231,9 +231,9 @@ func keepCalculation(tx Tx, st *management.Standing, cohort int64, run *CohortCa
 }
 
 // Calculations are the last counts of a cohort, newest first.
-func (s Cohorts) Calculations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[CohortCalculation], error) {
-	return management.Of(ctx, s.resource(nil, false), st, id, func(v *view, c *storedCohort) (management.List[CohortCalculation], error) {
-		return management.ListRecords[CohortCalculation](v.Tx, management.Query{
+func (s Cohorts) Calculations(ctx context.Context, st *management.Standing, id string, p management.Page) (management.List[cohortCalculation], error) {
+	return management.Of(ctx, s.resource(nil, false), st, id, func(v *view, c *storedCohort) (management.List[cohortCalculation], error) {
+		return management.ListRecords[cohortCalculation](v.Tx, management.Query{
 			Kind: kindCalculation, Parent: cohortParent(st.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})
 	})

@@ -20,13 +20,13 @@ var (
 	CohortRemoveFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
 )
 
-// Done is the answer of calls that only say that it is done.
-type Done struct {
+// done is the answer of calls that only say that it is done.
+type done struct {
 	Success bool `json:"success"`
 }
 
 // membersOf turns a list into distinct ids: all of every person that is known.
-// Persons of e-mail addresses are looked for among the newest MaxPersons.
+// Persons of e-mail addresses are looked for among the newest maxPersons.
 func (s Cohorts) membersOf(ctx context.Context, st *management.Standing, list *MemberList) (out []string, err error) {
 	switch {
 	case list == nil:
@@ -57,7 +57,7 @@ func (s Cohorts) membersOf(ctx context.Context, st *management.Standing, list *M
 		if email, ok := p.Properties["email"].(string); ok && wanted[email] {
 			out = append(out, p.DistinctIDs...)
 		}
-		return looked < MaxPersons
+		return looked < maxPersons
 	})
 	return out, err
 }
@@ -95,7 +95,7 @@ func (s Cohorts) static(v *view, id, msg string) (*storedCohort, error) {
 }
 
 // AddPersons puts persons into a static cohort.
-func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id string, b management.Body) (*Done, error) {
+func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id string, b management.Body) (*done, error) {
 	v, err := CohortAddFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -133,19 +133,19 @@ func (s Cohorts) AddPersons(ctx context.Context, st *management.Standing, id str
 }
 
 // changeMembers changes the list of a static cohort and notes it.
-func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(Tx, *storedCohort) error) (*Done, error) {
-	return management.Write(ctx, &s.Desk, func(tx Tx) (*Done, error) {
+func (s Cohorts) changeMembers(ctx context.Context, st *management.Standing, id, msg string, work func(Tx, *storedCohort) error) (*done, error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (*done, error) {
 		v := &view{Tx: tx, Standing: st}
 		c, err := s.static(v, id, msg)
 		if err != nil {
 			return nil, err
 		}
-		return &Done{true}, s.resource(nil, false).Noting(v, c, func() error { return work(tx, c) })
+		return &done{true}, s.resource(nil, false).Noting(v, c, func() error { return work(tx, c) })
 	})
 }
 
 // RemovePerson takes a person out of a static cohort.
-func (s Cohorts) RemovePerson(ctx context.Context, st *management.Standing, id string, b management.Body) (*Done, error) {
+func (s Cohorts) RemovePerson(ctx context.Context, st *management.Standing, id string, b management.Body) (*done, error) {
 	v, err := CohortRemoveFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -183,8 +183,8 @@ func (s Cohorts) RemovePerson(ctx context.Context, st *management.Standing, id s
 	})
 }
 
-// CohortPersons is a page of the persons of a cohort.
-type CohortPersons struct {
+// cohortPersons is a page of the persons of a cohort.
+type cohortPersons struct {
 	UUIDs []string
 	Next  string // where the next page begins, empty at the end
 }
@@ -192,13 +192,13 @@ type CohortPersons struct {
 // Persons returns the persons of a cohort that are known: of a static one in the
 // order of their distinct ids, of a dynamic one newest first. from is Next of the
 // page before, empty for the first.
-func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string, limit int, from string) (*CohortPersons, error) {
+func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string, limit int, from string) (*cohortPersons, error) {
 	c, err := management.Read(ctx, &s.Desk, func(tx Tx) (*storedCohort, error) { return s.load(tx, st, id) })
 	switch {
 	case err != nil:
 		return nil, err
 	case s.People == nil || c.Deleted:
-		return &CohortPersons{}, nil
+		return &cohortPersons{}, nil
 	case c.Static:
 		return s.listed(ctx, st, c, limit, from)
 	}
@@ -206,7 +206,7 @@ func (s Cohorts) Persons(ctx context.Context, st *management.Standing, id string
 	if from != "" && (err != nil || skip < 0) {
 		return nil, management.Fault("cursor", "Invalid cursor: use the one of the next link as it stands.")
 	}
-	out, seen := &CohortPersons{}, 0
+	out, seen := &cohortPersons{}, 0
 	m, _, err := s.matcher(ctx, st, c.ID)
 	if err != nil {
 		return nil, err
@@ -254,8 +254,8 @@ func (s Cohorts) Membership(ctx context.Context, st *management.Standing, id str
 
 // listed is a page of a static cohort. A person is shown at the first of the
 // distinct ids that are members, so that nobody comes twice.
-func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedCohort, limit int, after string) (*CohortPersons, error) {
-	out := &CohortPersons{}
+func (s Cohorts) listed(ctx context.Context, st *management.Standing, c *storedCohort, limit int, after string) (*cohortPersons, error) {
+	out := &cohortPersons{}
 	for {
 		page, err := management.Read(ctx, &s.Desk, func(tx Tx) ([]string, error) { return tx.Members(st.Project.ID, c.ID, after, limit) })
 		if err != nil {

@@ -36,7 +36,7 @@ type Cohort struct {
 	Count           *int                 `json:"count"`              // persons, null while nobody has counted
 	Static          bool                 `json:"is_static"`
 	Type            *string              `json:"cohort_type"`
-	Experiments     []LinkID             `json:"experiment_set"`
+	Experiments     []linkID             `json:"experiment_set"`
 }
 
 // cohortTypes are what cohorts may be called (spec/flags.md §1.6).

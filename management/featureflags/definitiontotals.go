@@ -5,12 +5,12 @@ import "github.com/bunting-flags/bunting/management"
 // The most that one project may have. Every server compiles all of a project's
 // definitions after each change, and sends them to every client that asks.
 const (
-	// MaxFlags and MaxCohorts are how many flags and cohorts there may be that are not
+	// maxFlags and MaxCohorts are how many flags and cohorts there may be that are not
 	// deleted.
-	MaxFlags   = 20_000
+	maxFlags   = 20_000
 	MaxCohorts = 10_000
-	// MaxDefinitionBytes bounds these together, as they are stored.
-	MaxDefinitionBytes = 64 << 20
+	// maxDefinitionBytes bounds these together, as they are stored.
+	maxDefinitionBytes = 64 << 20
 )
 
 // CodeLimit is the code of what would be more than there may be.
@@ -20,12 +20,12 @@ const CodeLimit = "limit_exceeded"
 // definitions file say, may be changed as long as it does not grow.
 func grown(before, t DefinitionTotals) error {
 	switch {
-	case t.Flags > MaxFlags && t.Flags > before.Flags:
-		return management.Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
+	case t.Flags > maxFlags && t.Flags > before.Flags:
+		return management.Coded(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", maxFlags)
 	case t.Cohorts > MaxCohorts && t.Cohorts > before.Cohorts:
 		return management.Coded(CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
-	case t.Bytes > MaxDefinitionBytes && t.Bytes > before.Bytes:
-		return management.Coded(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", MaxDefinitionBytes)
+	case t.Bytes > maxDefinitionBytes && t.Bytes > before.Bytes:
+		return management.Coded(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", maxDefinitionBytes)
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ const kindFeature = "early_access_feature"
 // EarlyAccess are early access features (§5.5).
 type EarlyAccess struct {
 	*core
-	*management.Resource[Tx, storedFeature, Feature]
+	*management.Resource[Tx, storedFeature, feature]
 }
 
 type featureEdit = management.Edit[Tx, storedFeature]
 
 func newEarlyAccess(c *core) (s EarlyAccess) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedFeature, Feature]{
+	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedFeature, feature]{
 		Kind: kindFeature, Scope: "EarlyAccessFeature", Fields: FeatureFields, Changes: FeatureChangeFields, Newest: true,
 		Place: func(_ *management.Standing, f *storedFeature) management.Place {
 			return management.Place{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
@@ -33,9 +33,9 @@ func newEarlyAccess(c *core) (s EarlyAccess) {
 			return &storedFeature{featureSettings: featureSettings{ID: c.Desk.NewID(), Created: management.At(c.Desk.Now())}}, nil
 		},
 		Rules: s.rules, Leave: s.leave,
-		Show: func(v *view, f *storedFeature) (*Feature, error) {
+		Show: func(v *view, f *storedFeature) (*feature, error) {
 			flag, err := minimalOf(v.Tx, v.Project.ID, f.Flag)
-			return &Feature{f.featureSettings, flag}, err
+			return &feature{f.featureSettings, flag}, err
 		},
 	})
 	return s
@@ -57,8 +57,8 @@ type featureSettings struct {
 	Created          management.Stamp `json:"created_at"`
 }
 
-// Feature is an early access feature as it is shown.
-type Feature struct {
+// feature is an early access feature as it is shown.
+type feature struct {
 	featureSettings
 	Flag json.RawMessage `json:"feature_flag"`
 }
@@ -110,7 +110,7 @@ func (s EarlyAccess) rules(e *featureEdit) error {
 	}
 	f := e.Now
 	f.Flag = flag.ID
-	return s.saveAttached(e, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, FlagLink{ID: LinkID(f.ID), Name: f.Name}))
+	return s.saveAttached(e, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, flagLink{ID: linkID(f.ID), Name: f.Name}))
 }
 
 // leave takes early access from the flag of a feature that goes. The flag stays.
@@ -146,13 +146,13 @@ func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
 		return flag, nil
 	}
 	filters := fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":0,"variant":null}],"payloads":{},"multivariate":null,"super_groups":%s}`, f.superGroups(slug(f.Name)))
-	return flags.makeLinked(e.Tx, e.Standing, FlagDraft{
+	return flags.makeLinked(e.Tx, e.Standing, flagDraft{
 		Key: slug(f.Name), Name: "Feature Flag for Feature " + f.Name, Active: true, Context: "early_access_features", Filters: json.RawMessage(filters),
 	})
 }
 
 // makeLinked makes a flag for another thing and loads it, so that it can be linked.
-func (s Flags) makeLinked(tx Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
+func (s Flags) makeLinked(tx Tx, st *management.Standing, d flagDraft) (*storedFlag, error) {
 	made, err := s.makeFlag(tx, st, d)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 }
 
 // saveAttached stores a flag with other super groups and links, if they are others.
-func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.RawMessage, links []FlagLink) error {
+func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.RawMessage, links []flagLink) error {
 	filters := management.JSONObject(flag.Filters)
 	same := bytes.Equal(compactOf(filters["super_groups"]), compactOf(groups))
 	if same && slices.Equal(links, flag.Links.Features) {
@@ -222,13 +222,13 @@ func compactOf(raw json.RawMessage) []byte {
 }
 
 // setLink puts a link into a list, or in the place of the one with its id.
-func setLink(list []FlagLink, link FlagLink) []FlagLink {
+func setLink(list []flagLink, link flagLink) []flagLink {
 	return append(dropLink(list, string(link.ID)), link)
 }
 
 // dropLink is a list without the link of an id.
-func dropLink(list []FlagLink, id string) []FlagLink {
-	return slices.DeleteFunc(slices.Clone(list), func(l FlagLink) bool { return string(l.ID) == id })
+func dropLink(list []flagLink, id string) []flagLink {
+	return slices.DeleteFunc(slices.Clone(list), func(l flagLink) bool { return string(l.ID) == id })
 }
 
 // PublicFeature is a feature as everybody with the project's key may see it.

@@ -127,11 +127,11 @@ func cohortPlace(project int64, cohort *int64) string {
 }
 
 // experimentsOfCohort are those that count who is in a cohort.
-func experimentsOfCohort(tx Tx, st *management.Standing, cohort int64) ([]LinkID, error) {
+func experimentsOfCohort(tx Tx, st *management.Standing, cohort int64) ([]linkID, error) {
 	list, _, err := tx.List(management.Query{Kind: kindExperiment, Other: cohortPlace(st.Project.ID, &cohort)})
-	out := make([]LinkID, len(list))
+	out := make([]linkID, len(list))
 	for i := range list {
-		out[i] = LinkID(list[i].ID)
+		out[i] = linkID(list[i].ID)
 	}
 	return out, err
 }
@@ -153,7 +153,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.Flag = flag.ID
-	links := setLink(flag.Links.Experiments, FlagLink{ID: LinkID(x.ID), Name: x.Name})
+	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(x.ID), Name: x.Name})
 	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.was.Active && string(flag.Filters) == string(flag.was.Filters) {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s Experiments) flag(e *experimentEdit) (*storedFlag, error) {
 	x, flags := e.Now, Flags{s.core}
 	if e.Fresh {
 		x.FlagKey = e.Values.Text("feature_flag_key")
-		flag, err := flags.makeLinked(e.Tx, e.Standing, FlagDraft{
+		flag, err := flags.makeLinked(e.Tx, e.Standing, flagDraft{
 			Key: x.FlagKey, Name: "Feature Flag for Experiment " + x.Name, Active: !x.draft(), Context: "experiments", Filters: x.filters(nil),
 		})
 		return flag, ofFlagKey(err)
@@ -259,6 +259,6 @@ func (s Experiments) leave(e *experimentEdit) error {
 	if err != nil || flag == nil {
 		return err
 	}
-	flag.Links.Experiments = setLink(flag.Links.Experiments, FlagLink{ID: LinkID(x.ID), Name: x.Name, Deleted: true})
+	flag.Links.Experiments = setLink(flag.Links.Experiments, flagLink{ID: linkID(x.ID), Name: x.Name, Deleted: true})
 	return flags.saveLinked(e.Tx, e.Standing, flag)
 }

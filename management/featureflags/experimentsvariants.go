@@ -108,18 +108,18 @@ func sameVariant(a, b experimentVariant) bool {
 	return a.Key == b.Key && (a.Rollout == b.Rollout || err1 == nil && err2 == nil && x == y)
 }
 
-// Exposures are how often the flag of an experiment gave which value.
-type Exposures struct {
+// exposures are how often the flag of an experiment gave which value.
+type exposures struct {
 	FlagKey   string           `json:"feature_flag_key"`
 	Start     management.Stamp `json:"start_date"`
 	End       management.Stamp `json:"end_date"`
 	Total     int64            `json:"total"`
-	Exposures []Exposure       `json:"exposures"`
+	Exposures []exposure       `json:"exposures"`
 }
 
-// Exposure is how often a flag gave one value, as $feature_flag_called events told:
+// exposure is how often a flag gave one value, as $feature_flag_called events told:
 // since the flag exists, also before the start and after the end.
-type Exposure struct {
+type exposure struct {
 	Variant string           `json:"variant"`
 	Calls   int64            `json:"calls"`
 	First   management.Stamp `json:"first_called_at"`
@@ -127,8 +127,8 @@ type Exposure struct {
 }
 
 // Exposures counts the calls of an experiment's flag.
-func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*Exposures, error) {
-	return management.Of(ctx, s.Resource, st, id, func(v *view, e *storedExperiment) (*Exposures, error) {
+func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id string) (*exposures, error) {
+	return management.Of(ctx, s.Resource, st, id, func(v *view, e *storedExperiment) (*exposures, error) {
 		shown, err := s.show(v, e)
 		if err != nil {
 			return nil, err
@@ -137,10 +137,10 @@ func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id 
 		if err != nil {
 			return nil, fmt.Errorf("exposures: %w", err)
 		}
-		out := &Exposures{FlagKey: shown.FlagKey, Start: e.Start, End: e.End, Exposures: []Exposure{}}
+		out := &exposures{FlagKey: shown.FlagKey, Start: e.Start, End: e.End, Exposures: []exposure{}}
 		for _, c := range calls {
 			out.Total += c.Calls
-			out.Exposures = append(out.Exposures, Exposure{c.Value, c.Calls, management.At(c.First), management.At(c.Last)})
+			out.Exposures = append(out.Exposures, exposure{c.Value, c.Calls, management.At(c.First), management.At(c.Last)})
 		}
 		return out, nil
 	})

@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MaxCounted is how many persons or groups a preview counts exactly; of more it
+// maxCounted is how many persons or groups a preview counts exactly; of more it
 // looks at the newest, and concludes from them.
-const MaxCounted = 100_000
+const maxCounted = 100_000
 
 // maxMembers is how many members of static cohorts a preview keeps in memory.
 const maxMembers = 1_000_000
@@ -29,7 +29,7 @@ var BlastRadiusFields = management.Fields{
 type BlastRadius struct {
 	Affected int `json:"users_affected"`
 	Total    int `json:"total_users"`
-	// Exact is false where there are more than MaxCounted.
+	// Exact is false where there are more than maxCounted.
 	Exact bool `json:"exact"`
 }
 
@@ -150,9 +150,9 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 			met++
 		}
 		seen++
-		return seen < MaxCounted
+		return seen < maxCounted
 	})
-	if seen < MaxCounted {
+	if seen < maxCounted {
 		total = seen // persons may have come or gone since they were counted
 	}
 	return conclude(seen, met, max(total, seen)), cmp.Or(err, ctx.Err())
@@ -161,7 +161,7 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastRadius, error) {
 	seen, met := 0, 0
 	err := p.people.Groups(ctx, project, index, func(key string, properties map[string]any) bool {
-		if seen++; seen > MaxCounted { // the others are only counted
+		if seen++; seen > maxCounted { // the others are only counted
 			return true
 		}
 		sub := flags.Subject{
@@ -173,7 +173,7 @@ func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastR
 		}
 		return true
 	})
-	return conclude(min(seen, MaxCounted), met, seen), cmp.Or(err, ctx.Err())
+	return conclude(min(seen, maxCounted), met, seen), cmp.Or(err, ctx.Err())
 }
 
 // conclude is the result for all, of those that were looked at.
@@ -191,16 +191,16 @@ type MyFlag struct {
 	Value any             `json:"value"`
 }
 
-// Listed is a flag that can be answered, or is switched off.
-type Listed struct {
+// listed is a flag that can be answered, or is switched off.
+type listed struct {
 	Key     string
 	Active  bool
 	Minimal json.RawMessage
 }
 
 // Listed are the flags that are not deleted, newest first.
-func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]Listed, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (out []Listed, err error) {
+func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]listed, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (out []listed, err error) {
 		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
 		for i := range list {
 			f, err := decodeFlag(st.Project.ID, &list[i])
@@ -208,7 +208,7 @@ func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]Listed, e
 				return nil, err
 			}
 			if !f.Hidden {
-				out = append(out, Listed{f.Key, f.Active, flagMinimal(f)})
+				out = append(out, listed{f.Key, f.Active, flagMinimal(f)})
 			}
 		}
 		return out, err

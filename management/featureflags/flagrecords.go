@@ -11,8 +11,8 @@ import (
 // flagScope is what changes of flags are noted under.
 const flagScope = "FeatureFlag"
 
-// FlagDraft is what a flag is made of.
-type FlagDraft struct {
+// flagDraft is what a flag is made of.
+type flagDraft struct {
 	Key, Name string
 	// Filters of nil are one condition for everybody.
 	Filters json.RawMessage
@@ -24,26 +24,26 @@ type FlagDraft struct {
 	Hidden bool
 }
 
-// FlagLinks are the things that use a flag, and keep it from being deleted.
-type FlagLinks struct {
-	Experiments []FlagLink `json:"experiments,omitempty"`
-	Surveys     []FlagLink `json:"surveys,omitempty"`
-	Features    []FlagLink `json:"features,omitempty"` // early access features
+// flagLinks are the things that use a flag, and keep it from being deleted.
+type flagLinks struct {
+	Experiments []flagLink `json:"experiments,omitempty"`
+	Surveys     []flagLink `json:"surveys,omitempty"`
+	Features    []flagLink `json:"features,omitempty"` // early access features
 }
 
-// FlagLink is one thing that uses a flag.
-type FlagLink struct {
-	ID   LinkID `json:"id"`
+// flagLink is one thing that uses a flag.
+type flagLink struct {
+	ID   linkID `json:"id"`
 	Name string `json:"name"`
 	// Deleted things hold the key of a flag that is deleted, and nothing else.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// LinkID is an id of either kind: digits are shown as a number.
-type LinkID string
+// linkID is an id of either kind: digits are shown as a number.
+type linkID string
 
 // MarshalJSON implements json.Marshaler.
-func (id LinkID) MarshalJSON() ([]byte, error) {
+func (id linkID) MarshalJSON() ([]byte, error) {
 	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil && strconv.FormatInt(n, 10) == string(id) {
 		return []byte(id), nil
 	}
@@ -51,19 +51,19 @@ func (id LinkID) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (id *LinkID) UnmarshalJSON(text []byte) error {
+func (id *linkID) UnmarshalJSON(text []byte) error {
 	var s string
 	if len(text) > 0 && text[0] != '"' {
-		*id = LinkID(text)
+		*id = linkID(text)
 		return nil
 	}
 	err := json.Unmarshal(text, &s)
-	*id = LinkID(s)
+	*id = linkID(s)
 	return err
 }
 
 // liveCount counts the links that are not deleted.
-func liveCount(list []FlagLink) (n int) {
+func liveCount(list []flagLink) (n int) {
 	for i := range list {
 		if !list[i].Deleted {
 			n++
@@ -112,7 +112,7 @@ type flagMeta struct {
 	Hidden     bool             `json:"hidden,omitempty"`
 	Archived   bool             `json:"archived,omitempty"`
 	Tags       []string         `json:"tags,omitempty"`
-	Links      FlagLinks        `json:"links,omitzero"`
+	Links      flagLinks        `json:"links,omitzero"`
 	// Rollback is kept as it was sent.
 	Rollback          json.RawMessage `json:"rollback_conditions,omitempty"`
 	PerformedRollback *bool           `json:"performed_rollback,omitempty"`
@@ -246,7 +246,7 @@ func (s Flags) loadFlag(tx Tx, st *management.Standing, id int64) (*storedFlag, 
 }
 
 // makeFlag makes a flag. Deleted ones of the same key are gone for good then.
-func (s Flags) makeFlag(tx Tx, st *management.Standing, d FlagDraft) (*storedFlag, error) {
+func (s Flags) makeFlag(tx Tx, st *management.Standing, d flagDraft) (*storedFlag, error) {
 	f := &storedFlag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
 	return f, s.addFlag(tx, st, f)

@@ -132,7 +132,7 @@ func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocum
 	if err != nil {
 		return nil, err
 	}
-	a := &application{Flags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []DocumentChange{}, Warnings: slices.Clone(wanted.warnings)}}
+	a := &application{Flags: s, tx: in, st: st, wanted: wanted, has: has, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(wanted.warnings)}}
 	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, in.flush}
 	if prune {
 		steps = slices.Insert(steps, 4, a.draftPruned)
@@ -142,7 +142,7 @@ func (s Flags) applyDocument(tx Tx, st *management.Standing, wanted *wantedDocum
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(a.out.Changes, func(a, b DocumentChange) int {
+	slices.SortStableFunc(a.out.Changes, func(a, b documentChange) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return a.out, nil
@@ -211,7 +211,7 @@ func (a *application) changed(kind, scope string, w *named, is entry) (bool, err
 		a.out.Unchanged++
 		return false, nil
 	}
-	a.out.Changes = append(a.out.Changes, DocumentChange{Kind: kind, Name: w.name, Action: action, Changes: list})
+	a.out.Changes = append(a.out.Changes, documentChange{Kind: kind, Name: w.name, Action: action, Changes: list})
 	return true, nil
 }
 
@@ -341,7 +341,7 @@ func (a *application) draftPruned() error {
 			return err
 		}
 		a.flags = append(a.flags, f)
-		a.out.Changes = append(a.out.Changes, DocumentChange{Kind: "flag", Name: key, Action: "delete", Changes: []management.Change{}})
+		a.out.Changes = append(a.out.Changes, documentChange{Kind: "flag", Name: key, Action: "delete", Changes: []management.Change{}})
 	}
 	return nil
 }

@@ -36,18 +36,18 @@ var documentSettings = []string{"timezone", "bucketing_hash", "property_matching
 // from the rest.
 var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by"}
 
-// DocumentChange is a flag or a cohort that a document makes, changes or deletes.
-type DocumentChange struct {
+// documentChange is a flag or a cohort that a document makes, changes or deletes.
+type documentChange struct {
 	Kind    string              `json:"kind"`   // flag, cohort
 	Name    string              `json:"name"`   // the flag's key or the cohort's name
 	Action  string              `json:"action"` // create, update, delete
 	Changes []management.Change `json:"changes"`
-	People  *PeopleChanged      `json:"people,omitempty"` // of flags, when it was counted
+	People  *peopleChanged      `json:"people,omitempty"` // of flags, when it was counted
 }
 
-// PeopleChanged is how many people would see another value. Of is how many are
+// peopleChanged is how many people would see another value. Of is how many are
 // known; Counted of them were looked at, all or, as Sample says, some.
-type PeopleChanged struct {
+type peopleChanged struct {
 	Changed int  `json:"changed"`
 	Counted int  `json:"counted"`
 	Of      int  `json:"of"`
@@ -56,7 +56,7 @@ type PeopleChanged struct {
 
 // DocumentResult is what applying a document does.
 type DocumentResult struct {
-	Changes   []DocumentChange `json:"changes"`
+	Changes   []documentChange `json:"changes"`
 	Unchanged int              `json:"unchanged"`
 	// Warnings name what had no effect.
 	Warnings []string `json:"warnings,omitempty"`

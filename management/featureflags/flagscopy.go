@@ -22,11 +22,11 @@ const maxCopies = 100
 // Copied is what became of a flag that was copied.
 type Copied struct {
 	Success []Flag       `json:"success"`
-	Failed  []CopyFailed `json:"failed"`
+	Failed  []copyFailed `json:"failed"`
 }
 
-// CopyFailed is a project that could not take the flag.
-type CopyFailed struct {
+// copyFailed is a project that could not take the flag.
+type copyFailed struct {
 	Project int64  `json:"project_id"`
 	Errors  string `json:"errors"`
 }
@@ -66,13 +66,13 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 	if err != nil {
 		return nil, err
 	}
-	out := &Copied{Success: []Flag{}, Failed: []CopyFailed{}}
+	out := &Copied{Success: []Flag{}, Failed: []copyFailed{}}
 	for _, id := range v.Ints("target_project_ids") {
 		f, err := s.copyTo(ctx, st, id, v.Text("feature_flag_key"), wanted, schedule)
 		var told *management.Error
 		switch {
 		case errors.As(err, &told):
-			out.Failed = append(out.Failed, CopyFailed{id, told.Message})
+			out.Failed = append(out.Failed, copyFailed{id, told.Message})
 		case err != nil:
 			return nil, err
 		default:
@@ -82,7 +82,7 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 	return out, nil
 }
 
-// PlaceOf is a project of the organization, nil when there is none that the
+// placeOf is a project of the organization, nil when there is none that the
 // caller may be in.
 func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (*management.Standing, error) {
 	p, err := management.Read(ctx, &s.Desk, func(tx Tx) (*management.ProjectRecord, error) { return tx.Project(id) })
@@ -180,8 +180,8 @@ func (s Flags) copyTo(ctx context.Context, st *management.Standing, project int6
 	return s.Get(ctx, in, id)
 }
 
-// FlagPlace is a flag of a key in one project.
-type FlagPlace struct {
+// flagPlace is a flag of a key in one project.
+type flagPlace struct {
 	ID        int64                `json:"flag_id"`
 	Team      int64                `json:"team_id"`
 	CreatedBy *management.UserView `json:"created_by"`
@@ -192,13 +192,13 @@ type FlagPlace struct {
 
 // Places are the flags of a key in the projects of the organization that the
 // caller may be in.
-func (s Flags) Places(ctx context.Context, st *management.Standing, key string) ([]FlagPlace, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) ([]FlagPlace, error) {
+func (s Flags) Places(ctx context.Context, st *management.Standing, key string) ([]flagPlace, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) ([]flagPlace, error) {
 		projects, err := tx.Projects(st.Organization.ID)
 		if err != nil {
 			return nil, err
 		}
-		out, v := []FlagPlace{}, &view{Tx: tx, Standing: st}
+		out, v := []flagPlace{}, &view{Tx: tx, Standing: st}
 		for i := range projects {
 			if !st.Reaches(&projects[i]) {
 				continue
@@ -218,7 +218,7 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, FlagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
+			out = append(out, flagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
 		}
 		if len(out) == 0 {
 			return nil, management.ErrNotFound()

@@ -130,7 +130,7 @@ func (s Flags) countChanged(ctx context.Context, st *management.Standing, out *D
 	}
 	for i := range out.Changes {
 		if c := &out.Changes[i]; c.Kind == "flag" {
-			c.People = &PeopleChanged{Changed: changed.counts[i], Counted: counted, Of: max(of, counted), Sample: sample}
+			c.People = &peopleChanged{Changed: changed.counts[i], Counted: counted, Of: max(of, counted), Sample: sample}
 		}
 	}
 	return nil

@@ -24,18 +24,18 @@ const (
 type FlagStatus struct {
 	Status     string           `json:"status"`
 	Reason     string           `json:"reason"`
-	Reasons    []FlagReason     `json:"reasons"`
+	Reasons    []flagReason     `json:"reasons"`
 	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// FlagReason is a reason for programs. Type is one of
+// flagReason is a reason for programs. Type is one of
 //
 //	deleted, not_found, disabled
 //	partially_rolled_out  its answer is not the same for everybody
 //	recently_created      it is, but the flag is younger than 30 days
 //	always_the_same       Value is the answer that everybody gets
 //	not_called            SDKs used it once, but not for 30 days
-type FlagReason struct {
+type flagReason struct {
 	Type  string `json:"type"`
 	Value any    `json:"value,omitempty"`
 }
@@ -46,7 +46,7 @@ func (s FlagStatus) upper() string { return strings.ToUpper(s.Status) }
 // status says what has become of a flag, without its calls (§5.1.3).
 func (f *storedFlag) status(now time.Time) FlagStatus {
 	say := func(status, text, kind string) FlagStatus {
-		return FlagStatus{Status: status, Reason: text, Reasons: []FlagReason{{Type: kind}}}
+		return FlagStatus{Status: status, Reason: text, Reasons: []flagReason{{Type: kind}}}
 	}
 	const open = "Flag is not fully rolled out and may still be active"
 	if f.Deleted {
@@ -64,7 +64,7 @@ func (f *storedFlag) status(now time.Time) FlagStatus {
 		out.Reasons[0].Value = value
 		return out
 	}
-	return FlagStatus{Status: statusStale, Reason: text, Reasons: []FlagReason{{Type: "always_the_same", Value: value}}}
+	return FlagStatus{Status: statusStale, Reason: text, Reasons: []flagReason{{Type: "always_the_same", Value: value}}}
 }
 
 // constant is the answer that everybody gets, with the reason for people; the text
@@ -109,7 +109,7 @@ func (s Flags) Status(ctx context.Context, st *management.Standing, id int64) (F
 			return FlagStatus{}, err
 		}
 		if d == nil {
-			return FlagStatus{Status: statusUnknown, Reason: "Flag could not be found", Reasons: []FlagReason{{Type: "not_found"}}}, nil
+			return FlagStatus{Status: statusUnknown, Reason: "Flag could not be found", Reasons: []flagReason{{Type: "not_found"}}}, nil
 		}
 		f, err := decodeFlag(st.Project.ID, d)
 		if err != nil {
@@ -119,7 +119,7 @@ func (s Flags) Status(ctx context.Context, st *management.Standing, id int64) (F
 		called, err := lastCalled(tx, f)
 		out.LastCalled = management.At(called)
 		if !called.IsZero() && s.Desk.Now().Sub(called) > staleAfter {
-			out.Reasons = append(out.Reasons, FlagReason{Type: "not_called"})
+			out.Reasons = append(out.Reasons, flagReason{Type: "not_called"})
 		}
 		return out, err
 	})

@@ -26,9 +26,9 @@ type Flag struct {
 	Simple        bool                 `json:"is_simple_flag"`
 	Rollout       json.RawMessage      `json:"rollout_percentage"`
 	Continuity    *bool                `json:"ensure_experience_continuity"`
-	Experiments   []LinkID             `json:"experiment_set"`
-	Surveys       []FlagLink           `json:"surveys"`
-	Features      []FlagLink           `json:"features"`
+	Experiments   []linkID             `json:"experiment_set"`
+	Surveys       []flagLink           `json:"surveys"`
+	Features      []flagLink           `json:"features"`
 	Rollback      json.RawMessage      `json:"rollback_conditions"`
 	RolledBack    *bool                `json:"performed_rollback"`
 	CanEdit       bool                 `json:"can_edit"`
@@ -64,7 +64,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	out := &Flag{
 		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
-		Experiments: []LinkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
+		Experiments: []linkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
 		Rollback: f.Rollback, RolledBack: f.PerformedRollback, CanEdit: f.Origin == "", Access: "editor",
 		Tags: management.Texts(f.Tags), EvaluationTag: management.Texts(f.Contexts), Contexts: management.Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
@@ -115,8 +115,8 @@ func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
 	return last, err
 }
 
-func liveLinks(list []FlagLink) []FlagLink {
-	out := []FlagLink{}
+func liveLinks(list []flagLink) []flagLink {
+	out := []flagLink{}
 	for _, link := range list {
 		if !link.Deleted {
 			out = append(out, link)

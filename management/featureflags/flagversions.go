@@ -127,8 +127,8 @@ func (s Flags) Restore(ctx context.Context, st *management.Standing, id int64, b
 	})
 }
 
-// Dependent is a flag that depends on another one.
-type Dependent struct {
+// dependent is a flag that depends on another one.
+type dependent struct {
 	ID     int64  `json:"id"`
 	Key    string `json:"key"`
 	Name   string `json:"name"`
@@ -136,12 +136,12 @@ type Dependent struct {
 }
 
 // Dependents are the flags that depend on one directly, oldest first.
-func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64) ([]Dependent, error) {
-	return management.Of(ctx, s.flags, st, pathOf(id), func(v *view, f *storedFlag) ([]Dependent, error) {
-		out := []Dependent{}
+func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64) ([]dependent, error) {
+	return management.Of(ctx, s.flags, st, pathOf(id), func(v *view, f *storedFlag) ([]dependent, error) {
+		out := []dependent{}
 		list, err := s.dependants(v.Tx, st, f)
 		for _, other := range list {
-			out = append(out, Dependent{other.ID, other.Key, other.Name, other.Active})
+			out = append(out, dependent{other.ID, other.Key, other.Name, other.Active})
 		}
 		return out, err
 	})

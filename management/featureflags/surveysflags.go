@@ -47,7 +47,7 @@ func (s Surveys) saveFlags(tx Tx, st *management.Standing, x, was *storedSurvey,
 }
 
 func (s Surveys) makeFlag(tx Tx, st *management.Standing, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
-	f, err := Flags{s.core}.makeFlag(tx, st, FlagDraft{
+	f, err := Flags{s.core}.makeFlag(tx, st, flagDraft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.running(), Context: "surveys", Hidden: true,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (s Surveys) link(tx Tx, st *management.Standing, x, was *storedSurvey, v ma
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
-	links := setLink(f.Links.Surveys, FlagLink{ID: LinkID(x.ID), Name: x.Name})
+	links := setLink(f.Links.Surveys, flagLink{ID: linkID(x.ID), Name: x.Name})
 	if slices.Equal(links, f.Links.Surveys) {
 		return nil
 	}

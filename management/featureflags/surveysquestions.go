@@ -104,8 +104,8 @@ func checkConditions(raw json.RawMessage) error {
 	return nil
 }
 
-// PublicSurvey is a survey as everybody with the project's key may see it.
-type PublicSurvey struct {
+// publicSurvey is a survey as everybody with the project's key may see it.
+type publicSurvey struct {
 	ID               string           `json:"id"`
 	Name             string           `json:"name"`
 	Type             string           `json:"type"`
@@ -123,17 +123,17 @@ type PublicSurvey struct {
 	PartialResponses *bool            `json:"enable_partial_responses"`
 }
 
-// PublicSurveys is what SDKs ask for.
-type PublicSurveys struct {
-	Surveys []PublicSurvey  `json:"surveys"`
+// publicSurveys is what SDKs ask for.
+type publicSurveys struct {
+	Surveys []publicSurvey  `json:"surveys"`
 	Config  json.RawMessage `json:"survey_config"`
 }
 
 // Public returns the surveys of the project of a key, newest first, without those
 // that are archived. A key of nobody has none.
-func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*PublicSurveys, error) {
-		out := &PublicSurveys{Surveys: []PublicSurvey{}, Config: json.RawMessage("null")}
+func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*publicSurveys, error) {
+		out := &publicSurveys{Surveys: []publicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {
 			return out, err
@@ -155,7 +155,7 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*PublicSurveys, err
 			if err != nil {
 				return nil, err
 			}
-			out.Surveys = append(out.Surveys, PublicSurvey{
+			out.Surveys = append(out.Surveys, publicSurvey{
 				x.ID, x.Name, x.Type, x.FlagKeys[0].Value, x.FlagKeys[1].Value, x.FlagKeys[2].Value, x.Questions, x.Conditions, x.Appearance,
 				x.Start, x.End, x.Iteration, x.IterationStart, x.Schedule, x.PartialResponses,
 			})

@@ -34,7 +34,7 @@ type Me struct {
 	SessionExpiresAt    *string             `json:"sensitive_session_expires_at"`
 	Team                *ProjectBasic       `json:"team"`
 	Organization        *Organization       `json:"organization"`
-	Organizations       []OrganizationBasic `json:"organizations"`
+	Organizations       []organizationBasic `json:"organizations"`
 	EventsColumns       json.RawMessage     `json:"events_column_config"`
 	Has2FA              bool                `json:"is_2fa_enabled"`
 	HasSocialAuth       bool                `json:"has_social_auth"`
@@ -46,8 +46,8 @@ type Me struct {
 	Role                *string             `json:"role_at_organization"`
 }
 
-// OrganizationBasic is an organization in lists.
-type OrganizationBasic struct {
+// organizationBasic is an organization in lists.
+type organizationBasic struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
 	Slug            string           `json:"slug"`
@@ -140,7 +140,7 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
 		PendingEmail: pendingAddress(u, s.Desk.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
-		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []OrganizationBasic{}, EventsColumns: setting("events_column_config"),
+		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting("events_column_config"),
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
 	}
@@ -156,7 +156,7 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Organizations = append(out.Organizations, OrganizationBasic{o.ID, o.Name, organizationSlug(&meta, o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
+		out.Organizations = append(out.Organizations, organizationBasic{o.ID, o.Name, organizationSlug(&meta, o), meta.LogoMedia, m.Level, !meta.NoMemberKeys})
 	}
 	o, p, err := home(tx, c)
 	if err != nil || o == nil {

@@ -71,7 +71,7 @@ func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, e
 		return err
 	}
 	for i := range keys {
-		if k := &keys[i]; k.Origin == "" && !k.Secret && len(k.Projects)+len(k.Organizations) == 0 && (k.Scopes == nil || slices.Contains(k.Scopes, AllScopes)) {
+		if k := &keys[i]; k.Origin == "" && !k.Secret && len(k.Projects)+len(k.Organizations) == 0 && (k.Scopes == nil || slices.Contains(k.Scopes, allScopes)) {
 			return nil
 		}
 	}
@@ -92,7 +92,7 @@ func (s Service) firstKey(tx Tx, owner *management.User, key func() (FirstKey, e
 	}
 	label := []rune("First key of " + owner.Email)
 	k := &management.KeyRecord{
-		ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
+		ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{allScopes},
 		Hash: hash, Mask: management.MaskKey(value), Label: string(label[:min(len(label), maxKeyLabel)]),
 	}
 	if err := tx.PutKey(k); err != nil {

@@ -20,13 +20,13 @@ var scopeObjects = []string{
 	"user_interview_DO_NOT_USE", "webhook", "warehouse_view", "warehouse_table", "logs",
 }
 
-// AllScopes is the scope that holds all others.
-const AllScopes = "*"
+// allScopes is the scope that holds all others.
+const allScopes = "*"
 
 // errNoScope refuses a scope that there is not, and names the nearest one.
 func errNoScope(scope string) error {
 	object, action, _ := strings.Cut(scope, ":")
-	known := []string{AllScopes}
+	known := []string{allScopes}
 	for _, o := range scopeObjects {
 		known = append(known, o+":read", o+":write")
 	}
@@ -54,7 +54,7 @@ func errNoScope(scope string) error {
 // isScope reports whether a key can be given a scope.
 func isScope(scope string) bool {
 	object, action, _ := strings.Cut(scope, ":")
-	return scope == AllScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
+	return scope == allScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
 }
 
 // maxKeys is how many personal keys a user may have, but for those of files
@@ -93,7 +93,7 @@ func viewKey(k *management.KeyRecord) *APIKey {
 		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.At(k.LastRolledAt),
 	}
 	if out.Scopes == nil {
-		out.Scopes = []string{AllScopes}
+		out.Scopes = []string{allScopes}
 	}
 	if out.Projects == nil {
 		out.Projects = []int64{}
@@ -285,7 +285,7 @@ func holds(c *management.Caller, k *management.KeyRecord) error {
 		return nil
 	}
 	if k.Scopes == nil { // one of old: its lists do not count either
-		k = &management.KeyRecord{Scopes: []string{AllScopes}}
+		k = &management.KeyRecord{Scopes: []string{allScopes}}
 	}
 	for _, scope := range k.Scopes {
 		if err := c.Require(scope); err != nil {

@@ -38,9 +38,9 @@ type Domain struct {
 	SAMLCertificate *string          `json:"saml_x509_cert"`
 }
 
-// DomainClaim is how long a domain belongs to an organization that has not proven it:
+// domainClaim is how long a domain belongs to an organization that has not proven it:
 // then another one may claim it, and the claim is gone.
-const DomainClaim = 30 * 24 * time.Hour
+const domainClaim = 30 * 24 * time.Hour
 
 // storedDomain is a domain as it is stored.
 type storedDomain struct {
@@ -129,7 +129,7 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 	case holder == nil:
 	case holder.ID == d.ID:
 		d.Claimed = holder.Claimed
-	case holder.Verified || s.Desk.Now().Sub(holder.Claimed.Time) <= DomainClaim:
+	case holder.Verified || s.Desk.Now().Sub(holder.Claimed.Time) <= domainClaim:
 		return management.Coded(management.CodeUnique, "domain", "domain with this domain already exists.")
 	default:
 		return tx.Delete(kindDomain, r.Parent, r.ID)

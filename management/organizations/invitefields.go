@@ -29,11 +29,11 @@ var AcceptFields = management.Fields{
 	{Name: "secret", Type: management.Text, Null: true, Blank: true, Max: 200, Help: "that of the link; it may stand in the query instead"},
 }
 
-// MaxGrants bounds the projects of one invitation.
-const MaxGrants = 1000
+// maxGrants bounds the projects of one invitation.
+const maxGrants = 1000
 
-// ProjectGrant is the access to one project that an invitation brings.
-type ProjectGrant struct {
+// projectGrant is the access to one project that an invitation brings.
+type projectGrant struct {
 	ID    int64                    `json:"id"`
 	Level management.ProjectAccess `json:"level"`
 }
@@ -51,9 +51,9 @@ const fieldAccess = "private_project_access"
 
 // readGrants reads private_project_access. Absent is an empty list, an empty one
 // and null are nil.
-func readGrants(v management.Values) ([]ProjectGrant, error) {
+func readGrants(v management.Values) ([]projectGrant, error) {
 	if !v.Has(fieldAccess) {
-		return []ProjectGrant{}, nil
+		return []projectGrant{}, nil
 	}
 	raw := v.Raw(fieldAccess)
 	if raw == nil {
@@ -63,10 +63,10 @@ func readGrants(v management.Values) ([]ProjectGrant, error) {
 	if management.JSONKind(raw) != "list" || json.Unmarshal(raw, &list) != nil {
 		return nil, management.Fault(fieldAccess, "The field must be a list of dictionaries.")
 	}
-	if len(list) > MaxGrants {
-		return nil, management.Coded(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", MaxGrants)
+	if len(list) > maxGrants {
+		return nil, management.Coded(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", maxGrants)
 	}
-	var out []ProjectGrant
+	var out []projectGrant
 	for _, item := range list {
 		g, err := readGrant(item)
 		if err != nil {
@@ -77,7 +77,7 @@ func readGrants(v management.Values) ([]ProjectGrant, error) {
 	return out, nil
 }
 
-func readGrant(raw json.RawMessage) (g ProjectGrant, err error) {
+func readGrant(raw json.RawMessage) (g projectGrant, err error) {
 	var entry map[string]json.RawMessage
 	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &entry) != nil {
 		return g, management.Fault(fieldAccess, "Each item in the list must be a dictionary.")
@@ -106,7 +106,7 @@ func errNoSuchGrant() error {
 }
 
 // checkGrants looks whether the caller may give such access.
-func checkGrants(tx Tx, st *management.Standing, grants []ProjectGrant) error {
+func checkGrants(tx Tx, st *management.Standing, grants []projectGrant) error {
 	for _, g := range grants {
 		p, err := tx.Project(g.ID)
 		if err != nil {
@@ -131,7 +131,7 @@ func checkGrants(tx Tx, st *management.Standing, grants []ProjectGrant) error {
 }
 
 // joinGrants takes the highest access of both lists for each project.
-func joinGrants(a, b []ProjectGrant) []ProjectGrant {
+func joinGrants(a, b []projectGrant) []projectGrant {
 	if len(a)+len(b) == 0 {
 		return a
 	}
@@ -141,11 +141,11 @@ func joinGrants(a, b []ProjectGrant) []ProjectGrant {
 			best[g.ID] = g.Level
 		}
 	}
-	out := make([]ProjectGrant, 0, len(best))
+	out := make([]projectGrant, 0, len(best))
 	for id, level := range best {
-		out = append(out, ProjectGrant{id, level})
+		out = append(out, projectGrant{id, level})
 	}
-	slices.SortFunc(out, func(a, b ProjectGrant) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b projectGrant) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -32,7 +32,7 @@ type inviteSettings struct {
 	Level     management.Level `json:"level"`
 	Created   management.Stamp `json:"created_at"`
 	Message   *string          `json:"message"`
-	Access    []ProjectGrant   `json:"private_project_access"`
+	Access    []projectGrant   `json:"private_project_access"`
 }
 
 // Invite is an invitation into an organization (§2.8 of the interface).

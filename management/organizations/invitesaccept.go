@@ -35,19 +35,19 @@ type Accepted struct {
 // The codes of what stands in the way of an acceptance (§4.5).
 const (
 	CodeExpired       = "expired"
-	CodeRecipient     = "invalid_recipient"
-	CodeAlreadyMember = "user_already_member"
-	CodeEmailTaken    = "existing_email_address"
+	codeRecipient     = "invalid_recipient"
+	codeAlreadyMember = "user_already_member"
+	codeEmailTaken    = "existing_email_address"
 	CodeAccountExists = "account_exists"
-	CodeSSO           = "sso_enforced"
+	codeSSO           = "sso_enforced"
 )
 
 // acceptScope is the scope of a key that accepts an invitation for its user.
 const acceptScope = "organization_member:write"
 
-// MaxJoinMails is how many members are told that somebody has joined; those who
+// maxJoinMails is how many members are told that somebody has joined; those who
 // have been there for longest come first.
-const MaxJoinMails = 100
+const maxJoinMails = 100
 
 func errInviteExpired() error {
 	return management.Coded(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
@@ -130,15 +130,15 @@ func (s Invites) acceptable(tx Tx, c *management.Caller, id, secret string) (*st
 	}
 	if c != nil {
 		if management.EmailKey(c.User.Email) != management.EmailKey(in.Email) {
-			return nil, nil, management.Coded(CodeRecipient, "", "This invite is intended for another email address.")
+			return nil, nil, management.Coded(codeRecipient, "", "This invite is intended for another email address.")
 		}
 		if member {
-			return nil, nil, management.Coded(CodeAlreadyMember, "", "You already are a member of this organization.")
+			return nil, nil, management.Coded(codeAlreadyMember, "", "You already are a member of this organization.")
 		}
 		return in, org, nil
 	}
 	if member {
-		return nil, nil, errInviteMember(CodeEmailTaken)
+		return nil, nil, errInviteMember(codeEmailTaken)
 	}
 	account, err := management.UserByEmail(tx, in.Email)
 	proof := in.opened(secret)
@@ -223,7 +223,7 @@ func ssoAllows(tx Tx, email string) error {
 	if err != nil || d == nil || !d.Verified || d.SSOEnforcement == "" {
 		return err
 	}
-	return management.Coded(CodeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", name)
+	return management.Coded(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", name)
 }
 
 // signUp makes an account for the invited address and its first key. verified: the
@@ -279,7 +279,7 @@ func (s Invites) admit(tx Tx, in *storedInvite, org *management.OrganizationReco
 }
 
 // grantAccess gives a user access to a project that is still there.
-func grantAccess(tx Tx, organization, user string, g ProjectGrant, now management.Stamp) error {
+func grantAccess(tx Tx, organization, user string, g projectGrant, now management.Stamp) error {
 	p, err := tx.Project(g.ID)
 	if err != nil || p == nil || p.Organization != organization {
 		return err
@@ -304,7 +304,7 @@ func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
 		return 0, err
 	}
-	members, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: org.ID, Limit: MaxJoinMails + 1})
+	members, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: org.ID, Limit: maxJoinMails + 1})
 	if err != nil {
 		return 0, err
 	}
@@ -314,7 +314,7 @@ func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *
 		if err != nil {
 			return 0, err
 		}
-		if u == nil || u.Inactive || u.UUID == joined.UUID || told == MaxJoinMails {
+		if u == nil || u.Inactive || u.UUID == joined.UUID || told == maxJoinMails {
 			continue
 		}
 		told++

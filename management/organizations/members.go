@@ -239,23 +239,23 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 	return management.PutUser(tx, u)
 }
 
-// MemberKeys are the keys of a member that open the organization (§4.6).
-type MemberKeys struct {
+// memberKeys are the keys of a member that open the organization (§4.6).
+type memberKeys struct {
 	HasKeys    bool        `json:"has_keys"`
 	ActiveWeek bool        `json:"has_keys_active_last_week"`
-	Keys       []MemberKey `json:"keys"`
+	Keys       []memberKey `json:"keys"`
 }
 
-// MemberKey is a key of a member.
-type MemberKey struct {
+// memberKey is a key of a member.
+type memberKey struct {
 	Name       string           `json:"name"`
 	LastUsedAt management.Stamp `json:"last_used_at"`
 }
 
 // Keys lists the keys of a member that open the organization or a project of it.
 // Others' keys are for administrators.
-func (s Members) Keys(ctx context.Context, st *management.Standing, named string) (*MemberKeys, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*MemberKeys, error) {
+func (s Members) Keys(ctx context.Context, st *management.Standing, named string) (*memberKeys, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*memberKeys, error) {
 		own, other, u, err := pair(tx, st, named)
 		if err != nil {
 			return nil, err
@@ -271,7 +271,7 @@ func (s Members) Keys(ctx context.Context, st *management.Standing, named string
 		if err != nil {
 			return nil, err
 		}
-		out := &MemberKeys{Keys: []MemberKey{}}
+		out := &memberKeys{Keys: []memberKey{}}
 		for i := range keys {
 			k := &keys[i]
 			c := management.Caller{Key: k}
@@ -279,7 +279,7 @@ func (s Members) Keys(ctx context.Context, st *management.Standing, named string
 			if !opens || !c.OpensOrganization(st.Organization.ID) {
 				continue
 			}
-			out.Keys = append(out.Keys, MemberKey{k.Label, management.At(k.LastUsedAt)})
+			out.Keys = append(out.Keys, memberKey{k.Label, management.At(k.LastUsedAt)})
 			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*management.UsedEvery
 		}
 		out.HasKeys = len(out.Keys) > 0

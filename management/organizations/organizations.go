@@ -23,7 +23,7 @@ type Organization struct {
 	PluginsAccess   int              `json:"plugins_access_level"` // always 0: there are no plugins
 	Teams           []ProjectBasic   `json:"teams"`
 	Projects        []ProjectBasic   `json:"projects"`
-	Features        []ProductFeature `json:"available_product_features"`
+	Features        []productFeature `json:"available_product_features"`
 	MemberJoinEmail bool             `json:"is_member_join_email_enabled"`
 	Metadata        map[string]any   `json:"metadata"`    // always empty
 	CustomerID      *string          `json:"customer_id"` // always null: nothing is billed
@@ -39,13 +39,13 @@ type Organization struct {
 	Quotas map[string]*int64 `json:"quotas"`
 }
 
-// ProductFeature is something that an organization may use. All are on (§8).
-type ProductFeature struct {
+// productFeature is something that an organization may use. All are on (§8).
+type productFeature struct {
 	Key  string `json:"key"`
 	Name string `json:"name"`
 }
 
-var features = []ProductFeature{
+var features = []productFeature{
 	{"access_control", "Access control"}, {"advanced_permissions", "Advanced permissions"}, {"tagging", "Tagging"},
 	{"automatic_provisioning", "Automatic provisioning"}, {"sso_enforcement", "SSO enforcement"}, {"saml", "SAML"},
 	{"organization_invite_settings", "Organization invite settings"}, {"organization_security_settings", "Organization security settings"},

@@ -67,7 +67,7 @@ type Project struct {
 	EffectiveLevel management.Level         `json:"effective_membership_level"`
 	UserAccess     management.ProjectAccess `json:"user_access_level"`
 	HasGroupTypes  bool                     `json:"has_group_types"`
-	GroupTypes     []ProjectGroupType       `json:"group_types"`
+	GroupTypes     []projectGroupType       `json:"group_types"`
 	// LiveEventsToken is always null: there is no live stream of events.
 	LiveEventsToken *string         `json:"live_events_token"`
 	AnonymizeIPs    bool            `json:"anonymize_ips"`
@@ -81,8 +81,8 @@ type Project struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ProjectGroupType is a type of groups.
-type ProjectGroupType struct {
+// projectGroupType is a type of groups.
+type projectGroupType struct {
 	Type  string `json:"group_type"`
 	Index int    `json:"group_type_index"`
 }
@@ -144,7 +144,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	out := &Project{
 		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: management.At(p.CreatedAt), UpdatedAt: meta.Updated,
 		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
-		UserAccess: p.Access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: management.Member, GroupTypes: []ProjectGroupType{},
+		UserAccess: p.Access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: management.Member, GroupTypes: []projectGroupType{},
 	}
 	if out.UpdatedAt.IsZero() {
 		out.UpdatedAt = out.CreatedAt
@@ -161,9 +161,9 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 		return nil, err
 	}
 	for i, name := range types {
-		out.GroupTypes = append(out.GroupTypes, ProjectGroupType{name, i})
+		out.GroupTypes = append(out.GroupTypes, projectGroupType{name, i})
 	}
-	slices.SortFunc(out.GroupTypes, func(a, b ProjectGroupType) int { return a.Index - b.Index })
+	slices.SortFunc(out.GroupTypes, func(a, b projectGroupType) int { return a.Index - b.Index })
 	out.HasGroupTypes = len(types) > 0
 	secret, backup, err := secretsOf(tx, p.ID)
 	if secret != nil {

@@ -59,35 +59,35 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 	return out, nil
 }
 
-// Usage is what an organization has used in the UTC month, and what it may use
+// usage is what an organization has used in the UTC month, and what it may use
 // (§5.12).
-type Usage struct {
+type usage struct {
 	// Period are the beginning of the month and of the next.
 	Period       [2]management.Stamp `json:"period"`
-	Events       ResourceUsage       `json:"events"`
-	Exceptions   ResourceUsage       `json:"exceptions"`
-	Surveys      ResourceUsage       `json:"surveys"`
-	LLMEvents    ResourceUsage       `json:"llm_events"`
-	Recordings   ResourceUsage       `json:"recordings"`
-	FeatureFlags ResourceUsage       `json:"feature_flags"`
+	Events       resourceUsage       `json:"events"`
+	Exceptions   resourceUsage       `json:"exceptions"`
+	Surveys      resourceUsage       `json:"surveys"`
+	LLMEvents    resourceUsage       `json:"llm_events"`
+	Recordings   resourceUsage       `json:"recordings"`
+	FeatureFlags resourceUsage       `json:"feature_flags"`
 	// Sources say who has spent events and requests for flags. They are some seconds
 	// late, and count requests for flags also where there is no limit.
-	Sources []UsageSource `json:"sources"`
+	Sources []usageSource `json:"sources"`
 }
 
-// ResourceUsage is what was used of a resource. Usage is that of the days of the
+// resourceUsage is what was used of a resource. Usage is that of the days of the
 // month before today: today's comes on top of it.
-type ResourceUsage struct {
+type resourceUsage struct {
 	Usage int64  `json:"usage"`
 	Limit *int64 `json:"limit"` // null: none
 	Today int64  `json:"todays_usage"`
 	// LimitedUntil is when the month ends whose limit is reached, null before.
 	LimitedUntil management.Stamp  `json:"quota_limited_until"`
-	Days         []ProjectDayUsage `json:"days"`
+	Days         []projectDayUsage `json:"days"`
 }
 
-// UsageSource is what one SDK has spent with one key on one UTC day.
-type UsageSource struct {
+// usageSource is what one SDK has spent with one key on one UTC day.
+type usageSource struct {
 	Day      string `json:"day"`
 	Project  int64  `json:"project_id"`
 	Resource string `json:"resource"`
@@ -96,22 +96,22 @@ type UsageSource struct {
 	Count    int64  `json:"count"`
 }
 
-// ProjectDayUsage is what one project used on one UTC day. Project is null for
+// projectDayUsage is what one project used on one UTC day. Project is null for
 // what is counted for the organization only: requests for flags.
-type ProjectDayUsage struct {
+type projectDayUsage struct {
 	Day     string `json:"day"`
 	Project *int64 `json:"project_id"`
 	Count   int64  `json:"count"`
 }
 
 // Usage returns what the organization of the standing has used in this UTC month.
-func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, error) {
-	return management.Read(ctx, &s.Desk, func(tx Tx) (*Usage, error) {
+func (s Service) Usage(ctx context.Context, st *management.Standing) (*usage, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*usage, error) {
 		now := s.Desk.Now()
 		start := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 		end := start.AddDate(0, 1, 0)
-		out := &Usage{Period: [2]management.Stamp{management.At(start), management.At(end)}}
-		for resource, into := range map[string]*ResourceUsage{
+		out := &usage{Period: [2]management.Stamp{management.At(start), management.At(end)}}
+		for resource, into := range map[string]*resourceUsage{
 			"events": &out.Events, "exceptions": &out.Exceptions, "surveys": &out.Surveys,
 			"llm_events": &out.LLMEvents, "recordings": &out.Recordings, "feature_flags": &out.FeatureFlags,
 		} {
@@ -119,7 +119,7 @@ func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, er
 			if err != nil {
 				return nil, err
 			}
-			into.Limit, into.Days = st.Organization.Quotas[resource], make([]ProjectDayUsage, 0, len(days))
+			into.Limit, into.Days = st.Organization.Quotas[resource], make([]projectDayUsage, 0, len(days))
 			for i := range days {
 				into.add(&days[i], now)
 			}
@@ -131,26 +131,26 @@ func (s Service) Usage(ctx context.Context, st *management.Standing) (*Usage, er
 	})
 }
 
-func (u *Usage) addSources(tx Tx, st *management.Standing, start time.Time) error {
+func (u *usage) addSources(tx Tx, st *management.Standing, start time.Time) error {
 	projects, err := tx.Projects(st.Organization.ID)
 	if err != nil {
 		return err
 	}
-	u.Sources = []UsageSource{}
+	u.Sources = []usageSource{}
 	for i := range projects {
 		list, err := tx.Spent(projects[i].ID, start)
 		if err != nil {
 			return err
 		}
 		for _, x := range list {
-			u.Sources = append(u.Sources, UsageSource{x.Day.Format(time.DateOnly), x.Project, x.Resource, x.Key, x.SDK, x.N})
+			u.Sources = append(u.Sources, usageSource{x.Day.Format(time.DateOnly), x.Project, x.Resource, x.Key, x.SDK, x.N})
 		}
 	}
 	return nil
 }
 
-func (u *ResourceUsage) add(d *DayUsage, now time.Time) {
-	day := ProjectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
+func (u *resourceUsage) add(d *DayUsage, now time.Time) {
+	day := projectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
 	if d.Project != 0 {
 		day.Project = &d.Project
 	}

@@ -29,7 +29,7 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 		}
 		label := []rune("Recovered key of " + owner.Email)
 		k := &ownKey{KeyRecord: management.KeyRecord{
-			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{AllScopes},
+			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Desk.Now(), Scopes: []string{allScopes},
 			Label: string(label[:min(len(label), maxKeyLabel)]),
 		}}
 		k.renew()

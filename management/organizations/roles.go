@@ -9,16 +9,16 @@ import (
 // kindRoleMember is a member's place in a role, its Parent; Other is the user's uuid.
 const kindRoleMember = "role_member"
 
-// Role is a group of members of an organization (§5.1.3).
-type Role struct {
+// role is a group of members of an organization (§5.1.3).
+type role struct {
 	roleSettings
 	CreatedBy *management.UserView `json:"created_by"`
-	Members   []RoleMember         `json:"members"`
+	Members   []roleMember         `json:"members"`
 	Default   bool                 `json:"is_default"`
 }
 
-// RoleMember is a member's place in a role.
-type RoleMember struct {
+// roleMember is a member's place in a role.
+type roleMember struct {
 	ID      string               `json:"id"`
 	Role    string               `json:"role_id"`
 	Member  *OrganizationMember  `json:"organization_member"`
@@ -58,8 +58,8 @@ type storedRoleMember struct {
 	Joined       management.Stamp `json:"joined_at"`
 }
 
-func (s *core) roleResource() *management.Resource[Tx, storedRole, Role] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedRole, Role]{
+func (s *core) roleResource() *management.Resource[Tx, storedRole, role] {
+	return management.NewResource(&s.Desk, management.Spec[Tx, storedRole, role]{
 		Kind: management.KindRole, Scope: "Role", Fields: RoleFields, Admins: true, Parent: ofOrganization,
 		Place: func(st *management.Standing, r *storedRole) management.Place {
 			name := strings.ToLower(r.Name)
@@ -79,12 +79,12 @@ func (s *core) roleResource() *management.Resource[Tx, storedRole, Role] {
 	})
 }
 
-func showRole(v *view, r *storedRole) (*Role, error) {
+func showRole(v *view, r *storedRole) (*role, error) {
 	meta, err := management.MetaOfOrganization(v.Organization)
 	if err != nil {
 		return nil, err
 	}
-	out := &Role{roleSettings: r.roleSettings, Default: meta.DefaultRole != nil && *meta.DefaultRole == r.ID}
+	out := &role{roleSettings: r.roleSettings, Default: meta.DefaultRole != nil && *meta.DefaultRole == r.ID}
 	if out.CreatedBy, err = v.Author(r.By); err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func showRole(v *view, r *storedRole) (*Role, error) {
 	return out, err
 }
 
-func roleMembers(v *view, q management.Query) (management.List[RoleMember], error) {
+func roleMembers(v *view, q management.Query) (management.List[roleMember], error) {
 	list, err := management.ListRecords[storedRoleMember](v.Tx, q)
-	out := management.List[RoleMember]{Count: list.Count, Results: make([]RoleMember, 0, len(list.Results))}
+	out := management.List[roleMember]{Count: list.Count, Results: make([]roleMember, 0, len(list.Results))}
 	for i := 0; i < len(list.Results) && err == nil; i++ {
-		var shown *RoleMember
+		var shown *roleMember
 		if shown, err = showRoleMember(v, &list.Results[i]); err == nil {
 			out.Results = append(out.Results, *shown)
 		}
@@ -105,8 +105,8 @@ func roleMembers(v *view, q management.Query) (management.List[RoleMember], erro
 	return out, err
 }
 
-func showRoleMember(v *view, m *storedRoleMember) (*RoleMember, error) {
-	out := &RoleMember{ID: m.ID, Role: m.Role, Joined: m.Joined, Updated: m.Joined}
+func showRoleMember(v *view, m *storedRoleMember) (*roleMember, error) {
+	out := &roleMember{ID: m.ID, Role: m.Role, Joined: m.Joined, Updated: m.Joined}
 	u, err := management.UserByUUID(v.Tx, m.User)
 	if err != nil {
 		return nil, err
@@ -120,22 +120,22 @@ func showRoleMember(v *view, m *storedRoleMember) (*RoleMember, error) {
 }
 
 // Roles returns a page of the roles of the organization, by name.
-func (s Service) Roles(ctx context.Context, st *management.Standing, p management.Page) (management.List[Role], error) {
+func (s Service) Roles(ctx context.Context, st *management.Standing, p management.Page) (management.List[role], error) {
 	return s.roles.List(ctx, st, p)
 }
 
 // Role returns one role.
-func (s Service) Role(ctx context.Context, st *management.Standing, id string) (*Role, error) {
+func (s Service) Role(ctx context.Context, st *management.Standing, id string) (*role, error) {
 	return s.roles.Get(ctx, st, id)
 }
 
 // CreateRole makes a role.
-func (s Service) CreateRole(ctx context.Context, st *management.Standing, b management.Body) (*Role, error) {
+func (s Service) CreateRole(ctx context.Context, st *management.Standing, b management.Body) (*role, error) {
 	return s.roles.Create(ctx, st, b)
 }
 
 // UpdateRole changes a role. put: all required fields have to be there.
-func (s Service) UpdateRole(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*Role, error) {
+func (s Service) UpdateRole(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*role, error) {
 	return s.roles.Update(ctx, st, id, b, put)
 }
 
@@ -163,8 +163,8 @@ func (s *core) leaveRole(e *management.Edit[Tx, storedRole]) error {
 }
 
 // inRole are the places in a role that a path names.
-func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, RoleMember] {
-	return management.NewResource(&s.Desk, management.Spec[Tx, storedRoleMember, RoleMember]{
+func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, roleMember] {
+	return management.NewResource(&s.Desk, management.Spec[Tx, storedRoleMember, roleMember]{
 		Kind: kindRoleMember, Fields: RoleMemberFields, Admins: true,
 		Place: func(_ *management.Standing, m *storedRoleMember) management.Place {
 			return management.Place{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
@@ -205,19 +205,19 @@ func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, 
 
 // RoleMembers returns a page of those who have a role, in the order in which they
 // got it.
-func (s Service) RoleMembers(ctx context.Context, st *management.Standing, role string, p management.Page) (management.List[RoleMember], error) {
-	return management.Of(ctx, s.roles, st, role, func(v *view, r *storedRole) (management.List[RoleMember], error) {
+func (s Service) RoleMembers(ctx context.Context, st *management.Standing, role string, p management.Page) (management.List[roleMember], error) {
+	return management.Of(ctx, s.roles, st, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
 		return roleMembers(v, management.Query{Kind: kindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
 // JoinRole gives a role to a member of the organization.
-func (s Service) JoinRole(ctx context.Context, st *management.Standing, role string, b management.Body) (*RoleMember, error) {
+func (s Service) JoinRole(ctx context.Context, st *management.Standing, role string, b management.Body) (*roleMember, error) {
 	return s.inRole(role).Create(ctx, st, b)
 }
 
 // RoleMember returns the place of a member in a role. id is that of the place.
-func (s Service) RoleMember(ctx context.Context, st *management.Standing, role, id string) (*RoleMember, error) {
+func (s Service) RoleMember(ctx context.Context, st *management.Standing, role, id string) (*roleMember, error) {
 	return s.inRole(role).Get(ctx, st, id)
 }
 

@@ -46,7 +46,7 @@ type Service struct {
 // core is what all resources share.
 type core struct {
 	Config
-	roles *management.Resource[Tx, storedRole, Role]
+	roles *management.Resource[Tx, storedRole, role]
 	keys  *management.Resource[Tx, ownKey, APIKey]
 }
 

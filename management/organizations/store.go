@@ -26,7 +26,7 @@ type Tx interface {
 	GroupTypes(projectID int64) (map[int]string, error)
 	// Spent is what was spent in a project since a day, by day, resource, key and SDK.
 	Spent(projectID int64, since time.Time) ([]Spent, error)
-	// Usage is what an organization has used of a resource since a time, by day.
+	// usage is what an organization has used of a resource since a time, by day.
 	Usage(organizationID, resource string, since time.Time) ([]DayUsage, error)
 }
 

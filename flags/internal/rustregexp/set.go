@@ -70,11 +70,6 @@ func tableSet(tables ...*unicode.RangeTable) runeSet {
 	return newRuneSet(ranges)
 }
 
-func (s runeSet) has(r rune) bool {
-	i := sort.Search(len(s), func(i int) bool { return s[i].hi >= r })
-	return i < len(s) && s[i].lo <= r
-}
-
 func (s runeSet) equal(t runeSet) bool {
 	if len(s) != len(t) {
 		return false
