@@ -97,6 +97,19 @@ func timeLike(args []Type) Type {
 	return t
 }
 
+// converted is a type of times: what is made of other things may be null, and a time
+// without another zone keeps its own.
+func converted(t Type) func(args []Type) Type {
+	return func(args []Type) Type {
+		own := t
+		own.nullable = args[0].kind != Time && args[0].kind != Date
+		if args[0].kind == Time && t.kind == Time && t.zone == "" {
+			own.zone = args[0].zone
+		}
+		return own
+	}
+}
+
 // likeMoment is a date for a date that is moved by days or longer, else a time.
 func likeMoment(args []Type) Type {
 	if args[0].kind == Date && !args[1].clock {
@@ -143,7 +156,7 @@ func moment(f *function) func(*compiler, *node) compiled {
 	}
 }
 
-var toDate = &function{name: "toDate", args: "a", result: gives(dateType), maybe: true, one: func(s *site, v Value) Value {
+var toDate = &function{name: "toDate", args: "a", result: converted(dateType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind != Time {
 		return v
@@ -151,7 +164,7 @@ var toDate = &function{name: "toDate", args: "a", result: gives(dateType), maybe
 	return s.env.dateOf(v, 0)
 }}
 
-var convertTime = &function{args: "a", result: timeLike, maybe: true, one: func(s *site, v Value) Value {
+var convertTime = &function{args: "a", result: converted(TimeType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind == Date {
 		return TimeOf(s.env.midnight(v.n))
@@ -173,7 +186,7 @@ func toDateTime(c *compiler, n *node) compiled {
 	if !ok {
 		return c.fail(n.args[1].fault(TypeError, "Unknown time zone "+quoted(name), ""))
 	}
-	f := &function{args: "a", maybe: true, result: func([]Type) Type { return Type{kind: Time, zone: name} }, one: func(s *site, v Value) Value {
+	f := &function{args: "a", result: converted(Type{kind: Time, zone: name}), one: func(s *site, v Value) Value {
 		switch {
 		case v.kind == Text && n.name != "toTimeZone":
 			if t, ok := ParseTime(strings.TrimSpace(v.s), zone); ok {

@@ -17,7 +17,7 @@ var asked = time.Date(2020, 2, 29, 13, 4, 5, 678_000_000, time.UTC)
 // properties.
 type event struct {
 	name, id, time string
-	properties     map[string]string // JSON
+	properties     map[string]string // by name, JSON
 }
 
 // fixtureH is the fixture H of insights_vectors.json.
@@ -79,7 +79,11 @@ func rowOf(t testing.TB, s *Scope, e event, id int) *Row {
 		case f.Path[0] == "timestamp":
 			v = TimeOf(r.Time)
 		case len(f.Path) == 1:
-			raw, err := json.Marshal(e.properties)
+			properties := map[string]json.RawMessage{}
+			for name, value := range e.properties {
+				properties[name] = json.RawMessage(value)
+			}
+			raw, err := json.Marshal(properties)
 			if err != nil {
 				t.Fatal(err)
 			}
