@@ -121,6 +121,22 @@ func placed(err error, place string) error {
 	return &Error{Code: e.Code, Attr: place, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
 }
 
+// placedText is an expression as written and where it stands.
+type placedText struct{ text, place string }
+
+// placedAmong is placed for one of some expressions.
+func placedAmong(err error, texts []placedText, otherwise string) error {
+	var e *hogql.Error
+	if errors.As(err, &e) {
+		for _, t := range texts {
+			if t.text == e.In {
+				return placed(err, t.place)
+			}
+		}
+	}
+	return placed(err, otherwise)
+}
+
 var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc))?\s*$`)
 
 // byDisplay orders people by what names them.

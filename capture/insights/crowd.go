@@ -22,6 +22,8 @@ type member struct {
 	// events are those behind the point; distinctIDs are theirs, some of them.
 	events      int64
 	distinctIDs []string
+	// ids of those events, if the run asks for them.
+	ids []int64
 	// appearances are the columns of retention in which they returned, with 0.
 	appearances []int
 }

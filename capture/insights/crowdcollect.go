@@ -51,7 +51,12 @@ func (k *collector) add(w *row, value, bucket int) error {
 	if !ok || !k.accept(w, bucket) {
 		return nil
 	}
-	return k.note(cell{value: uint32(value), actor: who}, w.b.DistinctID[w.i])
+	at := cell{value: uint32(value), actor: who}
+	if err := k.note(at, w.b.DistinctID[w.i]); err != nil || !k.c.wantIDs {
+		return err
+	}
+	k.found[at].ids = append(k.found[at].ids, w.b.ID[w.i])
+	return k.c.reserve(16)
 }
 
 // maxCrowdIDs is how many distinct ids of each actor are kept.
@@ -100,7 +105,7 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 				continue
 			}
 			for _, value := range first.values {
-				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1}
+				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1, ids: []int64{first.id}}
 			}
 		}
 	}
@@ -111,6 +116,7 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 		}
 		if known := byActor[at.actor]; known != nil {
 			known.events += m.events
+			known.ids = append(known.ids, m.ids...)
 			continue
 		}
 		byActor[at.actor] = m

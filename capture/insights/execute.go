@@ -103,6 +103,7 @@ type run struct {
 	then    numbers
 	actions map[int64]*Action
 	fault   error // of an expression; it ends the scan with the batch
+	wantIDs bool  // of the events behind a crowd, see member
 }
 
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {

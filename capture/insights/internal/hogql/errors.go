@@ -27,6 +27,8 @@ type Error struct {
 	Line, Column int
 	// Start and End are offsets in characters.
 	Start, End int
+	// In is the text that has them.
+	In string
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -43,7 +45,7 @@ func (s *source) fault(code string, start, end int, head, tail string) *Error {
 	start = min(start, len(s.text))
 	end = max(start, min(end, len(s.text)))
 	before := s.text[:start]
-	e := &Error{Code: code, Line: 1 + strings.Count(before, "\n")}
+	e := &Error{In: s.text, Code: code, Line: 1 + strings.Count(before, "\n")}
 	e.Column = 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 	e.Start = utf8.RuneCountInString(before)
 	e.End = e.Start + utf8.RuneCountInString(s.text[start:end])

@@ -1,0 +1,165 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// eventColumns are the columns of EventsQuery that are more than a field. Those of
+// people are looked up when the rows are known.
+var eventColumns = map[string]hogqlField{
+	"*":                   alone(hogql.ObjectType, (*binder).wholeEvent),
+	"person":              alone(hogql.ObjectType, (*binder).whose),
+	"person_display_name": alone(hogql.ObjectType, (*binder).whose),
+}
+
+// wholeEvent is an event as an object.
+func (b *binder) wholeEvent() cellOf {
+	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
+	at := func(micros int64) string { return b.instantText(time.UnixMicro(micros)) }
+	return func(r *row) hogql.Value {
+		out := append(make([]byte, 0, len(r.b.Properties[r.i])+400), `{"uuid":"`+r.b.UUID[r.i].String()+`","event":`...)
+		out = wire.AppendQuoted(out, r.b.Name[r.i])
+		out = append(out, `,"properties":`+compact(r.b.Properties[r.i])+`,"timestamp":"`+at(r.b.Time[r.i])+`","team_id":`...)
+		out = append(strconv.AppendInt(out, b.project.ID, 10), `,"distinct_id":`...)
+		out = wire.AppendQuoted(out, r.b.DistinctID[r.i])
+		out = wire.AppendQuoted(append(out, `,"elements_chain":`...), r.b.Elements[r.i])
+		if chain := r.b.Elements[r.i]; chain != "" {
+			out = append(append(out, `,"elements":`...), elementsJSON(chain)...)
+		}
+		return hogql.ObjectOf(string(append(out, `,"created_at":"`+at(r.b.CreatedAt[r.i])+`","person_mode":"`+r.b.Mode[r.i].String()+`"}`...)))
+	}
+}
+
+// instantText is an instant as answers show it.
+func (r *run) instantText(t time.Time) string {
+	return t.In(r.zone).Format("2006-01-02T15:04:05.999999Z07:00")
+}
+
+// owner is whose an event is.
+type owner struct {
+	UUID       string `json:"uuid"`
+	DistinctID string `json:"distinct_id"`
+}
+
+func (b *binder) whose() cellOf {
+	b.needs.columns |= DistinctIDs
+	person := b.personText()
+	return func(r *row) hogql.Value {
+		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.b.DistinctID[r.i]})))
+	}
+}
+
+// encode writes the rows; people in them as they are now.
+func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (json.RawMessage, error) {
+	show := map[int]func(hogql.Value) (json.RawMessage, error){}
+	var ids []capture.UUID
+	for i, s := range q.selects {
+		name := s.item.Field()
+		if name != "person" && name != "person_display_name" {
+			continue
+		}
+		for _, row := range found.Rows {
+			var o owner
+			if json.Unmarshal([]byte(row[i].Text()), &o) == nil {
+				id, _ := wire.ParseUUID(o.UUID)
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return encodeRows(query, found.Rows, nil)
+	}
+	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	people := map[string]*capture.StoredPerson{}
+	err := r.reader.Profiles(r.ctx, slices.Compact(ids), func(p *capture.StoredPerson) error {
+		own := *p
+		people[p.UUID.String()] = &own
+		return r.reserve(int64(len(p.Properties.String())) + 500)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range q.selects {
+		switch s.item.Field() {
+		case "person":
+			show[i] = func(v hogql.Value) (json.RawMessage, error) { return r.personOf(v, people) }
+		case "person_display_name":
+			show[i] = func(v hogql.Value) (json.RawMessage, error) { return r.displayOf(v, people) }
+		}
+	}
+	return encodeRows(query, found.Rows, show)
+}
+
+func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+	var o owner
+	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
+		return nil, err
+	}
+	p := people[o.UUID]
+	if p == nil {
+		return wire.Encode(map[string]string{"distinct_id": o.DistinctID})
+	}
+	return wire.Encode(map[string]any{"uuid": o.UUID, "created_at": r.instantText(p.CreatedAt), "properties": p.Properties, "distinct_id": o.DistinctID})
+}
+
+func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+	var o owner
+	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
+		return nil, err
+	}
+	name := o.DistinctID
+	if p := people[o.UUID]; p != nil {
+		shown := actorRow{groupType: anyPeople, stored: p, display: r.project.displayNames()}
+		if own := shown.named(); own != "" {
+			name = own
+		}
+	}
+	return wire.Encode(map[string]string{"display_name": name, "id": o.UUID, "distinct_id": o.DistinctID})
+}
+
+// shownElement is an element of a chain as answers show it.
+type shownElement struct {
+	Text       *string           `json:"text"`
+	Tag        string            `json:"tag_name"`
+	Classes    []string          `json:"attr_class"`
+	Href       *string           `json:"href"`
+	ID         *string           `json:"attr_id"`
+	NthChild   *int              `json:"nth_child"`
+	NthOfType  *int              `json:"nth_of_type"`
+	Attributes map[string]string `json:"attributes"`
+	Order      int               `json:"order"`
+}
+
+func elementsJSON(chain string) json.RawMessage {
+	shown := []shownElement{}
+	for i, e := range parseChain(chain) {
+		s := shownElement{Tag: e.tag, Classes: e.classes, Attributes: map[string]string{}, Order: i}
+		for name, value := range e.attributes {
+			number, err := strconv.Atoi(value)
+			switch {
+			case name == "text":
+				s.Text = &value
+			case name == "href":
+				s.Href = &value
+			case name == "attr_id":
+				s.ID = &value
+			case name == "nth-child" && err == nil:
+				s.NthChild = &number
+			case name == "nth-of-type" && err == nil:
+				s.NthOfType = &number
+			default:
+				s.Attributes[name] = value
+			}
+		}
+		shown = append(shown, s)
+	}
+	return wire.MustEncode(shown)
+}
