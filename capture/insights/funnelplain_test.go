@@ -312,6 +312,9 @@ func (f *plainFunnel) groups(acts []act) []*plainGroup {
 func (f *plainFunnel) entered(events []naiveEvent) map[int]int {
 	days := map[int]int{}
 	for d := range plainDays {
+		if f.viz != "trends" {
+			break
+		}
 		from, to := plainFirst.AddDate(0, 0, d).UnixMicro(), plainFirst.AddDate(0, 0, d+1).UnixMicro()
 		only := slices.Clone(events)
 		for i := range only {
