@@ -15,6 +15,11 @@
 //	row.go, extract.go        one event and its properties                   §3.2.2
 //	filter.go, operators.go   property filters                               §3.2
 //	series.go                 nodes: events, actions and their conditions    §2.2, §2.3
+//	funnel*.go, chains.go     funnels: what actors did, walked step by step   §2.5
+//	retention*.go             retention: rows, columns and cells              §2.6
+//	split.go, grouped.go      the breakdowns of these two                     §2.5.3
+//	actors*.go                lists of people and groups                      §2.9.2
+//	fromfilters.go            queries of older insights' filters              §2.10
 //
 // Section numbers in comments are those of the specification of insights.
 //

@@ -119,7 +119,7 @@ func (q *funnelQuery) stepOf(n node, otherwise int64) int {
 
 // exclude reads one exclusion.
 func (q *funnelQuery) exclude(n node, p *Project) {
-	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").whole(0, maxSteps, 0)), int(n.get("funnelToStep").whole(0, maxSteps, 0))}}
+	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").whole(0, 1<<20, 0)), int(n.get("funnelToStep").whole(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:

@@ -25,6 +25,7 @@ type act struct {
 	name, id string
 	person   int
 	at       time.Time
+	day      int // of the range, by the local date
 	order    int
 	os       any // a property; nil: missing
 	n        int
@@ -66,6 +67,8 @@ func randomActs(random *rand.Rand) ([]act, *memory) {
 		if random.IntN(2) == 0 && i > 0 {
 			a.at = acts[i-1].at
 		}
+		y, month, d := a.at.Date()
+		a.day = int(time.Date(y, month, d, 0, 0, 0, 0, time.UTC).Sub(time.Date(2020, 3, 27, 0, 0, 0, 0, time.UTC)).Hours() / 24)
 		a.os = []any{nil, "", "Mac", "Win", 5}[random.IntN(5)]
 		properties := map[string]any{"n": a.n}
 		if a.os != nil {
@@ -524,9 +527,8 @@ func (r *plainRetention) table(acts []act) [][]int {
 		cells[s] = make([]int, r.columns)
 		for _, all := range byPerson(acts) {
 			count := func(d int, n plainNode) (count int) {
-				from, to := plainFirst.AddDate(0, 0, d), plainFirst.AddDate(0, 0, d+1)
 				for _, a := range all {
-					if d < plainDays && !a.at.Before(from) && a.at.Before(to) && n.matches(a) {
+					if d < plainDays && a.day == d && n.matches(a) {
 						count++
 					}
 				}
@@ -535,7 +537,7 @@ func (r *plainRetention) table(acts []act) [][]int {
 			if count(s, r.target) == 0 {
 				continue
 			}
-			if i := slices.IndexFunc(all, r.target.matches); r.first && all[i].at.Before(plainFirst.AddDate(0, 0, s)) {
+			if i := slices.IndexFunc(all, r.target.matches); r.first && all[i].day < s {
 				continue
 			}
 			cells[s][0]++
