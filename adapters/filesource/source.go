@@ -68,10 +68,10 @@ type Config struct {
 }
 
 // Source serves the projects of the files. It is safe for any number of
-// goroutines.
+// goroutines. One that Open has not made, such as nil, has none.
 type Source struct {
 	config  Config
-	current atomic.Pointer[snapshot]
+	current atomic.Pointer[snapshot] // nil: Open has not made it
 	memory  flags.Memory
 
 	mu       sync.Mutex // one round of looking at a time; guards what follows
@@ -149,8 +149,21 @@ func (s *Source) first() error {
 	return nil
 }
 
+// now is what is in use.
+func (s *Source) now() *snapshot {
+	if s != nil {
+		if now := s.current.Load(); now != nil {
+			return now
+		}
+	}
+	return &snapshot{}
+}
+
 // Close ends the watching. What was read stays in use.
 func (s *Source) Close() error {
+	if s == nil || s.stop == nil {
+		return nil
+	}
 	s.once.Do(func() {
 		close(s.stop)
 		<-s.stopped
@@ -161,7 +174,7 @@ func (s *Source) Close() error {
 // ProjectByKey finds a project by its public key: flags.ErrUnknownKey when no
 // file has it.
 func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
-	p := s.current.Load().projects[apiKey]
+	p := s.now().projects[apiKey]
 	if p == nil {
 		return flags.Project{}, fmt.Errorf("%w: no definitions file has it", flags.ErrUnknownKey)
 	}
@@ -170,7 +183,7 @@ func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 
 // Definitions are the newest of a project.
 func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
-	found := s.current.Load().projects[p.APIKey]
+	found := s.now().projects[p.APIKey]
 	if found == nil {
 		return flags.Definitions{}, fmt.Errorf("%w: no definitions file has it", flags.ErrUnknownKey)
 	}
@@ -178,13 +191,13 @@ func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 }
 
 // Projects are those of all files, in the order of the files.
-func (s *Source) Projects() []flags.Project { return slices.Clone(s.current.Load().order) }
+func (s *Source) Projects() []flags.Project { return slices.Clone(s.now().order) }
 
 // Key tells what a personal or secret key opens: its scopes, which a secret key
 // does not need, and the API keys of its projects. The slices are shared and
 // must not be changed.
 func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok bool) {
-	g := s.current.Load().grants[key]
+	g := s.now().grants[key]
 	if g == nil {
 		return false, nil, nil, false
 	}
@@ -194,6 +207,9 @@ func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok boo
 // Refresh reads every file now, and takes into use what has changed. An error says
 // which files could not be: their last good state stays.
 func (s *Source) Refresh() error {
+	if s == nil {
+		return nil
+	}
 	s.round(true)
 	var problems []error
 	for _, f := range s.Status() {
@@ -205,7 +221,7 @@ func (s *Source) Refresh() error {
 }
 
 // HasKeys reports whether the files hold personal or secret keys.
-func (s *Source) HasKeys() bool { return len(s.current.Load().grants) > 0 }
+func (s *Source) HasKeys() bool { return len(s.now().grants) > 0 }
 
 // Content is the state of a file that is in use, and the text it was read from.
 type Content struct {
@@ -216,6 +232,9 @@ type Content struct {
 
 // Contents are the files in the order of Config.Files.
 func (s *Source) Contents() []Content {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]Content, len(s.files))
@@ -228,7 +247,12 @@ func (s *Source) Contents() []Content {
 // Memory knows the members of static cohorts as persons, so that there is
 // somebody to keep experience continuity for. What it has kept survives every
 // change of the files and ends with the process.
-func (s *Source) Memory() *flags.Memory { return &s.memory }
+func (s *Source) Memory() *flags.Memory {
+	if s == nil {
+		return nil
+	}
+	return &s.memory
+}
 
 // Fault is a fault in the definitions of a project.
 type Fault struct {
@@ -255,6 +279,9 @@ type FileStatus struct {
 
 // Status tells how each file stands, in the order of Config.Files.
 func (s *Source) Status() []FileStatus {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()

@@ -77,7 +77,8 @@ const defaultInitTimeout = 30 * time.Second
 // Name is the provider's name in OpenFeature.
 const Name = "Bunting"
 
-// Provider is an OpenFeature provider. It is safe for any number of goroutines.
+// Provider is an OpenFeature provider. It is safe for any number of goroutines. One
+// without a Client, nil too, gives the defaults, with flags.ErrNotReady.
 type Provider struct {
 	c      Config
 	decide func(ctx context.Context, key string, sub *flags.Subject) (flags.Decision, bool, error)
@@ -117,6 +118,18 @@ func NewRemote(c Config) *Provider {
 		p.decide = e.DecideAndExpose
 	} else if c.Client != nil {
 		p.decide = c.Client.Decide
+	} else {
+		p.decide = func(context.Context, string, *flags.Subject) (d flags.Decision, found bool, err error) {
+			return d, false, flags.ErrNotReady
+		}
+	}
+	return p
+}
+
+// given is the Provider, or one without a Client for one that nobody has made.
+func (p *Provider) given() *Provider {
+	if p == nil || p.decide == nil {
+		return NewRemote(Config{})
 	}
 	return p
 }
@@ -129,7 +142,7 @@ func (p *Provider) Hooks() []openfeature.Hook { return nil }
 
 // EventChannel implements openfeature.EventHandler. Of more than 16 events that
 // nobody reads the oldest are dropped.
-func (p *Provider) EventChannel() <-chan openfeature.Event { return p.events.out }
+func (p *Provider) EventChannel() <-chan openfeature.Event { return p.given().events.out }
 
 // Init implements openfeature.StateHandler.
 func (p *Provider) Init(ec openfeature.EvaluationContext) error {
@@ -139,6 +152,7 @@ func (p *Provider) Init(ec openfeature.EvaluationContext) error {
 // InitWithContext waits until there are definitions. A key that no project has is
 // fatal.
 func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.EvaluationContext) error {
+	p = p.given()
 	if p.c.Client == nil {
 		return &openfeature.ProviderInitError{ErrorCode: openfeature.ProviderFatalCode, Message: "ofprovider: Config.Client is required"}
 	}
@@ -175,6 +189,7 @@ func (p *Provider) watch() {
 
 // Shutdown implements openfeature.StateHandler.
 func (p *Provider) Shutdown() {
+	p = p.given()
 	ctx, cancel := context.WithTimeout(context.Background(), p.c.InitTimeout)
 	defer cancel()
 	_ = p.ShutdownWithContext(ctx) // there is nobody to tell
@@ -183,6 +198,7 @@ func (p *Provider) Shutdown() {
 // ShutdownWithContext ends what Watch began and flushes the Client. The Provider may
 // be initialized again.
 func (p *Provider) ShutdownWithContext(ctx context.Context) error {
+	p = p.given()
 	if stop := p.events.stop.Swap(nil); stop != nil {
 		(*stop)()
 	}
@@ -197,7 +213,7 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 // as properties, and the value as the property value. Details without a value (0 and
 // no attributes) have none. Other members of the context are not sent.
 func (p *Provider) Track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
-	if p.c.Track == nil {
+	if p = p.given(); p.c.Track == nil {
 		return
 	}
 	err := p.track(ctx, event, ec, details)

@@ -44,6 +44,7 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, defaultVal
 // resolve decides a flag and reads its value with a function that may answer
 // errNone, or with another error for a value of another type.
 func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue T, flat openfeature.FlattenedContext, read func(*flags.Decision) (T, error)) (out openfeature.GenericResolutionDetail[T]) {
+	p = p.given()
 	fail := func(e openfeature.ResolutionError, m openfeature.FlagMetadata) openfeature.GenericResolutionDetail[T] {
 		return openfeature.GenericResolutionDetail[T]{Value: defaultValue, ProviderResolutionDetail: openfeature.ProviderResolutionDetail{
 			ResolutionError: e, Reason: openfeature.ErrorReason, FlagMetadata: m,

@@ -208,15 +208,16 @@ func (c *Config) fill() error {
 type shown Config
 
 func (c Config) masked() shown {
-	c.Bundle = nil
+	out := shown(c)
+	out.Bundle = nil
 	if c.Key != "" {
 		kind := ""
 		if strings.HasPrefix(c.Key, "phs_") || strings.HasPrefix(c.Key, "phx_") {
 			kind = c.Key[:4]
 		}
-		c.Key = kind + "…"
+		out.Key = kind + "…"
 	}
-	return shown(c)
+	return out
 }
 
 // Format implements fmt.Formatter.

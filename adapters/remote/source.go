@@ -145,7 +145,7 @@ func (s *source) Set() *flags.Set {
 // WaitForReady is that of the Client.
 func (s *source) WaitForReady(ctx context.Context) error {
 	for {
-		last, moved := s.status.last()
+		moved, last := s.status.last()
 		var refused *StatusError
 		switch {
 		case s.known.Load() != nil:

@@ -71,10 +71,10 @@ type watcher struct {
 }
 
 // last is why the last attempt failed, and what is closed when another does.
-func (st *keeper) last() (err error, moved <-chan struct{}) {
+func (st *keeper) last() (moved <-chan struct{}, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.err, st.moved
+	return st.moved, st.err
 }
 
 // Status says what is known and how the last attempt ended.

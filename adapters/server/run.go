@@ -83,7 +83,10 @@ func (s *Server) secure() error {
 // Reload reads certificates, definitions and the location database again. What
 // cannot be used leaves the last good state in use, and is logged.
 func (s *Server) Reload() {
-	p := s.whole.Load()
+	if !s.made() {
+		return
+	}
+	p := s.parts()
 	for _, part := range []struct {
 		name string
 		has  bool
@@ -107,7 +110,7 @@ func (s *Server) Reload() {
 // Run serves Handler on the address of Options.Listen until the context ends, then
 // lets requests end: see Options.Drain and Options.Grace. It is called once.
 func (s *Server) Run(ctx context.Context) error {
-	if s.listener == nil {
+	if s == nil || s.listener == nil {
 		return errors.New("Options.Listen is empty: there is nothing to serve on")
 	}
 	log := s.options.Logger

@@ -18,7 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Server is a running server. It is safe for several goroutines.
+// Server is a running server. It is safe for several goroutines. One that Open has not
+// made, such as nil, has no flags and takes nothing in; its Handler answers 503.
 type Server struct {
 	options Options
 	jobs    *jobs
@@ -99,15 +100,38 @@ func (s *Server) take(p *parts) {
 // prefix: by a pattern of net/http that ends with a slash or {rest...}, by chi's Mount or
 // Handle, or in any router behind http.StripPrefix. Links in its answers have the prefix.
 // With Options.Shadow it wants to be at the root, or behind StripPrefix.
-func (s *Server) Handler() http.Handler { return s.handler }
+func (s *Server) Handler() http.Handler {
+	if !s.made() {
+		return (*httpapi.Handler)(nil)
+	}
+	return s.handler
+}
+
+func (s *Server) made() bool { return s != nil && s.stop != nil }
+
+// parts are those that serve now, nil while the database is away.
+func (s *Server) parts() *parts {
+	if s == nil {
+		return nil
+	}
+	return s.whole.Load()
+}
 
 // Recovered is closed when the server answers everything. It is closed already when
 // Open returns, except for a server that waits for its database.
-func (s *Server) Recovered() <-chan struct{} { return s.recovered }
+func (s *Server) Recovered() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.recovered
+}
 
 // OwnerKey is the personal key that the first start has made without
 // Options.OwnerKey; empty: this was not the first.
 func (s *Server) OwnerKey() string {
+	if s == nil {
+		return ""
+	}
 	if key := s.ownerKey.Load(); key != nil {
 		return *key
 	}
@@ -116,7 +140,7 @@ func (s *Server) OwnerKey() string {
 
 // Addr is the address that Run serves, nil without Options.Listen.
 func (s *Server) Addr() net.Addr {
-	if s.listener == nil {
+	if s == nil || s.listener == nil {
 		return nil
 	}
 	return s.listener.Addr()
@@ -125,15 +149,18 @@ func (s *Server) Addr() net.Addr {
 // Decider decides flags in the process, by what the server knows now. A server that
 // waits for its database has another one when it has recovered.
 func (s *Server) Decider() *flags.Decider {
-	if p := s.whole.Load(); p != nil {
+	switch p := s.parts(); {
+	case p != nil:
 		return p.decider
+	case !s.made() || s.degraded == nil:
+		return nil
 	}
 	return s.degraded.decider
 }
 
 // Projects are all projects, by id. A server that waits for its database knows none.
 func (s *Server) Projects(ctx context.Context) ([]sqlstore.ProjectName, error) {
-	p := s.whole.Load()
+	p := s.parts()
 	if p == nil {
 		return nil, errGone
 	}
@@ -161,7 +188,7 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 // accepted is as durable. Nil without the part Capture, and while the server waits for
 // its database; a nil Intake accepts nothing.
 func (s *Server) Intake() *capture.Intake {
-	if p := s.whole.Load(); p != nil {
+	if p := s.parts(); p != nil {
 		return p.intake
 	}
 	return nil
@@ -172,7 +199,7 @@ func (s *Server) Intake() *capture.Intake {
 // HTTP; only the scopes of keys are for the routes to look at. Nil without the part
 // Management, and while the server waits for its database.
 func (s *Server) Management() *rooms.Rooms {
-	if p := s.whole.Load(); p != nil {
+	if p := s.parts(); p != nil {
 		return p.rooms
 	}
 	return nil
@@ -181,7 +208,7 @@ func (s *Server) Management() *rooms.Rooms {
 // Copies is how many projects have last good definitions, by which flags are answered
 // while the database is away.
 func (s *Server) Copies() int {
-	if s.copies == nil {
+	if s == nil || s.copies == nil {
 		return 0
 	}
 	return s.copies.Len()
@@ -191,6 +218,9 @@ func (s *Server) Copies() int {
 // http.Server.RegisterOnShutdown: the shutdown would wait for some of them and
 // forget the others. Run does so by itself.
 func (s *Server) EndStreams() {
+	if s == nil {
+		return
+	}
 	if h := s.front.api(); h != nil {
 		h.CloseStreams()
 	}
@@ -198,10 +228,9 @@ func (s *Server) EndStreams() {
 
 // Close ends everything and waits until it has, or until the context ends: then the
 // rest ends behind it, and its error is the context's. What was answered before is
-// safe. Otherwise the error is that of the store. Further calls wait alike. A nil Server
-// is closed.
+// safe. Otherwise the error is that of the store. Further calls wait alike.
 func (s *Server) Close(ctx context.Context) error {
-	if s == nil {
+	if !s.made() {
 		return nil
 	}
 	s.closing.Do(func() {

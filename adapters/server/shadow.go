@@ -96,7 +96,7 @@ const shadowFlags = 50
 
 // WriteShadow writes what the comparison with Options.Shadow has come to, as a table.
 func (s *Server) WriteShadow(w io.Writer) error {
-	if s.shadow == nil {
+	if s == nil || s.shadow == nil {
 		return nil
 	}
 	r := s.shadow.handler.Report()
