@@ -16,10 +16,13 @@ var contentSeed = maphash.MakeSeed()
 // contentOf hashes all that definitions say, so that those of a source without
 // revisions can be compared with what they were, even where the source changes
 // what it handed out before. It is good within this process.
-func contentOf(d *Definitions) uint64 {
+func contentOf(d *Definitions) uint64 { return contentOfAny(d) }
+
+// contentOfAny hashes what v points to.
+func contentOfAny(v any) uint64 {
 	h := contentHash{}
 	h.SetSeed(contentSeed)
-	h.value(reflect.ValueOf(d).Elem(), 0)
+	h.value(reflect.ValueOf(v).Elem(), 0)
 	return h.Sum64()
 }
 

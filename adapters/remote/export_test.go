@@ -43,11 +43,15 @@ func Open(c Config) (*Source, error) {
 	return open(&c)
 }
 
-func (s *Source) on() *Client { return &Client{source: s, set: s.Set} }
+func (s *Source) on() *Client { return &Client{source: s, set: s.Set, config: s.c} }
 
 // What a Client on the Source does.
-func (s *Source) OnChange(f func(Status)) (stop func())    { return s.on().OnChange(f) }
+func (s *Source) OnChange(f func([]string)) (stop func())  { return s.on().OnChange(f) }
 func (s *Source) Watch(f func(bool, string)) (stop func()) { return s.on().Watch(f) }
+func (s *Source) OnStatus(f func(Status)) (stop func())    { return s.on().OnStatus(f) }
+func (s *Source) OnValue(key string, sub *flags.Subject, f func(before, after flags.Detail)) (stop func()) {
+	return s.on().OnValue(key, sub, f)
+}
 func (s *Source) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
 	return s.on().ProjectByKey(ctx, key)
 }

@@ -61,14 +61,8 @@ type keeper struct {
 	watchers []*watcher
 }
 
-// watcher is a function of OnChange or Watch, and what it was told last: the teller's
-// own.
-type watcher struct {
-	changed  func(Status)
-	tell     func(stale bool, message string)
-	revision int64
-	stale    bool
-}
+// watcher is who is told of news: look compares them with what it knows.
+type watcher struct{ look func(*known, Status) }
 
 // last is why the last attempt failed, and what is closed when another does.
 func (st *keeper) last() (moved <-chan struct{}, err error) {

@@ -2,47 +2,170 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
-// OnChange calls f after each change of the flags, from one goroutine of the Client.
-// Changes that come while functions run are told of together, by one call. f must
-// not call Close. OnChange returns what ends that; a call that has begun may still
-// go on.
-func (c *Client) OnChange(f func(Status)) (stop func()) {
-	return c.watch(&watcher{changed: f}, f == nil)
+// The functions of this file call others from one goroutine of the Client, one after the
+// other. What changes while one runs is told of together, by one call. They must not call
+// Close. Each returns what ends the calls; one that has begun may still go on.
+
+// OnChange calls f after a change of the flags, with the keys of those that may be answered
+// otherwise than before: see flags.Definitions.Changed. The first definitions are a change
+// of all.
+func (c *Client) OnChange(f func(keys []string)) (stop func()) {
+	return c.watch(f == nil, func(before *known) func(*known, Status) {
+		return func(k *known, _ Status) {
+			if !k.newer(before) {
+				return
+			}
+			keys := k.defs.Changed(before.definitions())
+			if before = k; len(keys) > 0 {
+				f(keys)
+			}
+		}
+	})
 }
 
-// Watch calls tell as OnChange does, after each change of the flags and when they
+// OnValue calls f when a flag's answer for a subject has changed: its value, its payload,
+// or whether there is one, as Err says. It is decided here, once for each change of the
+// definitions; the server is not asked, and nothing is exposed. Of values that change with
+// time alone nothing is told.
+func (c *Client) OnValue(key string, sub *flags.Subject, f func(before, after flags.Detail)) (stop func()) {
+	if sub != nil {
+		whom := *sub
+		sub = &whom
+		sub.Partial = sub.Partial || c.made() && !c.config.Full
+	}
+	answer := func(k *known) flags.Detail { return k.flags().Reader().For(context.Background(), sub).Detail(key) }
+	return c.watch(f == nil, func(now *known) func(*known, Status) {
+		before := answer(now)
+		return func(k *known, _ Status) {
+			if !k.newer(now) {
+				return
+			}
+			now = k
+			after := answer(k)
+			old := before
+			if before = after; differ(&old, &after) {
+				f(old, after)
+			}
+		}
+	})
+}
+
+// differ: an error is as good as another, as both give the fallback.
+func differ(a, b *flags.Detail) bool {
+	if a.Err != nil || b.Err != nil {
+		return (a.Err == nil) != (b.Err == nil)
+	}
+	return a.Value() != b.Value() || string(a.Payload) != string(b.Payload)
+}
+
+// OnStatus calls f when the Status changes: other definitions, an attempt that succeeds
+// after one that failed or fails otherwise (with another status, or without an answer), a
+// stream that begins. What only counts or tells the time is no change.
+func (c *Client) OnStatus(f func(Status)) (stop func()) {
+	var before essence
+	if c.made() && c.source != nil {
+		before = c.source.Status().essence()
+	}
+	return c.watch(f == nil, func(*known) func(*known, Status) {
+		return func(_ *known, st Status) {
+			if now := st.essence(); now != before {
+				before = now
+				f(st)
+			}
+		}
+	})
+}
+
+// essence is what of a Status is compared.
+type essence struct {
+	ready, stale, streaming bool
+	from                    Origin
+	revision                int64
+	failed                  int // the answer's status, -1 without an answer; 0: it did not fail
+}
+
+func (st Status) essence() essence {
+	e := essence{ready: st.Ready, stale: !st.StaleSince.IsZero(), streaming: st.Streaming, from: st.From, revision: st.Revision}
+	var answer *StatusError
+	switch {
+	case errors.As(st.LastError, &answer):
+		e.failed = answer.Status
+	case st.LastError != nil:
+		e.failed = -1
+	}
+	return e
+}
+
+// Watch calls tell after each change of the flags and when they
 // become stale or current again: stale where there are definitions and the last
 // attempt to renew them failed, with the reason as the message. Where that is so
 // already, it is told soon. It is what ofprovider.Config.Watch wants.
 func (c *Client) Watch(tell func(stale bool, message string)) (stop func()) {
-	return c.watch(&watcher{tell: tell}, tell == nil)
+	return c.watch(tell == nil, func(before *known) func(*known, Status) {
+		wasStale := false
+		return func(k *known, st Status) {
+			stale := st.Ready && !st.StaleSince.IsZero() && st.LastError != nil
+			turned, changed := stale != wasStale, k.newer(before)
+			before, wasStale = k, stale
+			if changed {
+				tell(false, "the flag definitions have changed")
+			}
+			switch {
+			case stale && (turned || changed):
+				tell(true, st.LastError.Error())
+			case turned && !changed:
+				tell(false, "the flag definitions are current again")
+			}
+		}
+	})
 }
 
-func (c *Client) watch(w *watcher, nobody bool) (stop func()) {
+// watch has look called when there may be news; start makes it, of what is known then.
+func (c *Client) watch(nobody bool, start func(*known) func(*known, Status)) (stop func()) {
 	if nobody || !c.made() || c.source == nil {
 		return func() {}
 	}
-	stop = c.source.add(w)
+	stop = c.source.add(start)
 	c.source.wake()
 	return stop
 }
 
-func (s *source) add(w *watcher) (stop func()) {
+func (s *source) add(start func(*known) func(*known, Status)) (stop func()) {
+	w := &watcher{start(s.known.Load())}
 	st := &s.status
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if k := s.known.Load(); k != nil {
-		w.revision = k.project.Revision
-	}
 	st.watchers = append(st.watchers, w)
 	return func() {
 		st.mu.Lock()
 		defer st.mu.Unlock()
 		st.watchers = slices.DeleteFunc(st.watchers, func(other *watcher) bool { return other == w })
 	}
+}
+
+// newer reports whether k are other definitions than before; either may be nil.
+func (k *known) newer(before *known) bool {
+	return k != nil && (before == nil || k.project.Revision != before.project.Revision)
+}
+
+func (k *known) definitions() *flags.Definitions {
+	if k == nil {
+		return nil
+	}
+	return &k.defs
+}
+
+func (k *known) flags() *flags.Set {
+	if k == nil {
+		return nil
+	}
+	return k.set
 }
 
 // wake has the watchers told of what is new to them.
@@ -68,29 +191,7 @@ func (s *source) tell(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			w.look(s.Status())
+			w.look(s.known.Load(), s.Status())
 		}
-	}
-}
-
-// look tells a watcher what is new to it.
-func (w *watcher) look(st Status) {
-	changed := st.Revision != w.revision
-	stale := st.Ready && !st.StaleSince.IsZero() && st.LastError != nil
-	turned := stale != w.stale
-	w.revision, w.stale = st.Revision, stale
-	switch {
-	case w.changed != nil && changed:
-		w.changed(st)
-	case w.changed != nil:
-	case changed:
-		w.tell(false, "the flag definitions have changed")
-		if stale {
-			w.tell(true, st.LastError.Error())
-		}
-	case turned && stale:
-		w.tell(true, st.LastError.Error())
-	case turned:
-		w.tell(false, "the flag definitions are current again")
 	}
 }

@@ -1,8 +1,15 @@
 package remote_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // told is one call of a function of Watch.
@@ -65,4 +72,109 @@ func TestSource_Watch(t *testing.T) {
 	if len(heard) > 0 {
 		t.Errorf("after stop: %+v", <-heard)
 	}
+}
+
+// The keys that may be answered otherwise, the value for one subject, and the status are
+// each told when they change, and when nothing of theirs does they are not.
+func TestSource_Listeners(t *testing.T) {
+	var p project
+	shop := func(rollout, payload string) string {
+		return `{"flags": [{"id": 1, "key": "sale", "active": true, "filters": {"groups": [{"rollout_percentage": ` + rollout + `}], "payloads": {"true": "` + payload + `"}}},
+			{"id": 2, "key": "other", "active": true, "version": ` + payload + `, "filters": {"groups": [{}]}}]}`
+	}
+	p.set(t, shop("0", "1"))
+	net := &network{}
+	net.lead(nowhere(t))
+	s := open(t, config(t, net))
+	heard := make(chan string, 100)
+	values := func(before, after flags.Detail) {
+		show := func(d flags.Detail) string {
+			switch {
+			case errors.Is(d.Err, flags.ErrNotReady):
+				return "not ready"
+			case d.Err != nil:
+				return d.Err.Error()
+			}
+			return fmt.Sprint(d.Value(), string(d.Payload))
+		}
+		heard <- show(before) + " to " + show(after)
+	}
+	keys := make(chan string, 100)
+	stops := []func(){
+		s.OnValue("sale", &flags.Subject{DistinctID: "u"}, values),
+		s.OnValue("sale", nil, func(_, _ flags.Detail) { t.Error("nobody has a value") }),
+		s.OnChange(func(changed []string) { keys <- strings.Join(changed, " ") }),
+	}
+	next := func(of <-chan string, want string) {
+		t.Helper()
+		select {
+		case got := <-of:
+			if got != want {
+				t.Errorf("told %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("waited in vain for %q", want)
+		}
+	}
+	net.lead(serve(t, p.handler(t)))
+	next(heard, "not ready to false")
+	next(keys, "other sale")
+	p.set(t, shop("100", "1"))
+	next(heard, "false to true1")
+	next(keys, "sale")
+	p.set(t, shop("100", "2"))
+	next(heard, "true1 to true2")
+	next(keys, "other sale")
+	p.set(t, `{"flags": [{"id": 2, "key": "other", "active": true, "version": 2, "filters": {"groups": [{}]}}]}`)
+	next(heard, "true2 to "+flags.ErrUnknownFlag.Error())
+	next(keys, "sale")
+	p.set(t, `{"flags": [{"id": 2, "key": "other", "active": true, "version": 3, "filters": {"groups": [{}]}}]}`)
+	next(keys, "other")
+	for _, stop := range stops {
+		stop()
+	}
+	p.set(t, shop("100", "3"))
+	until(t, "the last change", func() bool { _, ok := s.Set().EvaluateFlag("sale", nil, time.Time{}, nil); return ok })
+	if len(heard)+len(keys) > 0 {
+		t.Errorf("%d calls more", len(heard)+len(keys))
+	}
+}
+
+// A status is told once for each thing that changes in it.
+func TestSource_OnStatus(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	good := serve(t, p.handler(t))
+	net := &network{}
+	net.lead(nowhere(t))
+	s := open(t, config(t, net))
+	heard := make(chan remote.Status, 100)
+	defer s.OnStatus(func(st remote.Status) { heard <- st })()
+	wait := func(what string, ok func(remote.Status) bool) {
+		t.Helper()
+		for deadline := time.After(20 * time.Second); ; {
+			select {
+			case st := <-heard:
+				if ok(st) {
+					return
+				}
+			case <-deadline:
+				t.Fatal("never told of", what)
+			}
+		}
+	}
+	net.lead(good)
+	wait("the stream", func(st remote.Status) bool { return st.Ready && st.Streaming && st.LastError == nil })
+	net.lead(nowhere(t))
+	wait("the failure", func(st remote.Status) bool {
+		return st.Ready && !st.Streaming && st.LastError != nil && !st.StaleSince.IsZero()
+	})
+	until(t, "more failures", func() bool { return s.Status().Failures > 6 })
+	if n := len(heard); n > 1 {
+		t.Errorf("%d calls for failures like the first", n)
+	}
+	net.lead(good)
+	wait("that it is current again", func(st remote.Status) bool {
+		return st.LastError == nil && st.StaleSince.IsZero() && slices.Contains([]remote.Origin{remote.FromStream, remote.FromPoll}, st.From)
+	})
 }
