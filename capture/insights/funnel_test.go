@@ -111,7 +111,7 @@ func TestFunnels_Shapes(t *testing.T) {
 
 // TestFunnels_Bounds: memory is counted (§5.4), and a query that is cancelled stops.
 func TestFunnels_Bounds(t *testing.T) {
-	s := newColumns(50_000, 5_000)
+	s := benchSource()
 	for _, kind := range []string{
 		`{"kind": "FunnelsQuery", ` + benchRange + `, "series": [{"kind": "EventsNode"}, {"kind": "EventsNode"}]}`,
 		`{"kind": "RetentionQuery", ` + benchRange + `, "retentionFilter": {"targetEntity": {"id": null, "type": "events"}}}`,
@@ -120,14 +120,14 @@ func TestFunnels_Bounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = q.Run(t.Context(), s, Options{Now: time.UnixMicro(benchStart), Limits: Limits{Memory: 100_000}})
+		_, err = q.Run(t.Context(), s, Options{Now: time.UnixMicro(s.list[0].Time[0]), Limits: Limits{Memory: 100_000}})
 		var fault *Error
 		if !errors.As(err, &fault) || fault.Code != "query_too_large" {
 			t.Errorf("%s: %v, want query_too_large", kind, err)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := errors.New("enough")
-		_, err = q.Run(ctx, s, Options{Now: time.UnixMicro(benchStart), Progress: func(read int64) {
+		_, err = q.Run(ctx, s, Options{Now: time.UnixMicro(s.list[0].Time[0]), Progress: func(read int64) {
 			if read > 20_000 {
 				cancel(stop)
 			}
