@@ -21,6 +21,10 @@
 // a client leaves to the server or decides otherwise must be listed, unless a
 // subject's properties are the reason, and what is listed must happen to somebody.
 //
+// testdata/posthog-go holds the cases of posthog-go's own tests of local evaluation:
+// posthoggo_test.go asks posthog-go over our definitions, and a Set, and says where
+// the specification decides otherwise.
+//
 // openapi_test.go holds the description at /api/schema/ against OpenAPI 3.1, and
 // requests and answers against the description.
 package sdktest

@@ -114,9 +114,7 @@ func serve(t testing.TB) *server {
 	t.Helper()
 	s := &server{projects: map[string]*project{}, source: &memorySource{projects: map[string]flags.FileProject{}}}
 	for _, p := range readFile(t).Projects {
-		p.Revision = 1
-		s.source.projects[p.APIKey] = p
-		s.projects[p.Name] = &project{&p, flags.Compile(p.Definitions)}
+		s.add(p)
 	}
 	decider, err := flags.NewDecider(flags.DeciderConfig{Source: s.source, Locator: country{}, Now: s.now})
 	if err != nil {
@@ -130,6 +128,16 @@ func serve(t testing.TB) *server {
 	t.Cleanup(web.Close)
 	s.URL = web.URL
 	return s
+}
+
+// add serves one project more.
+func (s *server) add(p flags.FileProject) *project {
+	s.source.mu.Lock()
+	defer s.source.mu.Unlock()
+	p.Revision = 1
+	s.source.projects[p.APIKey] = p
+	s.projects[p.Name] = &project{&p, flags.Compile(p.Definitions)}
+	return s.projects[p.Name]
 }
 
 func (s *server) now() time.Time {

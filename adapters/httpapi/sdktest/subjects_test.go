@@ -34,13 +34,17 @@ func readSubjects(t testing.TB) []*subject {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		s.Person = goNumbers(s.Person).(flags.Properties)
-		s.Groups = goNumbers(s.Groups).(map[string]any)
-		for groupType, p := range s.GroupProperties {
-			s.GroupProperties[groupType] = goNumbers(p).(flags.Properties)
-		}
+		s.goNumbers()
 	}
 	return all
+}
+
+func (s *subject) goNumbers() {
+	s.Person = goNumbers(s.Person).(flags.Properties)
+	s.Groups = goNumbers(s.Groups).(map[string]any)
+	for groupType, p := range s.GroupProperties {
+		s.GroupProperties[groupType] = goNumbers(p).(flags.Properties)
+	}
 }
 
 // goNumbers turns json.Number into int64 and float64, as a Go program has them:

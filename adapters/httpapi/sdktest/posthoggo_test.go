@@ -1,0 +1,130 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/posthog/posthog-go"
+)
+
+// suite is a test of posthog-go's: definitions, and what it holds of them.
+type suite struct {
+	Source      string          `json:"source"`
+	Definitions json.RawMessage `json:"definitions"`
+	Cases       []struct {
+		subject
+		Flag string `json:"flag"`
+		Want any    `json:"want"` // false, true or a variant; nil: it is left to the server
+	} `json:"cases"`
+}
+
+func readSuites(t testing.TB) []*suite {
+	t.Helper()
+	data, err := os.ReadFile("testdata/posthog-go/local.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var all []*suite
+	if err := dec.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for i := range s.Cases {
+			if s.Cases[i].DistinctID == "" {
+				s.Cases[i].DistinctID = "somebody"
+			}
+			s.Cases[i].goNumbers()
+		}
+	}
+	return all
+}
+
+// otherwise are the cases that the specification decides otherwise than posthog-go's
+// tests, by test and flag. One that explains no difference fails the test.
+var otherwise = []struct{ source, flag, why string }{
+	{"TestFlagDependenciesMalformedChain", "missing-chain-flag", "§1.8: the server works out every dependency_chain, also one that its source has not"},
+	{"TestFeatureFlagWithOverrides", "flag-with-groups", "§7, §11: the key of groups overwrites a supplied $group_key"},
+	{"TestMatchPropertyInvalidOperator", "case-1", "§13, case 80: a flag with an operator that nobody knows fails alone, and no client gets it"},
+	{"TestMatchPropertyExactUsesBackendJSONRepresentation", "case-2", "decision 32: the float64 323 is the number 323"},
+	{"TestMatchPropertyExactUsesBackendJSONRepresentation", "case-5", "decision 32: the float64 1e16 is the number 10000000000000000"},
+	{"TestMatchPropertyExactFallsBackForAmbiguousFilterNumbers", "case-5", "decision 32: the float64 323 is the number 323"},
+	{"TestMatchPropertySemverEq", "case-3", "§4.8: semver_eq looks at the pre-release"},
+	{"TestCohortFlagDependencyExperienceContinuity", "target", flagLeaf},
+	{"TestCohortFlagDependencyGroupContext", "target", flagLeaf},
+	{"TestPropertyMatchingVersionReloadAndPropagation", "cohort-dependency", flagLeaf},
+	{"TestGroupContextPersonFlagDependency", "target", flagLeaf},
+	{"TestSameGroupFlagDependency", "target", flagLeaf},
+	{"TestGroupContextPersonFlagDependency", "property-only", "§4.1: a cohort is about the person, also in a flag of groups"},
+}
+
+const flagLeaf = "§5.5: a cohort's leaf about a flag never matches"
+
+// posthog-go's own tests of local evaluation hold for posthog-go over our definitions,
+// and for a Set.
+func TestGo_OwnSuite(t *testing.T) {
+	s := serve(t)
+	explained := make([]bool, len(otherwise))
+	cases := 0
+	for i, own := range readSuites(t) {
+		definitions, err := flags.ParseDefinitions(own.Definitions)
+		if err != nil {
+			t.Errorf("%s: %v", own.Source, err)
+			continue
+		}
+		name := fmt.Sprintf("suite%d", i)
+		p := s.add(flags.FileProject{
+			Project: flags.Project{ID: int64(1000 + i), Name: name, APIKey: "phc_" + name}, Definitions: definitions, SecretKeys: []string{"phs_" + name},
+		})
+		client := goClient(t, s, p, local(p.SecretKeys[0]))
+		var out flags.Decisions
+		for _, c := range own.Cases {
+			who := &c.subject
+			said, err := client.GetFeatureFlag(posthog.FeatureFlagPayload{
+				Key: c.Flag, DistinctId: c.DistinctID, DeviceId: c.DeviceID, Groups: goGroups(who, true),
+				PersonProperties: posthog.Properties(c.Person), GroupProperties: goGroupProperties(who), OnlyEvaluateLocally: true,
+			})
+			decided := c.Want
+			if c.Want != nil { // else the client leaves it to the server, which may say anything
+				d, _ := p.Set.EvaluateFlag(c.Flag, who.subject(), time.Now(), &out)
+				decided = valueOf(&d)
+			}
+			cases++
+			if said == c.Want && decided == c.Want {
+				continue
+			}
+			row := slices.IndexFunc(otherwise, func(o struct{ source, flag, why string }) bool { return o.source == own.Source && o.flag == c.Flag })
+			if row < 0 {
+				t.Errorf("%s, %s for %+v: posthog-go says %v (%v), the set %v, the test %v", own.Source, c.Flag, *who, said, err, decided, c.Want)
+				continue
+			}
+			explained[row] = true
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for i, o := range otherwise {
+		if !explained[i] {
+			t.Errorf("%s, %s: nothing is otherwise (%s)", o.source, o.flag, o.why)
+		}
+	}
+	if cases != 2924 { // as testdata/posthog-go/README.md has it
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// valueOf is a decision as posthog-go tells it.
+func valueOf(d *flags.Decision) any {
+	if d.Variant != "" {
+		return d.Variant
+	}
+	return d.Enabled
+}
