@@ -16,7 +16,6 @@ var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[da
 	by(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
 	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create),
 	by(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).taking(dashboards.TemplateJSONFields).unlessPreferred(),
-	get("/dashboards/{id}", "Read a dashboard with its tiles", dashboards.Dashboards.Get),
 	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update),
 	by(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).answering(http.StatusMethodNotAllowed),
 	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).unlessPreferred(),

@@ -63,6 +63,7 @@ var managementTables = []struct {
 		sharingEndpoints,
 		sharedEndpoints,
 		insightEndpoints,
+		resultEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},

@@ -7,12 +7,10 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// insightEndpoints are those of insights: stored queries that are never run
-// (decision 18).
+// insightEndpoints are those of insights: stored queries. What is read with results
+// stands in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
-	by(http.MethodGet, "/insights", "List insights", listInsights),
 	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create),
-	get("/insights/{id}", "Read an insight", dashboards.Insights.Get),
 	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update),
 	by(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).answering(http.StatusMethodNotAllowed),
 	act(http.MethodPost, "/insights/{id}/duplicate", "Copy an insight", dashboards.Insights.Duplicate).created(),

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
-	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -36,7 +35,6 @@ type insightCheck struct {
 	Query, Expect json.RawMessage
 	Status        int
 	Steps         []insightStep
-	raw           []byte
 }
 
 type insightStep struct {
@@ -47,31 +45,6 @@ type insightStep struct {
 	Expect       json.RawMessage
 	Save         map[string]string
 	Wait         int
-}
-
-// pendingInsights are checks that cannot pass yet, beside those of kinds that are not
-// there. One that passes must leave the list.
-var pendingInsights = regexp.MustCompile(`^(trends-11/1|trends-15/0|wire-05/.*|wire-07/0)$`)
-
-var kindOfQuery = regexp.MustCompile(`"kind": ?"([A-Za-z]+Query|HogQLMetadata)"`)
-
-// pending says whether a check cannot pass yet.
-func (c *insightCheck) pending(name string) bool {
-	there := insights.Kinds()
-	for _, kind := range kindOfQuery.FindAllStringSubmatch(string(c.raw), -1) {
-		if !slices.Contains(there, kind[1]) && slices.Contains([]string{"EventsQuery", "HogQLQuery", "HogQLMetadata"}, kind[1]) {
-			return true
-		}
-	}
-	return pendingInsights.MatchString(name)
-}
-
-// UnmarshalJSON keeps the text.
-func (c *insightCheck) UnmarshalJSON(data []byte) error {
-	type plain insightCheck
-	err := json.Unmarshal(data, (*plain)(c))
-	c.raw = slices.Clone(data)
-	return err
 }
 
 // Spec: insights.md §4. Every check goes through the wire, on SQLite.
@@ -108,11 +81,7 @@ func runInsightVectors(t *testing.T, database, only string) {
 			name := fmt.Sprintf("%s/%d", c.ID, n)
 			ran++
 			t.Run(name, func(t *testing.T) {
-				fault := v.check(t, &check)
-				switch pending := check.pending(name); {
-				case pending && fault == "":
-					t.Error("this check passes now: take it out of pendingInsights")
-				case !pending && fault != "":
+				if fault := v.check(t, &check); fault != "" {
 					t.Error(fault)
 				}
 			})

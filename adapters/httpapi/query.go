@@ -112,7 +112,16 @@ func runQuery(of *asker, c *call) (any, error) {
 
 // request is a question about the caller's project.
 func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
-	r.Query, err = queries.Prepare(query, o, func(short string) (json.RawMessage, error) {
+	if r.Query, err = queries.Prepare(query, o, of.savedFor(c)); err != nil {
+		return r, err
+	}
+	r.Project, err = of.project(c.ctx, c.standing.Project)
+	return r, err
+}
+
+// savedFor finds the queries of insights that the caller may see.
+func (of *asker) savedFor(c *call) func(short string) (json.RawMessage, error) {
+	return func(short string) (json.RawMessage, error) {
 		if of.dashboards == nil {
 			return nil, unknownInsight(short)
 		}
@@ -124,13 +133,9 @@ func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r
 		if err != nil {
 			return nil, err
 		}
-		return found.Query, nil
-	})
-	if err != nil {
-		return r, err
+		query, _ := found.Question()
+		return query, nil
 	}
-	r.Project, err = of.project(c.ctx, c.standing.Project)
-	return r, err
 }
 
 func unknownInsight(short string) error {

@@ -29,9 +29,12 @@ var sharedEndpoints = func() (out []endpoint) {
 type linkDesk struct {
 	dashboards.Dashboards
 	guess func(r *http.Request, token string) error
+	asker *asker
 }
 
-func linkDeskOf(s *server) linkDesk { return linkDesk{s.Management.Dashboards.Dashboards, s.guess} }
+func linkDeskOf(s *server) linkDesk {
+	return linkDesk{s.Management.Dashboards.Dashboards, s.guess, askerOf(s)}
+}
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
 
@@ -44,6 +47,9 @@ func openShared(of linkDesk, c *call) (any, error) {
 	h.Set("X-Robots-Tag", "noindex")
 	token := c.part("token")
 	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
+	if err == nil {
+		err = of.asker.shared(c.ctx, shared)
+	}
 	if !prefersPage(c.r) {
 		return shared, err
 	}

@@ -194,7 +194,8 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 // define reads the cohorts of the project where the question may name one.
 func (d *Desk) define(ctx context.Context, r *Request) (err error) {
 	p := r.Project
-	if d.Definitions == nil || p.Definitions != nil || !bytes.Contains(r.Query, cohorts) && !bytes.Contains(p.TestAccountFilters, cohorts) {
+	named := func(text []byte) bool { return bytes.Contains(bytes.ToLower(text), cohorts) }
+	if d.Definitions == nil || p.Definitions != nil || !named(r.Query) && !named(p.TestAccountFilters) {
 		return nil
 	}
 	p.Definitions, err = d.Definitions(ctx, p.ID)

@@ -22,13 +22,14 @@ const (
 	maxInsightPlaces = 1000
 )
 
-// Insights are insights: stored queries that are never run (decision 18).
+// Insights are insights: stored queries. The room keeps them and runs none.
 type Insights struct{ *core }
 
 // Insight is an insight as it is shown. Dashboards are those on which it stands,
 // left out inside of a tile.
 type Insight struct {
 	insightSettings
+	InsightResult
 	Dashboards     []int64              `json:"dashboards,omitzero"`
 	Tags           []string             `json:"tags"`
 	Favorited      bool                 `json:"favorited"`
@@ -36,14 +37,16 @@ type Insight struct {
 	CreatedBy      *management.UserView `json:"created_by"`
 	LastModified   management.Stamp     `json:"last_modified_at"`
 	LastModifiedBy *management.UserView `json:"last_modified_by"`
+
+	question insightSettings // see Question
 }
 
 // InsightFields are the writable fields of an insight.
 var InsightFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName},
 	{Name: "description", Type: management.Text, Blank: true, Max: maxDashboardText},
-	{Name: "query", Type: management.Any, Help: "kept as given, never run"},
-	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given"},
+	{Name: "query", Type: management.Any, Help: "kept as given; what cannot be run is said where its result would be"},
+	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given; query goes first"},
 	{Name: "dashboards", Type: management.IntList, Ruled: true, Help: "the dashboards on which it stands"},
 	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
 	{Name: "favorited", Type: management.Bool},
@@ -123,7 +126,7 @@ func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
 
 // show is the insight without its dashboards.
 func (i *insightRecord) show(v *view) (_ *Insight, err error) {
-	out := &Insight{insightSettings: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified}
+	out := &Insight{insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified}
 	if out.CreatedBy, err = v.Author(i.Author); err != nil {
 		return nil, err
 	}

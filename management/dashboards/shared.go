@@ -78,6 +78,8 @@ func (s Dashboards) AddSharePassword(ctx context.Context, st *management.Standin
 type SharedDashboard struct {
 	Dashboard *Dashboard      `json:"dashboard"`
 	Settings  map[string]bool `json:"settings"`
+
+	project *management.ProjectRecord // see Of
 }
 
 // The codes of links that ask for a password.
@@ -222,5 +224,5 @@ func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, erro
 	if settings["noHeader"] {
 		shown.Description = ""
 	}
-	return &SharedDashboard{shown, settings}, err
+	return &SharedDashboard{shown, settings, l.project}, err
 }

@@ -34,6 +34,8 @@ type tile struct {
 	Order       int              `json:"order"`
 	LastRefresh management.Stamp `json:"last_refresh"`
 	Cached      bool             `json:"is_cached"`
+
+	laid json.RawMessage // see Laid
 }
 
 // TileText is a text on a dashboard.
@@ -141,7 +143,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	out := []tile{}
 	for i := range records {
 		t := &records[i]
-		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, Order: len(out)}
+		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, laid: t.Overrides, Order: len(out)}
 		if t.Text != nil {
 			if tile.Text, err = t.Text.show(v, project); err != nil {
 				return nil, err

@@ -1,0 +1,290 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
+)
+
+const (
+	// patience is how long insights and dashboards are waited for that are asked for
+	// without refresh (spec/insights.md §1.8).
+	patience = 10 * time.Second
+	// listComputes is how many insights of a list are computed with refresh.
+	listComputes = 20
+	// tilesAtOnce is how many tiles of a dashboard are computed at once.
+	tilesAtOnce = 3
+)
+
+// showing is how the insights of one request are run.
+type showing struct {
+	of       *asker
+	project  *insights.Project
+	saved    func(short string) (json.RawMessage, error)
+	mode     queries.Mode
+	until    time.Time // after it they go on behind the request; zero: they do not
+	filters  []json.RawMessage
+	variable json.RawMessage
+}
+
+// showing reads how to run the insights of a request, nil where none are run.
+func (of *asker) showing(c *call, absent queries.Mode) (*showing, error) {
+	if of.desk == nil {
+		return nil, nil
+	}
+	params := c.query()
+	s := &showing{of: of, mode: absent, saved: of.savedFor(c)}
+	var err error
+	if params.Has("refresh") {
+		if s.mode, err = modeOfText(params.Get("refresh")); err != nil {
+			return nil, err
+		}
+	} else {
+		s.until = time.Now().Add(patience)
+	}
+	for name, to := range map[string]*json.RawMessage{"filters_override": nil, "variables_override": &s.variable} {
+		text := params.Get(name)
+		if text == "" {
+			continue
+		}
+		if _, ok := wire.Value([]byte(text)).(map[string]any); !ok {
+			return nil, invalid(name, "Expected a JSON object.")
+		}
+		if to == nil {
+			s.filters = []json.RawMessage{json.RawMessage(text)}
+		} else {
+			*to = json.RawMessage(text)
+		}
+	}
+	s.project, err = of.project(c.ctx, c.standing.Project)
+	return s, err
+}
+
+// run fills in the result of an insight. Its own faults are told in it.
+func (s *showing) run(ctx context.Context, i *dashboards.Insight, laid ...json.RawMessage) error {
+	if s == nil {
+		return nil
+	}
+	query, filters := i.Question()
+	if query == nil && filters != nil {
+		var err error
+		if query, err = queries.FromFilters(filters); err != nil {
+			return told(i, err)
+		}
+	}
+	if query == nil {
+		return nil
+	}
+	query, err := queries.Prepare(query, queries.Overrides{Filters: laid, Variables: s.variable}, s.saved)
+	if err != nil {
+		return told(i, err)
+	}
+	r := queries.Request{Project: s.project, Query: query, Mode: s.mode}
+	if !s.until.IsZero() {
+		if r.Patience = time.Until(s.until); r.Patience <= 0 && s.mode == queries.Blocking {
+			r.Mode = queries.Async
+		}
+	}
+	found, err := s.of.desk.Ask(ctx, r)
+	if err != nil {
+		return told(i, err)
+	}
+	show(i, found)
+	return nil
+}
+
+// told tells an error of the query in the insight; others stay errors.
+func told(i *dashboards.Insight, err error) error {
+	var p *problem
+	if !errors.As(queryProblem(err), &p) {
+		return err
+	}
+	i.Error = &dashboards.InsightError{Type: p.Type, Code: p.Code, Detail: p.Detail, Attr: p.Attr}
+	return nil
+}
+
+// show puts an answer into an insight.
+func show(i *dashboards.Insight, a *queries.Answer) {
+	if a.Status != nil {
+		i.QueryStatus = wire.MustEncode(a.Status)
+	}
+	members := a.Result
+	if members == nil {
+		return
+	}
+	raw := func(name string) json.RawMessage { v, _ := members[name].(json.RawMessage); return v }
+	text := func(name string) *string {
+		if v, ok := members[name].(string); ok {
+			return &v
+		}
+		return nil
+	}
+	i.Result, i.Columns, i.Types = raw("results"), raw("columns"), raw("types")
+	i.LastRefresh, i.TargetAge, i.NextRefresh = text("last_refresh"), text("cache_target_age"), text("next_allowed_client_refresh")
+	i.Timezone, i.HogQL = text("timezone"), text("hogql")
+	i.Cached, _ = members["is_cached"].(bool)
+	if more, ok := members["hasMore"].(bool); ok {
+		i.HasMore = &more
+	}
+	if v, ok := members["resolved_date_range"]; ok {
+		i.Range = wire.MustEncode(v)
+	}
+}
+
+// board runs the insights of a dashboard's tiles, a few at a time, in their order.
+func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
+	if s == nil {
+		return nil
+	}
+	weak := s.filters
+	if len(weak) == 0 {
+		weak = []json.RawMessage{d.Filters}
+	}
+	places := make(chan struct{}, tilesAtOnce)
+	failures := make([]error, len(d.Tiles))
+	var wg sync.WaitGroup
+	for n := range d.Tiles {
+		tile := &d.Tiles[n]
+		if tile.Insight == nil {
+			continue
+		}
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			own := *s
+			project := *s.project // its cohorts are filled in by who needs them
+			own.project = &project
+			failures[n] = own.run(ctx, tile.Insight, append([]json.RawMessage{tile.Laid()}, weak...)...)
+			tile.Cached = tile.Insight.Cached
+			if at := tile.Insight.LastRefresh; at != nil {
+				if t, err := time.Parse(time.RFC3339Nano, *at); err == nil {
+					tile.LastRefresh = management.At(t)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failures...)
+}
+
+// getInsight answers with an insight and its result.
+func getInsight(of *asker, c *call) (*dashboards.Insight, error) {
+	found, err := of.dashboards.Insights.Get(c.ctx, c.standing, c.part("id"))
+	if err != nil {
+		return nil, err
+	}
+	s, err := of.showing(c, queries.Blocking)
+	if err != nil || s == nil {
+		return found, err
+	}
+	filters := s.filters
+	if named := c.query().Get("from_dashboard"); named != "" {
+		laid, err := of.laidBy(c, named, found.ID, len(filters) > 0)
+		if err != nil {
+			return nil, err
+		}
+		filters = append(laid, filters...)
+	}
+	return found, s.run(c.ctx, found, filters...)
+}
+
+// laidBy are the filters that a dashboard and its tile lay over an insight; those of
+// the dashboard only unless they are replaced.
+func (of *asker) laidBy(c *call, dashboard, insight string, replaced bool) ([]json.RawMessage, error) {
+	d, err := of.dashboards.Dashboards.Get(c.ctx, c.standing, dashboard)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Tiles {
+		if t := &d.Tiles[i]; t.Insight != nil && t.Insight.ID == insight {
+			if replaced {
+				return []json.RawMessage{t.Laid()}, nil
+			}
+			return []json.RawMessage{t.Laid(), d.Filters}, nil
+		}
+	}
+	return nil, management.ErrNotFound()
+}
+
+// getInsights answers with a page of insights, and what is remembered of their
+// results; with refresh some are computed.
+func getInsights(of *asker, c *call) (management.List[dashboards.Insight], error) {
+	page, err := listInsights(of.dashboards.Insights, c)
+	if err != nil {
+		return page, err
+	}
+	s, err := of.showing(c, queries.CacheOnly)
+	if err != nil || s == nil {
+		return page, err
+	}
+	for i := range page.Results {
+		if i == listComputes {
+			s.mode = queries.CacheOnly
+		}
+		if err := s.run(c.ctx, &page.Results[i], s.filters...); err != nil {
+			return page, err
+		}
+	}
+	return page, nil
+}
+
+// getDashboard answers with a dashboard and the results of its tiles.
+func getDashboard(of *asker, c *call) (*dashboards.Dashboard, error) {
+	found, err := of.dashboards.Dashboards.Get(c.ctx, c.standing, c.part("id"))
+	if err != nil {
+		return nil, err
+	}
+	s, err := of.showing(c, queries.Blocking)
+	if err != nil {
+		return nil, err
+	}
+	return found, s.board(c.ctx, found)
+}
+
+// shared runs the insights of a shared dashboard, as it is set up: strangers say
+// nothing about it.
+func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (err error) {
+	if of.desk == nil || d == nil {
+		return nil
+	}
+	s := &showing{of: of, mode: queries.Blocking, until: time.Now().Add(patience)}
+	if s.project, err = of.project(ctx, d.Of()); err != nil {
+		return err
+	}
+	return s.board(ctx, d.Dashboard)
+}
+
+// resultEndpoints are those of what is shown with results (§1.8, §1.9).
+var resultEndpoints = func() []endpoint {
+	insight := resource(inProject, "insight", askerOf, lasting([]row[*asker]{
+		by(http.MethodGet, "/insights", "List insights, with the results that are at hand", getInsights).asking(refreshParameters...),
+		by(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).asking(append(refreshParameters,
+			parameterDoc{"from_dashboard", "integer", "with the filters of this dashboard, on which it stands"})...),
+	}))
+	return append(insight, resource(inProject, "dashboard", askerOf, lasting([]row[*asker]{
+		by(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).asking(refreshParameters...),
+	}))...)
+}()
+
+var refreshParameters = []parameterDoc{
+	{"refresh", "string", "whether to compute: force_cache, blocking, async, force_blocking and others; without it for 10 seconds"},
+	{"filters_override", "string", "JSON object: filters in the place of the query's and the dashboard's own"},
+	{"variables_override", "string", "JSON object: values of {variables.name} by id"},
+}
+
+// lasting are rows that bound their time themselves.
+func lasting[S any](rows []row[S]) []row[S] {
+	for i := range rows {
+		rows[i].long = true
+	}
+	return rows
+}
