@@ -190,3 +190,23 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// Parts of a server, for Options.Without. What is left out is not opened: it has no
+// routes, no goroutines, and asks the database nothing.
+type Parts uint8
+
+const (
+	// Flags are the routes that answer flags. Decider and Reader stay.
+	Flags Parts = 1 << iota
+	// Capture takes in events and reads them back, and deletes old ones.
+	Capture
+	// Management is everything that people manage: its API, changes of flags at a time,
+	// mails, and the two that follow.
+	Management
+	// Exports write events and persons to other places.
+	Exports
+	// ErrorTracking makes issues of captured exceptions.
+	ErrorTracking
+)
+
+func (p Parts) has(some Parts) bool { return p&some == some }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -43,49 +42,6 @@ type Server struct {
 	closing    sync.Once
 	ended      chan struct{} // closed when close has returned
 	closed     error
-}
-
-// Open opens a server, whose background work goes on until Close. The context bounds
-// the start alone: when it ends meanwhile, Open fails soon, whatever it waits for.
-func Open(ctx context.Context, o Options) (*Server, error) {
-	if err := o.checkParts(); err != nil {
-		return nil, err
-	}
-	s := &Server{options: o.withDefaults(), recovered: make(chan struct{}), ended: make(chan struct{})}
-	s.jobs = newJobs(s.options.Logger)
-	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
-	}
-	return s, nil
-}
-
-func (s *Server) open(ctx context.Context) error {
-	var watching context.Context // until Close
-	watching, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	// First of all: a first start whose address is taken must not make keys that
-	// nobody gets to see.
-	if err := s.listen(ctx); err != nil {
-		return err
-	}
-	if err := s.openGeo(watching); err != nil {
-		return err
-	}
-	if err := s.openScripts(); err != nil {
-		return err
-	}
-	if err := s.openShadow(); err != nil {
-		return err
-	}
-	s.openCopies()
-	if s.copies != nil && s.copies.Len() > 0 {
-		return s.openSoon(ctx, watching)
-	}
-	p, err := s.openParts(ctx, watching)
-	if err != nil {
-		return err
-	}
-	s.take(p)
-	return nil
 }
 
 // take makes whole parts serve.

@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
+)
+
+// openParts makes all parts, from the ground up, for as long as watching goes on.
+// When the first context ends meanwhile it fails soon, whatever it waits for.
+func (s *Server) openParts(starting, watching context.Context) (*parts, error) {
+	p := &parts{Options: &s.options, server: s, log: s.options.Logger, jobs: s.jobs}
+	ctx, stop := context.WithCancel(watching)
+	p.stop = stop
+	if err := p.open(starting, ctx); err != nil {
+		if closing := p.close(); closing != nil {
+			p.log.Error("the store could not be closed", "error", closing)
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *parts) open(starting, ctx context.Context) error {
+	steps := []func() error{
+		func() error { return p.openStore(starting) },
+		p.openManagement,
+		func() error { return p.openDefinitions(starting, ctx) },
+		func() error { return p.tellBrowsers(starting) },
+		func() error { return p.openStream(ctx) },
+		p.openIntake,
+	}
+	if p.storeless() {
+		steps = []func() error{func() error { return p.watchDefinitions(nil) }}
+	}
+	for _, step := range append(steps, p.openDecider, p.openHandler) {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	for _, work := range p.works() {
+		p.background.Go(func() { work(ctx) })
+	}
+	return nil
+}
+
+// works is what goes on in the background, of the parts that there are.
+func (p *parts) works() (out []func(context.Context)) {
+	for _, w := range []struct {
+		has bool
+		run func(context.Context)
+	}{
+		{p.RetainDays > 0, p.retain},
+		{p.mailQueued != nil, p.deliverMail},
+		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
+		{p.rooms != nil, p.schedule},
+		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
+		{p.recorder != nil, p.reportMerges},
+		{p.store != nil, p.reportSpent},
+	} {
+		if w.has {
+			out = append(out, w.run)
+		}
+	}
+	return out
+}
+
+// tellBrowsers brings what projects tell browsers up to date.
+func (p *parts) tellBrowsers(ctx context.Context) error {
+	if p.rooms == nil {
+		return nil
+	}
+	return p.rooms.Organizations.TellBrowsers(ctx)
+}
+
+// openHandler makes what answers.
+func (p *parts) openHandler() (err error) {
+	c := httpapi.Config{
+		Decider: p.decider, Intake: p.intake, Management: p.rooms, ManagementLimits: *p.ManagementLimits, Authenticate: p.Authenticate,
+		Keys: p.keys(), TrustedProxies: p.TrustedProxies, StrictGeoIP: p.StrictGeoIP,
+		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID,
+		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
+		PosthogJS: p.server.scripts,
+	}
+	if p.Without.has(Flags) {
+		c.Decider = nil
+	}
+	if p.store != nil {
+		c.Backup = p.backups()
+	}
+	if err := p.openQueries(); err != nil {
+		return err
+	}
+	c.Queries = p.queries
+	if p.recorder != nil {
+		c.History, c.People = p.store, &capture.People{History: p.store, Between: p.recorder, Intake: p.intake}
+	}
+	p.handler, err = httpapi.New(c)
+	return err
+}
+
+// openDecider makes what decides: by the flags of the store, keeping the last good ones,
+// or by those of files.
+func (p *parts) openDecider() (err error) {
+	c := flags.DeciderConfig{}
+	if p.store == nil {
+		c.Source, c.People, c.Continuity, c.Members = p.source, p.source.Memory(), p.source.Memory(), p.source.Memory()
+	} else {
+		c = flags.DeciderConfig{Source: p.store, People: p.store, Continuity: p.store, Members: p.store, Usage: p.store}
+	}
+	if copies := p.server.copies; copies != nil {
+		p.keeper = copies.Keep(p.store)
+		c.Source, c.LastGood = p.keeper, copies
+	}
+	if p.server.geo != nil {
+		c.Locator = p.server.geo
+	}
+	if p.decider, err = flags.NewDecider(c); err != nil {
+		return err
+	}
+	p.deciding.Store(p.decider)
+	return nil
+}
+
+func (s *Server) openGeo(ctx context.Context) (err error) {
+	if s.options.GeoIP == "" {
+		return nil
+	}
+	if s.geo, err = geoip.Open(s.options.GeoIP); err != nil {
+		return fmt.Errorf("Options.GeoIP: %w", err)
+	}
+	s.background.Go(func() {
+		s.geo.Watch(ctx, 0, func(err error) {
+			s.options.Logger.Warn("location database is not taken into use, the last good one stays", "error", err)
+		})
+	})
+	return nil
+}
+
+// openScripts takes the copy of posthog-js that there is.
+func (s *Server) openScripts() (err error) {
+	if s.options.PosthogJS == "" {
+		return nil
+	}
+	if s.scripts, err = httpapi.OpenPosthogJS(s.options.PosthogJS); err != nil {
+		return fmt.Errorf("Options.PosthogJS: %w", err)
+	}
+	return nil
+}

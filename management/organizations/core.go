@@ -1,0 +1,41 @@
+package organizations
+
+import "github.com/bunting-flags/bunting/management"
+
+// Config says what a Service stands on. Only Desk is required.
+type Config struct {
+	Desk management.Desk[Tx]
+	// SiteURL is where people reach the server, for links in e-mails, such as
+	// https://flags.example.com; without a slash at its end. It is required with a
+	// Mailer: what a request says of the server must not come into mails.
+	SiteURL string
+	// Resolver asks the DNS for domains. Nil: no domain can be verified.
+	Resolver Resolver
+	// ChallengeHost is where a domain's TXT record stands, DefaultChallengeHost when
+	// empty.
+	ChallengeHost string
+	// Mailer hands mails to a mail server. Nil: no mails are sent.
+	Mailer Mailer
+	// MailQueued is called when mails may have come into the outbox, for whoever calls
+	// Service.DeliverMail. It must not block. May be nil.
+	MailQueued func()
+	// JobDone is told of mails that will not be sent. It may be called by several
+	// goroutines. Nil: nobody is told.
+	JobDone func(management.JobDone)
+	// SurveysRun reports whether a survey of a project is being shown, which browsers
+	// are told. Nil: none ever is.
+	SurveysRun func(tx management.Tx, project int64) (bool, error)
+}
+
+// core is what all resources share.
+type core struct {
+	Config
+	roles *management.Resource[Tx, storedRole, role]
+	keys  *management.Resource[Tx, ownKey, APIKey]
+}
+
+// ofOrganization is the Parent of what belongs to organizations.
+func ofOrganization(st *management.Standing) string { return st.Organization.ID }
+
+// view is a transaction of this room and in whose name it runs.
+type view = management.View[Tx]
