@@ -32,7 +32,7 @@ func DecodeJSON(data []byte) (any, error) {
 	case errors.As(err, &syntax):
 		return nil, &DefinitionError{Path: position(data, syntax.Offset), Problem: strings.TrimPrefix(syntax.Error(), "json: ")}
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, errors.New("the document is empty")
+		return nil, &DefinitionError{Path: position(data, 0), Problem: "the document is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &DefinitionError{Path: position(data, int64(len(data))), Problem: "the document ends in the middle"}
 	}

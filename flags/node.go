@@ -2,7 +2,6 @@ package flags
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +49,7 @@ func open(data []byte) (node, error) {
 		if _, err := DecodeJSON(data); err != nil {
 			return node{}, err
 		}
-		return node{}, errors.New("the document is too long")
+		return node{}, &DefinitionError{Problem: "the document is too long"}
 	}
 	return node{t: &jsonText{Tape: cells}}, nil
 }

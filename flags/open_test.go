@@ -110,8 +110,14 @@ func TestOpen_Refuses(t *testing.T) {
 	if _, err := flags.ParseDefinitions([]byte(`{"flags": []`)); !errors.As(err, &place) || place.Path != "line 1 column 12" {
 		t.Error(err)
 	}
-	if _, err := flags.Static([]byte(`{"flags": 5}`)); err == nil {
-		t.Error("no error")
+	for text, path := range map[string]string{
+		`{"flags": 5}`: "flags", "": "line 1 column 1", `{}`: "flags", `{"projects": []}`: "projects",
+		`{"flags": []} []`: "line 1 column 15", `[`: "line 1 column 1", "{\"flags\": \"\xff\"}": "flags",
+	} {
+		place = nil
+		if _, err := flags.Static([]byte(text)); !errors.As(err, &place) || place.Path != path {
+			t.Errorf("%q: %v at %+v, want it at %s", text, err, place, path)
+		}
 	}
 }
 

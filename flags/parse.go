@@ -28,7 +28,8 @@ func ParseDefinitions(data []byte) (Definitions, error) {
 			return Definitions{}, fmt.Errorf("flags: %w", err)
 		}
 		if len(file.Projects) != 1 {
-			return Definitions{}, fmt.Errorf("flags: the file has %d projects, use ParseFile to choose one", len(file.Projects))
+			problem := fmt.Sprintf("the file has %d projects, use ParseFile to choose one", len(file.Projects))
+			return Definitions{}, fmt.Errorf("flags: %w", &DefinitionError{Path: "projects", Problem: problem})
 		}
 		return file.Projects[0].Definitions, nil
 	}

@@ -2,8 +2,10 @@ package filesource
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func TestOpen_Refuses(t *testing.T) {
 	}{
 		"no files":                   {want: "Config.Files is empty"},
 		"not JSON":                   {files: []string{"{\n \"projects\": x}"}, want: "0.json: line 2 column 14:"},
-		"empty":                      {files: []string{""}, want: "0.json: the document is empty"},
+		"empty":                      {files: []string{""}, want: "0.json: line 1 column 1: the document is empty"},
 		"neither kind":               {files: []string{`{"flag": []}`}, want: "0.json: flags: is missing"},
 		"bare payload without a key": {files: []string{`{"flags": []}`}, want: "0.json: is a bare definitions payload, without \"projects\": give the key of its project with --api-key"},
 		"place in the file":          {files: []string{`{"projects": [{"id": 0, "api_key": "phc_a"}]}`}, want: "0.json: projects[0].id:"},
@@ -57,6 +59,10 @@ func TestOpen_Refuses(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %q, want %q in it", err, tt.want)
+			}
+			var place *flags.DefinitionError
+			if slices.Contains([]string{"not JSON", "empty", "neither kind", "place in the file"}, name) && !errors.As(err, &place) {
+				t.Errorf("%v has no place that can be matched", err)
 			}
 		})
 	}

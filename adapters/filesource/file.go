@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -82,7 +81,10 @@ func describe(path string, err error) error {
 	case errors.As(err, &inPath):
 		return fmt.Errorf("%s: %w", path, inPath.Err)
 	}
-	return fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "flags: "))
+	if inner := errors.Unwrap(err); inner != nil && err.Error() == "flags: "+inner.Error() {
+		err = inner
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func read(path string) ([]byte, error) {

@@ -104,6 +104,10 @@ func TestConfig_BrokenBundle(t *testing.T) {
 			if err == nil {
 				_ = c.Close(ctx)
 			}
+			var place *flags.DefinitionError
+			if !errors.As(err, &place) && want != "flags" {
+				t.Errorf("%s: %v has no place", text, err)
+			}
 			if err == nil || !strings.HasPrefix(err.Error(), "remote: Config.Bundle: ") || !strings.Contains(err.Error(), want) {
 				t.Errorf("with a copy %v, %s: %v, want %q", copied, text, err, want)
 			}
