@@ -190,12 +190,12 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 
 // eventsBehind reads the point whose events are listed.
 func (n node) eventsBehind(p *Project) crowdFinder {
-	n = unwrap(n)
-	if kind := unwrap(n.get("source")).get("kind"); n.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
+	point := unwrap(n)
+	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
 		n.fail(notSupported, "The source of an EventsQuery is an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
-	return n.crowd(p)
+	return point.crowd(p)
 }
 
 // among says whether an event is behind a point.

@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -110,7 +111,7 @@ func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*c
 	b.profiles(func(p *capture.StoredPerson) error {
 		r := fill(p)
 		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
-		return q.Add(r)
+		return errors.Join(q.Add(r), b.ctx.Err())
 	})
 	return b.err
 }
@@ -124,7 +125,7 @@ func (b *binder) scanGroups(q *hogql.Query, scope *hogql.Scope, filters func(*ca
 			r := fill(g)
 			n++
 			r.Time, r.ID = g.CreatedAt.UnixMicro(), int64(groupType)<<48+n
-			return q.Add(r)
+			return errors.Join(q.Add(r), b.ctx.Err())
 		})
 		if err != nil {
 			return err

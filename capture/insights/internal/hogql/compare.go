@@ -184,6 +184,9 @@ func appendKey(dst []byte, v Value) []byte {
 		dst = strconv.AppendInt(dst, v.n, 10)
 		return sized(dst, mark)
 	case Float:
+		if v.s != "" {
+			return appendTextKey(dst, v.s)
+		}
 		mark := len(dst)
 		dst = append(dst, 1, 0, 0)
 		return sized(appendFloat(dst, v.float()), mark)

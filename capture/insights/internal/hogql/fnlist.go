@@ -301,7 +301,7 @@ func (l *loop) run(r *Row, over overLists) Value {
 	}
 	own := slices.Clone(l.values)
 	return over(l.site, own[0], func(i int) Value {
-		if !l.tick() {
+		if !l.env.tick() {
 			return Value{}
 		}
 		for k, slot := range l.slots {

@@ -102,7 +102,7 @@ func (q *Query) finish() {
 		seen = map[string]*group{}
 	}
 	for _, g := range q.inOrder {
-		if q.env.err != nil {
+		if !q.env.tick() {
 			return
 		}
 		if q.groups == nil {

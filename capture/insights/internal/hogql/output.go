@@ -32,6 +32,9 @@ func (e *env) appendText(dst []byte, v Value) []byte {
 	case Int:
 		return strconv.AppendInt(dst, v.n, 10)
 	case Float:
+		if v.s != "" {
+			return append(dst, v.s...)
+		}
 		return appendFloat(dst, v.float())
 	case Time:
 		t := e.local(v)
@@ -64,7 +67,7 @@ func (e *env) appendJSON(dst []byte, v Value) []byte {
 		if f := v.float(); math.IsNaN(f) || math.IsInf(f, 0) {
 			return append(dst, "null"...)
 		}
-		return appendFloat(dst, v.float())
+		return e.appendText(dst, v)
 	case Text, UUID:
 		return wire.AppendQuoted(dst, v.s)
 	case Object:

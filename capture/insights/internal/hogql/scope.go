@@ -191,8 +191,7 @@ func (s *site) make(bytes int) bool {
 }
 
 // tick is called in loops and reports whether they may go on.
-func (s *site) tick() bool {
-	e := s.env
+func (e *env) tick() bool {
 	if e.steps++; e.steps%1024 == 0 && e.Check != nil {
 		if err := e.Check(); err != nil {
 			e.fail(err)

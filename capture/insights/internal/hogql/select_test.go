@@ -60,6 +60,8 @@ func TestSelect_MixedGroups(t *testing.T) {
 	answers(t, "SELECT properties.n, count() FROM events GROUP BY properties.n", Context{}, mixed, `[["10",2]]`)
 	answers(t, "SELECT properties.whole, count() FROM events GROUP BY properties.whole", Context{}, mixed, `[[1,2]]`)
 	answers(t, "SELECT DISTINCT properties.b FROM events", Context{}, mixed, `[["true"]]`)
+	large := []event{{"x", "a", "2020-01-01T00:00:00Z", map[string]string{"n": "12345678901234567891"}}, {"x", "a", "2020-01-01T00:00:01Z", map[string]string{"n": "12345678901234567892"}}}
+	answers(t, "SELECT properties.n, toString(properties.n), count() FROM events GROUP BY properties.n", Context{}, large, `[[12345678901234567891,"12345678901234567891",1],[12345678901234567892,"12345678901234567892",1]]`) // §1.4
 	answers(t, "SELECT uniq(properties.n), count(DISTINCT properties.b) FROM events", Context{}, mixed, `[[1,1]]`)
 }
 

@@ -36,7 +36,8 @@ type Value struct {
 	json bool
 	unit int8 // of a period
 	n    int64
-	// s is a text, a UUID, JSON, or the zone of a time when it is not the project's.
+	// s is a text, a UUID, JSON, the zone of a time when it is not the project's, or the
+	// digits of a number that is shown as it came.
 	s   string
 	seq *sequence
 }
@@ -104,6 +105,9 @@ func Property(raw string) Value {
 	}
 	v := num(raw)
 	v.json = v.kind != Null
+	if v.kind == Float && !strings.ContainsAny(raw, ".eE") {
+		v.s = raw // an integer of more than 64 bits is shown as it is
+	}
 	return v
 }
 
