@@ -162,9 +162,17 @@ func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fi
 			if holds != nil && !holds(w) {
 				continue
 			}
-			if err := query.Add(fill(w)); err != nil {
+			r := fill(w)
+			r.Later, r.Index = true, i
+			if err := query.Add(r); err != nil {
 				return err
 			}
+		}
+		if err := query.Settle(func(i int) *hogql.Row {
+			w.at(batch, i)
+			return fill(w)
+		}); err != nil {
+			return err
 		}
 		return b.err
 	})

@@ -3,8 +3,8 @@ package hogql
 import "fmt"
 
 var logicFunctions = []function{
-	{name: "equals", args: "aa", special: comparison(func(s *site, a, b Value) bool { return s.equal(a, b) })},
-	{name: "notEquals", args: "aa", special: comparison(func(s *site, a, b Value) bool { return !s.equal(a, b) })},
+	{name: "equals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return s.equal(a, b) }), false)},
+	{name: "notEquals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return !s.equal(a, b) }), true)},
 	{name: "less", args: "aa", special: comparison(ordered(func(c int) bool { return c < 0 }))},
 	{name: "lessOrEquals", args: "aa", special: comparison(ordered(func(c int) bool { return c <= 0 }))},
 	{name: "greater", args: "aa", special: comparison(ordered(func(c int) bool { return c > 0 }))},
@@ -78,6 +78,25 @@ func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) com
 		args[0] = c.matched(n, args[1].typ, args[0], n.args[0])
 		args[1] = c.matched(n, args[0].typ, args[1], n.args[1])
 		return c.plain(n, f, args)
+	}
+}
+
+// sameText is a shorter way to compare texts with one that is always the same.
+func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler, *node) compiled {
+	return func(c *compiler, n *node) compiled {
+		x := compare(c, n)
+		if c.err != nil || x.constant || n.args[1].op != opLiteral || n.args[1].value.kind != Text {
+			return x
+		}
+		of, text, slow := c.compile(n.args[0]).eval, n.args[1].value.s, x.eval
+		x.eval = func(r *Row) Value {
+			v := of(r)
+			if v.kind != Text {
+				return slow(r)
+			}
+			return test((v.s == text) != not)
+		}
+		return x
 	}
 }
 

@@ -18,12 +18,38 @@ func (q *Query) keep(r *Row, time, id int64) {
 	if q.env.err != nil || !q.rows.wants(&row) {
 		return
 	}
-	row.items = keepAll(evaluate(nil, q.items, r))
-	row.order = keepAll(row.order)
-	q.env.hold(row.size())
-	if dropped := q.rows.add(row); dropped.items != nil {
-		q.env.hold(-dropped.size())
+	own := q.spare[:0]
+	q.spare = nil
+	for _, v := range row.order {
+		own = append(own, v.kept())
 	}
+	row.order = own
+	if r != nil && r.Later {
+		row.index, row.later = r.Index, true
+	} else {
+		row.items = keepAll(evaluate(nil, q.items, r))
+	}
+	q.env.hold(row.size())
+	if dropped, ok := q.rows.add(row); ok {
+		q.env.hold(-dropped.size())
+		q.spare = dropped.order
+	}
+}
+
+// Settle evaluates what was put off of rows that are still wanted; row gives one again
+// by its index.
+func (q *Query) Settle(row func(index int) *Row) error {
+	for i := range q.rows.all {
+		o := &q.rows.all[i]
+		if !o.later {
+			continue
+		}
+		q.env.next()
+		before := o.size()
+		o.items, o.later = keepAll(evaluate(nil, q.items, row(o.index))), false
+		q.env.hold(o.size() - before)
+	}
+	return q.env.err
 }
 
 // scratch is room for the values of ORDER BY.

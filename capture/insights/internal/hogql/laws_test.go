@@ -256,3 +256,44 @@ func TestQuery_Range(t *testing.T) {
 		}
 	}
 }
+
+// What is put off until a batch ends is what would have been selected at once.
+func TestQuery_Settle(t *testing.T) {
+	query := "SELECT concat(event, distinct_id) FROM events ORDER BY properties.item DESC, timestamp DESC LIMIT 3"
+	_, want, err := ask(t, query, Context{}, fixtureH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement, err := ParseSelect(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := testScope()
+	q, err := statement.Compile(scope, Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := 0; from < len(fixtureH); from += 2 {
+		row := func(i int) *Row {
+			r := rowOf(t, scope, fixtureH[from+i], from+i+1)
+			r.Later, r.Index = true, i
+			return r
+		}
+		for i := range 2 {
+			if err := q.Add(row(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := q.Settle(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := q.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("[[%q],[%q],[%q]]", result.Rows[0][0].Text(), result.Rows[1][0].Text(), result.Rows[2][0].Text())
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

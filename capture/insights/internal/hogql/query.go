@@ -122,6 +122,7 @@ type Query struct {
 	inOrder       []*group
 	room          []byte
 	values        []Value // see scratch
+	spare         []Value // of a row that was dropped
 	keyValues     []Value
 }
 
@@ -188,6 +189,8 @@ type output struct {
 	order    []Value
 	items    []Value
 	time, id int64
+	later    bool // items are not evaluated yet, see Settle
+	index    int
 }
 
 // kept are the first rows by ORDER BY, at most as many as are asked for.
@@ -232,7 +235,7 @@ func (k *kept) wants(row *output) bool {
 }
 
 // add takes a row that is wanted and returns the one that it replaces.
-func (k *kept) add(row output) (dropped output) {
+func (k *kept) add(row output) (dropped output, ok bool) {
 	if len(k.all) < k.most {
 		k.all = append(k.all, row)
 		if len(k.all) == k.most {
@@ -240,11 +243,11 @@ func (k *kept) add(row output) (dropped output) {
 				k.down(i)
 			}
 		}
-		return output{}
+		return output{}, false
 	}
 	dropped, k.all[0] = k.all[0], row
 	k.down(0)
-	return dropped
+	return dropped, true
 }
 
 func (k *kept) down(i int) {

@@ -83,6 +83,10 @@ type Row struct {
 	Fetch func(slot int) Value
 	// Time in microseconds and ID, the order of recording, tell which row is earlier.
 	Time, ID int64
+	// Later puts off what is selected of the row until [Query.Settle], which is told
+	// Index.
+	Later bool
+	Index int
 }
 
 // field is the value of a slot.
