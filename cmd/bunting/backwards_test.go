@@ -17,8 +17,8 @@ import (
 
 // mostBackwards is how many per cent of a room's arrows may lead backwards; the goal is
 // 10. An arrow leads from a file to another one of the room whose functions, types,
-// fields or methods it names. The files stand in the
-// order that leaves few backwards. Rooms of a handful of files are not counted.
+// fields or methods it names. The files stand in the order that leaves few backwards.
+// Rooms of a handful of files are not counted.
 var mostBackwards = map[string]int{
 	"adapters/convert":            10,
 	"adapters/httpapi":            15,
