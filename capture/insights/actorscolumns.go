@@ -59,6 +59,49 @@ func actorPath(path []string) (actorColumn, bool) {
 	return c, ok && len(path) == 1
 }
 
+// actorScope are the columns for expressions.
+func actorScope() *hogql.Scope {
+	return &hogql.Scope{Resolve: func(path []string) (hogql.Type, bool) {
+		c, ok := actorPath(path)
+		return c.typ, ok
+	}}
+}
+
+// columnsOf are the columns that expressions have used, in the order of a row's fields.
+func columnsOf(scope *hogql.Scope) []actorColumn {
+	out := make([]actorColumn, len(scope.Fields()))
+	for i, field := range scope.Fields() {
+		out[i], _ = actorPath(field.Path)
+	}
+	return out
+}
+
+// fill puts an actor's values into a row.
+func (a *actorRow) fill(columns []actorColumn, fields []hogql.Value) {
+	for i, c := range columns {
+		fields[i] = c.value(a)
+	}
+}
+
+// ofPerson is an expression as a condition of people.
+func (c *hogqlCondition) ofPerson(b *binder) func(*capture.StoredPerson) bool {
+	scope := actorScope()
+	program, err := c.Compile(scope, b.hogqlContext())
+	if err != nil {
+		b.note(placed(err, c.place))
+		return func(*capture.StoredPerson) bool { return false }
+	}
+	columns := columnsOf(scope)
+	row := &hogql.Row{Fields: make([]hogql.Value, len(columns))}
+	return func(p *capture.StoredPerson) bool {
+		a := &actorRow{member: &member{person: p.UUID}, groupType: anyPeople, stored: p, zone: b.zone}
+		a.fill(columns, row.Fields)
+		v, err := program.Eval(row)
+		b.failed(err, c.expression)
+		return v.Holds()
+	}
+}
+
 func textList(texts []string) hogql.Value {
 	list := make([]hogql.Value, len(texts))
 	for i, text := range texts {

@@ -45,13 +45,19 @@ type selected struct {
 // parseActors reads an ActorsQuery.
 func parseActors(n node, p *Project) plan {
 	q := &actorsQuery{}
+	source := n.get("source")
+	if !source.absent() {
+		q.source = actorsSource(unwrap(source.object()), p)
+	}
+	return q.read(n, source, p)
+}
+
+// read reads the members that say what is given of the actors of a source.
+func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 	selects := n.get("select").list(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
-	if source := n.get("source"); !source.absent() {
-		q.source = actorsSource(unwrap(source.object()), p)
-		if unwrap(source.get("source")).get("kind").text("") == "TrendsQuery" {
-			defaults = append(defaults, "event_distinct_ids")
-		}
+	if unwrap(source.get("source")).get("kind").text("") == "TrendsQuery" {
+		defaults = append(defaults, "event_distinct_ids")
 	}
 	for _, s := range selects {
 		q.selects = append(q.selects, s.selected(s.text("")))
@@ -89,7 +95,8 @@ func parsePersons(n node, p *Project) plan {
 
 // parseCrowd reads a query that names a point of an insight, alone.
 func parseCrowd(n node, p *Project) plan {
-	return parseActors(node{value: map[string]any{"source": n.value}, place: n.place, fault: n.fault}, p)
+	q := &actorsQuery{source: n.crowd(p)}
+	return q.read(node{place: n.place, fault: n.fault}, n, p)
 }
 
 func (n node) selected(text string) selected {

@@ -89,17 +89,39 @@ func TestActors_Behind(t *testing.T) {
 	}
 }
 
+// TestActors_Filters is who is left of all people (§2.9.2): filters of people, trees of
+// them, expressions and searches.
+func TestActors_Filters(t *testing.T) {
+	m := eventsOf(t, json.RawMessage(`[
+		["a", "p1", "2020-01-01T01:00:00Z", {"$set": {"name": "Ann", "age": 30}}], ["a", "p2", "2020-01-01T02:00:00Z", {"$set": {"name": "Bob", "age": 40}}],
+		["a", "p3", "2020-01-01T02:00:00Z", {"$set": {"name": "Cid", "email": "c@bob.example"}}]]`))
+	for members, want := range map[string]string{
+		`"properties": [{"type": "person", "key": "age", "operator": "gt", "value": 35}]`:                                                                         `[["Bob"]]`,
+		`"properties": {"type": "OR", "values": [{"type": "person", "key": "name", "value": "Ann"}, {"type": "person", "key": "age", "operator": "is_not_set"}]}`: `[["Ann"],["Cid"]]`,
+		`"properties": [{"type": "person", "key": "distinct_id", "value": "p2"}]`:                                                                                 `[["Bob"]]`,
+		`"properties": [{"type": "hogql", "key": "properties.age < 35 or person.properties.name = 'Cid'"}]`:                                                       `[["Ann"],["Cid"]]`,
+		`"search": "BOB"`: `[["Bob"],["Cid"]]`,
+		`"search": "bob", "fixedProperties": [{"type": "person", "key": "age", "operator": "is_set"}]`: `[["Bob"]]`,
+	} {
+		query := `{"kind": "ActorsQuery", "select": ["properties.name"], ` + members + `}`
+		if got, _, err := ask(t, m, query); err != nil || got != want {
+			t.Errorf("%s: got %s %v, want %s", query, got, err, want)
+		}
+	}
+}
+
 // TestActors_Refused is what has no answer (§1.7, §2.9.3).
 func TestActors_Refused(t *testing.T) {
 	for query, attr := range map[string]string{
-		`{"kind": "FunnelsActorsQuery", "funnelStep": 0, "source": ` + groupFunnel + `}`:     "query__source__funnelStep",
-		`{"kind": "FunnelsActorsQuery", "funnelStep": 3, "source": ` + groupFunnel + `}`:     "query__source__funnelStep",
-		`{"kind": "ActorsQuery", "source": {"kind": "EventsQuery"}}`:                         "query__source__kind",
-		`{"kind": "ActorsQuery", "select": ["person", "nothing"]}`:                           "query__select",
-		`{"kind": "ActorsQuery", "select": ["person", "1 +"]}`:                               "query__select__1",
-		`{"kind": "ActorsQuery", "properties": [{"type": "event", "key": "a", "value": 1}]}`: "query__properties",
-		`{"kind": "ActorsQuery", "limit": 60000}`:                                            "query__limit",
-		`{"kind": "InsightActorsQuery", "source": {"kind": "RetentionQuery"}}`:               "query__source__interval",
+		`{"kind": "FunnelsActorsQuery", "funnelStep": 0, "source": ` + groupFunnel + `}`:                                     "query__funnelStep",
+		`{"kind": "FunnelsActorsQuery", "funnelStep": 3, "source": ` + groupFunnel + `}`:                                     "query__funnelStep",
+		`{"kind": "ActorsQuery", "source": {"kind": "FunnelsActorsQuery", "funnelStep": -1, "source": ` + groupFunnel + `}}`: "query__source__funnelStep",
+		`{"kind": "ActorsQuery", "source": {"kind": "EventsQuery"}}`:                                                         "query__source__kind",
+		`{"kind": "ActorsQuery", "select": ["person", "nothing"]}`:                                                           "query__select",
+		`{"kind": "ActorsQuery", "select": ["person", "1 +"]}`:                                                               "query__select__1",
+		`{"kind": "ActorsQuery", "properties": [{"type": "event", "key": "a", "value": 1}]}`:                                 "query__properties",
+		`{"kind": "ActorsQuery", "limit": 60000}`:                                                                            "query__limit",
+		`{"kind": "InsightActorsQuery", "source": {"kind": "RetentionQuery"}}`:                                               "query__interval",
 	} {
 		_, _, err := ask(t, &memory{}, query)
 		var fault *Error

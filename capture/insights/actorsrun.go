@@ -79,19 +79,13 @@ func (f *actorsRun) prepare(groupType int) error {
 		}
 		order = []hogql.Order{term}
 	}
-	scope := &hogql.Scope{Resolve: func(path []string) (hogql.Type, bool) {
-		c, ok := actorPath(path)
-		return c.typ, ok
-	}}
+	scope := actorScope()
 	var err error
 	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, f.hogqlContext())
 	if err != nil {
 		return placed(err, "query__select")
 	}
-	for _, field := range scope.Fields() {
-		c, _ := actorPath(field.Path)
-		f.columns = append(f.columns, c)
-	}
+	f.columns = columnsOf(scope)
 	f.row.Fields = make([]hogql.Value, len(f.columns))
 	return nil
 }
@@ -197,12 +191,11 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	if gone == nil {
 		gone = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
 	}
-	if slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(gone) }) {
-		return nil
+	fails := slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(gone) })
+	if fails || f.fault != nil {
+		return f.fault
 	}
-	for i, c := range f.columns {
-		f.row.Fields[i] = c.value(&f.actor)
-	}
+	f.actor.fill(f.columns, f.row.Fields)
 	// Equal ones are in the order of their ids.
 	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
 	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
