@@ -2,6 +2,7 @@ package flags_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -146,4 +147,44 @@ func ExampleSet_Reader() {
 	// wide
 	// {3}
 	// false true
+}
+
+// The flags of one request: decided once, for the handler, the page and whoever has the
+// context.
+func ExampleSnapshot() {
+	reader, err := flags.Static([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "pro", "age": 36}}
+	request := reader.For(context.Background(), user)
+	ctx := flags.NewContext(context.Background(), request)
+
+	fmt.Println(flags.FromContext(ctx).String("checkout-layout", "control"))
+	type layout struct{ Columns int }
+	fmt.Println(flags.Payload(request, "checkout-layout", layout{Columns: 1}))
+	page, err := json.Marshal(request.Bootstrap())
+	fmt.Println(string(page), err)
+	// Output:
+	// wide
+	// {3}
+	// {"distinctID":"user-61","featureFlags":{"beta-search":true,"checkout-layout":"wide"},"featureFlagPayloads":{"checkout-layout":{"columns":3}}} <nil>
+}
+
+// A hook that logs which reads gave the default, and why.
+func ExampleWithHooks() {
+	reader, err := flags.Static([]byte(exampleDefinitions))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader = flags.WithHooks(reader, flags.Hook{After: func(_ context.Context, r *flags.Read) {
+		if r.Detail.Err != nil {
+			fmt.Printf("%s gave %v: %v\n", r.Key, r.Value, r.Detail.Err)
+		}
+	}})
+	reader.Bool(context.Background(), "beta-serach", &flags.Subject{DistinctID: "user-61"}, true)
+	// Output:
+	// beta-serach gave true: flags: the project has no active flag of this key
 }

@@ -25,6 +25,7 @@ type Snapshot struct {
 
 	mu   sync.Mutex
 	read map[string]*firstRead
+	seen map[string]bool // keys that the hooks were called for
 }
 
 // firstRead is what was decided when a flag was read first; its payload is as stored.
@@ -68,20 +69,17 @@ func (s *Snapshot) Subject() *Subject {
 
 // Bool is as [Reader].Bool.
 func (s *Snapshot) Bool(key string, fallback bool) bool {
-	v, _ := snapshotRead(s, key, fallback, asBool)
-	return v
+	return snapshotValue(s, key, fallback, asBool)
 }
 
 // String is as [Reader].String.
 func (s *Snapshot) String(key, fallback string) string {
-	v, _ := snapshotRead(s, key, fallback, asString)
-	return v
+	return snapshotValue(s, key, fallback, asString)
 }
 
 // Number is as [Reader].Number.
 func (s *Snapshot) Number(key string, fallback float64) float64 {
-	v, _ := snapshotRead(s, key, fallback, asNumber)
-	return v
+	return snapshotValue(s, key, fallback, asNumber)
 }
 
 // Payload is as [JSON], of a Snapshot.
@@ -97,11 +95,50 @@ func (s *Snapshot) Detail(key string) Detail {
 	return d
 }
 
-// snapshotRead reads one flag, and decides it when it is the first to.
-func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decision) (T, error)) (v T, d Detail) {
+// snapshotValue reads one flag without its Detail, which costs more, where nobody wants it.
+func snapshotValue[T any](s *Snapshot, key string, fallback T, pick func(*Decision) (T, error)) T {
+	if s == nil || s.config.Decide == nil || len(s.hooks) > 0 {
+		v, _ := snapshotRead(s, key, fallback, pick)
+		return v
+	}
+	if r := s.decided(s.ctx, key); r.detail.Err == nil {
+		if v, err := pick(&r.detail.Decision); err == nil {
+			return v
+		}
+	}
+	return fallback
+}
+
+// snapshotRead reads one flag, between hooks when it is the first to.
+func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
 	if s == nil || s.config.Decide == nil {
 		return fallback, Detail{Decision: Decision{Key: key, Reason: Reason{Condition: NoCondition}}, Err: ErrNotReady}
 	}
+	read := func(ctx context.Context) (T, Detail) {
+		d := &s.decided(ctx, key).detail
+		return picked(key, &d.Decision, d.Asked, d.Err, fallback, pick)
+	}
+	if len(s.hooks) == 0 || s.hookedBefore(key) {
+		return read(s.ctx)
+	}
+	return hooked(s.ctx, s.hooks, key, s.subject, fallback, read)
+}
+
+// hookedBefore reports whether the hooks have been called for a flag, and notes that they
+// have.
+func (s *Snapshot) hookedBefore(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.seen[key]
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[key] = true
+	return before
+}
+
+// decided is what was decided when the flag was read first, perhaps now.
+func (s *Snapshot) decided(ctx context.Context, key string) *firstRead {
 	s.mu.Lock()
 	r, known := s.read[key]
 	if !known {
@@ -111,20 +148,18 @@ func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decisio
 	s.mu.Unlock()
 	if known {
 		<-r.ready
-		return picked(key, &r.detail.Decision, r.detail.Asked, r.detail.Err, fallback, pick)
+		return r
 	}
-	defer r.end(ErrFailed) // where a hook has panicked
-	return hooked(s.ctx, s.hooks, key, s.subject, fallback, func(ctx context.Context) (T, Detail) {
-		s.config.Decide(ctx, key, &r.detail)
-		r.end(r.detail.Problem())
-		return picked(key, &r.detail.Decision, r.detail.Asked, r.detail.Err, fallback, pick)
-	})
+	defer r.end(ErrFailed) // where Decide has panicked
+	s.config.Decide(ctx, key, &r.detail)
+	r.end(r.detail.Problem())
+	return r
 }
 
 // end lets others have what was decided, once; err says why there is nothing if nobody
 // has said so.
 func (r *firstRead) end(err error) {
-	if r.decided() {
+	if r.isReady() {
 		return
 	}
 	if r.detail.Err == nil {
@@ -133,7 +168,7 @@ func (r *firstRead) end(err error) {
 	close(r.ready)
 }
 
-func (r *firstRead) decided() bool {
+func (r *firstRead) isReady() bool {
 	select {
 	case <-r.ready:
 		return true
@@ -160,7 +195,7 @@ func (s *Snapshot) Track(event string, properties map[string]any) error {
 	reads := maps.Clone(s.read)
 	s.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(reads)) {
-		if d := &reads[key].detail; reads[key].decided() && d.Err == nil {
+		if d := &reads[key].detail; reads[key].isReady() && d.Err == nil {
 			p["$feature/"+key] = d.Value()
 			if d.Enabled {
 				active = append(active, key)

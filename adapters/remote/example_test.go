@@ -52,3 +52,27 @@ func ExampleNew() {
 	// true blue
 	// <nil> 3 events sent
 }
+
+// A web request: what is read is the same until its end, and events say what it was.
+func ExampleClient_For() {
+	server := exampleServer()
+	defer server.Close()
+	client, err := remote.New(remote.Config{URL: server.URL, ProjectKey: "phc_demo", Key: "phs_demo", NoCopy: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := client.WaitForReady(ctx); err != nil {
+		log.Fatal(err)
+	}
+	request := client.For(ctx, &flags.Subject{DistinctID: "user-1", Person: flags.Properties{"plan": "pro"}})
+	fmt.Println(request.Bool("checkout", false), request.String("color", "grey"))
+	_ = request.Track("order placed", map[string]any{"amount": 49}) // with $feature/checkout and $feature/color
+	fmt.Println(request.Bootstrap().FeatureFlags)
+	fmt.Println(client.Close(ctx), client.Stats().Sent, "events sent")
+	// Output:
+	// true blue
+	// map[checkout:true color:blue]
+	// <nil> 3 events sent
+}

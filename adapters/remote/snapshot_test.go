@@ -124,3 +124,34 @@ func TestSnapshot_AsksOnce(t *testing.T) {
 		t.Errorf("without definitions nobody knows whom flags are for: %v", got)
 	}
 }
+
+// A change in the middle of a request is for the next one.
+func TestSnapshot_DefinitionsChange(t *testing.T) {
+	var p project
+	p.set(t, definitions("one"))
+	net := &network{}
+	net.lead(serve(t, p.handler(t)))
+	config := config(t, net)
+	config.NoExposures = true
+	c, err := remote.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	if err := c.WaitForReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sub := &flags.Subject{DistinctID: "u"}
+	before := c.For(ctx, sub)
+	p.set(t, definitions("two"))
+	until(t, "the change", func() bool { return c.Set().Standing("two") == flags.Answered })
+	for _, tt := range []struct {
+		s        *flags.Snapshot
+		one, two bool
+	}{{before, true, false}, {c.For(ctx, sub), false, true}} {
+		_, one := tt.s.Bootstrap().FeatureFlags["one"]
+		if got := []bool{tt.s.Detail("one").Err == nil, tt.s.Detail("two").Err == nil, one}; got[0] != tt.one || got[1] != tt.two || got[2] != tt.one {
+			t.Errorf("one, two, one for browsers: %v, want %v, %v, %[2]v", got, tt.one, tt.two)
+		}
+	}
+}
