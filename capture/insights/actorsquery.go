@@ -31,6 +31,7 @@ type actorsQuery struct {
 	ofGroups      []selected // in place of selects if actors are groups; nil: no others
 	order         []hogql.Order
 	ordered       bool
+	texts         []placedText
 	filters       []all
 	search        string
 	limit, offset int
@@ -61,6 +62,7 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 	}
 	for _, s := range selects {
 		q.selects = append(q.selects, s.selected(s.text("")))
+		q.texts = append(q.texts, placedText{s.text(""), s.place})
 	}
 	if len(selects) == 0 {
 		for _, text := range defaults {
@@ -72,6 +74,7 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 		term, err := hogql.ParseOrder(byDisplay(o.text("")))
 		o.failIn(err)
 		q.order, q.ordered = append(q.order, term), true
+		q.texts = append(q.texts, placedText{byDisplay(o.text("")), o.place})
 	}
 	q.filters = []all{n.get("properties").peopleFilters(p), n.get("fixedProperties").peopleFilters(p)}
 	q.search = strings.ToLower(n.get("search").text(""))

@@ -41,7 +41,7 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	}
 	found, err := f.query.Result()
 	if err != nil {
-		return nil, placed(err, "query__select")
+		return nil, placedAmong(err, f.texts, "query__select")
 	}
 	rows, err := encodeRows(f.query, found.Rows, nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	var err error
 	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, f.hogqlContext())
 	if err != nil {
-		return placed(err, "query__select")
+		return placedAmong(err, f.texts, "query__select")
 	}
 	f.columns = columnsOf(scope)
 	f.row.Fields = make([]hogql.Value, len(f.columns))
@@ -199,7 +199,7 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	// Equal ones are in the order of their ids.
 	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
 	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
-	return placed(f.query.Add(&f.row), "query__select")
+	return placedAmong(f.query.Add(&f.row), f.texts, "query__select")
 }
 
 // crowdOfRows are the people whom the rows of a query name in their first column with
