@@ -65,7 +65,7 @@ type sharedView struct {
 }
 
 // sharedPage is the page of a link: texts as they were written, an insight as its name
-// and description, and with showInspector its query, which is not run. Other
+// and description, and with showInspector its query. Other
 // faults than those of the link stay JSON.
 func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK

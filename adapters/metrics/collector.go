@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -41,6 +42,8 @@ type Config struct {
 	Jobs func() []Job
 	// Storage is what the store takes on its disk.
 	Storage func() Storage
+	// Queries are the totals of questions about events.
+	Queries func() queries.Stats
 	// Version is the program's, for bunting_build_info. Empty: left out.
 	Version string
 }

@@ -47,6 +47,7 @@ var (
 
 func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 	describe(out, storageMetrics, c.Storage != nil)
+	c.describeQueries(out)
 	if c.Latencies != nil {
 		out <- latency
 	}
@@ -57,6 +58,7 @@ func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 }
 
 func (c *Config) collectServer(out chan<- prometheus.Metric) {
+	c.collectQueries(out)
 	if c.Storage != nil {
 		s := c.Storage()
 		for i := range storageMetrics {

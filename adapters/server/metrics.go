@@ -24,6 +24,9 @@ func (p *parts) metrics() http.Handler {
 		c.Stream, c.Processor = p.stream.Stats, p.processor.Stats
 	}
 	c.Jobs = p.jobs.metrics
+	if p.queries != nil {
+		c.Queries = p.queries.Stats
+	}
 	if p.store != nil {
 		c.Storage = p.storageMetrics()
 	}

@@ -37,7 +37,7 @@ func (p *parts) open(starting, ctx context.Context) error {
 	if p.storeless() {
 		steps = []func() error{func() error { return p.watchDefinitions(nil) }}
 	}
-	for _, step := range append(steps, p.openDecider, p.openHandler) {
+	for _, step := range append(steps, p.openDecider, p.openQueries, p.openHandler) {
 		if err := step(); err != nil {
 			return err
 		}
@@ -91,9 +91,6 @@ func (p *parts) openHandler() (err error) {
 	}
 	if p.store != nil {
 		c.Backup = p.backups()
-	}
-	if err := p.openQueries(); err != nil {
-		return err
 	}
 	c.Queries = p.queries
 	if p.recorder != nil {

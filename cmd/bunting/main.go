@@ -28,6 +28,7 @@ var commands = []cli.Command{
 	local.Diff,
 	client.Flags,
 	client.Events,
+	client.Query,
 	client.Persons,
 	client.Keys(local.RecoverKey),
 	client.Projects,

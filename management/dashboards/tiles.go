@@ -23,7 +23,7 @@ const (
 )
 
 // tile is a place on a dashboard as it is shown (§4.1.2): either an insight or a
-// text stands there. Queries are never run, so LastRefresh is null.
+// text stands there. LastRefresh and Cached are those of the result, which who shows it fills in.
 type tile struct {
 	ID          int64            `json:"id"`
 	Layouts     json.RawMessage  `json:"layouts"`

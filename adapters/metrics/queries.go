@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	queryOutcomes = prometheus.NewDesc("bunting_query_total", "Queries that were computed, by kind and what became of them.", []string{"kind", "outcome"}, nil)
+	querySeconds  = prometheus.NewDesc("bunting_query_seconds", "How long queries computed, by kind.", []string{"kind"}, nil)
+	queryCache    = prometheus.NewDesc("bunting_query_cache_total", "Queries that were asked, by what was remembered of their answers.", []string{"result"}, nil)
+
+	queryMetrics = []metric[queries.Stats]{
+		row(counter, "query_rows_read_total", "Events that queries have read.", func(s *queries.Stats) float64 { return float64(s.RowsRead) }),
+		row(gauge, "query_running", "Queries that compute now.", func(s *queries.Stats) float64 { return float64(s.Running) }),
+		row(gauge, "query_waiting", "Queries that wait for their turn.", func(s *queries.Stats) float64 { return float64(s.Waiting) }),
+		row(gauge, "query_memory_bytes", "What the queries that compute now may take.", func(s *queries.Stats) float64 { return float64(s.MemoryBytes) }),
+	}
+)
+
+func (c *Config) describeQueries(out chan<- *prometheus.Desc) {
+	describe(out, queryMetrics, c.Queries != nil)
+	if c.Queries != nil {
+		out <- queryOutcomes
+		out <- querySeconds
+		out <- queryCache
+	}
+}
+
+func (c *Config) collectQueries(out chan<- prometheus.Metric) {
+	if c.Queries == nil {
+		return
+	}
+	s := c.Queries()
+	collect(out, queryMetrics, &s)
+	for of, n := range s.Outcomes {
+		out <- number(queryOutcomes, counter, float64(n), of.Kind, of.Outcome)
+	}
+	for result, n := range s.Cache {
+		out <- number(queryCache, counter, float64(n), result)
+	}
+	for kind, h := range s.Seconds {
+		within := map[float64]uint64{}
+		for i, bound := range queries.SecondsBounds {
+			within[bound] = h.Within[i]
+		}
+		out <- prometheus.MustNewConstHistogram(querySeconds, h.Count, h.Sum, within, kind)
+	}
+}

@@ -1,0 +1,126 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+const queryHelp = `Usage: bunting query [OPTIONS] QUERY
+
+Asks about the events of a project, and prints the answer as a table. QUERY is a
+statement in the server's SQL, such as
+
+  bunting query 'SELECT event, count() FROM events GROUP BY event'
+
+or a file whose name ends in .json, with a query such as a TrendsQuery, as the API
+takes it. Wants query:read.
+
+` + projectOption + managerOptions + `  --csv             for spreadsheets
+  --json            for programs: the whole answer
+`
+
+var queryAction = action{project: reads, args: []string{"QUERY"}, options: func(m *manager) runner {
+	asCSV := m.fs.Bool("csv", false, "")
+	return func(ctx context.Context, m *manager, args []string) error { return m.query(ctx, args[0], *asCSV) }
+}}
+
+// queryAnswer is what is read of an answer.
+type queryAnswer struct {
+	Columns []string          `json:"columns"`
+	Results []json.RawMessage `json:"results"`
+	HasMore bool              `json:"hasMore"`
+}
+
+// query asks, and prints the answer.
+func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
+	var question any = map[string]string{"kind": "HogQLQuery", "query": text}
+	if strings.HasSuffix(text, ".json") {
+		content, err := os.ReadFile(text)
+		if err != nil {
+			return err
+		}
+		if !json.Valid(content) {
+			return fmt.Errorf("%s is no JSON", text)
+		}
+		question = json.RawMessage(content)
+	}
+	var a queryAnswer
+	printed, err := m.fetch(ctx, "POST", m.inProject("/query/"), map[string]any{"query": question, "name": "bunting query"}, &a)
+	if printed || err != nil {
+		return err
+	}
+	rows := a.rows()
+	if asCSV {
+		w := csv.NewWriter(m.Stdout)
+		return w.WriteAll(rows)
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cli.Cell(row[i])
+		}
+	}
+	if err := m.printTable(rows); err != nil {
+		return err
+	}
+	if a.HasMore {
+		m.warn("there is more than is shown: give the query a LIMIT")
+	}
+	return nil
+}
+
+// rows are those of a table, its head first. Answers without columns are made of
+// objects, such as the series of a trend: a column a member.
+func (a *queryAnswer) rows() [][]string {
+	if a.Columns != nil {
+		rows := [][]string{a.Columns}
+		for _, r := range a.Results {
+			list, _ := wire.Value(r).([]any)
+			row := make([]string, len(list))
+			for i, v := range list {
+				row[i] = queryCell(v)
+			}
+			rows = append(rows, row)
+		}
+		return rows
+	}
+	var names []string
+	objects := make([]map[string]any, len(a.Results))
+	for i, r := range a.Results {
+		objects[i], _ = wire.Value(r).(map[string]any)
+		for name := range objects[i] {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	rows := [][]string{names}
+	for _, o := range objects {
+		row := make([]string, len(names))
+		for i, name := range names {
+			row[i] = queryCell(o[name])
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// queryCell is a value in a table: texts without quotes, null as nothing.
+func queryCell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(bytes.TrimSpace(wire.MustEncode(v)))
+}
