@@ -81,11 +81,11 @@ func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) com
 	}
 }
 
-// sameText is a shorter way to compare texts with one that is always the same.
+// sameText is a shorter way to compare a field's texts with one that is always the same.
 func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		x := compare(c, n)
-		if c.err != nil || x.constant || n.args[1].op != opLiteral || n.args[1].value.kind != Text {
+		if c.err != nil || x.constant || n.args[0].op != opPath || n.args[1].op != opLiteral || n.args[1].value.kind != Text {
 			return x
 		}
 		of, text, slow := c.compile(n.args[0]).eval, n.args[1].value.s, x.eval

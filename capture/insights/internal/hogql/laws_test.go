@@ -185,6 +185,7 @@ func TestLaws_Bounds(t *testing.T) {
 		"a list doubled 40 times":   {double("[1]", "[%[1]s, %[1]s]"), TooLarge},
 		"a number doubled 40 times": {double("1", "%[1]s + %[1]s"), ""},
 		"replaced":                  {"SELECT replaceAll(replaceAll('" + strings.Repeat("a", 1000) + "', 'a', '" + strings.Repeat("a", 1000) + "'), 'a', '" + strings.Repeat("a", 1000) + "')", TooLarge},
+		"comparisons 45 deep":       {"SELECT count() FROM events WHERE " + strings.Repeat("if(event = 'a', ", 45) + "event = 'b'" + strings.Repeat(", 'x') = 'y'", 45), ""},
 		"a range":                   {"SELECT range(100000000)", TooLarge},
 		"a pattern":                 {"SELECT match('a', '" + strings.Repeat("a", 1001) + "')", TooLarge},
 	} {
