@@ -40,12 +40,6 @@ func (s *Store) ForgetFile(ctx context.Context, origin string) error {
 	return (&fileSync{store: s, ctx: ctx, origin: origin}).run()
 }
 
-// Origins lists the files that projects came from.
-func (s *Store) Origins(ctx context.Context) ([]string, error) {
-	out, err := column[string](ctx, s.read, `SELECT DISTINCT origin FROM projects WHERE origin <> '' AND deleted = 0 ORDER BY origin`)
-	return out, doing("listing definitions files", s.dialect.explain(err))
-}
-
 // fileSync is one file on its way into the store.
 type fileSync struct {
 	store        *Store

@@ -6,10 +6,6 @@ import (
 	"strconv"
 )
 
-// kindCollaborator is somebody who edits a restricted dashboard: Parent is the
-// dashboard, ID the user's uuid, Sort the time of adding.
-const kindCollaborator = "dashboard_collaborator"
-
 // maxCollaborators is how many collaborators a dashboard may have.
 const maxCollaborators = 1000
 

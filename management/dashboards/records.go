@@ -218,3 +218,7 @@ func pythonTrue(raw json.RawMessage) bool {
 func tooManyTags() error {
 	return management.Coded(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxDashboardTags)
 }
+
+// kindCollaborator is somebody who edits a restricted dashboard: Parent is the
+// dashboard, ID the user's uuid, Sort the time of adding.
+const kindCollaborator = "dashboard_collaborator"
