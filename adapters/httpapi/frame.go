@@ -64,6 +64,7 @@ var managementTables = []struct {
 		sharedEndpoints,
 		insightEndpoints,
 		resultEndpoints,
+		actionEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},

@@ -6,11 +6,12 @@ import "github.com/bunting-flags/bunting/management"
 type Service struct {
 	Dashboards
 	Insights Insights
+	Actions  Actions
 }
 
 // New makes a Service.
 func New(desk management.Desk[management.Tx]) *Service {
 	c := &core{Desk: desk, guesses: newGuesses()}
 	c.dashboards, c.insights = Dashboards{c}.resource(), Insights{c}.resource()
-	return &Service{Dashboards{c}, Insights{c}}
+	return &Service{Dashboards{c}, Insights{c}, newActions(c)}
 }

@@ -1,0 +1,256 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindAction is an action: Parent is the project, ID its number, Unique its name
+// while it is not deleted, Hidden when it is.
+const kindAction = "action"
+
+// Bounds of actions.
+const (
+	maxActionName = 400 // characters
+	maxSlack      = 1200
+	maxSteps      = 100
+	maxStepText   = 2000 // characters of a text of a step
+)
+
+// Actions are named disjunctions of steps that events match (clients.md §5).
+type Actions struct {
+	*core
+	*management.Resource[management.Tx, storedAction, Action]
+}
+
+// ActionFields are the writable fields of an action.
+var ActionFields = management.Fields{
+	{Name: "name", Type: management.Text, Null: true, Max: maxActionName, Help: "unique among those that are not deleted"},
+	{Name: "description", Type: management.Text, Blank: true},
+	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "post_to_slack", Type: management.Bool, Help: "kept; nothing is sent"},
+	{Name: "slack_message_format", Type: management.Text, Blank: true, Max: maxSlack, Help: "kept"},
+	{Name: "steps", Type: management.Array, Ruled: true, Help: "objects, one of which an event has to match"},
+	{Name: "deleted", Type: management.Bool},
+	{Name: "pinned_at", Type: management.Time, Null: true},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
+}
+
+// actionSettings are what is kept of an action and shown as it is.
+type actionSettings struct {
+	ID             int64             `json:"id"`
+	Name           *string           `json:"name"`
+	Description    string            `json:"description"`
+	Tags           []string          `json:"tags"`
+	PostToSlack    bool              `json:"post_to_slack"`
+	SlackFormat    string            `json:"slack_message_format"`
+	Steps          []json.RawMessage `json:"steps"`
+	Deleted        bool              `json:"deleted"`
+	PinnedAt       *management.Stamp `json:"pinned_at"`
+	Created        management.Stamp  `json:"created_at"`
+	LastCalculated management.Stamp  `json:"last_calculated_at"`
+}
+
+type storedAction struct {
+	actionSettings
+	Author int64 `json:"created_by"` // a user's number
+}
+
+// Action is an action as it is shown.
+type Action struct {
+	actionSettings
+	CreatedBy       *management.UserView `json:"created_by"`
+	TeamID          int64                `json:"team_id"`
+	IsAction        bool                 `json:"is_action"`
+	IsCalculating   bool                 `json:"is_calculating"`
+	BytecodeError   *string              `json:"bytecode_error"`
+	CreationContext *string              `json:"creation_context"`
+	UserAccessLevel string               `json:"user_access_level"`
+}
+
+type actionEdit = management.Edit[management.Tx, storedAction]
+
+func newActions(c *core) (s Actions) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAction, Action]{
+		Kind: kindAction, Scope: "Action", Fields: ActionFields,
+		Place: func(st *management.Standing, a *storedAction) management.Place {
+			p := management.Place{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
+			if a.Name != nil && !a.Deleted {
+				p.Unique = a.unique(st)
+			}
+			return p
+		},
+		Load: func(v *view, id string, _ *management.Body) (*storedAction, error) {
+			r, err := v.Tx.Get(kindAction, v.Parent(), strconv.FormatInt(dashboardNumber(id), 10))
+			if r == nil || err != nil {
+				return nil, err
+			}
+			return management.Decode[storedAction](r)
+		},
+		New: func(v *view) (*storedAction, error) {
+			id, err := v.Tx.Next(kindAction)
+			now := management.At(c.Desk.Now())
+			return &storedAction{Author: v.User.ID, actionSettings: actionSettings{ID: id, Created: now, LastCalculated: now, Tags: []string{}, Steps: []json.RawMessage{}}}, err
+		},
+		Rules: s.rules,
+		Show: func(v *view, a *storedAction) (*Action, error) {
+			by, err := v.Author(a.Author)
+			return &Action{actionSettings: a.actionSettings, CreatedBy: by, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: "editor"}, err
+		},
+		Noted: func(a *storedAction) any { return a.actionSettings },
+	})
+	return s
+}
+
+func (a *storedAction) title() string {
+	if a.Name == nil {
+		return ""
+	}
+	return *a.Name
+}
+
+func (a *storedAction) unique(st *management.Standing) string { return st.Parent() + "/" + a.title() }
+
+// sort puts the latest calculated first, then goes by name.
+func (a *storedAction) sort() string {
+	return management.SortNumber(1<<62-a.LastCalculated.UnixMicro()) + a.title()
+}
+
+// rules check the steps and that no other action has the name.
+func (s Actions) rules(e *actionEdit) error {
+	a := e.Now
+	a.Tags = management.TidyTags(a.Tags)
+	if raw := e.Values.Raw("steps"); e.Values.Has("steps") {
+		steps, err := readSteps(raw)
+		if err != nil {
+			return err
+		}
+		a.Steps = steps
+	}
+	if a.Name == nil || a.Deleted {
+		return nil
+	}
+	r, err := e.Tx.Find(kindAction, a.unique(e.Standing))
+	if err != nil || r == nil || r.ID == strconv.FormatInt(a.ID, 10) {
+		return err
+	}
+	return management.Coded(management.CodeUnique, "name", "This project already has an action with this name, ID %s", r.ID)
+}
+
+// stepTexts are the members of a step that are texts, stepMatchings those that say
+// how one is compared.
+var (
+	stepTexts     = []string{"event", "selector", "tag_name", "text", "href", "url"}
+	stepMatchings = []string{"text_matching", "href_matching", "url_matching"}
+	matchings     = []string{"contains", "regex", "exact"}
+)
+
+// readSteps checks the form of steps (clients.md §5.2). What else stands in one is
+// kept.
+func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
+	out := []json.RawMessage{}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, management.Fault("steps", "Expected a list of steps.")
+	}
+	if len(out) > maxSteps {
+		return nil, management.Fault("steps", "An action may have %d steps.", maxSteps)
+	}
+	for i, step := range out {
+		place := "steps__" + strconv.Itoa(i)
+		members := management.JSONObject(step)
+		if members == nil {
+			return nil, management.Fault(place, "A step is an object.")
+		}
+		for _, name := range slices.Concat(stepTexts, stepMatchings) {
+			if err := checkStepText(place+"__"+name, members[name], slices.Contains(stepMatchings, name)); err != nil {
+				return nil, err
+			}
+		}
+		if raw := members["properties"]; raw != nil && json.Unmarshal(raw, new([]json.RawMessage)) != nil {
+			return nil, management.Fault(place+"__properties", "Expected a list of filters.")
+		}
+	}
+	return out, nil
+}
+
+func checkStepText(place string, raw json.RawMessage, matching bool) error {
+	if raw == nil || string(raw) == "null" {
+		return nil
+	}
+	var text string
+	switch {
+	case json.Unmarshal(raw, &text) != nil:
+		return management.Fault(place, "Not a valid string.")
+	case len([]rune(text)) > maxStepText:
+		return management.Coded(management.CodeMaxLength, place, "Ensure this field has no more than %d characters.", maxStepText)
+	case matching && !slices.Contains(matchings, text):
+		return management.Fault(place, "%q is not a valid choice.", text)
+	}
+	return nil
+}
+
+// Reference is something that uses an action.
+type Reference struct {
+	Type string `json:"type"` // insight
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// References are the insights whose query names an action.
+func (s Actions) References(ctx context.Context, st *management.Standing, id string) ([]Reference, error) {
+	a, err := s.Get(ctx, st, id)
+	if err != nil {
+		return nil, err
+	}
+	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Reference, error) {
+		list, err := management.ListRecords[insightRecord](tx, management.Query{Kind: kindInsight, Parent: st.Parent(), Match: func(r *management.Record) bool {
+			i, err := management.Decode[insightRecord](r)
+			return err == nil && !i.Deleted && namesAction(wire.Value(i.Query), a.ID)
+		}})
+		out := make([]Reference, len(list.Results))
+		for k, i := range list.Results {
+			out[k] = Reference{"insight", i.ID, i.title()}
+		}
+		return out, err
+	})
+}
+
+// namesAction says whether a query has a node of an action.
+func namesAction(v any, id int64) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(x any) bool { return namesAction(x, id) })
+	case map[string]any:
+		if v["kind"] == "ActionsNode" && v["id"] == json.Number(strconv.FormatInt(id, 10)) {
+			return true
+		}
+		for _, x := range v {
+			if namesAction(x, id) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Steps gives name and steps of an action that is not deleted; false: there is none.
+func (s Actions) Steps(ctx context.Context, project, id int64) (name string, steps json.RawMessage, ok bool, err error) {
+	a, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedAction, error) {
+		r, err := tx.Get(kindAction, management.ProjectParent(project), strconv.FormatInt(id, 10))
+		if r == nil || err != nil {
+			return nil, err
+		}
+		return management.Decode[storedAction](r)
+	})
+	if a == nil || a.Deleted || err != nil {
+		return "", nil, false, err
+	}
+	steps, err = json.Marshal(a.Steps)
+	return a.title(), steps, true, err
+}
