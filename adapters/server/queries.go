@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"runtime"
 
+	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -24,6 +26,16 @@ func (p *parts) openQueries() (err error) {
 		Definitions: func(ctx context.Context, projectID int64) (*flags.Definitions, error) {
 			d, err := p.store.Definitions(ctx, flags.Project{ID: projectID})
 			return &d, err
+		},
+		Actions: func(ctx context.Context, projectID int64) (map[int64]insights.Action, error) {
+			if p.rooms.Dashboards == nil {
+				return nil, nil
+			}
+			out := map[int64]insights.Action{}
+			err := p.rooms.Dashboards.Actions.Each(ctx, projectID, func(id int64, name string, steps json.RawMessage) {
+				out[id] = insights.Action{Name: name, Steps: steps}
+			})
+			return out, err
 		},
 		Slow: func(s queries.Slow) {
 			p.log.Warn("a query took long", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)

@@ -101,7 +101,6 @@ type run struct {
 	told    func(int64)
 	mode    string // modifiers.personsOnEventsMode
 	then    numbers
-	actions map[int64]*Action
 	fault   error // of an expression; it ends the scan with the batch
 	wantIDs bool  // of the events behind a crowd, see member
 }

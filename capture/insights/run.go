@@ -1,7 +1,6 @@
 package insights
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -27,8 +26,8 @@ type Project struct {
 	PersonMode string
 	// GroupTypes are the names of the group types by their number.
 	GroupTypes []string
-	// Action gives an action; false: there is none. nil: there are none.
-	Action func(ctx context.Context, id int64) (*Action, bool, error)
+	// Actions are those that are not deleted, by their ids.
+	Actions map[int64]Action
 	// Definitions holds the project's cohorts (and flags), by which cohorts have the
 	// same members here as for flags.
 	Definitions *flags.Definitions
@@ -36,7 +35,6 @@ type Project struct {
 
 // Action is a named disjunction of steps (§2.3).
 type Action struct {
-	ID   int64
 	Name string
 	// Steps is the JSON list of steps.
 	Steps json.RawMessage

@@ -1,7 +1,6 @@
 package insights
 
 import (
-	"context"
 	"slices"
 	"strconv"
 
@@ -90,7 +89,7 @@ func (e *entity) kind() string {
 func (e *entity) label(r *run) string {
 	switch {
 	case e.action != 0:
-		if a, ok := r.actions[e.action]; ok {
+		if a, ok := r.project.Actions[e.action]; ok {
 			return a.Name
 		}
 		return strconv.FormatInt(e.action, 10)
@@ -164,30 +163,10 @@ func names(ms ...*matcher) []string {
 // action gives the steps of an action as a condition, and the names that its events
 // may have, nil for any.
 func (b *binder) action(id int64, place node) (condition, []string) {
-	a, err := b.findAction(b.ctx, id)
-	if err != nil {
-		b.err = err
-		return all{}, nil
-	}
-	if a == nil {
+	a, ok := b.project.Actions[id]
+	if !ok {
 		b.err = failure(invalidInput, place.place+"__id", "Action %d does not exist.", id)
 		return all{}, nil
 	}
 	return readSteps(a.Steps, b.project)
-}
-
-// findAction gives an action once for a run, nil when there is none.
-func (r *run) findAction(ctx context.Context, id int64) (*Action, error) {
-	if a, ok := r.actions[id]; ok || r.project.Action == nil {
-		return a, nil
-	}
-	a, ok, err := r.project.Action(ctx, id)
-	if err != nil || !ok {
-		return nil, err
-	}
-	if r.actions == nil {
-		r.actions = map[int64]*Action{}
-	}
-	r.actions[id] = a
-	return a, nil
 }

@@ -58,6 +58,8 @@ type Config struct {
 	States States
 	// Definitions holds the cohorts of a project. Nil: there are none.
 	Definitions func(ctx context.Context, projectID int64) (*flags.Definitions, error)
+	// Actions are those of a project by their ids. Nil: there are none.
+	Actions func(ctx context.Context, projectID int64) (map[int64]insights.Action, error)
 	// NewID makes names of runs whose caller gives none.
 	NewID func() string
 	// Now is the clock, time.Now when nil.
@@ -191,18 +193,22 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	}
 }
 
-// define reads the cohorts of the project where the question may name one.
+// define reads the cohorts and the actions of the project where the question may
+// name one.
 func (d *Desk) define(ctx context.Context, r *Request) (err error) {
 	p := r.Project
-	named := func(text []byte) bool { return bytes.Contains(bytes.ToLower(text), cohorts) }
-	if d.Definitions == nil || p.Definitions != nil || !named(r.Query) && !named(p.TestAccountFilters) {
-		return nil
+	if d.Definitions != nil && p.Definitions == nil && (bytes.Contains(bytes.ToLower(r.Query), cohorts) || bytes.Contains(p.TestAccountFilters, cohorts)) {
+		if p.Definitions, err = d.Definitions(ctx, p.ID); err != nil {
+			return err
+		}
 	}
-	p.Definitions, err = d.Definitions(ctx, p.ID)
+	if d.Actions != nil && p.Actions == nil && bytes.Contains(r.Query, actions) {
+		p.Actions, err = d.Actions(ctx, p.ID)
+	}
 	return err
 }
 
-var cohorts = []byte("cohort")
+var cohorts, actions = []byte("cohort"), []byte(`"ActionsNode"`)
 
 func (r *Request) forced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
 

@@ -93,7 +93,7 @@ var table = map[string]room{
 	"adapters/storetest":  {ours: append([]string{"capture/insights"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "capture/queries",
+		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "capture/insights", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server",

@@ -239,18 +239,13 @@ func namesAction(v any, id int64) bool {
 	return false
 }
 
-// Steps gives name and steps of an action that is not deleted; false: there is none.
-func (s Actions) Steps(ctx context.Context, project, id int64) (name string, steps json.RawMessage, ok bool, err error) {
-	a, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*storedAction, error) {
-		r, err := tx.Get(kindAction, management.ProjectParent(project), strconv.FormatInt(id, 10))
-		if r == nil || err != nil {
-			return nil, err
-		}
-		return management.Decode[storedAction](r)
+// Each gives the actions of a project that are not deleted.
+func (s Actions) Each(ctx context.Context, project int64, do func(id int64, name string, steps json.RawMessage)) error {
+	list, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[storedAction], error) {
+		return management.ListRecords[storedAction](tx, management.Query{Kind: kindAction, Parent: management.ProjectParent(project)})
 	})
-	if a == nil || a.Deleted || err != nil {
-		return "", nil, false, err
+	for _, a := range list.Results {
+		do(a.ID, a.title(), wire.MustEncode(a.Steps))
 	}
-	steps, err = json.Marshal(a.Steps)
-	return a.title(), steps, true, err
+	return err
 }
