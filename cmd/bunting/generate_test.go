@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,8 @@ import (
 const reading = `package main
 
 import (
+	"fmt"
+	"net/http"
 	"context"
 	"fmt"
 	"os"
@@ -127,9 +131,35 @@ func TestGenerate_OfServer(t *testing.T) {
 			}
 		}
 	}
+	lastCalled(t, s.url, env, code)
 	if r = call(t, "", env, "unused", "--code", t.TempDir(), demo); r.Code != 1 || !strings.Contains(r.Stderr, "no source code") {
 		t.Errorf("exit %d: %s", r.Code, r.Stderr)
 	}
 	s.stop()
 	s.wait(0)
+}
+
+// lastCalled: what unused says of a flag is when a client last told that it had called
+// it, the newest of several that come in any order.
+func lastCalled(t *testing.T, url string, env []string, code string) {
+	t.Helper()
+	event := `{"event": "$feature_flag_called", "distinct_id": "u", "timestamp": "%s", "properties": {"$feature_flag": "new-onboarding", "$feature_flag_response": true}}`
+	batch := `{"api_key": "phc_demo", "batch": [` + fmt.Sprintf(event, "2026-03-02T10:00:00Z") + "," + fmt.Sprintf(event, "2026-03-01T10:00:00Z") + `]}`
+	answer, err := http.Post(url+"/batch/", "application/json", strings.NewReader(batch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("/batch/ answers %d", answer.StatusCode)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		r := call(t, "", env, "unused", "--code", code)
+		if strings.Contains(r.Stdout, "new-onboarding  last called 2026-03-02T10:00:00Z\n") && strings.Contains(r.Stdout, "  never called\n") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s%s", r.Stdout, r.Stderr)
+		}
+	}
 }

@@ -77,6 +77,8 @@ var table = map[string]room{
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/internal/shadow":     {},
+	"adapters/flaglint":            {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
+	"cmd/flaglint":                 {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},
 	"adapters/filesource":          {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
 	"adapters/remote":              {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/internal/smtpmail":   {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
@@ -109,7 +111,7 @@ var table = map[string]room{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
 	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "capture", "flags"}},
-	"cmd/bunting/internal/codegen": {ours: []string{"flags"}},
+	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
 	}, ofManagement...)},

@@ -15,7 +15,7 @@ const unusedHelp = `Usage: bunting unused --code DIR [FILE] [OPTIONS]
 Searches source code for the flags of FILE (definitions, a payload or a document
 of bunting flags export) or of a server, and lists:
 
-  flags that no code names, with when each was last asked for
+  flags that no code names, with when each was last called
   code that reads a key that no flag has, with its place
 
 A flag is named by a text that is its key, or by a function that bunting generate
@@ -32,7 +32,7 @@ Exit code 2 when there is something to list.
 type unusedFlag struct {
 	Key    string  `json:"key"`
 	Active bool    `json:"active"`
-	Called *string `json:"last_called_at"` // null: never, or not known of a file
+	Called *string `json:"last_called_at"` // by $feature_flag_called; null: never, or not known of a file
 }
 
 type strangeRead struct {
@@ -118,9 +118,9 @@ func (a *unusedAnswer) text(called bool) string {
 		}
 		switch {
 		case called && f.Called == nil:
-			b.WriteString("  never asked for")
+			b.WriteString("  never called")
 		case f.Called != nil:
-			b.WriteString("  last asked for " + *f.Called)
+			b.WriteString("  last called " + *f.Called)
 		}
 		b.WriteString("\n")
 	}

@@ -2,12 +2,16 @@ package codegen
 
 import (
 	"bytes"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/flaglint"
 )
 
 // Use is a place in source code that names a flag.
@@ -40,8 +44,8 @@ var sources = func() map[string]bool {
 // skipped are folders that hold nobody's own code.
 var skipped = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "target": true, "__pycache__": true, "venv": true}
 
-// Patterns of what source code has: texts, names, and calls that read a flag with a
-// text as its key, of PostHog's and OpenFeature's clients and of ours.
+// Patterns of what source code of other languages than Go has: texts, names, and calls
+// that read a flag with a text as its key, of PostHog's and OpenFeature's clients.
 var (
 	texts = regexp.MustCompile(`"[^"\\\n]{1,400}"|'[^'\\\n]{1,400}'|` + "`[^`\\\\\n]{1,400}`")
 	names = regexp.MustCompile(`\b(?:R|r)ead[\pL\pN]+`)
@@ -50,8 +54,7 @@ var (
 		`useFeatureFlag(?:Enabled|VariantKey|Payload)?`, `onFeatureFlag`,
 		`[gG]et(?:Boolean|String|Number|Integer|Float|Double|Object)(?:Value|Details)`, `get_(?:boolean|string|integer|float|object)_(?:value|details)`,
 		`use(?:Boolean|String|Number|Object)Flag(?:Value|Details)`, `(?:Boolean|String|Float|Int|Object)Value(?:Details)?`,
-	}, "|") + `)\(\s*(?:[cC]tx\s*,\s*|context\.\w+\(\)\s*,\s*)?["'` + "`" + `]([^"'` + "`" + `\\\n]{1,400})["'` + "`" + `]` +
-		`|\.(?:Bool|String|Number|JSON)(?:Detail)?\(\s*(?:ctx|\w*[cC]tx|context\.\w+\(\)|r\.Context\(\))\s*,\s*"([^"\\\n]{1,400})"`)
+	}, "|") + `)\(\s*(?:[cC]tx\s*,\s*|context\.\w+\(\)\s*,\s*)?["'` + "`" + `]([^"'` + "`" + `\\\n]{1,400})["'` + "`" + `]`)
 )
 
 // Search reads the source code below a folder for the keys of flags, and for the
@@ -104,26 +107,62 @@ func (s *search) file(path string) error {
 	if bytes.HasPrefix(code, []byte(generatedMark)) {
 		return nil
 	}
+	if filepath.Ext(path) == ".go" {
+		s.golang(path, code)
+	} else {
+		s.text(path, code)
+	}
+	return nil
+}
+
+// golang looks as far into a file as it can be parsed.
+func (s *search) golang(path string, code []byte) {
+	set := token.NewFileSet()
+	file, _ := parser.ParseFile(set, path, code, parser.SkipObjectResolution)
+	if file == nil {
+		return
+	}
+	found := flaglint.In(file, nil)
+	for _, text := range found.Texts {
+		if s.known[text] {
+			s.found.Used[text]++
+		}
+	}
+	for _, name := range found.Names {
+		s.function(name)
+	}
+	for _, r := range found.Reads {
+		if !s.known[r.Key] {
+			s.found.Strange = append(s.found.Strange, Use{path, set.Position(r.Pos).Line, r.Key})
+		}
+	}
+}
+
+// function counts a name that is the function of a flag.
+func (s *search) function(name string) {
+	if len(name) == 0 || name[0] != 'R' && name[0] != 'r' {
+		return
+	}
+	if key, ok := s.functions[name[1:]]; ok {
+		s.found.Used[key]++
+	}
+}
+
+// text looks through a file by the patterns.
+func (s *search) text(path string, code []byte) {
 	for _, text := range texts.FindAll(code, -1) {
 		if key := string(text[1 : len(text)-1]); s.known[key] {
 			s.found.Used[key]++
 		}
 	}
 	for _, name := range names.FindAll(code, -1) {
-		if key, ok := s.functions[string(name[1:])]; ok {
-			s.found.Used[key]++
-		}
+		s.function(string(name))
 	}
 	for _, at := range reads.FindAllSubmatchIndex(code, -1) {
-		from, to := at[2], at[3]
-		if from < 0 {
-			from, to = at[4], at[5]
-		}
-		if key := string(code[from:to]); !s.known[key] {
-			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:from], []byte("\n")), key})
+		if key := string(code[at[2]:at[3]]); !s.known[key] {
+			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:at[2]], []byte("\n")), key})
 		}
 	}
-	return nil
 }
 
 // Unused are the keys that no code names, sorted.

@@ -1,0 +1,229 @@
+// Package flaglint finds flags in Go code: [Analyzer] reports code that reads a key
+// that no flag has, for go vet and other drivers of go/analysis; bunting unused stands
+// on [In].
+package flaglint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// Analyzer reports reads of keys that no flag of the file of its flag definitions has.
+var Analyzer = newAnalyzer()
+
+func newAnalyzer() *analysis.Analyzer {
+	a := &analysis.Analyzer{
+		Name: "flaglint",
+		Doc:  "report code that reads a feature flag that does not exist\n\nThe flags are those of -definitions: a definitions file, or what bunting flags export or /flags/definitions gave.",
+		URL:  "https://github.com/bunting-flags/bunting",
+	}
+	file := a.Flags.String("definitions", "", "`file` with the flags that exist")
+	a.Run = func(pass *analysis.Pass) (any, error) { return nil, run(pass, *file) }
+	return a
+}
+
+func run(pass *analysis.Pass, file string) error {
+	known, err := keys(file)
+	if err != nil {
+		return err
+	}
+	for _, f := range pass.Files {
+		if ast.IsGenerated(f) {
+			continue
+		}
+		for _, r := range In(f, pass.TypesInfo).Reads {
+			if !known[r.Key] {
+				pass.Reportf(r.Pos, "there is no flag %q", r.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// keys are those of all projects of a file.
+func keys(file string) (map[string]bool, error) {
+	if file == "" {
+		return nil, fmt.Errorf("flaglint: -definitions is required: the file with the flags that exist")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("flaglint: %w", err)
+	}
+	parse := flags.ParseFile
+	if !flags.IsFile(text) {
+		parse = func(text []byte) (flags.File, error) { return flags.ParsePayload(text, "file") }
+	}
+	f, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("flaglint: %s: %w", file, err)
+	}
+	known := map[string]bool{}
+	for _, p := range f.Projects {
+		for i := range p.Definitions.Flags {
+			if d := &p.Definitions.Flags[i]; !d.Deleted {
+				known[d.Key] = true
+			}
+		}
+	}
+	return known, nil
+}
+
+// Read is a place that reads a flag.
+type Read struct {
+	Pos token.Pos // of the key
+	Key string
+}
+
+// Found is what a file has.
+type Found struct {
+	Reads []Read
+	Texts []string // contents of all texts, which may be keys
+	Names []string // identifiers, which may be functions of bunting generate
+}
+
+// readers are the methods and functions that read a flag, and which argument is its
+// key, of our Reader, OpenFeature's Client and PostHog's.
+var readers = func() map[string]int {
+	out := map[string]int{}
+	for _, name := range strings.Fields("Bool String Number JSON BooleanValue StringValue FloatValue IntValue ObjectValue") {
+		out[name], out[name+"Detail"], out[name+"Details"] = 1, 1, 1
+	}
+	for _, name := range strings.Fields("IsFeatureEnabled GetFeatureFlag GetFeatureFlagPayload GetFeatureFlagResult") {
+		out[name] = 0
+	}
+	return out
+}()
+
+// ownPackages are the beginnings of the paths of packages whose readers are meant.
+var ownPackages = []string{"github.com/bunting-flags/bunting", "github.com/open-feature/go-sdk", "github.com/posthog/posthog-go"}
+
+// In looks through a file. With types (nil: unknown), keys may be constants, and of
+// readers that only have a reader's name none is reported. Without, the first argument
+// must look like a context.
+func In(f *ast.File, info *types.Info) (out Found) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			out.Names = append(out.Names, n.Name)
+		case *ast.BasicLit:
+			if text, ok := textOf(n, nil); ok {
+				out.Texts = append(out.Texts, text)
+			}
+		case *ast.CallExpr:
+			if at := keyOf(n, info); at != nil {
+				out.read(at, info)
+			}
+		case *ast.CompositeLit:
+			if at := payloadKey(n); at != nil {
+				out.read(at, info)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+func (f *Found) read(at ast.Expr, info *types.Info) {
+	if key, ok := textOf(at, info); ok {
+		f.Reads = append(f.Reads, Read{at.Pos(), key})
+	}
+}
+
+func textOf(e ast.Expr, info *types.Info) (string, bool) {
+	if info != nil {
+		if v := info.Types[e].Value; v != nil && v.Kind() == constant.String {
+			return constant.StringVal(v), true
+		}
+		return "", false
+	}
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
+}
+
+// keyOf is the key of a call that reads a flag, nil of another.
+func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
+	fun := call.Fun
+	generic := false
+	if index, ok := fun.(*ast.IndexExpr); ok { // flags.JSON[T]
+		fun, generic = index.X, true
+	}
+	sel, ok := fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	at, ok := readers[sel.Sel.Name]
+	if !ok {
+		return nil
+	}
+	if info != nil {
+		called, ok := info.Uses[sel.Sel].(*types.Func)
+		if !ok || called.Pkg() == nil || !own(called.Pkg().Path()) {
+			return nil
+		}
+		generic = called.Signature().Recv() == nil
+	}
+	if generic {
+		at++ // flags.JSON(ctx, reader, key, …)
+	}
+	if at >= len(call.Args) || info == nil && at > 0 && !looksLikeContext(call.Args[0]) {
+		return nil
+	}
+	return call.Args[at]
+}
+
+func own(path string) bool {
+	for _, p := range ownPackages {
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeContext: ctx, requestCtx, context.Background(), r.Context().
+func looksLikeContext(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return strings.HasSuffix(strings.ToLower(e.Name), "ctx")
+	case *ast.SelectorExpr:
+		return strings.HasSuffix(strings.ToLower(e.Sel.Name), "ctx")
+	case *ast.CallExpr:
+		sel, ok := e.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, _ := sel.X.(*ast.Ident)
+		return sel.Sel.Name == "Context" || x != nil && x.Name == "context"
+	}
+	return false
+}
+
+// payloadKey is Key of posthog.FeatureFlagPayload{Key: …}.
+func payloadKey(lit *ast.CompositeLit) ast.Expr {
+	sel, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "FeatureFlagPayload" {
+		return nil
+	}
+	for _, e := range lit.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if name, ok := pair.Key.(*ast.Ident); ok && name.Name == "Key" {
+				return pair.Value
+			}
+		}
+	}
+	return nil
+}
