@@ -5,21 +5,35 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
+	"golang.org/x/tools/txtar"
 
 	"github.com/bunting-flags/bunting/adapters/flaglint"
 )
 
-// What is reported stands beside the code, in testdata/src/a.
+// What is reported stands beside the code, in package a of testdata/code.txtar.
 func TestAnalyzer(t *testing.T) {
 	set(t, "testdata/flags.json")
-	analysistest.Run(t, analysistest.TestData(), flaglint.Analyzer, "a")
+	code, err := txtar.ParseFile("testdata/code.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range code.Files {
+		files[f.Name] = string(f.Data)
+	}
+	dir, clean, err := analysistest.WriteFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clean)
+	analysistest.Run(t, dir, flaglint.Analyzer, "a")
 }
 
 func TestAnalyzer_Refuses(t *testing.T) {
 	for file, want := range map[string]string{
 		"":                    "-definitions is required",
 		"testdata/none.json":  "none.json",
-		"testdata/src/a/a.go": "testdata/src/a/a.go: ",
+		"testdata/code.txtar": "testdata/code.txtar: ",
 	} {
 		set(t, file)
 		if _, err := flaglint.Analyzer.Run(nil); err == nil || !strings.Contains(err.Error(), want) {
