@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
@@ -15,10 +13,5 @@ var actionEndpoints = resource(inProject, "action", func(s *server) dashboards.A
 	get("/actions/{id}", "Read an action, also a deleted one", dashboards.Actions.Get),
 	update("/actions/{id}", "Change an action, delete it softly or bring it back", "Replace an action", dashboards.ActionFields, dashboards.Actions.Update),
 	by(http.MethodDelete, "/actions/{id}", "Refused: actions are deleted softly, with PATCH", refuseDeletion[dashboards.Actions]).answering(http.StatusMethodNotAllowed),
-	get("/actions/{id}/references", "What uses an action", actionReferences),
+	get("/actions/{id}/references", "What uses an action", dashboards.Actions.References),
 })
-
-func actionReferences(of dashboards.Actions, ctx context.Context, st *management.Standing, id string) (*[]dashboards.Reference, error) {
-	list, err := of.References(ctx, st, id)
-	return &list, err
-}

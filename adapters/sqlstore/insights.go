@@ -191,44 +191,56 @@ func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (fo
 // Groups implements insights.Reader.
 func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string, yield func(*capture.Group) error) error {
 	if keys == nil {
-		for after := ""; ; {
-			page, next, err := r.store.Groups(ctx, r.project, groupType, after, "", profileStep)
-			if err != nil {
-				return err
-			}
-			for i := range page {
-				if err := yield(&page[i]); err != nil {
-					return err
-				}
-			}
-			if after = next; next == "" {
-				return nil
-			}
-		}
+		return r.allGroups(ctx, groupType, yield)
 	}
 	for chunk := range slices.Chunk(keys, profileStep) {
-		args := []any{r.project, groupType}
-		for _, key := range chunk {
-			args = append(args, cleanText(key))
-		}
-		var found []capture.Group
-		err := query(ctx, r.store.read, func(rows *sql.Rows) error {
-			var key, properties string
-			var created int64
-			if err := rows.Scan(&key, &created, &properties); err != nil {
-				return err
-			}
-			g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
-			found = append(found, g)
-			return err
-		}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+places(3, len(chunk))+`)`, args...)
+		found, err := r.groupsOf(ctx, groupType, chunk)
 		if err != nil {
 			return r.store.reading("groups", err)
 		}
-		for i := range found {
-			if err := yield(&found[i]); err != nil {
-				return err
-			}
+		if err := yieldEach(found, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allGroups gives all groups of a type, a page at a time.
+func (r *insightReader) allGroups(ctx context.Context, groupType int, yield func(*capture.Group) error) error {
+	for after := ""; ; {
+		page, next, err := r.store.Groups(ctx, r.project, groupType, after, "", profileStep)
+		if err != nil {
+			return err
+		}
+		if err := yieldEach(page, yield); err != nil || next == "" {
+			return err
+		}
+		after = next
+	}
+}
+
+func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []string) (found []capture.Group, err error) {
+	args := []any{r.project, groupType}
+	for _, key := range keys {
+		args = append(args, cleanText(key))
+	}
+	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
+		var key, properties string
+		var created int64
+		if err := rows.Scan(&key, &created, &properties); err != nil {
+			return err
+		}
+		g, err := storedGroup(capture.GroupID{Type: groupType, Key: key}, created, properties)
+		found = append(found, g)
+		return err
+	}, `SELECT key, created_at, properties FROM stored_groups WHERE project_id = $1 AND type_index = $2 AND key IN (`+places(3, len(keys))+`)`, args...)
+	return found, err
+}
+
+func yieldEach[T any](list []T, yield func(*T) error) error {
+	for i := range list {
+		if err := yield(&list[i]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -264,7 +265,7 @@ func stops(t *testing.T, s InsightStore) {
 	r, err := s.Open(ctx, testProject)
 	must(t, err)
 	enough := fmt.Errorf("enough")
-	if err := r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { return enough }); err != enough {
+	if err := r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("yield's error: %v", err)
 	}
 	none := func(*insights.Batch) error { return nil }

@@ -17,7 +17,7 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 	if len(list) == 0 {
 		return all{}, nil
 	}
-	var any anyOf
+	var some anyOf
 	every := false
 	for _, step := range list {
 		name := step.get("event").optional()
@@ -26,7 +26,7 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 		} else {
 			names = append(names, *name)
 		}
-		any = append(any, readStep(step, name, p))
+		some = append(some, readStep(step, name, p))
 	}
 	if every {
 		names = nil
@@ -34,7 +34,7 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 	if *fault != nil { // a step that cannot be read matches nothing
 		return anyOf{never{}}, names
 	}
-	return any, names
+	return some, names
 }
 
 type never struct{}

@@ -41,7 +41,7 @@ const (
 
 // breakdown reads a breakdownFilter; nil: there is none.
 func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
-	b := &breakdown{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean(false)}
+	b := &breakdown{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean()}
 	if list := n.get("breakdowns").list(maxParts); len(list) > 0 {
 		b.several = true
 		for _, part := range list {
@@ -76,7 +76,7 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 // breakdownPart reads how a property is looked at; prefix is that of the members'
 // names.
 func (n node) breakdownPart(kind string, property node, prefix string, p *Project) breakdownPart {
-	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean(false)}
+	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean()}
 	if bins := n.get(prefix + "histogram_bin_count"); !bins.absent() {
 		part.bins = int(bins.whole(1, maxBins, 1))
 	}
@@ -172,8 +172,7 @@ func (b *breakdown) binned() bool {
 
 // breakdownValue is one value as results show it.
 type breakdownValue struct {
-	texts  []string
-	cohort int64
+	texts []string
 }
 
 // rank orders values without a null before the others (0), then those with one.

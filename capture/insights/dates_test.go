@@ -2,6 +2,7 @@ package insights
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -269,7 +270,8 @@ func TestBuckets_Law(t *testing.T) {
 func TestBuckets_Bounded(t *testing.T) {
 	c := calendar{zone: time.UTC}
 	_, err := c.bucketsBetween(minute, at(t, "2020-01-01T00:00:00Z"), at(t, "2020-01-08T00:00:00Z"))
-	if e, ok := err.(*Error); !ok || e.Code != tooLarge {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)
 	}
 }

@@ -96,8 +96,8 @@ func (n node) choice(otherwise string, choices ...string) string {
 	return v
 }
 
-// boolean wants true, false or nothing.
-func (n node) boolean(otherwise bool) bool {
+// boolean wants true, false or nothing, which is false.
+func (n node) boolean() bool {
 	switch v := n.value.(type) {
 	case nil:
 	case bool:
@@ -105,7 +105,7 @@ func (n node) boolean(otherwise bool) bool {
 	default:
 		n.fail(invalidInput, "Expected true or false, not %s.", describe(v))
 	}
-	return otherwise
+	return false
 }
 
 // number wants a number or nothing.

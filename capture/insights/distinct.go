@@ -60,21 +60,21 @@ type set struct {
 	reserve func(int64) error
 }
 
-// put adds a cell and says whether it is new.
-func (s *set) put(c cell) (bool, error) {
+// put adds a cell, once.
+func (s *set) put(c cell) error {
 	if 4*(s.n+1) > 3*len(s.table) {
 		if err := s.grow(); err != nil {
-			return false, err
+			return err
 		}
 	}
 	c.bucket++
 	i := s.find(c)
 	if s.table[i].bucket != 0 {
-		return false, nil
+		return nil
 	}
 	s.table[i] = c
 	s.n++
-	return true, nil
+	return nil
 }
 
 // find is the place of an entry, or the free one that it would take.
@@ -141,8 +141,7 @@ func (t *distinct) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	_, err := t.seen.put(cell{uint32(value), uint32(bucket), actor})
-	return err
+	return t.seen.put(cell{uint32(value), uint32(bucket), actor})
 }
 
 func (t *distinct) points(n int) ([][]float64, error) {

@@ -185,9 +185,10 @@ func (n node) key() string {
 }
 
 // testIn is the comparison's test for one run.
-func (c comparison) testIn(r *run) func(raw string) bool {
-	c.now, c.calendar = func() time.Time { return r.now }, r.calendar
-	return c.test()
+func (c *comparison) testIn(r *run) func(raw string) bool {
+	own := *c
+	own.now, own.calendar = func() time.Time { return r.now }, r.calendar
+	return own.test()
 }
 
 func (c *compare) bind(b *binder) func(*row) bool {
@@ -308,7 +309,7 @@ func (c *groupCompare) bind(b *binder) func(*row) bool {
 
 // testAccounts are the project's filters against its own people.
 func testAccounts(n node, p *Project) condition {
-	if !n.get("filterTestAccounts").boolean(false) || len(p.TestAccountFilters) == 0 {
+	if !n.get("filterTestAccounts").boolean() || len(p.TestAccountFilters) == 0 {
 		return all{}
 	}
 	own := node{value: wire.Value(p.TestAccountFilters), place: "query__filterTestAccounts", fault: n.fault}

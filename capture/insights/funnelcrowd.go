@@ -66,7 +66,7 @@ func (q *funnelQuery) enteredIn(n node) found {
 		start.fail(required, "Actors of a funnel over time need the start of a period.")
 	}
 	when := start.date(false)
-	left := n.get("funnelTrendsDropOff").boolean(false)
+	left := n.get("funnelTrendsDropOff").boolean()
 	return func(f *funnelRun, see func(actor, value uint32) error) error {
 		wanted := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())
 		return f.eachEntrance(func(actor, value uint32, bucket, reached int) error {

@@ -56,7 +56,7 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	for id := range variables {
 		v := n.get("variables").get(id).object()
 		name := v.get("code_name").text("")
-		if q.variables[name] = v.get("value").value; v.get("isNull").boolean(false) {
+		if q.variables[name] = v.get("value").value; v.get("isNull").boolean() {
 			q.variables[name] = nil
 		}
 	}

@@ -98,7 +98,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, err := l.active(r, p, around)
+	cells, err := l.active(r, around)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (r *run) createdAt(number uint32) int64 {
 }
 
 // active are the buckets in which people have events, by person and bucket.
-func (l *lifecycle) active(r *run, p *period, around *buckets) ([]cell, error) {
+func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	b := &binder{run: r}
 	b.from, b.to = around.starts[0], around.end-1
 	m := l.entity.bind(b)
@@ -152,7 +152,7 @@ func (l *lifecycle) active(r *run, p *period, around *buckets) ([]cell, error) {
 			if r.mode != personThen && !r.reader.Person(n).Exists {
 				continue
 			}
-			if _, err := seen.put(cell{0, uint32(around.find(batch.Time[i])), n}); err != nil {
+			if err := seen.put(cell{0, uint32(around.find(batch.Time[i])), n}); err != nil {
 				return err
 			}
 		}

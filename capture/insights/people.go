@@ -143,7 +143,7 @@ func cohortFilter(n node, p *Project) condition {
 		c.ids = append(c.ids, id.cohort(p))
 	}
 	operator := n.get("operator").choice("in", "in", "exact", "not_in", "is_not")
-	c.negated = operator == "not_in" || operator == "is_not" || n.get("negation").boolean(false)
+	c.negated = operator == "not_in" || operator == "is_not" || n.get("negation").boolean()
 	return c
 }
 

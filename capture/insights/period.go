@@ -9,8 +9,8 @@ type dateRange struct {
 }
 
 func (n node) dateRange() dateRange {
-	n = n.object()
-	return dateRange{from: n.get("date_from").date(true), to: n.get("date_to").date(false), explicit: n.get("explicitDate").boolean(false)}
+	object := n.object()
+	return dateRange{from: object.get("date_from").date(true), to: object.get("date_to").date(false), explicit: object.get("explicitDate").boolean()}
 }
 
 // period is a range with its dates found (§3.1.2).

@@ -46,7 +46,7 @@ func readRetention(n node, p *Project) *retentionQuery {
 	q.rule = retentionRule{
 		columns:    int(f.get("totalIntervals").whole(1, 100, 8)),
 		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
-		cumulative: f.get("cumulative").boolean(false),
+		cumulative: f.get("cumulative").boolean(),
 		minimum:    uint32(f.get("minimumOccurrences").whole(1, math.MaxInt32, 1)),
 	}
 	return q

@@ -50,7 +50,7 @@ func (n node) entity(p *Project) entity {
 	default:
 		n.get("kind").fail(notSupported, "Series of kind %q are not supported: want EventsNode or ActionsNode.", wire.Shorten(kind, 100))
 	}
-	if n.get("optionalInFunnel").boolean(false) {
+	if n.get("optionalInFunnel").boolean() {
 		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")
 	}
 	n.refuse("math_property_revenue_currency")

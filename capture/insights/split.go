@@ -29,7 +29,7 @@ func (s *split) byCohort() bool { return s.kind == "cohort" }
 
 // readSplit reads a breakdownFilter with at most so many properties.
 func readSplit(n node, p *Project, most int, kinds ...string) split {
-	s := split{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean(false)}
+	s := split{limit: int(n.get("breakdown_limit").whole(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean()}
 	n.refuse("breakdown_histogram_bin_count")
 	list := n.get("breakdowns").list(maxParts)
 	if len(list) > 0 {
@@ -69,7 +69,7 @@ func (s *split) several(list []node, most int, kinds []string, p *Project) {
 			m.get("type").fail(notSupported, "Breakdowns must have one type here, and not that of cohorts.")
 		}
 		s.kind = kind
-		s.normalize = s.normalize || m.get("normalize_url").boolean(false)
+		s.normalize = s.normalize || m.get("normalize_url").boolean()
 		m.refuse("histogram_bin_count")
 		s.parts = append(s.parts, m.propertyOf(kind, m.get("property"), m.get("group_type_index"), p))
 	}

@@ -34,7 +34,7 @@ func parseStickiness(n node, p *Project) plan {
 	}
 	n.get("intervalCount").whole(1, 1, 1)
 	compare := n.get("compareFilter").object()
-	s.compare, s.compareTo = compare.get("compare").boolean(false), compare.get("compare_to").relativeDate()
+	s.compare, s.compareTo = compare.get("compare").boolean(), compare.get("compare_to").relativeDate()
 	filter := n.get("stickinessFilter").object()
 	s.cumulative = filter.get("computedAs").choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
 	criteria := filter.get("stickinessCriteria").object()

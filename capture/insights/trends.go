@@ -59,7 +59,7 @@ func parseTrends(n node, p *Project) plan {
 	n.refuse("conversionGoal")
 	n.get("aggregation_group_type_index").whole(0, maxGroupTypes-1, 0)
 	compare := n.get("compareFilter").object()
-	t.compare = compare.get("compare").boolean(false) && t.dates.from.form != allTime
+	t.compare = compare.get("compare").boolean() && t.dates.from.form != allTime
 	t.compareTo = compare.get("compare_to").relativeDate()
 	filter := n.get("trendsFilter").object()
 	name := cmp.Or(filter.get("display").text("ActionsLineGraph"), "ActionsLineGraph")

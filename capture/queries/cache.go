@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"time"
-
-	"github.com/bunting-flags/bunting/capture/insights"
 )
 
 // Bounds of what is remembered, in bytes (§5.2).
@@ -33,7 +31,7 @@ type entry struct {
 }
 
 // show is what is answered.
-func (e *entry) show(p *insights.Project, cached bool) map[string]any {
+func (e *entry) show(cached bool) map[string]any {
 	out := maps.Clone(e.members)
 	out["is_cached"] = cached
 	return out

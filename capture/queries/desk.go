@@ -187,7 +187,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	case r.Mode == CacheOnly && old == nil:
 		return &Answer{}, nil
 	case r.Mode == CacheOnly, fresh && !r.forced():
-		return &Answer{Result: old.show(r.Project, true)}, nil
+		return &Answer{Result: old.show(true)}, nil
 	default:
 		return d.begin(ctx, a, wait, old)
 	}
@@ -226,7 +226,7 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	goingOn := func() (*Answer, error) {
 		out := &Answer{Status: run.status(false)}
 		if old != nil {
-			out.Result = old.show(a.request.Project, true)
+			out.Result = old.show(true)
 		}
 		return out, nil
 	}
@@ -250,5 +250,5 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	if run.err != nil {
 		return nil, run.err
 	}
-	return &Answer{Result: run.entry.show(a.request.Project, run.joined)}, nil
+	return &Answer{Result: run.entry.show(run.joined)}, nil
 }

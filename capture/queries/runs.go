@@ -214,7 +214,7 @@ func (r *run) status(progress bool) *Status {
 		s.Complete, s.End, s.Expiration = true, optionalStamp(r.ended), optionalStamp(r.ended.Add(keptFor))
 		s.Failed = r.err != nil
 		if r.entry != nil {
-			s.Results = r.entry.show(r.of.asked.request.Project, r.joined)
+			s.Results = r.entry.show(r.joined)
 		}
 		if s.Question = isQuestion(r.err); s.Question {
 			text := detailOf(r.err)

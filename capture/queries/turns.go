@@ -31,7 +31,7 @@ type turns struct {
 
 type waiter struct {
 	project int64
-	go_     chan struct{}
+	turn    chan struct{}
 }
 
 // take waits for a turn, until ctx ends. Who has one gives it back.
@@ -49,13 +49,13 @@ func (t *turns) take(ctx context.Context, project int64) error {
 	t.next()
 	t.mu.Unlock()
 	select {
-	case <-w.go_:
+	case <-w.turn:
 		return nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i := slices.IndexFunc(t.waiting, func(other waiter) bool { return other.go_ == w.go_ }); i >= 0 {
+	if i := slices.IndexFunc(t.waiting, func(other waiter) bool { return other.turn == w.turn }); i >= 0 {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 	} else { // the turn came at the same moment
 		t.ended(project)
@@ -103,7 +103,7 @@ func (t *turns) next() {
 		}
 		t.running[w.project]++
 		t.all++
-		close(w.go_)
+		close(w.turn)
 	}
 }
 

@@ -74,7 +74,7 @@ func FuzzRun(f *testing.F) {
 		}}
 		_, first, err := ask(t, text, c, fixtureH)
 		var e *Error
-		if err != nil && err != tooMuch && !errors.As(err, &e) {
+		if err != nil && !errors.Is(err, tooMuch) && !errors.As(err, &e) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		if e != nil && e.Line > 0 {
