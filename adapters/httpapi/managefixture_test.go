@@ -74,11 +74,11 @@ func newOffice(t testing.TB, database string) *office {
 	ctx := context.Background()
 	o := &office{folder: t.TempDir(), keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
 	o.clock.Store(officeStart.UnixMicro())
-	var decider *flags.Decider
+	var deciding atomic.Pointer[flags.Decider] // the store tells of changes before it is there
 	var err error
 	o.store, err = sqlstore.Open(ctx, database, sqlstore.Config{Now: o.now, Changed: func(id int64) {
-		if decider != nil {
-			decider.Renew(id)
+		if d := deciding.Load(); d != nil {
+			d.Renew(id)
 		}
 		if h := o.streaming.Load(); h != nil {
 			h.DefinitionsChanged(id)
@@ -101,9 +101,11 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decider, err = flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now}); err != nil {
+	decider, err := flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now})
+	if err != nil {
 		t.Fatal(err)
 	}
+	deciding.Store(decider)
 	desk, err := queries.New(queries.Config{Source: o.store, States: o.store, NewID: rand.Text, Now: o.now, Limits: queries.Limits{Workers: 2}, Definitions: func(ctx context.Context, id int64) (*flags.Definitions, error) {
 		d, err := o.store.Definitions(ctx, flags.Project{ID: id})
 		return &d, err

@@ -17,8 +17,6 @@ import (
 const reading = `package main
 
 import (
-	"fmt"
-	"net/http"
 	"context"
 	"fmt"
 	"os"
