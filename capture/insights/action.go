@@ -2,6 +2,7 @@ package insights
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -88,7 +89,17 @@ func urlCondition(url, matching string, step node) condition {
 		}
 		return never{}
 	}
-	return urlMatches{func(s string) bool { return strings.Contains(s, url) }}
+	return urlMatches{like(url)}
+}
+
+// like says whether a text holds a part in which % stands for anything and _ for one
+// character, as in SQL (clients.md §5.3).
+func like(part string) func(string) bool {
+	if !strings.ContainsAny(part, "%_") {
+		return func(s string) bool { return strings.Contains(s, part) }
+	}
+	pattern := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
+	return regexp.MustCompile("(?s)" + pattern).MatchString
 }
 
 func (u urlMatches) bind(b *binder) func(*row) bool {

@@ -239,3 +239,25 @@ func TestFormula(t *testing.T) {
 		}
 	}
 }
+
+// clients.md §5.3: contains of a URL "as SQL LIKE '%…%'".
+func TestAction_URLContains(t *testing.T) {
+	for _, tt := range []struct {
+		part, url string
+		want      bool
+	}{
+		{"/buy", "https://x.example/buy/1", true},
+		{"/buy", "https://x.example/BUY/1", false},
+		{"/b_y", "https://x.example/buy/1", true},
+		{"/b_y", "https://x.example/by/1", false},
+		{"/a%z", "https://x.example/a/b/c/z", true},
+		{"/a%z", "https://x.example/z/a", false},
+		{"x.example", "https://xyexample/", false}, // a point is itself
+		{"a+_", "a+b", true},
+		{"%", "", true},
+	} {
+		if got := like(tt.part)(tt.url); got != tt.want {
+			t.Errorf("%q in %q: %t, want %t", tt.part, tt.url, got, tt.want)
+		}
+	}
+}

@@ -176,11 +176,25 @@ func (r *run) sweep(b *binder, scans []*counting) error {
 		for i, c := range some {
 			matchers[i] = c.matcher
 		}
+		var bare, rest []*counting
+		for _, c := range some {
+			if c.bare() {
+				bare = append(bare, c)
+			} else {
+				rest = append(rest, c)
+			}
+		}
 		w := newRow(&b.needs)
 		err := r.scan(Scan{From: at[0], To: at[1], Names: names(matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
+			for _, c := range bare {
+				c.countBatch(batch)
+			}
 			for i := range batch.Len() {
+				if len(rest) == 0 {
+					break
+				}
 				w.at(batch, i)
-				for _, c := range some {
+				for _, c := range rest {
 					if err := c.see(w); err != nil {
 						return err
 					}
@@ -193,6 +207,27 @@ func (r *run) sweep(b *binder, scans []*counting) error {
 		}
 	}
 	return nil
+}
+
+// bare says whether events are only counted, by their name.
+func (c *counting) bare() bool {
+	_, only := c.tally.(*events)
+	return only && c.matcher.holds == nil && c.common == nil && c.values == nil && !c.measuring
+}
+
+// countBatch counts the events of a batch, of a series that is bare.
+func (c *counting) countBatch(b *Batch) {
+	counts := c.tally.(*events)
+	for i, name := range b.Name {
+		if !c.matcher.named(name) {
+			continue
+		}
+		bucket := 0
+		if c.display != total {
+			bucket = c.period.find(b.Time[i])
+		}
+		_ = counts.add(nil, 0, bucket) // it never fails
+	}
 }
 
 // bins finds the least and the greatest number of each series whose breakdown has
