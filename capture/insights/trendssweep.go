@@ -1,0 +1,79 @@
+package insights
+
+// sweep reads the events that some series want, once for those that look at the
+// same stretch of time.
+func (r *run) sweep(b *binder, scans []*counting) error {
+	stretches := map[[2]int64]*stretch{}
+	for _, c := range scans {
+		at := [2]int64{c.from, c.to}
+		if stretches[at] == nil {
+			stretches[at] = &stretch{}
+		}
+		stretches[at].add(c)
+	}
+	for at, s := range stretches {
+		w := newRow(&b.needs)
+		err := r.scan(Scan{From: at[0], To: at[1], Names: names(s.matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
+			return s.see(w, batch)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stretch are the series that look at one stretch of time. Bare ones only count
+// events by their name.
+type stretch struct {
+	bare, others []*counting
+	matchers     []*matcher
+}
+
+func (s *stretch) add(c *counting) {
+	s.matchers = append(s.matchers, c.matcher)
+	if c.bare() {
+		s.bare = append(s.bare, c)
+	} else {
+		s.others = append(s.others, c)
+	}
+}
+
+func (s *stretch) see(w *row, batch *Batch) error {
+	for _, c := range s.bare {
+		c.countBatch(batch)
+	}
+	if len(s.others) == 0 {
+		return nil
+	}
+	for i := range batch.Len() {
+		w.at(batch, i)
+		for _, c := range s.others {
+			if err := c.see(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bare says whether events are only counted, by their name.
+func (c *counting) bare() bool {
+	_, only := c.tally.(*events)
+	return only && c.matcher.holds == nil && c.common == nil && c.values == nil && !c.measuring
+}
+
+// countBatch counts the events of a batch, of a series that is bare.
+func (c *counting) countBatch(b *Batch) {
+	counts := c.tally.(*events)
+	for i, name := range b.Name {
+		if !c.matcher.named(name) {
+			continue
+		}
+		bucket := 0
+		if c.display != total {
+			bucket = c.period.find(b.Time[i])
+		}
+		_ = counts.add(nil, 0, bucket) // it never fails
+	}
+}
