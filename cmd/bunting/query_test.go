@@ -41,7 +41,9 @@ func TestQuery_FromTheCommandLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte(trend), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", env, "query", file).Want(t, cli.ExitOK, "[1,1]", "")
+	if got, want := call(t, "", env, "query", "--csv", file).Stdout, "day,buy\n2020-01-02,1\n2020-01-03,1\n"; got != want {
+		t.Errorf("a trend as CSV:\n%s\nwant\n%s", got, want)
+	}
 	call(t, "", env, "query", "--json", file).Want(t, cli.ExitOK, `"is_cached": true`, "")
 	call(t, "", env, "query", "SELECT nosuch FROM events").Want(t, cli.ExitError, "", "nosuch")
 	call(t, "", env, "query").Want(t, cli.ExitUsage, "", "query wants QUERY")

@@ -92,11 +92,16 @@ func (a *queryAnswer) rows() [][]string {
 		}
 		return rows
 	}
-	var names []string
 	objects := make([]map[string]any, len(a.Results))
 	for i, r := range a.Results {
 		objects[i], _ = wire.Value(r).(map[string]any)
-		for name := range objects[i] {
+	}
+	if rows := seriesRows(objects); rows != nil {
+		return rows
+	}
+	var names []string
+	for _, o := range objects {
+		for name := range o {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -110,6 +115,39 @@ func (a *queryAnswer) rows() [][]string {
 			row[i] = queryCell(o[name])
 		}
 		rows = append(rows, row)
+	}
+	return rows
+}
+
+// seriesRows are those of series over time: a line for each bucket of the first one,
+// a column for each series. nil: they are something else.
+func seriesRows(series []map[string]any) [][]string {
+	if len(series) == 0 {
+		return nil
+	}
+	days, _ := series[0]["days"].([]any)
+	rows := make([][]string, len(days)+1)
+	rows[0] = []string{"day"}
+	for i, day := range days {
+		rows[i+1] = []string{queryCell(day)}
+	}
+	for _, s := range series {
+		data, ok := s["data"].([]any)
+		if !ok || len(days) == 0 {
+			return nil
+		}
+		label := queryCell(s["label"])
+		if period, _ := s["compare_label"].(string); period != "" {
+			label += " (" + period + ")"
+		}
+		rows[0] = append(rows[0], label)
+		for i := range days {
+			cell := ""
+			if i < len(data) {
+				cell = queryCell(data[i])
+			}
+			rows[i+1] = append(rows[i+1], cell)
+		}
 	}
 	return rows
 }
