@@ -116,7 +116,7 @@ func valueAsGiven(n node) (texts []string, every bool) {
 		text, _ := textOf(string(v.raw()))
 		texts = append(texts, text)
 	}
-	return texts, n.absent()
+	return texts, len(list) == 0 || n.absent()
 }
 
 // behind collects the actors of a bucket.

@@ -151,3 +151,24 @@ func TestCrowd_Refused(t *testing.T) {
 		}
 	}
 }
+
+// A point of no breakdown value is that of all values, also of a breakdown by cohorts.
+func TestCrowd_EmptyBreakdown(t *testing.T) {
+	m, _ := generated(rand.New(rand.NewPCG(1, 1)), time.UTC, 40)
+	for _, breakdown := range []string{`{"breakdown_type":"cohort","breakdown":["all"]}`, `{"breakdown":"a"}`} {
+		point := `{"kind":"InsightActorsQuery","day":"2020-03-24","breakdown":[],"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"breakdownFilter":` + breakdown + `,
+			"interval":"month","dateRange":{"date_from":"2020-03-20","date_to":"2020-04-30"}}}`
+		if _, events := crowdOf(t, m, &Project{ID: 1}, json.RawMessage(point)); events == 0 || events > 40 {
+			t.Errorf("%s: %d events, want those of March", breakdown, events)
+		}
+	}
+}
+
+// An event of long before 1970 does not make a chart of all time impossible.
+func TestPeriod_AllTimeBeginsIn1970(t *testing.T) {
+	m := &memory{events: []memoryEvent{{name: "x", distinctID: "a", at: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)}, {name: "x", distinctID: "a", at: time.Date(2020, 1, 9, 0, 0, 0, 0, time.UTC)}}}
+	got := engineTrends(t, m, &Project{ID: 1}, json.RawMessage(`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"interval":"month","dateRange":{"date_from":"all"}}`))
+	if n := len(got[""]); n != 606 { // January 1970 to June 2020
+		t.Errorf("%d months, want 606", n)
+	}
+}

@@ -73,19 +73,22 @@ func unwrap(n node) node {
 
 // Run answers the query. The error is an [*Error], that of the context, or one of
 // the source.
-func (q *Query) Run(ctx context.Context, s Source, o Options) (*Result, error) {
+func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, err error) {
 	reader, err := s.Open(ctx, q.project.ID)
 	if err != nil {
 		return nil, err
 	}
 	r := newRun(ctx, reader, q.project, o)
 	r.mode = cmp.Or(q.mode, q.project.PersonMode, personThenNow)
-	result, err := q.plan.run(r)
-	if err := errors.Join(err, reader.Close()); err != nil {
-		return nil, r.explain(err)
+	defer func() { // also when the plan panics
+		if err = errors.Join(err, reader.Close()); err != nil {
+			result, err = nil, r.explain(err)
+		}
+	}()
+	if result, err = q.plan.run(r); err == nil {
+		result.Read = r.read
 	}
-	result.Read = r.read
-	return result, nil
+	return result, err
 }
 
 // run is one run of a query.

@@ -64,7 +64,7 @@ func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
 		if err != nil || !some {
 			return c.startOf(day, c.resolve(week, r.now)), err
 		}
-		return time.UnixMicro(at), nil
+		return time.UnixMicro(max(at, 0)), nil // no date of a query is before 1970
 	case relative:
 		t := c.resolve(d.from, r.now)
 		switch {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -80,10 +82,21 @@ func (d *Desk) compute(c *computation) {
 // maxResult is the most bytes of a result (§5.4).
 const maxResult = 32 << 20
 
+// run asks the engine. It has a goroutine of its own: a mistake of ours there would
+// end the process, and ends this run instead.
+func (d *Desk) run(c *computation) (result *insights.Result, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.asked.query.Kind, fault, debug.Stack())
+		}
+	}()
+	return c.asked.query.Run(c.ctx, counted{d.Source, c}, insights.Options{Now: c.asked.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+}
+
 func (d *Desk) answer(c *computation) (*entry, error) {
 	a := c.asked
 	began := time.Now()
-	result, err := a.query.Run(c.ctx, counted{d.Source, c}, insights.Options{Now: a.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+	result, err := d.run(c)
 	took := time.Since(began)
 	if took > slowAfter {
 		d.Slow(Slow{Kind: a.query.Kind, Name: a.request.Name, Project: a.request.Project.ID, Rows: c.rows.Load(), Took: took})

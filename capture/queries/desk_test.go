@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +63,9 @@ func (r *hallReader) Close() error {
 }
 
 func (r *hallReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	if slices.Contains(s.Names, "broken") {
+		panic("a mistake of ours")
+	}
 	select {
 	case <-time.After(r.takes):
 	case <-ctx.Done():
@@ -331,4 +335,21 @@ func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 	if c.size > cacheBytes || c.get("7/3") == nil || c.get("1/7") != nil {
 		t.Errorf("%d bytes", c.size)
 	}
+}
+
+// A mistake in a run ends the run, not the process: who asked gets an error that is
+// nobody's fault, its turn is given back, and the next question is answered.
+func TestQueries_PanicEndsTheRun(t *testing.T) {
+	inHall(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *hall, d *Desk) {
+		for range 3 {
+			_, err := d.Ask(t.Context(), request(1, trendOf("broken"), Blocking))
+			var asked *insights.Error
+			if err == nil || errors.As(err, &asked) || !strings.Contains(err.Error(), "a mistake of ours") {
+				t.Fatalf("%v, want the mistake as a fault of the server", err)
+			}
+		}
+		if answered(t, d, request(1, trend, Blocking)) {
+			t.Error("the answer after it is said to be remembered")
+		}
+	})
 }
