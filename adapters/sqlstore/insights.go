@@ -104,12 +104,12 @@ func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, erro
 
 // Earliest implements insights.Reader. Epochs are asked in the order of their
 // first times, which are too early where events were erased.
-func (r *insightReader) Earliest(ctx context.Context) (int64, bool, error) {
-	best, found, err := r.earliest(ctx)
+func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool, error) {
+	best, found, err := r.earliest(ctx, since)
 	return best, found, r.store.reading("the first event", err)
 }
 
-func (r *insightReader) earliest(ctx context.Context) (best int64, found bool, err error) {
+func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, found bool, err error) {
 	best = math.MaxInt64
 	take := func(text string, args ...any) error {
 		var at sql.NullInt64
@@ -120,17 +120,17 @@ func (r *insightReader) earliest(ctx context.Context) (best int64, found bool, e
 		return err
 	}
 	if r.mark < r.last {
-		if err := take(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3`, r.mark, r.last, r.project); err != nil {
+		if err := take(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since); err != nil {
 			return 0, false, err
 		}
 	}
 	epochs, err := list(ctx, r.store.read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
-		`SELECT epoch, first_time FROM event_epochs WHERE project_id = $1 AND epoch <= $2 ORDER BY first_time, epoch`, r.project, r.mark>>epochBits)
+		`SELECT epoch, first_time FROM event_epochs WHERE project_id = $1 AND epoch <= $2 AND last_time >= $3 ORDER BY first_time, epoch`, r.project, r.mark>>epochBits, since)
 	for _, e := range epochs {
 		if e.last >= best || err != nil {
 			break
 		}
-		err = take(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3`, e.epoch, r.project, r.mark)
+		err = take(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3 AND timestamp >= $4`, e.epoch, r.project, r.mark, since)
 	}
 	return best, found, err
 }

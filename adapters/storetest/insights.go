@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		t.Errorf("%s, %+v: about %d events are counted, there are %d", what, s, count, n)
 	}
 	first := slices.MinFunc(p.events, func(a, b capture.Record) int { return a.Timestamp.Compare(b.Timestamp) })
-	if at, ok, err := r.Earliest(context.Background()); err != nil || !ok || at != first.Timestamp.UnixMicro() {
+	if at, ok, err := r.Earliest(context.Background(), math.MinInt64); err != nil || !ok || at != first.Timestamp.UnixMicro() {
 		t.Errorf("%s: the first event is at %d, %t, %v, want %d", what, at, ok, err, first.Timestamp.UnixMicro())
 	}
 }
@@ -230,7 +231,7 @@ func seenBefore(t *testing.T, s InsightStore) {
 	ctx := context.Background()
 	empty, err := s.Open(ctx, testProject)
 	must(t, err)
-	if _, found, err := empty.Earliest(ctx); found || err != nil {
+	if _, found, err := empty.Earliest(ctx, 0); found || err != nil {
 		t.Errorf("nothing has a first event: %v", err)
 	}
 	save(t, s, capture.Changes{Events: []capture.Record{event(1, "a", "u", epoch)}})
@@ -248,8 +249,11 @@ func seenBefore(t *testing.T, s InsightStore) {
 			t.Errorf("%d events, want %d", n, c.want)
 		}
 	}
-	if at, found, err := r.Earliest(ctx); at != epoch.UnixMicro() || !found || err != nil {
+	if at, found, err := r.Earliest(ctx, 0); at != epoch.UnixMicro() || !found || err != nil {
 		t.Errorf("the first event is at %d, %t, %v", at, found, err)
+	}
+	if at, found, err := r.Earliest(ctx, epoch.UnixMicro()+1); found || err != nil {
+		t.Errorf("after the only event there is one at %d, %v", at, err)
 	}
 }
 

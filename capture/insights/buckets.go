@@ -111,6 +111,16 @@ func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, erro
 	return b, nil
 }
 
+// oneBucket holds the intervals from the one that holds from to the one that holds
+// to; none when from is after to.
+func (c calendar) oneBucket(i interval, from, to time.Time) *buckets {
+	b := &buckets{calendar: c, interval: i}
+	if !from.After(to) {
+		b.starts, b.end = []int64{c.startOf(i, from).UnixMicro()}, c.endOf(i, to).UnixMicro()+1
+	}
+	return b
+}
+
 func (b *buckets) len() int { return len(b.starts) }
 
 // find is the bucket that holds a time, -1 for none. Events come in order of time

@@ -86,7 +86,7 @@ func (t *trends) crowd(n node) crowdFinder {
 	previous := n.get("compare").choice("current", "current", "previous") == "previous"
 	wanted, every := valueAsGiven(n.get("breakdown"))
 	return func(r *run) (*crowd, error) {
-		p, err := r.period(t.dates, t.interval)
+		p, err := t.current(r)
 		if err != nil {
 			return nil, err
 		}

@@ -163,12 +163,3 @@ func TestCrowd_EmptyBreakdown(t *testing.T) {
 		}
 	}
 }
-
-// An event of long before 1970 does not make a chart of all time impossible.
-func TestPeriod_AllTimeBeginsIn1970(t *testing.T) {
-	m := &memory{events: []memoryEvent{{name: "x", distinctID: "a", at: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)}, {name: "x", distinctID: "a", at: time.Date(2020, 1, 9, 0, 0, 0, 0, time.UTC)}}}
-	got := engineTrends(t, m, &Project{ID: 1}, json.RawMessage(`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"interval":"month","dateRange":{"date_from":"all"}}`))
-	if n := len(got[""]); n != 606 { // January 1970 to June 2020
-		t.Errorf("%d months, want 606", n)
-	}
-}

@@ -8,7 +8,7 @@ import (
 
 // options are what actors of a trend can be asked by (§2.9.4).
 func (t *trends) options(r *run) (map[string]any, error) {
-	p, err := r.period(t.dates, t.interval)
+	p, err := t.current(r)
 	if err != nil {
 		return nil, err
 	}

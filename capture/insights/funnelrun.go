@@ -16,7 +16,7 @@ type funnelRun struct {
 
 // read collects what actors did in the funnel's time.
 func (q *funnelQuery) read(r *run) (*funnelRun, error) {
-	period, err := r.period(q.dates, q.interval)
+	period, err := r.periodOf(q.dates, bucketing{by: q.interval, whole: q.viz != funnelTrends})
 	if err != nil {
 		return nil, err
 	}

@@ -124,12 +124,13 @@ func (m *memoryReader) Count(_ context.Context, s Scan) (int64, error) {
 	return int64(len(m.events)), nil
 }
 
-func (m *memoryReader) Earliest(context.Context) (int64, bool, error) {
-	if len(m.events) == 0 {
-		return 0, false, nil
+func (m *memoryReader) Earliest(_ context.Context, since int64) (first int64, found bool, _ error) {
+	for i := range m.events {
+		if at := m.events[i].at.UnixMicro(); at >= since && (!found || at < first) {
+			first, found = at, true
+		}
 	}
-	first := slices.MinFunc(m.events, func(a, b memoryEvent) int { return a.at.Compare(b.at) })
-	return first.at.UnixMicro(), true, nil
+	return first, found, nil
 }
 
 func (m *memoryReader) Profiles(_ context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {

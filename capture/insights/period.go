@@ -18,8 +18,15 @@ type period struct {
 	from, to time.Time
 	// first is the time from which events count (§3.1.3); they count up to to.
 	first time.Time
-	exact bool // first is from
+	bucketing
 	*buckets
+}
+
+// bucketing is how a period is cut.
+type bucketing struct {
+	by    interval
+	exact bool // events count from the period's start on, not from that of its bucket
+	whole bool // one bucket: the answer is of the period as a whole
 }
 
 // counted are the bounds of events that count, in microseconds.
@@ -29,29 +36,43 @@ func (r *run) calendar() calendar { return calendar{zone: r.zone, weekStart: r.p
 
 // period finds the dates of a range and its buckets.
 func (r *run) period(d dateRange, i interval) (*period, error) {
+	return r.periodOf(d, bucketing{by: i})
+}
+
+// periodOf is period where the answer may need no buckets.
+func (r *run) periodOf(d dateRange, how bucketing) (*period, error) {
+	i := how.by
 	from, err := r.dateFrom(d, i)
 	if err != nil {
 		return nil, err
 	}
-	exact := d.explicit || d.from.form == relative && (i == hour || i == minute || i == day && d.from.unit == 'h')
-	return r.newPeriod(i, from, r.dateTo(d, i), exact)
+	how.exact = d.explicit || d.from.form == relative && (i == hour || i == minute || i == day && d.from.unit == 'h')
+	return r.newPeriod(how, from, r.dateTo(d, i))
 }
 
-// newPeriod is a period between two instants; exact: events count from the first
-// one on, and not from the start of its bucket.
-func (r *run) newPeriod(i interval, from, to time.Time, exact bool) (p *period, err error) {
+// newPeriod is a period between two instants.
+func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error) {
 	c := r.calendar()
-	p = &period{from: from, to: to, exact: exact, first: from}
+	p = &period{from: from, to: to, bucketing: how, first: from}
 	switch {
-	case exact:
-	case i == week:
+	case how.exact:
+	case how.by == week:
 		p.first = c.startOf(day, from)
 	default:
-		p.first = c.startOf(i, from)
+		p.first = c.startOf(how.by, from)
 	}
-	p.buckets, err = c.bucketsBetween(i, from, to)
+	if how.whole {
+		p.buckets = c.oneBucket(how.by, from, to)
+		return p, nil
+	}
+	p.buckets, err = c.bucketsBetween(how.by, from, to)
 	return p, err
 }
+
+// firstEver is where all time begins, as it does for PostHog: clocks that are wrong
+// stand at 1970 or 2000, and anybody may send such an event, after which a chart of
+// all time would have thousands of empty days before the first real one.
+var firstEver = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
 	c := r.calendar()
@@ -60,11 +81,11 @@ func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
 	case noDate:
 		return c.startOf(day, c.resolve(week, r.now)), nil
 	case allTime:
-		at, some, err := r.reader.Earliest(r.ctx)
+		at, some, err := r.reader.Earliest(r.ctx, firstEver.UnixMicro())
 		if err != nil || !some {
 			return c.startOf(day, c.resolve(week, r.now)), err
 		}
-		return time.UnixMicro(max(at, 0)), nil // no date of a query is before 1970
+		return time.UnixMicro(at), nil
 	case relative:
 		t := c.resolve(d.from, r.now)
 		switch {
@@ -111,7 +132,7 @@ func (r *run) before(p *period, d dateRange, to date) (*period, error) {
 	case d.from.form == relative && d.from.edge == "Start" && d.from.count == 0 && edge != hour && edge != day && d.to.form == noDate:
 		end := p.from
 		start := c.startOf(edge, end.Add(-time.Microsecond))
-		return r.newPeriod(p.interval, start, end.Add(-time.Microsecond), p.exact)
+		return r.newPeriod(p.bucketing, start, end.Add(-time.Microsecond))
 	case p.interval == minute:
 		from, until = f.Add(-length), f
 	default:
@@ -126,7 +147,7 @@ func (r *run) before(p *period, d dateRange, to date) (*period, error) {
 			until = atTimeOf(until, t)
 		}
 	}
-	return r.newPeriod(p.interval, c.local(from), c.local(until), p.exact)
+	return r.newPeriod(p.bucketing, c.local(from), c.local(until))
 }
 
 // atTimeOf is the day of one wall clock's time with the time of day of another.

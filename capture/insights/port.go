@@ -21,9 +21,9 @@ type Reader interface {
 	Scan(ctx context.Context, s Scan, yield func(*Batch) error) error
 	// Count is about how many events a scan would give, for progress.
 	Count(ctx context.Context, s Scan) (int64, error)
-	// Earliest is the time of the project's first event in microseconds since 1970,
-	// false when there is none.
-	Earliest(ctx context.Context) (int64, bool, error)
+	// Earliest is the time of the project's first event at or after a time, both in
+	// microseconds since 1970; false when there is none.
+	Earliest(ctx context.Context, since int64) (int64, bool, error)
 
 	// Person is whom a number of Batch.Person stands for. The result may be used until
 	// the next scan.

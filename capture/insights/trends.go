@@ -98,7 +98,7 @@ func (n node) relativeDate() date {
 }
 
 func (t *trends) run(r *run) (*Result, error) {
-	current, err := r.period(t.dates, t.interval)
+	current, err := t.current(r)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,11 @@ func (t *trends) run(r *run) (*Result, error) {
 		result.HasMore = &answer.more
 	}
 	return result, nil
+}
+
+// current is the period that is asked for.
+func (t *trends) current(r *run) (*period, error) {
+	return r.periodOf(t.dates, bucketing{by: t.interval, whole: t.display == total})
 }
 
 func (t *trends) currentLabel() string {

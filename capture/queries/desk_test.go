@@ -75,7 +75,7 @@ func (r *hallReader) Scan(ctx context.Context, s insights.Scan, yield func(*insi
 }
 
 func (*hallReader) Count(context.Context, insights.Scan) (int64, error)    { return 7, nil }
-func (*hallReader) Earliest(context.Context) (int64, bool, error)          { return 0, false, nil }
+func (*hallReader) Earliest(context.Context, int64) (int64, bool, error)   { return 0, false, nil }
 func (*hallReader) Person(uint32) *insights.Person                         { return &insights.Person{} }
 func (*hallReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
 func (*hallReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {
