@@ -4,37 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/flags"
 )
-
-var (
-	errNotReady = fmt.Errorf("remote: %w: wait for them with WaitForReady, or bring them along in Config.Bundle", flags.ErrNotReady)
-	errClosed   = fmt.Errorf("remote: %w", flags.ErrClosed)
-)
-
-// Client decides a project's flags in this process. It is safe for any number of
-// goroutines; deciding takes no lock. It is a [flags.Reader], and a [flags.Source] for a
-// Decider. A nil Client has no flags: reads give the fallback and flags.ErrNotReady.
-type Client struct {
-	source    *source
-	reader    flags.Reader
-	set       func() *flags.Set // nil: nobody has made the Client
-	config    *Config           // behind a pointer, so that it does not print
-	http      *http.Client
-	log       *slog.Logger
-	scratches sync.Pool
-	exposures *exposures
-	queue     *queue
-	sender    *sender
-	closing   sync.Once
-	ended     atomic.Bool
-	closed    error
-}
 
 var _ flags.Source = (*Client)(nil)
 
@@ -70,9 +43,6 @@ func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*C
 	c.sender = startSender(c)
 	return c, nil
 }
-
-// made reports whether the Client is one of New's.
-func (c *Client) made() bool { return c != nil && c.set != nil }
 
 // Flush sends what waits, and returns when each event that was there has been sent
 // or dropped. The error is ErrDropped with how many were, or the context's with how many

@@ -10,22 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
-
-// saved is a copy: one line of JSON about the payload, then the payload as it was
-// received.
-type saved struct {
-	text []byte
-	head copyHead
-}
-
-type copyHead struct {
-	Version   string    `json:"version"` // for If-None-Match and Last-Event-ID
-	FetchedAt time.Time `json:"fetched_at"`
-}
 
 // loadCopy takes the copy into use and finds where it is kept.
 func (s *source) loadCopy() {

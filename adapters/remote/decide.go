@@ -8,31 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// scratch is the memory of one decision, used again by another.
-type scratch struct {
-	decisions flags.Decisions
-	subject   flags.Subject
-}
-
-// result is what is known about one flag for one subject.
-type result struct {
-	d     flags.Decision
-	found bool
-	err   error   // of asking, or why nobody could decide
-	from  *Answer // the server's answer that it is from, nil: decided here
-}
-
-// problem is why there is no decision, nil when there is one.
-func (r *result) problem() error {
-	switch {
-	case r.err != nil:
-		return r.err
-	case !r.found && !r.d.Failed():
-		return flags.ErrUnknownFlag
-	}
-	return r.d.Problem()
-}
-
 // everywhere selects flags of any runtime.
 var everywhere = flags.Selection{Runtime: "all"}
 
@@ -52,42 +27,9 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	return r.d, r.found, r.err
 }
 
-// unfit says why nothing is decided: there is nobody to decide for, or no more. The
-// empty distinct id would be in every rollout (§2.4).
-func (c *Client) unfit(sub *flags.Subject) error {
-	switch {
-	case !c.made():
-		return errNotReady
-	case sub == nil || sub.DistinctID == "":
-		return flags.ErrNoDistinctID
-	case c.ended.Load():
-		return errClosed
-	}
-	return nil
-}
-
 // askable: the server may know what is not known here. It cannot be told of a value
 // that has no form in JSON.
 func askable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
-
-// at is when a decision is made: now, where that matters.
-func (c *Client) at(set *flags.Set) (at time.Time) {
-	if set.Dated() {
-		at = c.config.Now()
-	}
-	return at
-}
-
-// partial is the subject as a partial one, unless Config.Full. The caller's is
-// never changed.
-func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
-	if sub.Partial || c.config.Full {
-		return sub
-	}
-	sc.subject = *sub
-	sc.subject.Partial = true
-	return &sc.subject
-}
 
 // resolve decides one flag into r, and asks the server where that is wanted and
 // needed; with a view by what that has.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
@@ -21,8 +20,6 @@ const (
 	maxRetryAfter = time.Hour
 	// maxDetail bounds what is read of an error's body, in bytes.
 	maxDetail = 4 << 10
-	// maxVersion bounds the ETag that is kept and sent back, in bytes.
-	maxVersion = 200
 )
 
 // failure is an attempt that failed.
@@ -126,15 +123,6 @@ func (s *source) refused(what string, resp *http.Response) *failure {
 	}
 	f.err = fmt.Errorf("remote: %s: %w%s", what, &StatusError{Status: resp.StatusCode, Text: problem.Detail}, advice)
 	return f
-}
-
-// cleanVersion is the bare value of an ETag, empty where it could not be sent back.
-func cleanVersion(etag string) string {
-	v := strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
-	if len(v) > maxVersion || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {
-		return ""
-	}
-	return v
 }
 
 // answers reports whether a server that gave no answer gives one now.

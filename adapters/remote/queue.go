@@ -34,6 +34,12 @@ type Stats struct {
 	Dropped               map[DropReason]uint64
 }
 
+// batchEvents and batchBytes, of JSON, bound a batch (capture §14.3).
+const (
+	batchEvents = 100
+	batchBytes  = 1 << 20
+)
+
 // item is an event that waits.
 type item struct {
 	body  []byte

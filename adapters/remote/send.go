@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// batchEvents and batchBytes, of JSON, bound a batch (capture §14.3).
-	batchEvents = 100
-	batchBytes  = 1 << 20
 	// maxWait bounds the waits that double, maxAskedWait those that the server
 	// asks for.
 	maxWait      = 30 * time.Second

@@ -5,17 +5,6 @@ import (
 	"time"
 )
 
-// Origin says where definitions came from.
-type Origin string
-
-// Where definitions come from.
-const (
-	FromCopy   Origin = "copy"   // of the last good ones, on disk
-	FromBundle Origin = "bundle" // Config.Bundle
-	FromStream Origin = "stream"
-	FromPoll   Origin = "poll"
-)
-
 // Status says what a Client has, and how it fares.
 type Status struct {
 	// Ready says that there are definitions to decide with.
@@ -69,64 +58,4 @@ func (st *keeper) last() (moved <-chan struct{}, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.moved, st.err
-}
-
-// Status says what is known and how the last attempt ended.
-func (s *source) Status() Status {
-	st := &s.status
-	st.mu.Lock()
-	out := Status{
-		Streaming: st.streaming, LastError: st.err, LastErrorAt: st.errAt, Failures: st.failures,
-	}
-	if !st.current {
-		out.StaleSince = st.since
-	}
-	confirmed := st.confirmed
-	st.mu.Unlock()
-	if k := s.known.Load(); k != nil {
-		out.Ready, out.From, out.Version, out.Revision = true, k.from, k.version, k.project.Revision
-		out.FetchedAt, out.Faults = k.at, k.faults
-		if !confirmed && !k.at.IsZero() {
-			out.StaleSince = k.at
-		}
-	}
-	return out
-}
-
-// failed notes why an attempt failed. The same reason is logged once.
-func (s *source) failed(err error) {
-	st := &s.status
-	st.mu.Lock()
-	told := st.err != nil && st.err.Error() == err.Error()
-	st.current, st.streaming = false, false
-	st.err, st.errAt = err, s.c.Now()
-	st.failures++
-	close(st.moved)
-	st.moved = make(chan struct{})
-	st.mu.Unlock()
-	s.wake()
-	if !told {
-		s.c.Logger.Warn("flag definitions cannot be renewed, the last good ones stay", "url", s.c.URL, "ready", s.known.Load() != nil, "error", err)
-	}
-}
-
-// confirm notes that what is known is what the server has.
-func (s *source) confirm(streaming bool) {
-	st := &s.status
-	st.mu.Lock()
-	news := !st.current || st.streaming != streaming
-	st.current, st.confirmed, st.streaming = true, true, streaming
-	st.since, st.err = s.c.Now(), nil
-	st.mu.Unlock()
-	s.wake()
-	if news {
-		s.c.Logger.Info("flag definitions are current", "url", s.c.URL, "streaming", streaming)
-	}
-}
-
-// ended notes that a stream is over, without a failure.
-func (s *source) ended() {
-	s.status.mu.Lock()
-	defer s.status.mu.Unlock()
-	s.status.streaming = false
 }

@@ -149,33 +149,6 @@ func (s *source) add(start func(*known) func(*known, Status)) (stop func()) {
 	}
 }
 
-// newer reports whether k are other definitions than before; either may be nil.
-func (k *known) newer(before *known) bool {
-	return k != nil && (before == nil || k.project.Revision != before.project.Revision)
-}
-
-func (k *known) definitions() *flags.Definitions {
-	if k == nil {
-		return nil
-	}
-	return &k.defs
-}
-
-func (k *known) flags() *flags.Set {
-	if k == nil {
-		return nil
-	}
-	return k.set
-}
-
-// wake has the watchers told of what is new to them.
-func (s *source) wake() {
-	select {
-	case s.news <- struct{}{}:
-	default: // whoever tells has yet to look
-	}
-}
-
 // tell tells the watchers, until the context ends.
 func (s *source) tell(ctx context.Context) {
 	for {

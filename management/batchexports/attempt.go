@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // attempt does the work of a run once, and writes down what became of it.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 func TestSchedule(t *testing.T) {

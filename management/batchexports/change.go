@@ -3,10 +3,11 @@ package batchexports
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Create makes an export. Its first run covers the interval that holds this
@@ -256,11 +257,6 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 		return s.putTask(e.Tx, x, t)
 	})
 	return &paused{}, err
-}
-
-// errNoExports says that this server runs no exports.
-func errNoExports() error {
-	return &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "This server runs no batch exports."}
 }
 
 // resume makes the schedule go on with the interval that holds a time, unless it

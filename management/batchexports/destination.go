@@ -2,12 +2,13 @@ package batchexports
 
 import (
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // The types of destinations (decision 23).

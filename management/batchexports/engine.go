@@ -4,40 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // The engine runs exports. What is to be done stands in the store (task.go),
 // and is written before it is begun: whoever finds a run that was begun and whose
 // lease has run out does it again, with the same id and the same span.
-
-const (
-	// exportLease is how long a server that does not come back keeps others away.
-	// The clocks of servers may differ by half of it.
-	exportLease = time.Minute
-	// defaultWatch is Config.ExportWatch when that is zero.
-	defaultWatch = 10 * time.Second
-	// exportWorkers is how many exports a server runs at a time.
-	exportWorkers = 2
-	// exportAttempts is how often a run may fail before it is given up.
-	exportAttempts = 10
-	// exportTime bounds one attempt.
-	exportTime = 6 * time.Hour
-	// maxExportError is how much of an error is kept, in bytes.
-	maxExportError = 1000
-)
-
-// exportPause is how long is waited after so many failures: 5 seconds, twice as
-// long each time, at most 10 minutes.
-func exportPause(failures int) time.Duration {
-	const first, longest = 5 * time.Second, 10 * time.Minute
-	if failures > 7 {
-		return longest
-	}
-	return min(first<<max(failures-1, 0), longest)
-}
 
 // RunExports runs what is due whenever a tick comes, until the context ends. failed
 // is told about failures of the store; those of destinations stand in the runs.
@@ -98,14 +73,6 @@ func (s Service) nextDue(ctx context.Context) (string, error) {
 		}
 		return list[0].ID, nil
 	})
-}
-
-// held is an export whose lease this server has.
-type held struct {
-	owner  string
-	export *exportRecord
-	task   *exportTask // as it was when the lease was taken
-	run    *exportRun  // nil: there is none to be done
 }
 
 // claim takes the lease of an export; nil when it is not to be had, or there is
@@ -220,21 +187,6 @@ func (s Service) begin(ctx context.Context, h *held) error {
 		h.run, h.task = r, t
 		return s.putTask(tx, h.export, t)
 	})
-}
-
-var errLeaseLost = errors.New("another server has taken the export over")
-
-// errRunCancelled ends the work on a run that somebody has cancelled.
-var errRunCancelled = errors.New("the run was cancelled")
-
-// mine reads the task, if the lease is still this server's.
-func (s Service) mine(tx management.Tx, h *held) (*exportTask, error) {
-	t, err := taskOf(tx, h.task.Export)
-	var told *management.Error
-	if errors.As(err, &told) || err == nil && t.Owner != h.owner {
-		return nil, errLeaseLost
-	}
-	return t, err
 }
 
 // release gives the lease back.

@@ -2,8 +2,9 @@ package batchexports
 
 import (
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // plannedRun is what the next run of an export covers.

@@ -69,7 +69,7 @@ type TestStep struct {
 // secret stands in them.
 type Runner interface {
 	// Run writes a job whole. Permanent errors, which another attempt does not mend,
-	// are *ExportRefused.
+	// are *Refused.
 	Run(ctx context.Context, job *Job) (Done, error)
 	// Steps are the steps of the test of a type of destination, in order.
 	Steps(destinationType string) []TestStep
@@ -81,3 +81,75 @@ type Runner interface {
 type Refused struct{ Reason string }
 
 func (e *Refused) Error() string { return e.Reason }
+
+// Rows reads what exports write. Its errors are faults of the store. No
+// transaction stays open while visit works.
+type Rows interface {
+	// Horizon is a place in the ledger at or below which nothing of the project can
+	// be committed any more.
+	Horizon(ctx context.Context, projectID int64) (int64, error)
+	// Boundary is about the last place before the first event that came in at a time
+	// or later, at most the horizon.
+	Boundary(ctx context.Context, at time.Time, horizon int64) (int64, error)
+	// Passed is the last place, after < place <= upTo, up to which every event of the
+	// project behind after came in before a time; after when there is none.
+	Passed(ctx context.Context, projectID, after, upTo int64, at time.Time) (int64, error)
+	// FirstEvent is the time of the earliest event, FirstPerson when the earliest
+	// person was first seen; false when there is none.
+	FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error)
+	FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error)
+	// Events visits events in an order that is always the same. visit must not keep
+	// what it is given; an error of it ends the visit.
+	Events(ctx context.Context, projectID int64, span Span, visit func(*Event) error) error
+	// Persons visits persons as they are now, each with one of its distinct ids: those
+	// first seen From <= time < To where these are set, else those changed at the
+	// places of the span.
+	Persons(ctx context.Context, projectID int64, span Span, visit func(*Person) error) error
+}
+
+// Span says which events, or changes of persons, belong to a run.
+type Span struct {
+	// After < place <= UpTo.
+	After int64 `json:"after"`
+	UpTo  int64 `json:"up_to"`
+	// Before is the time before which they came in, zero for any.
+	Before time.Time `json:"before,omitzero"`
+	// Those up to DoneUpTo that came in before DoneBefore belong to earlier runs.
+	DoneUpTo   int64     `json:"done_up_to,omitempty"`
+	DoneBefore time.Time `json:"done_before,omitzero"`
+	// From <= their own time < To, zero for open.
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+	// Back is where the other events of sessions are looked for from on.
+	Back int64 `json:"back,omitempty"`
+	// Light leaves the properties of persons out.
+	Light bool `json:"-"`
+}
+
+// Holds reports whether an event belongs to the span.
+func (s *Span) Holds(e *Event) bool {
+	return e.ID > s.After && e.ID <= s.UpTo &&
+		(s.Before.IsZero() || e.CreatedAt.Before(s.Before)) &&
+		(e.ID > s.DoneUpTo || !e.CreatedAt.Before(s.DoneBefore)) &&
+		(s.From.IsZero() || !e.Timestamp.Before(s.From)) && (s.To.IsZero() || e.Timestamp.Before(s.To))
+}
+
+// Event is an event as it is stored. ID is its place in the ledger,
+// CreatedAt when it came in. Properties are JSON objects.
+type Event struct {
+	ID                           int64
+	UUID, Name, DistinctID       string
+	PersonID                     string
+	Properties, PersonProperties string
+	ElementsChain                string
+	Timestamp, CreatedAt         time.Time
+}
+
+// Person is a person with one of its distinct ids.
+type Person struct {
+	DistinctID, UUID string
+	Properties       string
+	Version          int64
+	Identified       bool
+	CreatedAt        time.Time
+}

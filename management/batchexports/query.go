@@ -3,10 +3,11 @@ package batchexports
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // maxExportQuery is how long a query may be, in characters.

@@ -2,119 +2,13 @@ package batchexports
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
-
-// kindExportRun is a run: Parent is the export, Sort when it was made and a
-// number, so that no two are equal.
-const kindExportRun = "batch_export_run"
-
-// The states of runs and backfills (§4.3.5).
-const (
-	exportStarting  = "Starting"
-	exportRunning   = "Running"
-	exportCompleted = "Completed"
-	exportFailed    = "Failed"
-	exportRetryable = "FailedRetryable"
-	exportCancelled = "Cancelled"
-	exportTimedOut  = "TimedOut"
-)
-
-// exportStatuses are all that may be asked for.
-var exportStatuses = []string{
-	exportStarting, exportRunning, exportCompleted, exportFailed, exportRetryable, "FailedBilling", exportCancelled, "Terminated", exportTimedOut, "ContinuedAsNew",
-}
-
-// underWay reports whether a run or backfill can still be cancelled.
-func underWay(status string) bool { return status == exportStarting || status == exportRunning }
-
-// BatchExportRun is a run of an export (§4.3.5).
-type BatchExportRun struct {
-	ID          string           `json:"id"`
-	BatchExport string           `json:"batch_export"`
-	Status      string           `json:"status"`
-	Completed   *int64           `json:"records_completed"`
-	Failed      *int64           `json:"records_failed"`
-	LatestError *string          `json:"latest_error"`
-	From        management.Stamp `json:"data_interval_start"`
-	To          management.Stamp `json:"data_interval_end"`
-	Cursor      *string          `json:"cursor"`
-	Created     management.Stamp `json:"created_at"`
-	Finished    management.Stamp `json:"finished_at"`
-	Updated     management.Stamp `json:"last_updated_at"`
-	Total       *int64           `json:"records_total_count"`
-	Bytes       *int64           `json:"bytes_exported"`
-	Backfill    *string          `json:"backfill"`
-}
-
-// exportRun is a run as it is stored.
-type exportRun struct {
-	BatchExportRun
-	Span   Span  `json:"span"`
-	Number int64 `json:"number"`
-	// Writes is the run whose output this one writes: its own id, or that of the
-	// run that it repeats, unless that was complete.
-	Writes   string           `json:"writes"`
-	Attempts int              `json:"attempts"` // that have failed
-	Log      []ExportLogEntry `json:"log"`
-}
-
-// ExportLogEntry is a line of the log of a run.
-type ExportLogEntry struct {
-	Time    management.Stamp `json:"timestamp"`
-	Level   string           `json:"level"` // INFO, WARNING, ERROR
-	Message string           `json:"message"`
-}
-
-// maxExportLog is how many lines of a run are kept, the newest ones.
-const maxExportLog = 200
-
-func (r *exportRun) say(at time.Time, level, message string) {
-	r.Log = append(r.Log, ExportLogEntry{management.At(at), level, message})
-	if over := len(r.Log) - maxExportLog; over > 0 {
-		r.Log = slices.Delete(r.Log, 0, over)
-	}
-}
-
-// finish is the end of a run.
-func (r *exportRun) finish(at time.Time, status string) {
-	r.Status, r.Finished, r.Updated = status, management.At(at), management.At(at)
-}
-
-func (r *exportRun) sort() string {
-	return management.SortTime(r.Created.Time) + "/" + management.SortNumber(r.Number)
-}
-
-func putRun(tx management.Tx, r *exportRun) error {
-	return tx.Put(&management.Record{Kind: kindExportRun, Parent: r.BatchExport, ID: r.ID, Sort: r.sort(), Data: management.Encode(r)})
-}
-
-// runOf returns a run, nil for none.
-func runOf(tx management.Tx, export, id string) (*exportRun, error) {
-	return management.LoadRecord[exportRun](tx, kindExportRun, export, id)
-}
-
-// exportID makes the id of a run out of what it covers, so that it is the same
-// wherever and whenever it is made.
-func exportID(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
-	return wire.UUID(sum[:16]).String()
-}
-
-// CursorPage is a page of a list that has no count. The cursors are empty where
-// there is no such page.
-type CursorPage[T any] struct {
-	Results        []T
-	Next, Previous string
-}
 
 // RunQuery is what a list of runs looks at. Zero times are no bounds but
 // for After, which is 7 days ago.
@@ -125,14 +19,6 @@ type RunQuery struct {
 	Status        string
 	Cursor        string
 }
-
-// The sizes of pages (§3), and how many runs of a time are looked at where they
-// are put in another order than that of their making.
-const (
-	exportRunPage      = 100
-	exportBackfillPage = 50
-	maxSortedRuns      = 10_000
-)
 
 // Runs returns a page of the runs of an export.
 func (s Service) Runs(ctx context.Context, st *management.Standing, id string, q RunQuery) (CursorPage[BatchExportRun], error) {
@@ -234,72 +120,6 @@ func relativeTime(text string, now time.Time) (time.Time, bool) {
 		return at, true
 	}
 	return management.ParseTime(strings.Replace(text, " ", "+", 1))
-}
-
-// placed is an item with what orders it; no two are equal.
-type placed[T any] struct {
-	place string
-	item  T
-}
-
-// placedIn are the newest records that a query chooses, of which place says yes.
-func placedIn[T any](tx management.Tx, q management.Query, place func(x *T, sort string) (string, bool)) (out []placed[T], err error) {
-	q.Descending, q.Limit = true, maxSortedRuns
-	list, _, err := tx.List(q)
-	for i := 0; i < len(list) && err == nil; i++ {
-		var x *T
-		if x, err = management.Decode[T](&list[i]); err == nil {
-			if at, is := place(x, list[i].Sort); is {
-				out = append(out, placed[T]{at, *x})
-			}
-		}
-	}
-	return out, err
-}
-
-// pageBy is a page of a list. A cursor is > or < and a place: the page behind or
-// before it.
-func pageBy[T any](list []placed[T], descending bool, cursor string, size int) (out CursorPage[T], err error) {
-	slices.SortFunc(list, func(a, b placed[T]) int {
-		if descending {
-			a, b = b, a
-		}
-		return strings.Compare(a.place, b.place)
-	})
-	from, to := 0, min(size, len(list))
-	if cursor != "" {
-		side, place := cursor[:1], cursor[1:]
-		passed := func(p string) bool { return p < place }
-		if descending {
-			passed = func(p string) bool { return p > place }
-		}
-		at := 0 // of the first that has not been passed
-		for at < len(list) && passed(list[at].place) {
-			at++
-		}
-		switch side {
-		case ">":
-			if at < len(list) && list[at].place == place {
-				at++
-			}
-			from, to = at, min(at+size, len(list))
-		case "<":
-			from, to = max(at-size, 0), at
-		default:
-			return out, management.Missing("Invalid cursor")
-		}
-	}
-	out.Results = make([]T, 0, to-from)
-	for _, p := range list[from:to] {
-		out.Results = append(out.Results, p.item)
-	}
-	if to > from && to < len(list) {
-		out.Next = ">" + list[to-1].place
-	}
-	if to > from && from > 0 {
-		out.Previous = "<" + list[from].place
-	}
-	return out, nil
 }
 
 // Run returns one run.

@@ -1,9 +1,10 @@
 package batchexports
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindExportTask is what a server has to do for an export: ID is the export, Sort

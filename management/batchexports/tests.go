@@ -3,6 +3,7 @@ package batchexports
 import (
 	"context"
 	"errors"
+
 	"github.com/bunting-flags/bunting/management"
 )
 

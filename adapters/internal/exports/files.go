@@ -13,9 +13,6 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// unfinished ends the name of a file while it is written.
-const unfinished = ".tmp"
-
 // files is a folder below Config.Folder. Path is one inside it, Prefix begins the
 // names of the files there.
 type files struct {

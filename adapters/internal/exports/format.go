@@ -1,13 +1,15 @@
 package exports
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
+
+// uploadPart is the size of the parts of an upload, one of which is in memory.
+const uploadPart = 8 << 20
 
 // maxFile bounds a file where the destination does not, in bytes: an upload to
 // S3 has at most 10,000 parts.
@@ -78,34 +80,9 @@ func (f *format) contentType() string {
 	return "application/octet-stream"
 }
 
-// encoder writes rows as a file.
-type encoder interface {
-	write(row []any) error
-	// size is about what the file would have in bytes if it were closed now.
-	size() int64
-	close() error
-}
-
 func (f *format) encoder(w io.Writer, columns []batchexports.Column) encoder {
 	if f.Format == "Parquet" {
 		return newParquet(w, columns, f.Compression, f.max())
 	}
 	return newJSONLines(w, columns, f.Compression)
-}
-
-// counter counts what is written through it.
-type counter struct {
-	io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.Writer.Write(b)
-	c.n += int64(n)
-	return n, err
-}
-
-// wrong is a value that is not of its column's type.
-func wrong(c batchexports.Column, v any) error {
-	return fmt.Errorf("column %s has a %T", c.Name, v)
 }

@@ -133,15 +133,6 @@ func (c *impatient) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// parseURL reads the address of an HTTP server.
-func parseURL(name, text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, refused("%s is not an http or https URL.", name)
-	}
-	return u, nil
-}
-
 // hostPort is the address that a URL is reached at.
 func hostPort(u *url.URL) string {
 	port := u.Port()

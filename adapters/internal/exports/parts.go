@@ -11,6 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
+// unfinished ends the name of a file while it is written.
+const unfinished = ".tmp"
+
 // maxParts bounds the files of a run.
 const maxParts = 10_000
 

@@ -16,9 +16,6 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// uploadPart is the size of the parts of an upload, one of which is in memory.
-const uploadPart = 8 << 20
-
 // s3Attempts is how often a request to S3 is made before the run fails.
 const s3Attempts = 4
 

@@ -3,6 +3,7 @@ package exports
 import (
 	"encoding/json"
 	"errors"
+	"net/url"
 	"path"
 	"strings"
 
@@ -61,4 +62,13 @@ func below(folder, prefix string) (string, error) {
 		clean += "/"
 	}
 	return clean, nil
+}
+
+// parseURL reads the address of an HTTP server.
+func parseURL(name, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, refused("%s is not an http or https URL.", name)
+	}
+	return u, nil
 }

@@ -1,0 +1,33 @@
+package exports
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/bunting-flags/bunting/management/batchexports"
+)
+
+// encoder writes rows as a file.
+type encoder interface {
+	write(row []any) error
+	// size is about what the file would have in bytes if it were closed now.
+	size() int64
+	close() error
+}
+
+// counter counts what is written through it.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// wrong is a value that is not of its column's type.
+func wrong(c batchexports.Column, v any) error {
+	return fmt.Errorf("column %s has a %T", c.Name, v)
+}

@@ -1,0 +1,124 @@
+package batchexports
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// exportFlag is the flag whose condition holds the filters: operators mean the
+// same here as in flags.
+const exportFlag = "export"
+
+// maxExportFilters is how many filters an export may have.
+const maxExportFilters = 100
+
+// exportFilters are the property filters of an export, made ready: those of the
+// event and those of its person. nil: there are none. For one goroutine.
+type exportFilters struct {
+	event, person *flags.Set
+	out           flags.Decisions
+}
+
+// compileExportFilters reads the filters of an export, all of which have to hold.
+// What cannot be evaluated is refused.
+func compileExportFilters(raw json.RawMessage, model string) (*exportFilters, error) {
+	out := &exportFilters{}
+	if len(raw) == 0 || management.JSONKind(raw) == "NoneType" {
+		return out, nil
+	}
+	var list []json.RawMessage
+	if management.JSONKind(raw) != "list" || json.Unmarshal(raw, &list) != nil {
+		return nil, management.Fault("filters", "'filters' should be an array of filters")
+	}
+	if len(list) > maxExportFilters {
+		return nil, management.Coded(management.CodeMaxLength, "filters", "Ensure this field has no more than %d elements.", maxExportFilters)
+	}
+	byType := map[string][]flags.Property{}
+	for _, item := range list {
+		var f map[string]json.RawMessage
+		if management.JSONKind(item) != "dict" || json.Unmarshal(item, &f) != nil {
+			return nil, management.Fault("filters", "Each filter must be an object")
+		}
+		kind, p, err := exportFilter(f)
+		if err != nil {
+			return nil, err
+		}
+		if model == modelSessions || model == modelPersons && kind != "person" {
+			return nil, management.Fault("filters", "Filters of type %q cannot be evaluated for the model %s.", kind, model)
+		}
+		byType[kind] = append(byType[kind], p)
+	}
+	var err error
+	if out.event, err = exportSet(byType["event"]); err == nil {
+		out.person, err = exportSet(byType["person"])
+	}
+	return out, err
+}
+
+func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, err error) {
+	kind = "event"
+	if raw, there := f["type"]; there {
+		if err := json.Unmarshal(raw, &kind); err != nil || kind != "event" && kind != "person" {
+			return "", p, management.Fault("filters", "Filters of type %s cannot be evaluated: use event or person.", raw)
+		}
+	}
+	if json.Unmarshal(f["key"], &p.Key) != nil || p.Key == "" {
+		return "", p, management.Fault("filters", "Each filter must have a key.")
+	}
+	if raw, there := f["operator"]; there && management.JSONKind(raw) != "NoneType" {
+		if err := json.Unmarshal(raw, &p.Operator); err != nil {
+			return "", p, management.Fault("filters", "The operator of a filter must be a text.")
+		}
+	}
+	p.Type = flags.PersonProperty // whichever it is: it is looked up by its key
+	if raw, there := f["value"]; there {
+		p.Value, p.HasValue = wire.Value(raw), true
+	}
+	return kind, p, nil
+}
+
+func exportSet(list []flags.Property) (*flags.Set, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	set := flags.Compile(flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: exportFlag, Active: true, Conditions: []flags.Condition{{Properties: list}}}}})
+	if faults := set.Faults(); len(faults) > 0 {
+		return nil, management.Fault("filters", "The filters cannot be evaluated: %s.", faults[0].Problem)
+	}
+	return set, nil
+}
+
+// hold reports whether the filters hold.
+func (f *exportFilters) hold(event, person string, at time.Time) (bool, error) {
+	for _, part := range []struct {
+		set  *flags.Set
+		text string
+	}{{f.event, event}, {f.person, person}} {
+		if part.set == nil {
+			continue
+		}
+		properties, err := flagProperties(part.text)
+		if err != nil {
+			return false, err
+		}
+		decision, ok := part.set.EvaluateFlag(exportFlag, &flags.Subject{Person: properties}, at, &f.out)
+		if !ok || !decision.Enabled {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// flagProperties are the properties of a JSON object as flags read them.
+func flagProperties(text string) (flags.Properties, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var p map[string]any
+	err := wire.Decode([]byte(text), &p)
+	return p, err
+}
