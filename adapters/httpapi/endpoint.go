@@ -39,6 +39,8 @@ type endpoint struct {
 	// gives is a value of the answer's type, nil for no body. A management.List is a
 	// paginated list.
 	gives any
+	// pageSize is that of a list when nobody says, 100 when zero.
+	pageSize int
 	// bare answers have no body, unless the caller prefers one (decision 18).
 	bare bool
 	// reads events or persons, which has limits of its own (§2.6).
@@ -78,6 +80,7 @@ type call struct {
 	body     management.Body
 	lease    *lease            // of an unread body
 	listed   management.Values // the parameters of a list
+	pageSize int               // of a list when nobody says, 0 for the usual one
 }
 
 // part is a named part of the path.
@@ -91,8 +94,17 @@ func (c *call) project() int64 { return c.standing.Project.ID }
 
 // page is the stretch of a list that is asked for (§3).
 func (c *call) page() management.Page {
-	p := pageOf(c.query())
+	p := c.asked()
 	return management.Page{Limit: p.limit, Offset: p.offset}
+}
+
+func (c *call) asked() page {
+	q := c.query()
+	p := pageOf(q)
+	if c.pageSize > 0 && positive(q.Get("limit")) == 0 {
+		p.limit = c.pageSize
+	}
+	return p
 }
 
 // replaces reports whether the body is all of a thing and not a part.

@@ -65,6 +65,7 @@ var managementTables = []struct {
 		insightEndpoints,
 		resultEndpoints,
 		actionEndpoints,
+		annotationEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
@@ -88,6 +89,7 @@ func (s *server) handler(e *endpoint) handler {
 			r = r.WithContext(ctx)
 		}
 		c := s.call(w, r)
+		c.pageSize = e.pageSize
 		if e.unread {
 			c.lease = s.budget.lease(s, w, r)
 			defer c.lease.release()
@@ -233,7 +235,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 
 // wrap is a page with its links (§3).
 func (c *call) wrap(count int, results any) any {
-	p := pageOf(c.query())
+	p := c.asked()
 	out := struct {
 		Count    int     `json:"count"`
 		Next     *string `json:"next"`

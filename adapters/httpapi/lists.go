@@ -125,6 +125,14 @@ var lists = map[string][]listParameter{
 		}},
 		{name: "event", kind: undone},
 	},
+	"/annotations": {
+		{name: "search", kind: ofText, help: "a part of the content"},
+		{name: "scope", kind: ofText, help: "where it is shown: dashboard_item or insight, dashboard, project, organization"},
+		{name: "date_from", kind: ofText, help: "marks this time or a later one: ISO 8601"},
+		{name: "date_to", kind: ofText, help: "marks this time or an earlier one: ISO 8601"},
+		{name: "is_emoji", kind: ofBool, help: "whether it has an emoji"},
+		{name: "hidden_in_user_interface", kind: ofBool, help: "whether it is hidden in the user interface"},
+	},
 	"/scheduled_changes": {
 		{name: "model_name", kind: ofExact, help: "the kind of thing: FeatureFlag"},
 		{name: "record_id", kind: ofText, help: "only those of one flag"},

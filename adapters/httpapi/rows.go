@@ -58,10 +58,11 @@ func (r row[S]) unlessPreferred() row[S] { r.bare = true; return r }
 func (r row[S]) orPut(summary string) row[S] { r.put = summary; return r }
 
 // answering has another status, taking a body, asking parameters of the query, giving
-// an answer of another type than the handler says.
+// an answer of another type than the handler says, pages of a size of their own.
 func (r row[S]) answering(status int) row[S]            { r.status = status; return r }
 func (r row[S]) taking(fields management.Fields) row[S] { r.takes = fields; return r }
 func (r row[S]) asking(query ...parameterDoc) row[S]    { r.query = query; return r }
+func (r row[S]) pages(size int) row[S]                  { r.pageSize = size; return r }
 func (r row[S]) giving(a any) row[S]                    { r.gives = a; return r }
 
 // by is a row with a handler of its own.

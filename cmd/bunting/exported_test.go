@@ -42,7 +42,7 @@ var mostExported = map[string]int{
 	"geoip":                    21,
 	"management":               226,
 	"management/batchexports":  57,
-	"management/dashboards":    53,
+	"management/dashboards":    58,
 	"management/errortracking": 22,
 	"management/featureflags":  104,
 	"management/organizations": 109,

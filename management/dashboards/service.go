@@ -5,13 +5,14 @@ import "github.com/bunting-flags/bunting/management"
 // Service is the room: its methods are those of Dashboards. New makes one.
 type Service struct {
 	Dashboards
-	Insights Insights
-	Actions  Actions
+	Insights    Insights
+	Actions     Actions
+	Annotations Annotations
 }
 
 // New makes a Service.
 func New(desk management.Desk[management.Tx]) *Service {
 	c := &core{Desk: desk, guesses: newGuesses()}
 	c.dashboards, c.insights = Dashboards{c}.resource(), Insights{c}.resource()
-	return &Service{Dashboards{c}, Insights{c}, newActions(c)}
+	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAnnotations(c)}
 }

@@ -1,0 +1,25 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
+)
+
+// annotationEndpoints are those of annotations (clients.md §6).
+var annotationEndpoints = resource(inProject, "annotation", func(s *server) dashboards.Annotations { return s.Management.Dashboards.Annotations }, []row[dashboards.Annotations]{
+	by(http.MethodGet, "/annotations", "List annotations of the project and of its organization", listAnnotations).pages(1000),
+	create("/annotations", "Make an annotation", dashboards.AnnotationFields, dashboards.Annotations.Create),
+	get("/annotations/{id}", "Read an annotation", dashboards.Annotations.Get),
+	update("/annotations/{id}", "Change an annotation, delete it softly or bring it back", "Replace an annotation", dashboards.AnnotationFields, dashboards.Annotations.Update),
+	by(http.MethodDelete, "/annotations/{id}", "Refused: annotations are deleted softly, with PATCH", refuseDeletion[dashboards.Annotations]).answering(http.StatusMethodNotAllowed),
+})
+
+func listAnnotations(of dashboards.Annotations, c *call) (management.List[dashboards.Annotation], error) {
+	v := c.listed
+	return of.List(c.ctx, c.standing, dashboards.AnnotationQuery{
+		Page: c.page(), Search: v.Text("search"), Scope: v.Text("scope"), From: v.Text("date_from"), To: v.Text("date_to"),
+		Emoji: v.Either("is_emoji"), Unseen: v.Either("hidden_in_user_interface"),
+	})
+}

@@ -1,0 +1,280 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindAnnotation is an annotation: Parent is the project where it was made, Other the
+// organization, ID and Unique its number, Sort its date, Hidden when it is deleted.
+const kindAnnotation = "annotation"
+
+// Bounds of annotations, in characters.
+const (
+	maxAnnotation = 8192
+	maxEmoji      = 16
+)
+
+// What an annotation is about.
+const (
+	onInsight      = "dashboard_item"
+	onDashboard    = "dashboard"
+	onProject      = "project"
+	onOrganization = "organization"
+)
+
+var annotationScopes = []string{onInsight, onDashboard, onProject, onOrganization}
+
+// Annotations are remarks on days of charts (clients.md §6).
+type Annotations struct {
+	*core
+	*management.Resource[management.Tx, storedAnnotation, Annotation]
+}
+
+// AnnotationFields are the writable fields of an annotation.
+var AnnotationFields = management.Fields{
+	{Name: "content", Type: management.Text, Null: true, Blank: true, Max: maxAnnotation},
+	{Name: "date_marker", Type: management.Time, Null: true, Help: "what it is a remark on"},
+	{Name: "creation_type", Type: management.Choice, Choices: []string{"USR", "GIT"}},
+	{Name: "dashboard_item", Type: management.Any, Ruled: true, Help: "the id of an insight, or null"},
+	{Name: "dashboard_id", Type: management.Int, Null: true, Help: "the number of a dashboard"},
+	{Name: "scope", Type: management.Text, Ruled: true, Help: "dashboard_item, dashboard, project or organization: where it is shown"},
+	{Name: "emoji", Type: management.Text, Null: true, Blank: true, Max: maxEmoji},
+	{Name: "hidden_in_user_interface", Type: management.Bool, Null: true},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+}
+
+// annotationSettings are what is kept of an annotation and shown as it is.
+type annotationSettings struct {
+	ID        int64             `json:"id"`
+	Content   *string           `json:"content"`
+	Marks     *management.Stamp `json:"date_marker"`
+	MadeBy    string            `json:"creation_type"`
+	Dashboard *int64            `json:"dashboard_id"`
+	Scope     string            `json:"scope"`
+	Emoji     *string           `json:"emoji"`
+	Unseen    *bool             `json:"hidden_in_user_interface"`
+	Deleted   bool              `json:"deleted"`
+	Created   management.Stamp  `json:"created_at"`
+	Updated   management.Stamp  `json:"updated_at"`
+}
+
+type storedAnnotation struct {
+	annotationSettings
+	Project int64  `json:"project"`
+	Insight string `json:"insight,omitempty"`
+	Author  int64  `json:"created_by"` // a user's number
+}
+
+// Annotation is an annotation as it is shown.
+type Annotation struct {
+	annotationSettings
+	Insight       *string              `json:"dashboard_item"`
+	ShortID       *string              `json:"insight_short_id"`
+	InsightName   *string              `json:"insight_name"`
+	Derived       *string              `json:"insight_derived_name"`
+	DashboardName *string              `json:"dashboard_name"`
+	CreatedBy     *management.UserView `json:"created_by"`
+}
+
+func newAnnotations(c *core) (s Annotations) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAnnotation, Annotation]{
+		Kind: kindAnnotation, Scope: "Annotation", Fields: AnnotationFields, Newest: true,
+		Place: func(st *management.Standing, a *storedAnnotation) management.Place {
+			id := strconv.FormatInt(a.ID, 10)
+			return management.Place{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: st.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
+		},
+		Load: loadAnnotation,
+		New: func(v *view) (*storedAnnotation, error) {
+			id, err := v.Tx.Next(kindAnnotation)
+			return &storedAnnotation{Author: v.User.ID, Project: v.Project.ID, annotationSettings: annotationSettings{ID: id, MadeBy: "USR", Scope: onInsight, Created: management.At(c.Desk.Now())}}, err
+		},
+		Rules: s.rules, Show: showAnnotation,
+		Noted: func(a *storedAnnotation) any { return a.annotationSettings },
+	})
+	return s
+}
+
+// loadAnnotation finds one of the project, or of another one of the organization where
+// it is about all of that.
+func loadAnnotation(v *view, id string, change *management.Body) (*storedAnnotation, error) {
+	r, err := v.Tx.Find(kindAnnotation, strconv.FormatInt(dashboardNumber(id), 10))
+	if err != nil || r == nil || r.Other != v.Organization.ID {
+		return nil, err
+	}
+	a, err := management.Decode[storedAnnotation](r)
+	if err != nil || !a.within(v.Project.ID) || a.Deleted && !bringsBack(change) {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *storedAnnotation) within(project int64) bool {
+	return a.Project == project || a.Scope == onOrganization
+}
+
+func (a *storedAnnotation) title() string {
+	if a.Content == nil {
+		return ""
+	}
+	return *a.Content
+}
+
+// sort is the date; those without one are the newest.
+func (a *storedAnnotation) sort() string {
+	if a.Marks == nil {
+		return "~"
+	}
+	return management.SortTime(a.Marks.Time)
+}
+
+func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) error {
+	a := e.Now
+	a.Updated = management.At(s.Desk.Now())
+	if a.Emoji != nil && *a.Emoji == "" {
+		a.Emoji = nil
+	}
+	if scope, there := management.Value[string](e.Values, "scope"); there {
+		switch {
+		case scope == "recording":
+			return management.Fault("scope", "Recording scope is deprecated")
+		case !slices.Contains(annotationScopes, scope):
+			return management.NotAChoice("scope", scope, annotationScopes)
+		}
+		a.Scope = scope
+	}
+	if a.Dashboard != nil && e.Values.Has("dashboard_id") {
+		if there, err := Exists(e.Tx, a.Project, *a.Dashboard); err != nil || !there {
+			if err == nil {
+				err = management.Fault("dashboard_id", "Dashboard not found.")
+			}
+			return err
+		}
+	}
+	if !e.Values.Has("dashboard_item") {
+		return nil
+	}
+	i, err := insightOfBody(e.Tx, a.Project, "dashboard_item", e.Values.Raw("dashboard_item"))
+	if a.Insight = ""; i != nil {
+		a.Insight = i.ID
+	}
+	return err
+}
+
+// insightOfBody finds the insight that a member of a body names, nil for null.
+func insightOfBody(tx management.Tx, project int64, name string, raw json.RawMessage) (*insightRecord, error) {
+	if management.JSONKind(raw) == "NoneType" {
+		return nil, nil
+	}
+	id := strings.Trim(string(raw), `"`)
+	i, err := insightNamed(&view{Tx: tx, Standing: &management.Standing{Project: &management.ProjectRecord{ID: project}}}, id, false)
+	if err == nil && i == nil {
+		err = management.ErrNoObject(name, management.ShortText(id))
+	}
+	return i, err
+}
+
+func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
+	out = &Annotation{annotationSettings: a.annotationSettings}
+	if out.CreatedBy, err = v.Author(a.Author); err != nil {
+		return nil, err
+	}
+	if a.Insight != "" {
+		i, err := insightOf(v.Tx, a.Project, a.Insight)
+		if err != nil {
+			return nil, err
+		}
+		if i != nil {
+			out.Insight, out.ShortID, out.InsightName = &i.ID, &i.ShortID, i.Name
+		}
+	}
+	if a.Dashboard != nil {
+		d, err := anyDashboardOf(v.Tx, a.Project, *a.Dashboard)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			out.DashboardName = d.Name
+		}
+	}
+	return out, nil
+}
+
+// AnnotationQuery narrows a list of annotations down. Zero members do not.
+type AnnotationQuery struct {
+	management.Page
+	Search   string // in the content
+	Scope    string
+	From, To string // ISO 8601: dates that are marked, both included
+	Emoji    *bool  // whether the content is one
+	Unseen   *bool
+}
+
+// List returns a page of annotations, the latest dates first.
+func (s Annotations) List(ctx context.Context, st *management.Standing, q AnnotationQuery) (management.List[Annotation], error) {
+	match, err := q.match(st.Project.ID)
+	if err != nil {
+		return management.List[Annotation]{}, err
+	}
+	return s.Query(ctx, st, management.Query{Other: st.Organization.ID, Match: match, Offset: q.Offset, Limit: q.Limit})
+}
+
+func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, error) {
+	scope := q.Scope
+	if scope == "insight" {
+		scope = onInsight
+	}
+	if scope != "" && !slices.Contains(annotationScopes, scope) {
+		return nil, management.Fault("scope", "Invalid scope: %s", management.ShortText(scope))
+	}
+	from, err := markedDate("date_from", q.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := markedDate("date_to", q.To)
+	if err != nil {
+		return nil, err
+	}
+	if !from.IsZero() && !to.IsZero() && from.After(to) {
+		return nil, management.Fault("", "Invalid date range: date_from must be before date_to")
+	}
+	if err := management.CheckSearch(q.Search); err != nil {
+		return nil, err
+	}
+	return func(r *management.Record) bool {
+		a, err := management.Decode[storedAnnotation](r)
+		return err == nil && a.within(project) && (scope == "" || a.Scope == scope) && management.HoldsText(a.title(), q.Search) &&
+			a.marked(from, to) && management.Is(q.Emoji, a.Emoji != nil) && management.Is(q.Unseen, a.Unseen != nil && *a.Unseen)
+	}, nil
+}
+
+func (a *storedAnnotation) marked(from, to time.Time) bool {
+	if from.IsZero() && to.IsZero() {
+		return true
+	}
+	return a.Marks != nil && !a.Marks.Before(from) && (to.IsZero() || !a.Marks.After(to))
+}
+
+// markedDate reads a bound of a list, zero for none.
+func markedDate(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, nil
+	}
+	// A plus sign in a query is a space.
+	for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
+		if at, ok := management.ParseTime(try); ok {
+			return at, nil
+		}
+	}
+	return time.Time{}, management.Fault(name, "Invalid date range: %s must be a valid ISO 8601 date", name)
+}
