@@ -214,7 +214,7 @@ func mayQuery(*asker, *call) (map[string]string, error) {
 func queryStatus(of *asker, c *call) (any, error) {
 	params := c.query()
 	progress := boolParameter(params, "show_progress") || boolParameter(params, "showProgress")
-	status, err := of.desk.Status(c.project(), c.part("query"), progress)
+	status, err := of.desk.Status(c.ctx, c.project(), c.part("query"), progress)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -231,7 +231,8 @@ func queryStatus(of *asker, c *call) (any, error) {
 }
 
 func cancelQuery(of *asker, c *call) (map[string]string, error) {
-	return map[string]string{"message": of.desk.Cancel(c.project(), c.part("query"))}, nil
+	message, err := of.desk.Cancel(c.ctx, c.project(), c.part("query"))
+	return map[string]string{"message": message}, err
 }
 
 // THE TABLE: errors of queries that are not the question's (§1.7).

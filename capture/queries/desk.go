@@ -65,6 +65,9 @@ type Config struct {
 	// Now is the clock, time.Now when nil.
 	Now    func() time.Time
 	Limits Limits
+	// Runs keeps what is known of runs for all servers of the database. Nil: only the
+	// server that began a run knows it.
+	Runs Runs
 	// Slow is told of each query that computed for more than 5 seconds. Nil: nobody is.
 	Slow func(Slow)
 }
@@ -83,11 +86,12 @@ const slowAfter = 5 * time.Second
 // Desk answers queries. It is safe for use by several goroutines.
 type Desk struct {
 	Config
-	turns turns
-	stats stats
-	close context.CancelFunc
-	ctx   context.Context // ends when the desk is closed
-	wg    sync.WaitGroup
+	turns  turns
+	stats  stats
+	server string // this one's name in Runs
+	close  context.CancelFunc
+	ctx    context.Context // ends when the desk is closed
+	wg     sync.WaitGroup
 
 	mu           sync.Mutex
 	cache        cache
@@ -110,6 +114,10 @@ func New(c Config) (*Desk, error) {
 	d := &Desk{Config: c, computations: map[string]*computation{}}
 	d.turns.workers = min(c.Limits.Workers, max(int(c.Limits.MemoryTotal/c.Limits.Memory), 1))
 	d.ctx, d.close = context.WithCancel(context.Background())
+	if c.Runs != nil {
+		d.server = c.NewID()
+		d.wg.Go(d.tellOthers)
+	}
 	return d, nil
 }
 
@@ -223,7 +231,14 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	if err != nil {
 		return nil, err
 	}
+	if a.request.ID != "" || !wait {
+		if err := run.publish(ctx); err != nil {
+			return nil, err
+		}
+	}
 	goingOn := func() (*Answer, error) {
+		run.telling.Lock()
+		defer run.telling.Unlock()
 		out := &Answer{Status: run.status(false)}
 		if old != nil {
 			out.Result = old.show(true)
@@ -242,6 +257,11 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	select {
 	case <-run.done:
 	case <-patience:
+		if a.request.ID == "" {
+			if err := run.publish(ctx); err != nil {
+				return nil, err
+			}
+		}
 		return goingOn()
 	case <-ctx.Done():
 		run.cancel(context.Cause(ctx))

@@ -263,7 +263,7 @@ func TestInsights_1_5_Runs(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		s, err := d.Status(1, "mine", true)
+		s, err := d.Status(t.Context(), 1, "mine", true)
 		if err != nil || s.Complete || s.Pickup == nil || s.Progress == nil || s.Progress.EstimatedRows != 7 || s.Progress.TimeElapsed != 1000 {
 			t.Errorf("while it runs: %+v, %v", s, err)
 		}
@@ -271,31 +271,31 @@ func TestInsights_1_5_Runs(t *testing.T) {
 		if _, err := d.Ask(t.Context(), r); !errors.As(err, &again) || again.Kind != Conflict {
 			t.Errorf("the same name: %v", err)
 		}
-		if _, err := d.Status(2, "mine", false); !errors.As(err, &again) || again.Kind != NotFound {
+		if _, err := d.Status(t.Context(), 2, "mine", false); !errors.As(err, &again) || again.Kind != NotFound {
 			t.Errorf("another project's: %v", err)
 		}
 		time.Sleep(time.Minute)
-		if s, err = d.Status(1, "mine", false); err != nil || !s.Complete || s.Failed || s.Results["cache_key"] == nil {
+		if s, err = d.Status(t.Context(), 1, "mine", false); err != nil || !s.Complete || s.Failed || s.Results["cache_key"] == nil {
 			t.Errorf("when it is done: %+v, %v", s, err)
 		}
-		if got := d.Cancel(1, "mine"); got != "Query already completed" {
-			t.Error(got)
+		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query already completed" || err != nil {
+			t.Error(got, err)
 		}
 		if _, err := d.Ask(t.Context(), r); err != nil { // a name may be used again
 			t.Fatal(err)
 		}
-		if got := d.Cancel(1, "mine"); got != "Query cancelled" {
-			t.Error(got)
+		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query cancelled" || err != nil {
+			t.Error(got, err)
 		}
-		if s, err = d.Status(1, "mine", false); err != nil || !s.Failed || !s.Question || *s.ErrorMessage != "Query was cancelled" {
+		if s, err = d.Status(t.Context(), 1, "mine", false); err != nil || !s.Failed || !s.Question || *s.ErrorMessage != "Query was cancelled" {
 			t.Errorf("when it is cancelled: %+v, %v", s, err)
 		}
 		time.Sleep(keptFor + time.Second)
-		if _, err := d.Status(1, "mine", false); !errors.As(err, &again) {
+		if _, err := d.Status(t.Context(), 1, "mine", false); !errors.As(err, &again) {
 			t.Errorf("after 20 minutes: %v", err)
 		}
-		if got := d.Cancel(1, "mine"); got != "Query not found" {
-			t.Error(got)
+		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query not found" || err != nil {
+			t.Error(got, err)
 		}
 	})
 }

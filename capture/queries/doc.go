@@ -5,7 +5,8 @@
 //	Ask -> fresh answer that is remembered (cache.go, fresh.go)
 //	    -> a computation, shared by all who ask the same (computation.go)
 //	       -> its turn among the projects (turns.go) -> insights.Query.Run
-//	    -> a run that can be looked at and cancelled (runs.go)
+//	    -> a run that can be looked at and cancelled (runs.go), also through other
+//	       servers of the database (board.go)
 //
 // The package does no I/O. Section numbers in comments are those of the
 // specification of insights.

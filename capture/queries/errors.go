@@ -29,6 +29,10 @@ const (
 
 var errCancelled = &Error{Kind: Cancelled, Detail: "Query was cancelled"}
 
+func errConflict(id string) *Error {
+	return &Error{Kind: Conflict, Detail: fmt.Sprintf("A query with the id %q is running.", id)}
+}
+
 func errTimeout(after time.Duration) *Error {
 	return &Error{Kind: TimedOut, Detail: fmt.Sprintf(`Query took longer than %g s. Ask for a shorter range or fewer breakdowns, or with refresh: "async".`, after.Seconds())}
 }

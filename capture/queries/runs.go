@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights"
@@ -32,10 +33,13 @@ type run struct {
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 
-	done  chan struct{} // closed when the rest is there
-	ended time.Time
-	entry *entry
-	err   error
+	done chan struct{} // closed when the rest is there
+
+	telling sync.Mutex // of the others, one after the other; over what follows
+	shared  bool       // others know of it
+	ended   time.Time
+	entry   *entry
+	err     error
 }
 
 type runName struct {
@@ -82,7 +86,7 @@ func (l *runs) admit(r *run) error {
 	old := l.byName[name]
 	switch {
 	case old != nil && !old.over():
-		return &Error{Kind: Conflict, Detail: fmt.Sprintf("A query with the id %q is running.", r.id)}
+		return errConflict(r.id)
 	case r.background && n >= maxBackground:
 		return errBusy("%d queries of the project go on already.", maxBackground)
 	case l.byName == nil:
@@ -100,9 +104,14 @@ func (l *runs) forget(now time.Time) {
 		if r.entry != nil {
 			l.bytes -= r.entry.size
 		}
-		if name := (runName{r.project, r.id}); l.byName[name] == r {
-			delete(l.byName, name)
-		}
+		l.drop(r)
+	}
+}
+
+// drop takes a run's name from it.
+func (l *runs) drop(r *run) {
+	if name := (runName{r.project, r.id}); l.byName[name] == r {
+		delete(l.byName, name)
 	}
 }
 
@@ -123,9 +132,12 @@ func (r *run) follow() {
 		r.desk.leave(r.of, err)
 	}
 	d := r.desk
+	r.telling.Lock()
+	r.entry, r.err, r.ended = entry, err, d.Now()
+	r.telling.Unlock()
+	r.tell(r.ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r.entry, r.err, r.ended = entry, err, d.Now()
 	if r.named {
 		d.runs.ended = append(d.runs.ended, r)
 		if entry != nil {
@@ -200,6 +212,7 @@ func optionalStamp(t time.Time) *string {
 	return &text
 }
 
+// status is how a run stands; its lock is held.
 func (r *run) status(progress bool) *Status {
 	s := &Status{ID: r.id, Async: true, Team: r.project, Start: optionalStamp(r.began)}
 	now, picked := r.desk.Now(), time.Time{}
@@ -209,9 +222,9 @@ func (r *run) status(progress bool) *Status {
 		s.Pickup = optionalStamp(picked)
 	default:
 	}
-	if r.over() {
+	if !r.ended.IsZero() {
 		now = r.ended
-		s.Complete, s.End, s.Expiration = true, optionalStamp(r.ended), optionalStamp(r.ended.Add(keptFor))
+		s.end(r.ended)
 		s.Failed = r.err != nil
 		if r.entry != nil {
 			s.Results = r.entry.show(r.joined)
@@ -244,29 +257,44 @@ func detailOf(err error) string {
 }
 
 // Status tells of a run; an *Error of NotFound where there is none of that name.
-func (d *Desk) Status(project int64, id string, progress bool) (*Status, error) {
-	d.mu.Lock()
-	d.runs.forget(d.Now())
-	r := d.runs.byName[runName{project, id}]
-	d.mu.Unlock()
-	if r == nil {
-		return nil, &Error{Kind: NotFound, Detail: fmt.Sprintf("Query %s not found for team %d", id, project)}
+func (d *Desk) Status(ctx context.Context, project int64, id string, progress bool) (*Status, error) {
+	r, told, err := d.find(ctx, project, id)
+	var s *Status
+	switch {
+	case err != nil:
+	case r != nil:
+		r.telling.Lock()
+		defer r.telling.Unlock()
+		return r.status(progress), nil
+	case told != nil:
+		s, err = told.status(d.Now(), progress)
 	}
-	return r.status(progress), nil
+	if s == nil && err == nil {
+		err = &Error{Kind: NotFound, Detail: fmt.Sprintf("Query %s not found for team %d", id, project)}
+	}
+	return s, err
 }
 
+// What Cancel says.
+const (
+	completed = "Query already completed"
+	cancelled = "Query cancelled"
+)
+
 // Cancel ends a run, and says what became of that.
-func (d *Desk) Cancel(project int64, id string) (message string) {
-	d.mu.Lock()
-	r := d.runs.byName[runName{project, id}]
-	d.mu.Unlock()
+func (d *Desk) Cancel(ctx context.Context, project int64, id string) (message string, err error) {
+	r, told, err := d.find(ctx, project, id)
 	switch {
-	case r == nil:
-		return "Query not found"
-	case r.over():
-		return "Query already completed"
+	case err != nil:
+		return "", err
+	case r != nil && r.over():
+		return completed, nil
+	case r != nil:
+		r.cancel(errCancelled)
+		<-r.done
+		return cancelled, nil
+	case told != nil:
+		return d.cancelElsewhere(ctx, told)
 	}
-	r.cancel(errCancelled)
-	<-r.done
-	return "Query cancelled"
+	return "Query not found", nil
 }

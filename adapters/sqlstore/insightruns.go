@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/queries"
+)
+
+// BeginRun implements queries.Runs.
+func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, unseen time.Time, b queries.RunBounds) (fresh bool, err error) {
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		if err := forgetRuns(ctx, tx, b.Before); err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, `INSERT INTO query_runs (project_id, id, server, seen_at, ended, status, result, size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (project_id, id) DO UPDATE SET server = excluded.server, seen_at = excluded.seen_at, ended = excluded.ended,
+				status = excluded.status, result = excluded.result, size = excluded.size
+			WHERE query_runs.ended = 1 OR query_runs.seen_at < $9`, append(runRow(r), micros(unseen))...)
+		if err != nil {
+			return err
+		}
+		if fresh, err = changedOne(done, nil); err != nil {
+			return err
+		}
+		// What is over the bounds are the oldest that have ended.
+		_, err = tx.ExecContext(ctx, `DELETE FROM query_runs WHERE project_id = $1 AND ended = 1 AND seen_at <= (
+			SELECT MAX(seen_at) FROM (
+				SELECT seen_at, ROW_NUMBER() OVER (ORDER BY seen_at DESC, id) AS place, SUM(size) OVER (ORDER BY seen_at DESC, id) AS bytes
+				FROM query_runs WHERE project_id = $1 AND ended = 1) AS kept
+			WHERE place > $2 OR bytes > $3)`, r.Project, b.Count, b.Bytes)
+		return err
+	})
+	return fresh, s.writingRun(err)
+}
+
+// UpdateRun implements queries.Runs. Where this is the only server nobody reads how a
+// run stands that goes on.
+func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (goesOn bool, err error) {
+	if s.dialect.singleWriter && !r.Ended {
+		return true, nil
+	}
+	err = s.inWrite(ctx, func(tx *sql.Tx) (err error) {
+		goesOn, err = changedOne(tx.ExecContext(ctx, `UPDATE query_runs SET seen_at = $4, ended = $5, status = $6, result = $7, size = $8
+			WHERE project_id = $1 AND id = $2 AND server = $3 AND ended = 0`, runRow(r)...))
+		return err
+	})
+	return goesOn, s.writingRun(err)
+}
+
+// Run implements queries.Runs.
+func (s *Store) Run(ctx context.Context, project int64, id string) (*queries.StoredRun, error) {
+	found, err := list(ctx, s.read, func(r *queries.StoredRun) []any {
+		r.Project, r.ID = project, id
+		return []any{&r.Server, timeIn(&r.Seen), &r.Ended, rawIn(&r.Status), rawIn(&r.Result)}
+	}, `SELECT server, seen_at, ended, status, result FROM query_runs WHERE project_id = $1 AND id = $2`, project, cleanText(id))
+	if err != nil || len(found) == 0 {
+		return nil, s.reading("a run of a query", err)
+	}
+	return &found[0], nil
+}
+
+// ForgetRuns implements queries.Runs.
+func (s *Store) ForgetRuns(ctx context.Context, before time.Time) error {
+	return s.writingRun(s.inWrite(ctx, func(tx *sql.Tx) error { return forgetRuns(ctx, tx, before) }))
+}
+
+func forgetRuns(ctx context.Context, tx *sql.Tx, before time.Time) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM query_runs WHERE seen_at < $1`, micros(before))
+	return err
+}
+
+// runRow are the columns of a run.
+func runRow(r *queries.StoredRun) []any {
+	ended := 0
+	if r.Ended {
+		ended = 1
+	}
+	return []any{r.Project, cleanText(r.ID), r.Server, micros(r.Seen), ended, string(r.Status), string(r.Result), len(r.Result)}
+}
+
+func changedOne(done sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n == 1, err
+}
+
+func (s *Store) writingRun(err error) error {
+	return doing("keeping a run of a query", s.dialect.explain(err))
+}
+
+var _ queries.Runs = (*Store)(nil)

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture/queries"
+)
+
+// QueryRuns is the contract of queries.Runs.
+func QueryRuns(t *testing.T, runs queries.Runs) {
+	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	run := func(project int64, id, server string, at time.Duration) *queries.StoredRun {
+		return &queries.StoredRun{Project: project, ID: id, Server: server, Seen: now.Add(at), Status: []byte(`{"text":"ü\u0000'"}`)}
+	}
+	ended := func(r *queries.StoredRun, result string) *queries.StoredRun {
+		r.Ended, r.Result = true, []byte(result)
+		return r
+	}
+	bounds := queries.RunBounds{Before: now.Add(-time.Hour), Count: 3, Bytes: 90}
+	begin := func(r *queries.StoredRun, want bool) {
+		t.Helper()
+		if fresh, err := runs.BeginRun(ctx, r, now.Add(-time.Minute), bounds); fresh != want || err != nil {
+			t.Errorf("%s begins: %t, %v, want %t", r.ID, fresh, err, want)
+		}
+	}
+	update := func(r *queries.StoredRun, want bool) {
+		t.Helper()
+		if goesOn, err := runs.UpdateRun(ctx, r); goesOn != want || err != nil {
+			t.Errorf("%s is told of by %s: %t, %v, want %t", r.ID, r.Server, goesOn, err, want)
+		}
+	}
+	stored := func(project int64, id string, want *queries.StoredRun) {
+		t.Helper()
+		got, err := runs.Run(ctx, project, id)
+		if err != nil || cmp.Diff(got, want) != "" {
+			t.Errorf("%d/%s: %v\n%s", project, id, err, cmp.Diff(want, got))
+		}
+	}
+
+	stored(1, "a", nil)
+	first := run(1, "a", "one", 0)
+	begin(first, true)
+	stored(1, "a", first)
+	begin(run(1, "a", "two", time.Second), false) // it goes on
+	begin(run(2, "a", "two", 0), true)            // of another project
+	stored(1, "a", first)
+	update(ended(run(1, "a", "one", time.Second), `{"results":[1]}`), true)
+	stored(1, "a", ended(run(1, "a", "one", time.Second), `{"results":[1]}`))
+	update(ended(run(1, "a", "one", time.Minute), `{}`), false) // it has ended
+	stored(1, "a", ended(run(1, "a", "one", time.Second), `{"results":[1]}`))
+	begin(run(1, "a", "two", time.Second), true) // a name may be used again
+	stored(1, "a", run(1, "a", "two", time.Second))
+	update(ended(run(1, "a", "one", time.Second), `{}`), false) // not the run of that server
+	begin(run(1, "dead", "one", -2*time.Minute), true)
+	begin(run(1, "dead", "two", 0), true) // its server told nothing for a minute
+
+	for n := range 5 { // those of 33 bytes each stay for which there are 90
+		begin(ended(run(1, fmt.Sprint("old ", n), "one", time.Duration(n)*time.Second), `{"results":[1234567890123456789]}`), true)
+	}
+	for _, most := range []int{3, 1} {
+		bounds.Count = most
+		begin(run(1, fmt.Sprint("last ", most), "one", 0), true)
+		for n := range 5 {
+			kept := n >= 5-min(most, 2)
+			if got, err := runs.Run(ctx, 1, fmt.Sprint("old ", n)); (got != nil) != kept || err != nil {
+				t.Errorf("run %d of five is kept: %t, want %t, %v", n, got != nil, kept, err)
+			}
+		}
+	}
+	stored(2, "a", run(2, "a", "two", 0)) // another project's bound
+	if err := runs.ForgetRuns(ctx, now.Add(4*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	stored(2, "a", nil)
+	stored(1, "last 1", nil)
+	stored(1, "old 4", ended(run(1, "old 4", "one", 4*time.Second), `{"results":[1234567890123456789]}`))
+}
