@@ -104,3 +104,6 @@ func (h *Handler) PublishForTest(spread time.Duration, version string) {
 
 // CutPattern is cutPattern.
 var CutPattern = cutPattern
+
+// OpenAPI30ForTest puts a description into the words of OpenAPI 3.0.3.
+var OpenAPI30ForTest = openAPI30

@@ -30,7 +30,7 @@ func (e *endpoint) isList() bool {
 	}
 	of := reflect.TypeOf(e.gives)
 	switch {
-	case of == nil || of == rawType:
+	case of == nil || of == reflect.TypeFor[json.RawMessage]():
 		return false
 	case of.Kind() == reflect.Slice:
 		return true
@@ -47,6 +47,7 @@ func (p *listParameter) described() object {
 	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
 	if len(p.choices) > 0 {
 		schema["enum"] = p.choices
+		nameValues(schema, p.choices, false)
 	}
 	if p.kind == idle || p.kind == undone {
 		return nil

@@ -2,18 +2,55 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// Every route of the management API is in its description, in words.
-func TestOpenAPI_EveryRoute(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	res, err := http.Get(o.URL + "/api/schema/")
+// description is a document of OpenAPI as far as the laws look at it.
+type description struct {
+	OpenAPI    string                          `json:"openapi"`
+	Paths      map[string]map[string]operation `json:"paths"`
+	Components struct {
+		Schemas   map[string]map[string]any
+		Responses map[string]answerDoc
+	}
+}
+
+type operation struct {
+	OperationID string `json:"operationId"`
+	Summary     string
+	Security    []map[string][]string
+	Parameters  []struct {
+		Name, In string
+		Required bool
+		Schema   map[string]any
+	}
+	RequestBody *content `json:"requestBody"`
+	Responses   map[string]answerDoc
+}
+
+type content struct {
+	Content map[string]struct{ Schema map[string]any }
+}
+
+type answerDoc struct {
+	content
+	Ref string `json:"$ref"`
+}
+
+// read asks a server for its description.
+func (o *office) description(t testing.TB, version string) (d description) {
+	t.Helper()
+	res, err := http.Get(o.URL + "/api/schema/?version=" + version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,33 +59,340 @@ func TestOpenAPI_EveryRoute(t *testing.T) {
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatal(res.StatusCode, err, string(text))
 	}
-	var d struct {
-		OpenAPI string `json:"openapi"`
-		Paths   map[string]map[string]struct {
-			Summary     string         `json:"summary"`
-			OperationID string         `json:"operationId"`
-			Responses   map[string]any `json:"responses"`
-			RequestBody any            `json:"requestBody"`
-		} `json:"paths"`
-		Components struct{ Schemas map[string]any }
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") {
-		t.Fatal(d.OpenAPI, err)
+	return d
+}
+
+// described are the versions that there are.
+var describedVersions = map[string]string{"3.1": "3.1.0", "3.0": "3.0.3"}
+
+// each calls f for every operation.
+func (d *description) each(f func(where string, path string, op *operation)) {
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for method, op := range d.Paths[path] {
+			f(method+" "+path, path, &op)
+		}
 	}
-	seen := map[string]string{}
-	for path, methods := range httpapi.ManagementRoutesForTest() {
+}
+
+// schemas calls f for every schema, with what is in it first.
+func (d *description) schemas(f func(where string, s map[string]any)) {
+	for name, s := range d.Components.Schemas {
+		within(name, s, f)
+	}
+	d.each(func(where, _ string, op *operation) {
+		for _, p := range op.Parameters {
+			within(where+" "+p.Name, p.Schema, f)
+		}
+		if op.RequestBody != nil {
+			for _, c := range op.RequestBody.Content {
+				within(where, c.Schema, f)
+			}
+		}
+		for status, r := range op.Responses {
+			for _, c := range r.Content {
+				within(where+" "+status, c.Schema, f)
+			}
+		}
+	})
+}
+
+func within(where string, v any, f func(string, map[string]any)) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	for _, word := range []string{"items", "additionalProperties", "not"} {
+		within(where, s[word], f)
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[word].([]any)
+		for _, one := range list {
+			within(where, one, f)
+		}
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for name, property := range properties {
+		within(where+"."+name, property, f)
+	}
+	f(where, s)
+}
+
+var nameOfPart = regexp.MustCompile(`\{[^}]*\}`)
+
+// Every route of the management API is in its description, in words.
+func TestOpenAPI_EveryRoute(t *testing.T) {
+	d := newOffice(t, "sqlite::memory:").description(t, "")
+	described := map[string]operation{}
+	d.each(func(where, _ string, op *operation) { described[nameOfPart.ReplaceAllString(where, "{}")] = *op })
+	routes := httpapi.ManagementRoutesForTest()
+	for path, methods := range routes {
 		for _, method := range methods {
-			op, ok := d.Paths[path+"/"][strings.ToLower(method)]
+			op, ok := described[strings.ToLower(method)+" "+nameOfPart.ReplaceAllString(path, "{}")+"/"]
 			if !ok || op.Summary == "" || len(op.Responses) < 2 {
 				t.Errorf("%s %s is not described: %t, %q", method, path, ok, op.Summary)
 			}
-			if first := seen[op.OperationID]; first != "" {
-				t.Errorf("%s %s has the operationId of %s", method, path, first)
-			}
-			seen[op.OperationID] = method + " " + path
 		}
 	}
-	if len(seen) < 30 || len(d.Components.Schemas) < 3 {
-		t.Errorf("%d operations and %d schemas: is the right table looked at?", len(seen), len(d.Components.Schemas))
+	if len(routes) < 30 || len(d.Components.Schemas) < 3 {
+		t.Errorf("%d routes and %d schemas: is the right table looked at?", len(routes), len(d.Components.Schemas))
 	}
+}
+
+func TestOpenAPI_Versions(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	operations := map[string][]string{}
+	for version, says := range describedVersions {
+		d := o.description(t, version)
+		if d.OpenAPI != says {
+			t.Errorf("%s: %s", version, d.OpenAPI)
+		}
+		d.each(func(where, _ string, op *operation) {
+			operations[version] = append(operations[version], where+" "+op.OperationID)
+		})
+		slices.Sort(operations[version])
+	}
+	if !slices.Equal(operations["3.0"], operations["3.1"]) {
+		t.Error("the versions have different operations")
+	}
+	res, err := http.Get(o.URL + "/api/schema/?version=2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), `"attr":"version"`) {
+		t.Errorf("version 2.0: %d %s %v", res.StatusCode, text, err)
+	}
+}
+
+// law holds what spec/clients.md §15 says of both versions.
+var laws = map[string]func(t *testing.T, d *description){
+	"identifiers of operations": func(t *testing.T, d *description) {
+		seen := map[string]string{}
+		d.each(func(where, _ string, op *operation) {
+			plain := strings.ToLower(strings.ReplaceAll(op.OperationID, "_", "")) // as generators may join the words
+			if !regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`).MatchString(op.OperationID) || seen[plain] != "" {
+				t.Errorf("%s: operationId %q, as %s", where, op.OperationID, seen[plain])
+			}
+			seen[plain] = where
+		})
+	},
+	"items of arrays": func(t *testing.T, d *description) {
+		d.schemas(func(where string, s map[string]any) {
+			if isArray := fmt.Sprint(s["type"]); strings.Contains(isArray, "array") && s["items"] == nil {
+				t.Errorf("%s: an array without items", where)
+			}
+		})
+	},
+	"parameters of paths": func(t *testing.T, d *description) {
+		kinds := map[string]string{}
+		d.each(func(where, path string, op *operation) {
+			names := nameOfPart.FindAllString(path, -1)
+			for _, p := range op.Parameters {
+				if p.In != "path" {
+					continue
+				}
+				at := slices.Index(names, "{"+p.Name+"}")
+				if at < 0 || !p.Required {
+					t.Errorf("%s: %s is declared: %d, required: %t", where, p.Name, at, p.Required)
+					continue
+				}
+				names[at] = ""
+				before, _, _ := strings.Cut(path, "{"+p.Name+"}")
+				kind := fmt.Sprint(p.Name, p.Schema)
+				if kinds[before] == "" {
+					kinds[before] = kind
+				}
+				if kinds[before] != kind {
+					t.Errorf("%s: the place %s is %s and %s", where, before, kinds[before], kind)
+				}
+			}
+			if left := strings.Join(names, ""); left != "" {
+				t.Errorf("%s: %s is not declared", where, left)
+			}
+		})
+		for place, want := range placesOfIntegers {
+			if !strings.HasPrefix(kinds[place], want+"map[format:int64 type:integer]") {
+				t.Errorf("%s: %s is %s", place, want, kinds[place])
+			}
+		}
+	},
+	"names of schemas": func(t *testing.T, d *description) {
+		seen := map[string]string{}
+		for name := range d.Components.Schemas {
+			lower := strings.ToLower(name)
+			if seen[lower] != "" || !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(name) {
+				t.Errorf("the schema %s, as %s", name, seen[lower])
+			}
+			seen[lower] = name
+		}
+	},
+	"values of enums": func(t *testing.T, d *description) {
+		d.schemas(func(where string, s map[string]any) {
+			values, _ := s["enum"].([]any)
+			names, named := s["x-enum-varnames"].([]any)
+			if values = slices.DeleteFunc(values, func(v any) bool { return v == nil }); !named {
+				names = values
+			}
+			seen := map[string]bool{}
+			for _, v := range names {
+				name := strings.ToLower(regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(fmt.Sprint(v), ""))
+				if name == "" || seen[name] {
+					t.Errorf("%s: %v of %v as an identifier", where, v, names)
+				}
+				seen[name] = true
+			}
+			if len(names) != len(values) {
+				t.Errorf("%s: %v are called %v", where, values, names)
+			}
+		})
+	},
+	"required members of requests": func(t *testing.T, d *description) {
+		d.each(func(where, _ string, op *operation) {
+			if op.RequestBody == nil {
+				return
+			}
+			for _, c := range op.RequestBody.Content {
+				properties, _ := c.Schema["properties"].(map[string]any)
+				for name, property := range properties {
+					if property.(map[string]any)["readOnly"] == true {
+						t.Errorf("%s: %s is read-only", where, name)
+					}
+				}
+			}
+		})
+		if id := memberOfSchema(d, "Flag", "id"); id["readOnly"] != true {
+			t.Errorf("the id of a flag: %v", id)
+		}
+		if key := memberOfSchema(d, "Flag", "key"); key["readOnly"] != nil {
+			t.Errorf("the key of a flag: %v", key)
+		}
+	},
+	"answers that are errors": func(t *testing.T, d *description) {
+		d.each(func(where, path string, op *operation) {
+			errors := []string{}
+			for status, r := range op.Responses {
+				if status[0] != '4' && status != "default" || status == "405" {
+					continue
+				}
+				errors = append(errors, status)
+				shared := d.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")]
+				if schema := shared.Content["application/json"].Schema; schema["$ref"] != "#/components/schemas/Error" {
+					t.Errorf("%s %s: %v", where, status, schema)
+				}
+			}
+			if len(errors) < 2 || strings.Contains(path, "{") != slices.Contains(errors, "404") {
+				t.Errorf("%s: the errors %v", where, errors)
+			}
+		})
+	},
+}
+
+// placesOfIntegers are those of spec/clients.md §1.1.
+var placesOfIntegers = map[string]string{
+	"/api/projects/":                                    "project_id",
+	"/api/environments/":                                "project_id",
+	"/api/projects/{project_id}/feature_flags/":         "id",
+	"/api/projects/{project_id}/dashboards/":            "id",
+	"/api/projects/{project_id}/cohorts/":               "id",
+	"/api/projects/{project_id}/actions/":               "id",
+	"/api/environments/{project_id}/scheduled_changes/": "id",
+}
+
+func memberOfSchema(d *description, schema, name string) map[string]any {
+	properties, _ := d.Components.Schemas[schema]["properties"].(map[string]any)
+	m, _ := properties[name].(map[string]any)
+	return m
+}
+
+func TestOpenAPI_Laws(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	for version := range describedVersions {
+		d := o.description(t, version)
+		for name, law := range laws {
+			t.Run(version+" "+name, func(t *testing.T) { law(t, &d) })
+		}
+	}
+}
+
+// 3.0.3 has none of the words of 3.1, and says null in its own way (the table of
+// spec/clients.md §15).
+func TestOpenAPI_30(t *testing.T) {
+	d := newOffice(t, "sqlite::memory:").description(t, "3.0.3")
+	d.schemas(func(where string, s map[string]any) {
+		kind, isText := s["type"].(string)
+		if s["type"] != nil && !isText || kind == "null" {
+			t.Errorf("%s: type %v", where, s["type"])
+		}
+		for _, word := range []string{"const", "examples", "$schema", "unevaluatedProperties", "prefixItems"} {
+			if s[word] != nil {
+				t.Errorf("%s: %s", where, word)
+			}
+		}
+		if s["$ref"] != nil && len(s) > 1 {
+			t.Errorf("%s: a reference beside %v", where, s)
+		}
+	})
+	d.each(func(where, _ string, op *operation) {
+		for _, scheme := range op.Security {
+			for name, scopes := range scheme {
+				if len(scopes) > 0 {
+					t.Errorf("%s: %s has %v", where, name, scopes)
+				}
+			}
+		}
+	})
+	for _, row := range []struct{ schema, member, want string }{
+		{"Flag", "bucketing_hash", `{"nullable":true,"type":"string"}`},
+		{"Flag", "created_by", `{"allOf":[{"$ref":"#/components/schemas/UserView"}],"nullable":true,"readOnly":true}`},
+		{"Flag", "filters", `{}`}, // free JSON has no type
+	} {
+		if got, err := json.Marshal(memberOfSchema(&d, row.schema, row.member)); err != nil || string(got) != row.want {
+			t.Errorf("%s.%s: %s %v, want %s", row.schema, row.member, got, err, row.want)
+		}
+	}
+}
+
+// The table of spec/clients.md §15, a row each.
+func TestOpenAPI_Lowered(t *testing.T) {
+	for _, row := range []struct{ in31, in30 string }{
+		{`{"type": ["string", "null"]}`, `{"type": "string", "nullable": true}`},
+		{`{"type": ["integer", "string"]}`, `{"oneOf": [{"type": "integer"}, {"type": "string"}]}`},
+		{`{"type": ["array", "string", "null"], "items": {"type": ["boolean", "null"]}}`,
+			`{"oneOf": [{"type": "array", "items": {"type": "boolean", "nullable": true}}, {"type": "string"}], "nullable": true}`},
+		{`{"anyOf": [{"type": "null"}, {"$ref": "#/components/schemas/A"}], "description": "d"}`,
+			`{"allOf": [{"$ref": "#/components/schemas/A"}], "nullable": true, "description": "d"}`},
+		{`{"oneOf": [{"type": "null"}, {"type": "string"}, {"type": "boolean"}]}`, `{"oneOf": [{"type": "string"}, {"type": "boolean"}], "nullable": true}`},
+		{`{"const": "a"}`, `{"enum": ["a"]}`},
+		{`{"type": "string", "examples": ["a", "b"]}`, `{"type": "string", "example": "a"}`},
+		{`{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 9}`, `{"type": "number", "minimum": 0, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": true}`},
+		{`{"enum": ["a", null], "type": ["string", "null"]}`, `{"enum": ["a"], "type": "string", "nullable": true}`},
+		{`{"$schema": "x", "unevaluatedProperties": false, "prefixItems": [{}], "type": "array"}`, `{"type": "array", "items": {}}`},
+		{`{"properties": {"const": {"type": "null"}, "type": {"$ref": "#/a", "readOnly": true}}}`,
+			`{"properties": {"const": {"nullable": true}, "type": {"allOf": [{"$ref": "#/a"}], "readOnly": true}}}`}, // names of members are no words
+		{`{"additionalProperties": {"type": ["string", "null"]}, "$ref": "#/a"}`, `{"additionalProperties": {"type": "string", "nullable": true}, "allOf": [{"$ref": "#/a"}]}`},
+	} {
+		in := func(schema, version, scopes, more string) string {
+			return `{"openapi": "` + version + `", "components": {"schemas": {"A": ` + schema + `}}, "paths": {"/a": {"get": {"security": [{"key": [` + scopes + `]}]` + more + `,
+				"parameters": [{"schema": ` + schema + `, "example": {"schema": {"type": ["null"]}}}]}}}}`
+		}
+		got, err := httpapi.OpenAPI30ForTest([]byte(in(row.in31, "3.1.0", `"a:read"`, "")))
+		if want := in(row.in30, "3.0.3", "", `, "x-scopes": ["a:read"]`); err != nil || !sameJSON(t, string(got), want) {
+			t.Errorf("%s: %v\n%s, want\n%s", row.in31, err, got, want)
+		}
+	}
+}
+
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	var of [2]any
+	for i, text := range []string{a, b} {
+		if err := json.Unmarshal([]byte(text), &of[i]); err != nil {
+			t.Fatal(err, text)
+		}
+	}
+	return reflect.DeepEqual(of[0], of[1])
 }

@@ -275,7 +275,8 @@ type server struct {
 	copying        atomic.Bool // a backup is being sent
 
 	describeOnce   sync.Once
-	description    []byte
+	description    []byte // in OpenAPI 3.1
+	description30  []byte
 	descriptionErr error
 }
 

@@ -107,9 +107,9 @@ func managedServer(t testing.TB) *httptest.Server {
 }
 
 // described is the validator of the description that a server gives of itself.
-func described(t testing.TB, s *httptest.Server) validator.Validator {
+func described(t testing.TB, s *httptest.Server, version string) validator.Validator {
 	t.Helper()
-	res, err := http.Get(s.URL + "/api/schema/")
+	res, err := http.Get(s.URL + "/api/schema/?version=" + version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +132,16 @@ func described(t testing.TB, s *httptest.Server) validator.Validator {
 	return v
 }
 
-// The description is one of OpenAPI 3.1.
+// The descriptions are of OpenAPI 3.1 and 3.0.
 func TestOpenAPI_Valid(t *testing.T) {
-	_, errs := described(t, managedServer(t)).ValidateDocument()
-	for _, e := range errs {
-		t.Error(e)
-		for _, s := range e.SchemaValidationErrors {
-			t.Error(s.Reason, s.FieldPath, s.KeywordLocation)
+	s := managedServer(t)
+	for _, version := range []string{"3.1", "3.0"} {
+		_, errs := described(t, s, version).ValidateDocument()
+		for _, e := range errs {
+			t.Error(version, e)
+			for _, s := range e.SchemaValidationErrors {
+				t.Error(s.Reason, s.FieldPath, s.KeywordLocation)
+			}
 		}
 	}
 }
@@ -215,7 +218,7 @@ var describedWalk = []struct{ request, body, keep string }{
 // and with the body that Prefer asks for.
 func TestOpenAPI_Answers(t *testing.T) {
 	s := managedServer(t)
-	v := described(t, s)
+	v31, v30 := described(t, s, "3.1"), described(t, s, "3.0")
 	known := []string{"{org}", managedOrg}
 	for _, step := range describedWalk {
 		fill := strings.NewReplacer(known...)
@@ -243,10 +246,12 @@ func TestOpenAPI_Answers(t *testing.T) {
 			t.Errorf("%s %s: %d %s %v", method, path, res.StatusCode, body, err)
 			continue
 		}
-		res.Body = io.NopCloser(bytes.NewReader(body))
-		_, errs := v.ValidateHttpRequestResponse(ask(""), res)
-		for _, e := range errs {
-			t.Errorf("%s %s: %v\n%s", method, path, e, body)
+		for version, v := range map[string]validator.Validator{"3.1": v31, "3.0": v30} {
+			res.Body = io.NopCloser(bytes.NewReader(body))
+			_, errs := v.ValidateHttpRequestResponse(ask(""), res)
+			for _, e := range errs {
+				t.Errorf("%s: %s %s: %v\n%s", version, method, path, e, body)
+			}
 		}
 		if step.keep != "" {
 			var made struct{ ID any }

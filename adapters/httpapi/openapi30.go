@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// openAPI30 makes of a description of OpenAPI 3.1 one of 3.0.3, for generators that
+// read no other (spec/clients.md §15).
+func openAPI30(text []byte) ([]byte, error) {
+	var d object
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, err
+	}
+	d["openapi"] = "3.0.3"
+	lowerAround(d)
+	return json.Marshal(d)
+}
+
+// lowerAround goes through what stands around schemas.
+func lowerAround(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			lowerAround(item)
+		}
+	case object:
+		lowerScopes(v)
+		for name, member := range v {
+			schemas, many := member.(object)
+			switch {
+			case name == "example" || name == "examples":
+			case name == "schema" && many:
+				lowerSchema(schemas)
+			case name == "schemas" && many:
+				for _, schema := range schemas {
+					lowerSchema(schema)
+				}
+			default:
+				lowerAround(member)
+			}
+		}
+	}
+}
+
+// lowerScopes takes the scopes out of the security of an operation: a bearer has none
+// in 3.0.
+func lowerScopes(operation object) {
+	requirements, _ := operation["security"].([]any)
+	for _, r := range requirements {
+		requirement, _ := r.(object)
+		for scheme, scopes := range requirement {
+			if list, _ := scopes.([]any); len(list) > 0 {
+				operation["x-scopes"] = list
+			}
+			requirement[scheme] = []any{}
+		}
+	}
+}
+
+// lowerings are what 3.0 says in other words, in their order.
+var lowerings = []func(object){lowerChoices, lowerTypes, lowerEnum, lowerBounds, lowerWords, lowerReference}
+
+// lowerSchema puts a schema and those in it into the words of 3.0.
+func lowerSchema(v any) {
+	s, ok := v.(object)
+	if !ok {
+		return
+	}
+	for _, lowering := range lowerings {
+		lowering(s)
+	}
+	for _, name := range []string{"items", "additionalProperties", "not"} {
+		lowerSchema(s[name])
+	}
+	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[name].([]any)
+		for _, schema := range list {
+			lowerSchema(schema)
+		}
+	}
+	properties, _ := s["properties"].(object)
+	for _, schema := range properties {
+		lowerSchema(schema)
+	}
+}
+
+// isNull says whether a schema is that of null alone.
+func isNull(v any) bool {
+	s, _ := v.(object)
+	return s["type"] == "null"
+}
+
+// lowerChoices takes null out of a choice; with one left there is none.
+func lowerChoices(s object) {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		all, _ := s[name].([]any)
+		rest := slices.DeleteFunc(slices.Clone(all), isNull)
+		if len(rest) == len(all) {
+			continue
+		}
+		s["nullable"], s[name] = true, rest
+		if len(rest) > 1 {
+			continue
+		}
+		delete(s, name)
+		for _, one := range rest {
+			for k, v := range one.(object) {
+				s[k] = v
+			}
+		}
+	}
+}
+
+// lowerTypes makes one type, or a choice of schemas, of a list of types.
+func lowerTypes(s object) {
+	if s["type"] == "null" {
+		delete(s, "type")
+		s["nullable"] = true
+		return
+	}
+	list, ok := s["type"].([]any)
+	if !ok {
+		return
+	}
+	types := slices.DeleteFunc(slices.Clone(list), func(t any) bool { return t == "null" })
+	if len(types) < len(list) {
+		s["nullable"] = true
+	}
+	delete(s, "type")
+	if len(types) == 1 {
+		s["type"] = types[0]
+		return
+	}
+	choice := []any{}
+	for _, t := range types {
+		one := object{"type": t}
+		if t == "array" {
+			one["items"] = s["items"]
+			delete(s, "items")
+		}
+		choice = append(choice, one)
+	}
+	s["oneOf"] = choice
+}
+
+// lowerEnum says null beside the values, not among them.
+func lowerEnum(s object) {
+	if value, ok := s["const"]; ok {
+		s["enum"] = []any{value}
+		delete(s, "const")
+	}
+	values, _ := s["enum"].([]any)
+	if rest := slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil }); len(rest) < len(values) {
+		s["enum"], s["nullable"] = rest, true
+	}
+}
+
+// lowerBounds says of a bound whether it is in.
+func lowerBounds(s object) {
+	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		if n, ok := s[exclusive].(float64); ok {
+			s[bound], s[exclusive] = n, true
+		}
+	}
+}
+
+// lowerWords takes out the words that 3.0 has not.
+func lowerWords(s object) {
+	if list, _ := s["examples"].([]any); len(list) > 0 {
+		s["example"] = list[0]
+	}
+	if _, ok := s["prefixItems"]; ok && s["items"] == nil {
+		s["items"] = object{}
+	}
+	for _, word := range []string{"examples", "prefixItems", "$schema", "unevaluatedProperties"} {
+		delete(s, word)
+	}
+}
+
+// lowerReference moves a reference out of the way of what stands beside it, which 3.0
+// would not see.
+func lowerReference(s object) {
+	if ref, ok := s["$ref"]; ok && len(s) > 1 {
+		delete(s, "$ref")
+		s["allOf"] = []any{object{"$ref": ref}}
+	}
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// partNames are the names that parts of paths have in descriptions, where the router's
+// are others.
+var partNames = map[string]string{"project": "project_id"}
+
+// eitherWay are the collections whose things a path may name in more ways than by the
+// id of an answer: by a short id, by @me.
+var eitherWay = map[string]bool{"insights": true, "users": true}
+
+// pathPlaces are the parts of paths that have names, by what stands before them: one name
+// and one type for each place.
+type pathPlaces map[string]object
+
+// pathPlacesOf are those of a table. A part is an integer where the thing that GET answers
+// with has one for its id.
+func pathPlacesOf(table []endpoint) pathPlaces {
+	out := pathPlaces{}
+	for _, e := range table {
+		for _, prefix := range e.area.prefixes {
+			parts := strings.Split(prefix+e.path, "/")
+			for i, part := range parts {
+				itself := i == len(parts)-1 && e.method == http.MethodGet
+				place := placeOfPart(parts, i)
+				if part == "" || part[0] != '{' || out[place] != nil && !itself {
+					continue
+				}
+				schema, name := object{"type": "string"}, strings.Trim(part, "{}")
+				if itself && !eitherWay[parts[i-1]] && idKind(e.gives) == reflect.Int64 {
+					schema = int64Schema
+				}
+				out[place] = object{"name": cmp.Or(partNames[name], name), "in": "path", "required": true, "schema": schema}
+			}
+		}
+	}
+	return out
+}
+
+// placeOfPart is what stands before a part, whatever the names in it are.
+func placeOfPart(parts []string, i int) string {
+	var b strings.Builder
+	for _, part := range parts[:i] {
+		if strings.HasPrefix(part, "{") {
+			part = "{}"
+		}
+		b.WriteString(part + "/")
+	}
+	return b.String()
+}
+
+// in is a path with the names of its places, and their parameters.
+func (p pathPlaces) in(path string) (named string, parameters []object) {
+	parts, parameters := strings.Split(path, "/"), []object{}
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		if out[i] = part; strings.HasPrefix(part, "{") {
+			parameter := p[placeOfPart(parts, i)]
+			out[i] = "{" + parameter["name"].(string) + "}"
+			parameters = append(parameters, parameter)
+		}
+	}
+	return strings.Join(out, "/"), parameters
+}
+
+// idKind is the kind of the member id of an answer.
+func idKind(gives any) reflect.Kind {
+	t := reflect.TypeOf(gives)
+	if t == nil || t.Kind() != reflect.Struct {
+		return reflect.Invalid
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "id" {
+			return f.Type.Kind()
+		}
+	}
+	return reflect.Invalid
+}
+
+// queryParameters are those of the query.
+func (e *endpoint) queryParameters() (out []object) {
+	query := e.query
+	if _, list := e.gives.(interface{ Counted() (int, any) }); list {
+		query = append([]parameterDoc{{"limit", "integer", "most items on a page, 100 by default"}, {"offset", "integer", "items before the page"}}, query...)
+	}
+	for _, q := range query {
+		out = append(out, object{"name": q.name, "in": "query", "description": q.help, "schema": object{"type": q.kind}})
+	}
+	if e.isList() {
+		for _, p := range listOf(e.path) {
+			if doc := p.described(); doc != nil {
+				out = append(out, doc)
+			}
+		}
+	}
+	return out
+}
