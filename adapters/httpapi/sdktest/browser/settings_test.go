@@ -175,45 +175,52 @@ func TestBrowser_Settings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, with := range []string{"snippet", "module"} {
-		var options []string
-		if with == "snippet" {
-			options = []string{"--posthog-js", dist}
-		}
-		s := served.New(t, "../testdata/settings.json", options...)
-		for _, c := range states() {
-			t.Run(with+"/"+c.name, func(t *testing.T) {
-				if c.on {
-					s.Manage(http.MethodPost, "/projects/1/surveys/", map[string]any{
-						"name": "Why", "type": "popover", "start_date": time.Now().Add(-time.Hour), "schedule": "always",
-						"questions": []any{map[string]any{"type": "open", "question": "Why?"}},
-					}, nil)
-				}
-				if c.settings != nil {
-					s.Manage(http.MethodPatch, "/environments/1/", c.settings, nil)
-				}
-				// spec/clients.md §17: the page's script has no address but the page's.
-				assignee := s.AssignExceptions(map[string][2]string{
-					"$exception_types": {"exact", "TypeError"}, "$exception_values": {"icontains", "nothing to buy"},
-					"$exception_sources": {"exact", "/"}, "$exception_functions": {"exact", "goWrong"},
-				})
-				p, before := served.NewProxy(t, s), len(s.Issues())
-				v := newShopper(t, snippet, module)
-				stop := browse(t, v.URL+"/?"+url.Values{"with": {with}, "host": {p.URL}, "key": {served.ProjectKey}}.Encode())
-				defer stop()
-				served.Eventually(t, 3*time.Minute, "what the page captures", func() error { return v.hasCaptured(c.on) })
-				checkScripts(t, p, with)
-				if !c.on {
-					return
-				}
-				served.Eventually(t, time.Minute, "the issue", func() error {
-					if got := s.Issues(); len(got) != before+1 || got[0] != (served.Issue{Name: "TypeError", Assignee: assignee}) {
-						return fmt.Errorf("issues %v, there were %d; exceptions %v", got, before, s.Events("event=$exception"))
-					}
-					return nil
-				})
-			})
-		}
+		t.Run(with, func(t *testing.T) {
+			t.Parallel() // most of it waits for the page
+			var options []string
+			if with == "snippet" {
+				options = []string{"--posthog-js", dist}
+			}
+			s := served.New(t, "../testdata/settings.json", options...)
+			for _, c := range states() {
+				t.Run(c.name, func(t *testing.T) { shop(t, s, with, c, snippet, module) })
+			}
+		})
 	}
+}
+
+// shop opens the page on a server whose project is in a state, and waits for what
+// should come of it.
+func shop(t *testing.T, s *served.Server, with string, c state, snippet, module []byte) {
+	if c.on {
+		s.Manage(http.MethodPost, "/projects/1/surveys/", map[string]any{
+			"name": "Why", "type": "popover", "start_date": time.Now().Add(-time.Hour), "schedule": "always",
+			"questions": []any{map[string]any{"type": "open", "question": "Why?"}},
+		}, nil)
+	}
+	if c.settings != nil {
+		s.Manage(http.MethodPatch, "/environments/1/", c.settings, nil)
+	}
+	// spec/clients.md §17: the page's script has no address but the page's.
+	assignee := s.AssignExceptions(map[string][2]string{
+		"$exception_types": {"exact", "TypeError"}, "$exception_values": {"icontains", "nothing to buy"},
+		"$exception_sources": {"exact", "/"}, "$exception_functions": {"exact", "goWrong"},
+	})
+	p, before := served.NewProxy(t, s), len(s.Issues())
+	v := newShopper(t, snippet, module)
+	stop := browse(t, v.URL+"/?"+url.Values{"with": {with}, "host": {p.URL}, "key": {served.ProjectKey}}.Encode())
+	defer stop()
+	served.Eventually(t, 3*time.Minute, "what the page captures", func() error { return v.hasCaptured(c.on) })
+	checkScripts(t, p, with)
+	if !c.on {
+		return
+	}
+	served.Eventually(t, time.Minute, "the issue", func() error {
+		if got := s.Issues(); len(got) != before+1 || got[0] != (served.Issue{Name: "TypeError", Assignee: assignee}) {
+			return fmt.Errorf("issues %v, there were %d; exceptions %v", got, before, s.Events("event=$exception"))
+		}
+		return nil
+	})
 }
 
 // hasCaptured says what is not yet as it should be.
