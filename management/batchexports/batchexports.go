@@ -32,7 +32,14 @@ var exportPlaceFields = management.Fields{
 // UnpauseFields are what unpause looks at.
 var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "also export what came in while it was paused"}}
 
-func (s Service) exports() *management.Resource[management.Tx, exportRecord, BatchExport] {
+// New makes a Service.
+func New(c Config) *Service {
+	s := Service{Config: c}
+	s.exports = s.resource()
+	return &s
+}
+
+func (s Service) resource() *management.Resource[management.Tx, exportRecord, BatchExport] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, exportRecord, BatchExport]{
 		Kind: kindBatchExport, Scope: "BatchExport", Fields: Fields, Newest: true,
 		Place: func(_ *management.Standing, e *exportRecord) management.Place {
@@ -63,7 +70,7 @@ func (s Service) List(ctx context.Context, st *management.Standing, p management
 			q.Match = func(r *management.Record) bool { return slices.Contains(parents, r.Parent) }
 		}
 	}
-	return s.exports().Query(ctx, st, q)
+	return s.exports.Query(ctx, st, q)
 }
 
 // reached are the projects of the organization that the caller may see, as
@@ -83,7 +90,7 @@ func (s Service) reached(ctx context.Context, st *management.Standing) (parents 
 
 // Get returns one export.
 func (s Service) Get(ctx context.Context, st *management.Standing, id string) (*BatchExport, error) {
-	return s.exports().Get(ctx, st, id)
+	return s.exports.Get(ctx, st, id)
 }
 
 // export is exportIn outside of a transaction.

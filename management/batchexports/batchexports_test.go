@@ -122,7 +122,7 @@ func TestSessions_Passes(t *testing.T) {
 			})
 		}
 	}
-	s := &Service{Rows: r}
+	s := New(Config{Rows: r})
 	var got []string
 	err := s.sessions(context.Background(), &exportRecord{}, Span{UpTo: 2 * n}, func(row []any) error {
 		got = append(got, row[0].(string))
@@ -156,7 +156,7 @@ func TestSessions_ByTime(t *testing.T) {
 	add("inside", 20)
 	add("over the end", 50)
 	add("over the end", 70)
-	s := &Service{Rows: r}
+	s := New(Config{Rows: r})
 	var got []string
 	err := s.sessions(context.Background(), &exportRecord{}, Span{UpTo: 100, From: at, To: at.Add(time.Hour)}, func(row []any) error {
 		got = append(got, fmt.Sprint(row[0], " ", row[7]))

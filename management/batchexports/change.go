@@ -13,7 +13,7 @@ import (
 // Create makes an export. Its first run covers the interval that holds this
 // moment, or the one that ends with start_at when that is later.
 func (s Service) Create(ctx context.Context, st *management.Standing, b management.Body) (*BatchExport, error) {
-	return s.exports().Create(ctx, st, b)
+	return s.exports.Create(ctx, st, b)
 }
 
 // newExport is an export before a body is laid over it.
@@ -173,12 +173,12 @@ func (e *exportRecord) check() error {
 // Update changes an export. put: all required fields have to be there. Where
 // paused changes it is as with Pause and Unpause.
 func (s Service) Update(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) (*BatchExport, error) {
-	return s.exports().Update(ctx, st, id, b, put)
+	return s.exports.Update(ctx, st, id, b, put)
 }
 
 // Delete takes an export out of sight. What runs is cancelled.
 func (s Service) Delete(ctx context.Context, st *management.Standing, id string) error {
-	return s.exports().Delete(ctx, st, id)
+	return s.exports.Delete(ctx, st, id)
 }
 
 // leave cancels what runs of an export that goes.
@@ -201,7 +201,7 @@ type paused struct {
 
 // Pause stops the schedule. A run that is under way ends as usual.
 func (s Service) Pause(ctx context.Context, st *management.Standing, id string) (*paused, error) {
-	_, err := s.exports().Act(ctx, st, id, func(e *exportEdit) error {
+	_, err := s.exports.Act(ctx, st, id, func(e *exportEdit) error {
 		x := e.Now
 		if x.Paused {
 			return nil
@@ -237,7 +237,7 @@ func (s Service) Unpause(ctx context.Context, st *management.Standing, id string
 			return nil, err
 		}
 	}
-	_, err = s.exports().Act(ctx, st, id, func(e *exportEdit) error {
+	_, err = s.exports.Act(ctx, st, id, func(e *exportEdit) error {
 		x, now := e.Now, s.Desk.Now()
 		if !x.Paused {
 			return nil

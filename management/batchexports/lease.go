@@ -11,7 +11,7 @@ const (
 	// exportLease is how long a server that does not come back keeps others away.
 	// The clocks of servers may differ by half of it.
 	exportLease = time.Minute
-	// defaultWatch is Config.ExportWatch when that is zero.
+	// defaultWatch is Config.Watch when that is zero.
 	defaultWatch = 10 * time.Second
 	// exportWorkers is how many exports a server runs at a time.
 	exportWorkers = 2

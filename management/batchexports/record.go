@@ -53,9 +53,8 @@ type exportRecord struct {
 	Deleted      bool   `json:"deleted,omitempty"`
 }
 
-// Service has the exports of all projects, their runs and backfills (§4.3, decision
-// 23). A standing is in a project, or in an organization with all its projects.
-type Service struct {
+// Config says what a Service stands on. Only Desk is required.
+type Config struct {
 	Desk management.Desk[management.Tx]
 	// Rows reads what exports write, Runner writes it. Nil: this server runs none.
 	Rows   Rows
@@ -66,6 +65,14 @@ type Service struct {
 	// JobDone is told what became of runs. It may be called by several goroutines.
 	// Nil: nobody is told.
 	JobDone func(management.JobDone)
+}
+
+// Service has the exports of all projects, their runs and backfills (§4.3, decision
+// 23). A standing is in a project, or in an organization with all its projects. New
+// makes one.
+type Service struct {
+	Config
+	exports *management.Resource[management.Tx, exportRecord, BatchExport]
 }
 
 // view is a transaction and in whose name it runs.

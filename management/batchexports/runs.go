@@ -41,7 +41,7 @@ func (s Service) Runs(ctx context.Context, st *management.Standing, id string, q
 	})
 }
 
-// runWindow is an ExportRunQuery, read.
+// runWindow is a RunQuery, read.
 type runWindow struct {
 	after, before, start, end time.Time
 	byInterval, descending    bool
@@ -152,7 +152,7 @@ type ExportCancelled struct {
 }
 
 // CancelRun ends a run. A server that works on it notices within
-// Config.ExportWatch.
+// Config.Watch.
 func (s Service) CancelRun(ctx context.Context, st *management.Standing, export, id string) (*ExportCancelled, error) {
 	return management.Write(ctx, &s.Desk, func(tx management.Tx) (*ExportCancelled, error) {
 		e, r, err := within[exportRun](tx, st, kindExportRun, export, id)

@@ -212,14 +212,13 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	if len(e.Properties) <= maxRuleProps && json.Valid([]byte(e.Properties)) {
 		failure.Props = json.RawMessage(e.Properties)
 	}
-	return f.Service.rules().Keep(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
+	return f.rules.Keep(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
 }
 
 // save puts the issues that have changed.
 func (f *issueRun) save() error {
-	issues := f.Service.issues()
 	for _, i := range f.order {
-		if err := issues.Put(inProject(f.tx, i.project), i.storedIssue); err != nil {
+		if err := f.Service.issues.Put(inProject(f.tx, i.project), i.storedIssue); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (s Service) Issues(ctx context.Context, st *management.Standing, status str
 		}
 		q.Other = issuesOf(st.Project.ID, status)
 	}
-	return s.issues().Query(ctx, st, q)
+	return s.issues.Query(ctx, st, q)
 }
 
 func issuesOf(project int64, status string) string {
@@ -79,8 +79,8 @@ func issueUnique(project int64, fingerprint string) string {
 	return management.ProjectParent(project) + "/" + fingerprint
 }
 
-func (s Service) issues() *management.Resource[management.Tx, storedIssue, Issue] {
-	return management.NewResource(&s.Desk, management.Spec[management.Tx, storedIssue, Issue]{
+func (c *Config) issueResource() *management.Resource[management.Tx, storedIssue, Issue] {
+	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedIssue, Issue]{
 		Kind: kindIssue, Scope: "ErrorTrackingIssue", Fields: IssueFields, Newest: true,
 		Place: func(st *management.Standing, i *storedIssue) management.Place {
 			return management.Place{
@@ -90,7 +90,7 @@ func (s Service) issues() *management.Resource[management.Tx, storedIssue, Issue
 		Rules: func(e *management.Edit[management.Tx, storedIssue]) (err error) {
 			i := e.Now
 			if i.Status != e.Was.Status {
-				i.Changed = management.At(s.Desk.Now())
+				i.Changed = management.At(c.Desk.Now())
 			}
 			if e.Values.Has("assignee") {
 				i.Assignee, err = readAssignee(e.Tx, e.Standing, e.Values.Raw("assignee"))
@@ -103,13 +103,13 @@ func (s Service) issues() *management.Resource[management.Tx, storedIssue, Issue
 
 // Issue returns one issue.
 func (s Service) Issue(ctx context.Context, st *management.Standing, id string) (*Issue, error) {
-	return s.issues().Get(ctx, st, id)
+	return s.issues.Get(ctx, st, id)
 }
 
 // UpdateIssue changes what people may change of an issue. No field has to be
 // there.
 func (s Service) UpdateIssue(ctx context.Context, st *management.Standing, id string, b management.Body) (*Issue, error) {
-	return s.issues().Update(ctx, st, id, b, false)
+	return s.issues.Update(ctx, st, id, b, false)
 }
 
 // firstCharacters is the beginning of a text, at most n characters.

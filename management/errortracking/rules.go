@@ -9,12 +9,23 @@ import (
 	"slices"
 )
 
-// Service has the assignment rules (§4.2) and issues (decision 24) of all projects.
-type Service struct {
+// Config says what a Service stands on. Only Desk is required.
+type Config struct {
 	Desk management.Desk[management.Tx]
 	// Events is the log out of whose exceptions issues are made. Nil: none are made.
 	Events EventLog
 }
+
+// Service has the assignment rules (§4.2) and issues (decision 24) of all projects.
+// New makes one.
+type Service struct {
+	Config
+	rules  *management.Resource[management.Tx, storedRule, AssignmentRule]
+	issues *management.Resource[management.Tx, storedIssue, Issue]
+}
+
+// New makes a Service.
+func New(c Config) *Service { return &Service{c, c.ruleResource(), c.issueResource()} }
 
 // kindRule is an assignment rule of a project: Sort is its order, then its age.
 const kindRule = "assignment_rule"
@@ -71,15 +82,15 @@ var RuleOrderFields = management.Fields{
 // ruleKeys are the numbers that an order_key may be.
 const ruleKeys = math.MaxInt32
 
-func (s Service) rules() *management.Resource[management.Tx, storedRule, AssignmentRule] {
-	return management.NewResource(&s.Desk, management.Spec[management.Tx, storedRule, AssignmentRule]{
+func (c *Config) ruleResource() *management.Resource[management.Tx, storedRule, AssignmentRule] {
+	return management.NewResource(&c.Desk, management.Spec[management.Tx, storedRule, AssignmentRule]{
 		Kind: kindRule, Scope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
 		Place: func(_ *management.Standing, r *storedRule) management.Place {
 			// The keys are moved up so that the texts of negative ones are in order too.
 			return management.Place{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
-			return &storedRule{AssignmentRule: AssignmentRule{ID: s.Desk.NewID()}}, nil
+			return &storedRule{AssignmentRule: AssignmentRule{ID: c.Desk.NewID()}}, nil
 		},
 		Rules: setRule,
 		Show:  func(_ *view, r *storedRule) (*AssignmentRule, error) { return &r.AssignmentRule, nil },
@@ -117,29 +128,29 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 
 // Rules returns a page of rules in their order.
 func (s Service) Rules(ctx context.Context, st *management.Standing, p management.Page) (management.List[AssignmentRule], error) {
-	return s.rules().List(ctx, st, p)
+	return s.rules.List(ctx, st, p)
 }
 
 // Rule returns one rule.
 func (s Service) Rule(ctx context.Context, st *management.Standing, id string) (*AssignmentRule, error) {
-	return s.rules().Get(ctx, st, id)
+	return s.rules.Get(ctx, st, id)
 }
 
 // CreateRule makes a rule.
 func (s Service) CreateRule(ctx context.Context, st *management.Standing, b management.Body) (*AssignmentRule, error) {
-	return s.rules().Create(ctx, st, b)
+	return s.rules.Create(ctx, st, b)
 }
 
 // UpdateRule changes the filters or the assignee of a rule. put: the filters have
 // to be there.
 func (s Service) UpdateRule(ctx context.Context, st *management.Standing, id string, b management.Body, put bool) error {
-	_, err := s.rules().Update(ctx, st, id, b, put)
+	_, err := s.rules.Update(ctx, st, id, b, put)
 	return err
 }
 
 // DeleteRule takes a rule away for good.
 func (s Service) DeleteRule(ctx context.Context, st *management.Standing, id string) error {
-	return s.rules().Delete(ctx, st, id)
+	return s.rules.Delete(ctx, st, id)
 }
 
 // ReorderRules gives rules their order_key. Ids of no rule are passed over.
@@ -173,7 +184,7 @@ func (s Service) ReorderRules(ctx context.Context, st *management.Standing, b ma
 			if r == nil {
 				continue
 			}
-			if err := s.rules().Keep(&view{Tx: tx, Standing: st}, r, func() { r.OrderKey = key.(int64) }); err != nil {
+			if err := s.rules.Keep(&view{Tx: tx, Standing: st}, r, func() { r.OrderKey = key.(int64) }); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,7 @@ type Config struct {
 	ExportRows   batchexports.Rows
 	ExportRunner batchexports.Runner
 	// ExportWatch is how often the lease of a run is renewed, and looked whether it
-	// was cancelled: batchexports.DefaultWatch when zero, well below a minute.
+	// was cancelled: 10 seconds when zero, well below a minute.
 	ExportWatch time.Duration
 	// JobDone is told what became of scheduled changes and of the runs of exports. It
 	// may be called by several goroutines. Nil: nobody is told.
@@ -78,9 +78,9 @@ func Open(c Config) (*Rooms, error) {
 	}
 	return &Rooms{
 		Service:       &management.Service{Desk: desk},
-		BatchExports:  &batchexports.Service{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone},
+		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
 		Dashboards:    dashboards.New(desk),
-		ErrorTracking: &errortracking.Service{Desk: desk, Events: c.Events},
+		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
 		FeatureFlags: featureflags.New(featureflags.Config{
 			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
 		}),
