@@ -30,7 +30,7 @@ func TestSource_RetryAfter(t *testing.T) {
 		want        time.Duration
 	}{
 		{"", "", 0}, {"0", "", 0}, {"7", "", 7 * time.Second}, {"-7", "", 0}, {"soon", "", 0},
-		{"86400", "", time.Hour}, {"99999999999999999999", "", 0},
+		{"86400", "", time.Hour}, {"99999999999999999999", "", time.Hour},
 		{"Wed, 15 Jul 2026 12:00:30 GMT", "", 30 * time.Second},
 		{"Wed, 15 Jul 2026 11:00:00 GMT", "", 0},
 		{"Wed, 15 Jul 2020 12:00:30 GMT", "Wed, 15 Jul 2020 12:00:20 GMT", 10 * time.Second}, // the clocks differ

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // httpClient is the client that makes all requests, and whether its connections are
@@ -74,19 +75,7 @@ func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Requ
 	return req, nil
 }
 
-// retryAfterOf reads Retry-After, seconds or a date. A date is compared with the
-// server's own clock, with now where it does not tell that.
+// retryAfterOf is how long a server asks to be left alone.
 func retryAfterOf(h http.Header, now time.Time) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = theirs
-	}
-	return max(at.Sub(now), 0)
+	return wire.RetryAfter(h.Get("Retry-After"), h.Get("Date"), now)
 }

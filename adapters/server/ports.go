@@ -48,14 +48,12 @@ func (k fileKeys) Key(_ context.Context, text string) (httpapi.Key, error) {
 }
 
 // projects are all projects, by id.
-func (p *parts) projects(ctx context.Context) (out []sqlstore.ProjectName, err error) {
+func (p *parts) projects(ctx context.Context) ([]flags.Project, error) {
 	if p.store != nil {
 		return p.store.Projects(ctx)
 	}
-	for _, project := range p.source.Projects() {
-		out = append(out, sqlstore.ProjectName{ID: project.ID, Name: project.Name, APIKey: project.APIKey, OrganizationID: project.OrganizationID})
-	}
-	slices.SortFunc(out, func(a, b sqlstore.ProjectName) int { return cmp.Compare(a.ID, b.ID) })
+	out := p.source.Projects()
+	slices.SortFunc(out, func(a, b flags.Project) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
@@ -114,8 +113,9 @@ func (s *Server) Decider() *flags.Decider {
 	return s.degraded.decider
 }
 
-// Projects are all projects, by id. A server that waits for its database knows none.
-func (s *Server) Projects(ctx context.Context) ([]sqlstore.ProjectName, error) {
+// Projects are all projects, by id: their names, API keys and organizations. A server that
+// waits for its database knows none.
+func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 	p := s.parts()
 	if p == nil {
 		return nil, errGone

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,7 +77,7 @@ func enabled(t *testing.T, s *server.Server, projectKey string) map[string]bool 
 }
 
 // made is the only project of a first start.
-func made(t *testing.T, s *server.Server) sqlstore.ProjectName {
+func made(t *testing.T, s *server.Server) flags.Project {
 	t.Helper()
 	projects, err := s.Projects(t.Context())
 	if err != nil || len(projects) != 1 {

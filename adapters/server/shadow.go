@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // shadowEvery is how old the report in the file may be.
@@ -81,10 +81,7 @@ func (b *beside) end() {
 func (b *beside) write() {
 	text, err := json.MarshalIndent(b.handler.Report(), "", "  ")
 	if err == nil {
-		err = os.WriteFile(b.path+".new", append(text, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(b.path+".new", b.path)
+		err = lastgood.Replace(b.path, 0o600, text, []byte{'\n'})
 	}
 	if err != nil {
 		b.server.options.Logger.Error("the report of the shadow could not be written", "error", err)

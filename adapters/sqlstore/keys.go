@@ -70,16 +70,10 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	return k, nil
 }
 
-// ProjectName is a project as it is listed at a start.
-type ProjectName struct {
-	ID                           int64
-	Name, APIKey, OrganizationID string
-}
-
-// Projects lists the projects by id.
-func (s *Store) Projects(ctx context.Context) (out []ProjectName, err error) {
+// Projects lists the projects by id: their names, API keys and organizations alone.
+func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		out, err = list(ctx, s.quick, func(p *ProjectName) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
+		out, err = list(ctx, s.quick, func(p *flags.Project) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
 		return err
 	})
 	return out, doing("listing projects", s.dialect.explain(err))

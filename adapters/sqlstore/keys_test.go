@@ -99,7 +99,7 @@ func TestBootstrap(t *testing.T) { // decision 21
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	names, err := s.Projects(ctx)
-	if diff := cmp.Diff([]ProjectName{{1, "Default project", b.APIKey, b.OrganizationID}}, names); diff != "" || err != nil {
+	if diff := cmp.Diff([]flags.Project{{ID: 1, Name: "Default project", APIKey: b.APIKey, OrganizationID: b.OrganizationID}}, names); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if again, err := s.Bootstrap(ctx, FirstStart{OwnerEmail: "me@example.com"}); err != nil || again != nil {

@@ -73,7 +73,7 @@ var table = map[string]room{
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
-	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike
+	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike, and commands replace files
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/internal/shadow":     {},
@@ -95,10 +95,10 @@ var table = map[string]room{
 	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
 	"adapters/server": {ours: append([]string{ // the roof
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "capture/insights", "capture/queries",
+		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
-		"flags", "adapters/server",
+		"flags", "adapters/server", "adapters/remote/lastgood",
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}},
 	"cmd/examples": {
@@ -110,7 +110,7 @@ var table = map[string]room{
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, ofManagement...)},
-	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "capture", "flags"}},
+	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags"}},
 	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",

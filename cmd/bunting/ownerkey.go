@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
@@ -41,7 +41,7 @@ func (o *ownerKey) get() (server.OwnerKey, error) {
 	key, err := readOwnerKey(o.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return server.OwnerKey{Show: func(key string) error {
-			if err := writeOwnerKey(o.file, key); err != nil {
+			if err := lastgood.Replace(o.file, 0o600, []byte(key+"\n")); err != nil {
 				return fmt.Errorf("--owner-key-file: %w; no key was made", err)
 			}
 			o.made.Store(true)
@@ -69,26 +69,4 @@ func readOwnerKey(path string) (string, error) {
 		return "", fmt.Errorf("%s has no personal key in it: want phx_ and 32 to 128 letters and digits, or no file, for a key to be made", path)
 	}
 	return key, nil
-}
-
-// writeOwnerKey writes a file that is whole or not there, on the disk when it
-// returns, and readable for its owner alone.
-func writeOwnerKey(path, key string) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".bunting-key-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(key + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

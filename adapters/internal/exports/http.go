@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -258,7 +257,7 @@ func (e *endpoint) exchange(ctx context.Context, body []byte) error {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return refused("The server does not take the token. %s", text)
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
-		return &laterError{text, retryAfter(resp.Header.Get("Retry-After"))}
+		return &laterError{text, wire.RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), time.Now())}
 	}
 	return refused("%s", text)
 }
@@ -273,17 +272,6 @@ func detail(answer []byte) string {
 		}
 	}
 	return ""
-}
-
-// retryAfter reads the header: seconds or a time. Zero: none.
-func retryAfter(header string) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil {
-		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
 }
 
 func (e *endpoint) needs(bool) []string { return []string{"url", e.URL, "token", e.Token} }

@@ -6,14 +6,18 @@ package lastgood
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -32,7 +36,7 @@ const headerSize = len(header) + 2*sha256.Size + 1
 // Save makes text the copy at path, which only this user may read. Its folder is
 // made when it is missing. After an error, and after a power cut, the copy of
 // before is still there.
-func Save(path string, text []byte) (err error) {
+func Save(path string, text []byte) error {
 	if len(text) > MaxSize {
 		return fmt.Errorf("%s: a copy of %d bytes is too long, at most %d are kept", path, len(text), MaxSize)
 	}
@@ -40,30 +44,53 @@ func Save(path string, text []byte) (err error) {
 		return err
 	}
 	sweep(filepath.Dir(path))
-	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
+	sum := sha256.Sum256(text)
+	return Replace(path, 0o600, []byte(header+hex.EncodeToString(sum[:])+"\n"), text)
+}
+
+// Replace makes the parts, one behind the other, the file at path, in one step: on the
+// disk when it returns, and after an error or a power cut either whole or what was there
+// before. mode is that of the file, before the umask. Its folder has to be there.
+func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
+	unfinished := filepath.Join(filepath.Dir(path), unfinished+rand.Text())
+	f, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.Write(part)
 		}
-	}()
-	sum := sha256.Sum256(text)
-	_, err = f.WriteString(header + hex.EncodeToString(sum[:]) + "\n")
-	if err == nil {
-		_, err = f.Write(text)
 	}
 	if err == nil {
 		err = f.Sync() // else the new name could come to disk before its text
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(unfinished, path)
 	}
-	return os.Rename(f.Name(), path)
+	if err != nil {
+		return errors.Join(err, os.Remove(unfinished))
+	}
+	return syncFolder(filepath.Dir(path))
 }
 
-// unfinished begins the name of a copy that is being written.
+// syncFolder makes a new name durable, where folders can be asked for that.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) { // of some network file systems
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// unfinished begins the name of a file that is being written.
 const unfinished = ".copy-"
 
 // abandoned is how old an unfinished copy is whose writer was killed.

@@ -106,3 +106,32 @@ func TestSave_SweepsWhatIsAbandoned(t *testing.T) {
 		t.Errorf("%v %v", left, err)
 	}
 }
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path, full := filepath.Join(dir, "state"), filepath.Join(dir, "full")
+	if err := os.MkdirAll(filepath.Join(full, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("what was there, and longer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := lastgood.Replace(path, 0o640, []byte("a"), nil, []byte("b")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for _, cannot := range []string{full, filepath.Join(dir, "no folder", "state")} {
+		if err := lastgood.Replace(cannot, 0o600, []byte("c")); err == nil {
+			t.Errorf("%s was replaced", cannot)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "ab" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("%v, %v: want the file and the folder alone", left, err)
+	}
+}

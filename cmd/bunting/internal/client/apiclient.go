@@ -11,11 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const (
@@ -216,16 +216,5 @@ func (c *apiClient) once(ctx context.Context, method, path string, body []byte) 
 		Detail string `json:"detail"`
 	}
 	_ = json.Unmarshal(answer, &problem) // another server's error may be no JSON
-	return nil, retryAfter(w.Header.Get("Retry-After"), time.Now()), &apiError{w.StatusCode, problem.Detail}
-}
-
-// retryAfter reads the header: seconds, or a date. Zero: it says nothing.
-func retryAfter(text string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
+	return nil, wire.RetryAfter(w.Header.Get("Retry-After"), w.Header.Get("Date"), time.Now()), &apiError{w.StatusCode, problem.Detail}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // readState reads a state file. False: there is none.
@@ -28,13 +30,5 @@ func writeState(path string, state any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return lastgood.Replace(path, 0o666, text, []byte{'\n'})
 }
