@@ -30,10 +30,23 @@ var everyRoom = &rooms.Rooms{
 	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},
 }
 
+// described are the endpoints of the management API.
+func described(by *rooms.Rooms) []endpoint {
+	return slices.Concat(managed(by), readBack(by), queryEndpoints)
+}
+
+// SDKRoutesForTest are method and path of what answers SDKs and monitors by itself.
+func SDKRoutesForTest() (out []string) {
+	for _, e := range slices.Concat(commonEndpoints, flagEndpoints, ofrepEndpoints, captureEndpoints, pageEndpoints) {
+		out = append(out, e.method+" "+e.path)
+	}
+	return out
+}
+
 // ManagementRoutesForTest are the methods of all paths of the management API.
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, e := range described(everyRoom, true) {
+	for _, e := range described(everyRoom) {
 		for _, prefix := range e.area.prefixes {
 			out[prefix+e.path] = append(out[prefix+e.path], e.method)
 		}
@@ -55,7 +68,7 @@ type EndpointForTest struct {
 
 // EndpointsForTest are all rows, on the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
-	for _, e := range described(everyRoom, true) {
+	for _, e := range described(everyRoom) {
 		row := EndpointForTest{
 			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.scope, anyKey),
 			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.takes, Array: e.array, List: e.isList(),

@@ -14,7 +14,6 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openAPI describes the API in OpenAPI 3.1, out of the tables that the router is
@@ -26,18 +25,11 @@ type openAPI struct {
 	tags      map[string]bool
 	places    pathPlaces
 	writable  map[string]map[string]bool
+
+	responses, securitySchemes object
 }
 
 type object = map[string]any
-
-// described are the endpoints that are in it.
-func described(by *rooms.Rooms, queries bool) []endpoint {
-	out := slices.Concat(managed(by), readBack(by))
-	if queries {
-		out = append(out, queryEndpoints...)
-	}
-	return out
-}
 
 const (
 	schemaPrefix   = "#/components/schemas/"
@@ -49,11 +41,19 @@ func describe(table []endpoint) ([]byte, error) {
 	d := (&openAPI{
 		schemas: map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
 		places: pathPlacesOf(table), writable: map[string]map[string]bool{},
+		responses:       maps.Clone(errorResponses),
+		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the scopes that an operation needs stand in its security"}},
 	}).inline()
 	for _, e := range table {
+		if e.serve != nil {
+			continue
+		}
 		if err := d.add(&e); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", e.method, e.path, err)
 		}
+	}
+	if err := d.addSDKs(table); err != nil {
+		return nil, err
 	}
 	d.markReadOnly()
 	tags := []object{}
@@ -63,17 +63,17 @@ func describe(table []endpoint) ([]byte, error) {
 	document := object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Bunting management API", "version": "1",
-			"description": "Flags, cohorts, people, projects, organizations and everything else that is managed. Ingestion and flag evaluation are not part of it.",
+			"title": "Bunting API", "version": "1",
+			"description": "What SDKs ask (flags, OFREP, events) and what people manage: flags, cohorts, people, projects, organizations, insights and everything else.",
 		},
 		"servers":  []object{{"url": "/"}},
 		"security": []object{{"personalKey": []string{}}},
 		"tags":     tags,
 		"paths":    d.paths,
 		"components": object{
-			"securitySchemes": object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the scopes that an operation needs stand in its security"}},
+			"securitySchemes": d.securitySchemes,
 			"schemas":         d.schemas,
-			"responses":       errorResponses,
+			"responses":       d.responses,
 		},
 	}
 	return json.Marshal(document)
@@ -102,26 +102,17 @@ var errorResponses = func() object {
 // add describes an endpoint on each of its paths.
 func (d *openAPI) add(e *endpoint) error {
 	for _, prefix := range e.area.prefixes {
-		path, parameters := d.places.in(prefix + e.path + "/")
 		op, err := d.operation(e, prefix+e.path)
 		if err != nil {
 			return err
 		}
-		op["parameters"] = append(parameters, e.queryParameters()...)
-		if d.paths[path] == nil {
-			d.paths[path] = object{}
-		}
-		d.paths[path][strings.ToLower(e.method)] = op
+		d.put(e, prefix+e.path, op)
 	}
 	return nil
 }
 
 func (d *openAPI) operation(e *endpoint, path string) (object, error) {
-	tag := tagOf(e.path)
-	d.tags[tag] = true
-	op := object{
-		"operationId": operationID(e.method, path), "summary": e.summary, "tags": []string{tag},
-	}
+	op := object{"summary": e.summary, "tags": []any{tagOf(e.path)}, "parameters": e.queryParameters()}
 	switch e.scope {
 	case public:
 		op["security"] = []object{}
@@ -208,7 +199,7 @@ func schemaEndpoint() []endpoint {
 // schemaText is the description in one version of OpenAPI.
 func (s *server) schemaText(version string) ([]byte, error) {
 	s.describeOnce.Do(func() {
-		if s.description, s.descriptionErr = describe(described(s.Management, s.Queries != nil)); s.descriptionErr == nil {
+		if s.description, s.descriptionErr = describe(s.tables()); s.descriptionErr == nil {
 			s.description30, s.descriptionErr = openAPI30(s.description)
 		}
 	})

@@ -56,8 +56,8 @@ func placeOfPart(parts []string, i int) string {
 }
 
 // in is a path with the names of its places, and their parameters.
-func (p pathPlaces) in(path string) (named string, parameters []object) {
-	parts, parameters := strings.Split(path, "/"), []object{}
+func (p pathPlaces) in(path string) (named string, parameters []any) {
+	parts, parameters := strings.Split(path, "/"), []any{}
 	out := make([]string, len(parts))
 	for i, part := range parts {
 		if out[i] = part; strings.HasPrefix(part, "{") {
@@ -84,7 +84,7 @@ func idKind(gives any) reflect.Kind {
 }
 
 // queryParameters are those of the query.
-func (e *endpoint) queryParameters() (out []object) {
+func (e *endpoint) queryParameters() (out []any) {
 	query := e.query
 	if _, list := e.gives.(interface{ Counted() (int, any) }); list {
 		query = append([]parameterDoc{{"limit", "integer", "most items on a page, 100 by default"}, {"offset", "integer", "items before the page"}}, query...)

@@ -146,6 +146,99 @@ func TestOpenAPI_Valid(t *testing.T) {
 	}
 }
 
+// sdkWalk asks as SDKs do, with what stands in headers.
+var sdkWalk = []struct{ request, body, header string }{
+	{"POST /flags/?v=2", `{"token": "phc_1", "distinct_id": "u", "person_properties": {"plan": "pro"}, "groups": null}`, ""},
+	{"POST /flags/?v=1", `{"token": "phc_1", "distinct_id": "u"}`, ""},
+	{"POST /flags/?v=2&config=true", `{"token": "phc_1", "distinct_id": "u"}`, ""},
+	{"POST /decide/?v=2", `{"token": "phc_1", "distinct_id": "u"}`, ""},
+	{"POST /flags/?v=2", `{"token": "phc_unknown", "distinct_id": "u"}`, ""},
+	{"GET /flags/?v=2", "", ""},
+	{"GET /flags/definitions/?token=phc_1", "", "Authorization: Bearer " + managedKey},
+	{"GET /api/projects/1/feature_flags/local_evaluation/", "", "Authorization: Bearer " + managedKey},
+	{"GET /flags/definitions/?token=phc_1", "", ""},
+	{"POST /ofrep/v1/evaluate/flags/", `{"context": {"targetingKey": "u", "plan": "pro"}}`, "Authorization: Bearer phc_1"},
+	{"POST /ofrep/v1/evaluate/flags/a/", `{"context": {"targetingKey": "u", "plan": "pro"}}`, "X-API-Key: phc_1"},
+	{"POST /ofrep/v1/evaluate/flags/none/", `{"context": {"targetingKey": "u"}}`, "X-API-Key: phc_1"},
+	{"POST /ofrep/v1/evaluate/flags/", `{"context": {"targetingKey": "u"}}`, "Authorization: Bearer phc_unknown"},
+	{"GET /ofrep/v1/configuration/", "", "X-API-Key: phc_1"},
+	{"POST /batch/", `{"api_key": "phc_1", "batch": [{"event": "e", "distinct_id": "u", "properties": {"$set": {"plan": "pro"}}}]}`, ""},
+	{"POST /i/v0/e/", `{"api_key": "phc_1", "event": "e", "distinct_id": 7}`, ""},
+	{"POST /e/", `[{"token": "phc_1", "event": "e", "distinct_id": "u"}]`, ""},
+	{"POST /capture/", `{"event": "e", "distinct_id": "u"}`, ""},
+	{"POST /i/v1/analytics/events/", `{"created_at": "2026-01-01T00:00:00Z", "batch": [{"event": "e", "uuid": "0191f0a2-5b1c-7d3e-8f40-000000000001", "distinct_id": "u", "timestamp": "2026-01-01T00:00:00Z", "properties": {}}]}`,
+		"Authorization: Bearer phc_1"},
+	{"POST /i/v1/analytics/events/", `{"created_at": "2026-01-01T00:00:00Z", "batch": []}`, "Authorization: Bearer phc_1"},
+	{"GET /array/phc_1/config/", "", ""},
+	{"GET /api/surveys/?token=phc_1", "", ""},
+	{"GET /api/early_access_features/?token=phc_1", "", ""},
+	{"GET /_liveness/", "", ""},
+}
+
+// What SDKs ask and are answered is what the descriptions say, refusals too.
+func TestOpenAPI_SDKs(t *testing.T) {
+	s := managedServer(t)
+	made, err := http.NewRequest(http.MethodPost, s.URL+"/api/projects/1/feature_flags/", strings.NewReader(
+		`{"key": "a", "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": 100}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Header = http.Header{"Authorization": {"Bearer " + managedKey}, "Content-Type": {"application/json"}}
+	if res, err := s.Client().Do(made); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusCreated {
+		t.Fatal(err)
+	}
+	v31, v30 := described(t, s, "3.1"), described(t, s, "3.0")
+	for _, step := range sdkWalk {
+		method, path, _ := strings.Cut(step.request, " ")
+		ask := func(url string) *http.Request {
+			req, err := http.NewRequest(method, url+path, strings.NewReader(step.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string]string{
+				"PostHog-Sdk-Info": "walk/1", "PostHog-Attempt": "1", "PostHog-Request-Timestamp": "2026-01-01T00:00:00Z",
+				"PostHog-Request-Id": "0191f0a2-5b1c-7d3e-8f40-000000000002", "User-Agent": "walk/1",
+			} {
+				req.Header.Set(name, value)
+			}
+			if name, value, ok := strings.Cut(step.header, ": "); ok {
+				req.Header.Set(name, value)
+			}
+			if step.body != "" {
+				req.Header.Set("Content-Type", "application/json")
+			}
+			return req
+		}
+		res, err := s.Client().Do(ask(s.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for version, v := range map[string]validator.Validator{"3.1": v31, "3.0": v30} {
+			res.Body = io.NopCloser(bytes.NewReader(body))
+			var wrong []error
+			if refused := res.StatusCode >= 400; refused {
+				_, errs := v.ValidateHttpResponse(ask(""), res)
+				for _, e := range errs {
+					wrong = append(wrong, e)
+				}
+			} else {
+				_, errs := v.ValidateHttpRequestResponse(ask(""), res)
+				for _, e := range errs {
+					wrong = append(wrong, e)
+				}
+			}
+			for _, e := range wrong {
+				t.Errorf("%s: %s: %d %v\n%s", version, step.request, res.StatusCode, e, body)
+			}
+		}
+	}
+}
+
 // describedWalk asks for an answer of each resource: method and path, a body, and
 // the name by which the id of the answer is known afterwards.
 var describedWalk = []struct{ request, body, keep string }{

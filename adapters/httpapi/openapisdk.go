@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	_ "embed" // openapisdk.json
+	"encoding/json"
+	"maps"
+	"strings"
+)
+
+// sdkText describes what SDKs and monitors ask, whose handlers read and write by
+// themselves: schemas, and a row for each operation with the paths that it is on.
+//
+//go:embed openapisdk.json
+var sdkText []byte
+
+// addSDKs describes the endpoints of a table that answer by themselves. Scripts and
+// pages are no part of it.
+func (d *openAPI) addSDKs(table []endpoint) error {
+	var of struct {
+		SecuritySchemes, Responses object
+		Schemas                    map[string]object
+		Operations                 []struct {
+			Paths, Methods []string
+			Operation      json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(sdkText, &of); err != nil {
+		return err
+	}
+	maps.Copy(d.schemas, of.Schemas)
+	maps.Copy(d.responses, of.Responses)
+	maps.Copy(d.securitySchemes, of.SecuritySchemes)
+	rows := map[string]json.RawMessage{}
+	for _, row := range of.Operations {
+		for _, path := range row.Paths {
+			for _, method := range row.Methods {
+				rows[method+" "+path] = row.Operation
+			}
+		}
+	}
+	for _, e := range table {
+		text, there := rows[e.method+" "+e.area.prefixes[0]+e.path]
+		if e.serve == nil || !there {
+			continue
+		}
+		var op object
+		if err := json.Unmarshal(text, &op); err != nil {
+			return err
+		}
+		d.put(&e, e.path, op)
+	}
+	return nil
+}
+
+// put adds an operation on a path, whose named parts are added to its parameters.
+func (d *openAPI) put(e *endpoint, path string, op object) {
+	op["operationId"] = operationID(e.method, path)
+	path, parameters := d.places.in(path + "/")
+	own, _ := op["parameters"].([]any)
+	op["parameters"] = append(parameters, own...)
+	if d.paths[path] == nil {
+		d.paths[path] = map[string]any{}
+	}
+	d.paths[path][strings.ToLower(e.method)] = op
+	for _, tag := range op["tags"].([]any) {
+		d.tags[tag.(string)] = true
+	}
+}
