@@ -27,17 +27,17 @@ type invitePage struct {
 
 func (c *call) showPage(status int, p *invitePage) (any, error) {
 	p.Site, p.Roles = c.site(), organizations.RolesAtOrganization
-	return c.html(status, "invite.html", pages.Policy, p)
+	return c.html(status, "invite.html", false, p)
 }
 
-// html answers with a page.
-func (c *call) html(status int, name, policy string, view any) (any, error) {
+// html answers with a page. framed: others may frame it.
+func (c *call) html(status int, name string, framed bool, view any) (any, error) {
 	text, err := pages.Render(name, view)
 	if err != nil {
 		return nil, err
 	}
 	h := c.w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", pages.Policy(name, framed))
 	h.Set("X-Content-Type-Options", "nosniff")
 	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
 }

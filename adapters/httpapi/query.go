@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"net/http"
@@ -24,10 +25,11 @@ type asker struct {
 	// groupTypes are the names of a project's group types.
 	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
 	dashboards *dashboards.Service // nil: there are none
+	log        *slog.Logger
 }
 
 func askerOf(s *server) *asker {
-	a := &asker{desk: s.Queries}
+	a := &asker{desk: s.Queries, log: s.Logger}
 	if s.History != nil {
 		a.groupTypes = s.History.GroupTypes
 	}

@@ -34,6 +34,11 @@ type showing struct {
 	until    time.Time // after it they go on behind the request; zero: they do not
 	filters  []json.RawMessage
 	variable json.RawMessage
+	// shared: strangers ask.
+	shared bool
+	// query is what run has asked last, queries what board has, by tile.
+	query   json.RawMessage
+	queries []json.RawMessage
 }
 
 // showing reads how to run the insights of a request, nil where none are run.
@@ -88,10 +93,14 @@ func (s *showing) run(ctx context.Context, i *dashboards.Insight, laid ...json.R
 	if err != nil {
 		return told(i, err)
 	}
-	r := queries.Request{Project: s.project, Query: query, Mode: s.mode}
+	s.query = query
+	r := queries.Request{Project: s.project, Query: query, Mode: s.mode, Shared: s.shared}
 	if !s.until.IsZero() {
 		if r.Patience = time.Until(s.until); r.Patience <= 0 && s.mode == queries.Blocking {
 			r.Mode = queries.Async
+			if s.shared { // who nobody knows begins nothing behind the request
+				r.Mode = queries.CacheOnly
+			}
 		}
 	}
 	found, err := s.of.desk.Ask(ctx, r)
@@ -151,6 +160,7 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 	}
 	places := make(chan struct{}, tilesAtOnce)
 	failures := make([]error, len(d.Tiles))
+	s.queries = make([]json.RawMessage, len(d.Tiles))
 	var wg sync.WaitGroup
 	for n := range d.Tiles {
 		tile := &d.Tiles[n]
@@ -163,7 +173,8 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 			own := *s
 			project := *s.project // its cohorts are filled in by who needs them
 			own.project = &project
-			failures[n] = own.run(ctx, tile.Insight, append([]json.RawMessage{tile.Laid()}, weak...)...)
+			failures[n] = s.of.alone(ctx, tile.Insight, own.run(ctx, tile.Insight, append([]json.RawMessage{tile.Laid()}, weak...)...))
+			s.queries[n] = own.query
 			tile.Cached = tile.Insight.Cached
 			if at := tile.Insight.LastRefresh; at != nil {
 				if t, err := time.Parse(time.RFC3339Nano, *at); err == nil {
@@ -174,6 +185,17 @@ func (s *showing) board(ctx context.Context, d *dashboards.Dashboard) error {
 	}
 	wg.Wait()
 	return errors.Join(failures...)
+}
+
+// alone keeps a fault of ours in the tile where it is (§1.9). What ends the whole
+// request stays an error: the caller has gone, or the store has.
+func (of *asker) alone(ctx context.Context, i *dashboards.Insight, err error) error {
+	if err == nil || ctx.Err() != nil || problemOf(err).Status != http.StatusInternalServerError {
+		return err
+	}
+	of.log.Error("an insight failed", "insight", i.ID, "error", err)
+	i.Error = &dashboards.InsightError{Type: problemInternal.Type, Code: problemInternal.Code, Detail: problemInternal.Detail}
+	return nil
 }
 
 // getInsight answers with an insight and its result.
@@ -251,16 +273,16 @@ func getDashboard(of *asker, c *call) (*dashboards.Dashboard, error) {
 }
 
 // shared runs the insights of a shared dashboard, as it is set up: strangers say
-// nothing about it.
-func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (err error) {
-	if of.desk == nil || d == nil {
-		return nil
+// nothing about it. nil: none are run here.
+func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *showing, err error) {
+	if of.desk == nil {
+		return nil, nil
 	}
-	s := &showing{of: of, mode: queries.Blocking, until: time.Now().Add(patience)}
+	s = &showing{of: of, mode: queries.Blocking, until: time.Now().Add(patience), shared: true}
 	if s.project, err = of.project(ctx, d.Of()); err != nil {
-		return err
+		return nil, err
 	}
-	return s.board(ctx, d.Dashboard)
+	return s, s.board(ctx, d.Dashboard)
 }
 
 // resultEndpoints are those of what is shown with results (§1.8, §1.9).

@@ -67,7 +67,7 @@ func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 		rows[i] = row{l.path, here + l.path, l.about}
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", pages.Policy("root.html", false))
 	h.Set("X-Content-Type-Options", "nosniff")
 	text, err := pages.Render("root.html", map[string]any{"About": rootAbout, "Rows": rows})
 	if err != nil {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,10 +15,10 @@ import (
 // that it stands in no log of addresses.
 var sharedEndpoints = func() (out []endpoint) {
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
-		out = append(out, resource(atTop, public, linkDeskOf, []row[linkDesk]{
+		out = append(out, resource(atTop, public, linkDeskOf, lasting([]row[linkDesk]{
 			by(http.MethodGet, path, "Read a shared dashboard", openShared).giving(dashboards.SharedDashboard{}),
 			by(http.MethodPost, path, "Read a shared dashboard with a password", openShared).taking(sharedFields).giving(dashboards.SharedDashboard{}),
-		})...)
+		}))...)
 	}
 	return out
 }()
@@ -47,48 +46,14 @@ func openShared(of linkDesk, c *call) (any, error) {
 	h.Set("X-Robots-Tag", "noindex")
 	token := c.part("token")
 	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
+	var ran *showing
 	if err == nil {
-		err = of.asker.shared(c.ctx, shared)
+		ran, err = of.asker.shared(c.ctx, shared)
 	}
 	if !prefersPage(c.r) {
 		return shared, err
 	}
-	return c.sharedPage(shared, err)
-}
-
-// sharedView is what the page shows.
-type sharedView struct {
-	*dashboards.SharedDashboard
-	Title   string
-	Asks    bool   // for a password
-	Message string // what went wrong
-}
-
-// sharedPage is the page of a link: texts as they were written, an insight as its name
-// and description, and with showInspector its query. Other
-// faults than those of the link stay JSON.
-func (c *call) sharedPage(shared *dashboards.SharedDashboard, err error) (any, error) {
-	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
-	var target *management.Error
-	switch {
-	case errors.As(err, &target) && target.Kind == management.Unauthenticated:
-		view.Asks, status = true, http.StatusUnauthorized
-		if target.Code == dashboards.CodePasswordWrong {
-			view.Message = target.Message
-		}
-		c.w.Header().Set("WWW-Authenticate", "Bearer")
-	case errors.As(err, &target) && target.Kind == management.NotFound:
-		view.Message, status = "There is no such dashboard, or it is not shared.", http.StatusNotFound
-	case err != nil:
-		return nil, err
-	case shared.Dashboard.Name != nil && *shared.Dashboard.Name != "":
-		view.Title = *shared.Dashboard.Name
-	}
-	policy := "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
-	if !strings.HasPrefix(c.r.URL.Path, "/embedded/") {
-		policy += "; frame-ancestors 'none'"
-	}
-	return c.html(status, "shared.html", policy, view)
+	return c.sharedPage(shared, ran, err)
 }
 
 // prefersPage reports whether the caller wants HTML.

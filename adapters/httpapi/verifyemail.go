@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -48,7 +47,7 @@ type confirmView struct {
 // the links of mails do no harm.
 func (c *call) confirmPage(status int, view confirmView) (any, error) {
 	c.once()
-	return c.html(status, "confirm.html", pages.Policy, view)
+	return c.html(status, "confirm.html", false, view)
 }
 
 func postConfirmPage(of organizations.Account, c *call) (any, error) {

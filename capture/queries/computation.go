@@ -34,7 +34,7 @@ type computation struct {
 // The lock of the desk is held.
 func (d *Desk) join(a *asked, guesses bool) (c *computation, joined bool) {
 	if c := d.computations[a.key]; c != nil && !a.request.forced() && c.wanted > 0 &&
-		c.asked.period == a.period && a.holds(&entry{state: c.asked.state}) && !a.now.After(c.asked.now.Add(joinable)) {
+		c.asked.period == a.period && a.holds(&entry{state: c.asked.state}) && (a.request.Shared || !a.now.After(c.asked.now.Add(joinable))) {
 		c.wanted++
 		return c, true
 	}

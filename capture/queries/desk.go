@@ -157,6 +157,9 @@ type Request struct {
 	// Patience is after how long a query that somebody waits for goes on behind the
 	// request. Zero: it does not.
 	Patience time.Duration
+	// Shared: strangers ask. An answer of the last minute will do whatever it has cost,
+	// and so will any that is being computed: many of them cost as much as one.
+	Shared bool
 }
 
 // Answer is a result, a run that goes on, or both: then the result is an old one.
@@ -257,12 +260,7 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	select {
 	case <-run.done:
 	case <-patience:
-		if a.request.ID == "" {
-			if err := run.publish(ctx); err != nil {
-				return nil, err
-			}
-		}
-		return goingOn()
+		return run.outlasted(ctx, a, goingOn)
 	case <-ctx.Done():
 		run.cancel(context.Cause(ctx))
 		<-run.done
@@ -271,4 +269,19 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 		return nil, run.err
 	}
 	return &Answer{Result: run.entry.show(run.joined)}, nil
+}
+
+// outlasted is what somebody gets whose patience has ended before the run.
+func (r *run) outlasted(ctx context.Context, a *asked, goingOn func() (*Answer, error)) (*Answer, error) {
+	switch {
+	case a.request.Shared:
+		if r.joined { // who has begun it keeps it going
+			defer r.cancel(errCancelled)
+		}
+	case a.request.ID == "":
+		if err := r.publish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return goingOn()
 }

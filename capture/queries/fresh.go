@@ -27,6 +27,9 @@ var agesByInterval = map[string]ages{
 // timesCost is how many times as old as its computation took long an answer may be.
 const timesCost = 10
 
+// sharedAge is how much older than the data an answer for strangers may be (§1.9).
+const sharedAge = time.Minute
+
 // asked is a question that was understood, with what its answer rests on.
 type asked struct {
 	query   *insights.Query
@@ -121,6 +124,8 @@ func (a *asked) fresh(e *entry, lazy bool) bool {
 		return false
 	case e.state.Events == a.state.Events:
 		return true
+	case a.request.Shared:
+		return age < sharedAge
 	case lazy && age < e.ages.lazy:
 		return true
 	}

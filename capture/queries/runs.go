@@ -57,7 +57,7 @@ type runs struct {
 // start begins a run.
 func (d *Desk) start(a *asked, background bool) (*run, error) {
 	r := &run{desk: d, id: a.request.ID, project: a.request.Project.ID, background: background || a.request.Patience > 0, began: a.now, done: make(chan struct{})}
-	if r.id == "" && r.background {
+	if r.id == "" && r.background && !a.request.Shared {
 		r.id = d.NewID()
 	}
 	r.named = r.id != ""

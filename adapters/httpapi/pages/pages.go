@@ -4,20 +4,47 @@ package pages
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/json"
 	"html/template"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Policy is the Content-Security-Policy of pages with forms, which nobody may frame.
-const Policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
 //go:embed *.html
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"pretty": pretty}).ParseFS(files, "*.html"))
+
+// styles are the sources of the style of each page: the hash of what stands in it.
+var styles = func() map[string]string {
+	out := map[string]string{}
+	for _, t := range templates.Templates() {
+		text, err := files.ReadFile(t.Name())
+		if err != nil {
+			continue // a part of a page
+		}
+		out[t.Name()] = "'none'"
+		if _, rest, ok := bytes.Cut(text, []byte("<style>")); ok {
+			style, _, _ := bytes.Cut(rest, []byte("</style>"))
+			sum := sha256.Sum256(style)
+			out[t.Name()] = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		}
+	}
+	return out
+}()
+
+// Policy is the Content-Security-Policy of a page of this folder: its own style and
+// forms and nothing else. framed: others may frame it.
+func Policy(name string, framed bool) string {
+	policy := "default-src 'none'; style-src " + styles[name] + "; form-action 'self'; base-uri 'none'"
+	if !framed {
+		policy += "; frame-ancestors 'none'"
+	}
+	return policy
+}
 
 // Render is the page of a file of this folder, such as root.html, with what its view
 // says. It fails where the view lacks what the page shows.

@@ -1,0 +1,45 @@
+package charts
+
+import "math"
+
+// axis is the scale of the numbers: from lo to hi in steps, with 0 on it.
+type axis struct{ lo, hi, step float64 }
+
+// newAxis has room for numbers from least to most. whole: they are whole, and so are
+// its steps.
+func newAxis(least, most float64, whole bool) axis {
+	least, most = min(least, 0), max(most, 0)
+	if most-least < 1e-300 {
+		return axis{0, 1, 1}
+	}
+	step := niceStep((most - least) / 4)
+	if whole {
+		step = max(step, 1)
+	}
+	return axis{math.Floor(least/step) * step, math.Ceil(most/step) * step, step}
+}
+
+// niceStep is the least of 1, 2 and 5 times a power of ten that is not less than f.
+func niceStep(f float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(f)))
+	for _, n := range []float64{1, 2, 5} {
+		if n*power >= f*(1-1e-9) {
+			return n * power
+		}
+	}
+	return 10 * power
+}
+
+// ticks are the numbers that are written beside it: at most six.
+func (a axis) ticks() (out []float64) {
+	n := int(math.Round((a.hi - a.lo) / a.step))
+	for i := range n + 1 {
+		out = append(out, a.lo+float64(i)*a.step)
+	}
+	return out
+}
+
+// place is where a number stands between two ends.
+func (a axis) place(v, from, to float64) float64 {
+	return from + (v-a.lo)/(a.hi-a.lo)*(to-from)
+}

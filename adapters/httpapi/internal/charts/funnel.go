@@ -1,0 +1,151 @@
+package charts
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+)
+
+// step is a step of a funnel.
+type step struct {
+	Name      text  `json:"name"`
+	Custom    text  `json:"custom_name"`
+	Action    text  `json:"action_id"`
+	Count     value `json:"count"`
+	Mean      value `json:"average_conversion_time"`
+	Median    value `json:"median_conversion_time"`
+	Breakdown text  `json:"breakdown_value"`
+	Called    text  `json:"breakdown"`
+}
+
+func (s *step) title() string {
+	return cmp.Or(string(s.Custom), string(s.Name), string(s.Action), "All events")
+}
+
+func (d *drawing) funnel() bool {
+	switch d.query.Funnel.Viz {
+	case "trends":
+		return d.funnelTrends()
+	case "time_to_convert":
+		return d.funnelTimes()
+	}
+	var one []step
+	if len(d.Results) > 0 && d.read(&one) && len(one) > 0 {
+		return d.funnelSteps([][]step{one})
+	}
+	var several [][]step
+	return d.read(&several) && d.funnelSteps(several)
+}
+
+// funnelSteps draws a bar for each step, and for each value of a breakdown.
+func (d *drawing) funnelSteps(values [][]step) bool {
+	var bars []lying
+	t := Table{Caption: "Numbers", Head: []string{"Step", "People", "Of the first step", "Of the step before", "Left before", "Average time", "Median time"}}
+	broken := len(values) > 1 || len(values) == 1 && len(values[0]) > 0 && values[0][0].Called != ""
+	if broken {
+		t.Head = append([]string{"Value"}, t.Head...)
+	}
+	drawn := values
+	if len(values) > maxDrawn {
+		drawn = values[:maxDrawn]
+		d.note("The picture has the first " + count(maxDrawn) + " of " + count(len(values)) + " values.")
+	}
+	for k := 0; ; k++ {
+		more := false
+		for nr, steps := range drawn {
+			if k >= len(steps) {
+				continue
+			}
+			more = true
+			bar := lying{name: strconv.Itoa(k+1) + ". " + steps[k].title(), value: steps[k].Count.v, series: nr}
+			if broken {
+				bar.name = strconv.Itoa(k+1) + ". " + valueName(&steps[k])
+			}
+			of, told := steps[0].Count.v, " of the first"
+			if d.query.Funnel.Reference == "previous" {
+				of, told = steps[max(k-1, 0)].Count.v, " of those before"
+			}
+			bar.told = show(bar.value)
+			if share := percent(bar.value, of); k > 0 && share != "" {
+				bar.told += ", " + share + told
+			}
+			bars = append(bars, bar)
+		}
+		if !more {
+			break
+		}
+	}
+	d.valueBars(bars, "Steps of a funnel")
+	for _, steps := range values {
+		for k := range steps {
+			row := stepRow(steps, k)
+			if broken {
+				row = append([]Cell{word(valueName(&steps[k]))}, row...)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	d.table(t)
+	return true
+}
+
+func valueName(s *step) string {
+	return cmp.Or(clean(string(s.Called), maxLabel), clean(string(s.Breakdown), maxLabel), "(none)")
+}
+
+// stepRow is a step in the table.
+func stepRow(steps []step, k int) []Cell {
+	s, duration := &steps[k], &format{Kind: "duration"}
+	row := []Cell{word(strconv.Itoa(k+1) + ". " + clean(s.title(), maxCell)), numberOf(s.Count, &format{})}
+	if k == 0 {
+		return append(row, word(""), word(""), word(""), word(""), word(""))
+	}
+	before := steps[k-1].Count.v
+	return append(row, number(percent(s.Count.v, steps[0].Count.v)), number(percent(s.Count.v, before)), number(show(before-s.Count.v)),
+		numberOf(s.Mean, duration), numberOf(s.Median, duration))
+}
+
+// funnelTrends draws how many of a hundred went through, over time.
+func (d *drawing) funnelTrends() bool {
+	var all []series
+	if !d.read(&all) {
+		return false
+	}
+	for i := range all {
+		all[i].Label = cmp.Or(all[i].Breakdown, "converted")
+	}
+	f := &format{Kind: "percentage"}
+	if c := d.over(all, f); c != nil {
+		if c.dotted {
+			d.note("The last point is not over yet.")
+		}
+		d.lines(c, "Lines of percents")
+	}
+	d.seriesTable(all, f)
+	return true
+}
+
+// funnelTimes draws how long people took.
+func (d *drawing) funnelTimes() bool {
+	var times struct {
+		Bins    [][2]value      `json:"bins"`
+		Average json.RawMessage `json:"average_conversion_time"`
+	}
+	if !d.read(&times) {
+		return false
+	}
+	s := series{Label: "people"}
+	for _, bin := range times.Bins {
+		s.Labels, s.Data = append(s.Labels, text(seconds(bin[0].v))), append(s.Data, bin[1])
+	}
+	all := []series{s}
+	if c := d.over(all, &format{}); c != nil {
+		d.bars(c, "Bars by time from", false)
+	}
+	var average value
+	if _ = average.UnmarshalJSON(times.Average); average.ok {
+		d.note("On average it took " + seconds(average.v) + ".")
+	}
+	d.seriesTable(all, &format{})
+	return true
+}

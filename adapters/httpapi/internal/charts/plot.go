@@ -1,0 +1,178 @@
+package charts
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The field in which points and bars stand.
+const (
+	plotLeft, plotRight = 60.0, 700.0
+	plotTop, plotBottom = 20.0, 220.0
+	legendTop           = 262.0
+	legendRow           = 18.0
+	// maxTicks is how many buckets are named below it.
+	maxTicks = 7
+	// maxTold is how many points and bars say their number when they are pointed at.
+	maxTold = 400
+)
+
+// plot is a chart on its field.
+type plot struct {
+	pen
+	*chart
+	axis axis
+	told bool
+}
+
+// newPlot draws the field: the scale, and names of buckets at their places.
+func newPlot(d *drawing, c *chart, a axis, x func(i int) float64) *plot {
+	p := &plot{pen: pen{id: d.ID}, chart: c, axis: a, told: len(c.series)*len(c.labels) <= maxTold}
+	for _, tick := range a.ticks() {
+		y := p.y(tick)
+		p.line("grid", plotLeft, y, plotRight, y)
+		p.text("tick", "end", plotLeft-6, y+4, c.format.tick(tick))
+	}
+	every := (len(c.labels) + maxTicks - 1) / maxTicks
+	for i := 0; i < len(c.labels); i += every {
+		p.text("tick", "middle", x(i), plotBottom+18, clean(string(c.labels[i]), 16))
+	}
+	p.line("axis", plotLeft, p.y(0), plotRight, p.y(0))
+	return p
+}
+
+func (p *plot) y(v float64) float64 { return p.axis.place(v, plotBottom, plotTop) }
+
+// tell is what a point says when it is pointed at.
+func (p *plot) tell(s *series, i int) string {
+	if !p.told {
+		return ""
+	}
+	day := string(p.labels[i])
+	if i < len(s.Labels) {
+		day = string(s.Labels[i])
+	}
+	return clean(day, maxLabel) + ": " + p.format.number(s.Data[i].v) + ", " + s.name(maxLabel)
+}
+
+// finish draws the legend, in two columns, and ends the picture.
+func (p *plot) finish(d *drawing, what string, sample func(i int, x, y float64)) {
+	for i := range p.series {
+		x, y := plotLeft+320*float64(i%2), legendTop+legendRow*float64(i/2)
+		sample(i, x, y)
+		p.text("key", "start", x+36, y+4, p.series[i].name(maxLabel))
+	}
+	d.picture(&p.pen, legendTop+legendRow*float64((len(p.series)+1)/2), p.described(what))
+}
+
+// lines draws a line for each series.
+func (d *drawing) lines(c *chart, what string) {
+	least, most, whole := ends(c.series)
+	n := len(c.labels)
+	x := func(i int) float64 {
+		if n == 1 {
+			return (plotLeft + plotRight) / 2
+		}
+		return plotLeft + float64(i)*(plotRight-plotLeft)/float64(n-1)
+	}
+	p := newPlot(d, c, newAxis(least, most, whole), x)
+	for i := range c.series {
+		p.curve(i, x)
+	}
+	p.finish(d, what, func(i int, x, y float64) {
+		p.path(i, &c.series[i], false, at(x)+","+at(y)+" "+at(x+30)+","+at(y))
+		p.marker(i, x+15, y, "")
+	})
+}
+
+// maxMarked is how many points of a line have markers.
+const maxMarked = 62
+
+// curve is the line of a series. It has gaps where there is no number; what is of a
+// bucket that is not over is dotted.
+func (p *plot) curve(nr int, x func(int) float64) {
+	s := &p.series[nr]
+	last := len(s.Data) - 1
+	dotted := p.dotted && s.CompareLabel != "previous" && last == len(p.labels)-1 && last > 0 && s.Data[last].ok && s.Data[last-1].ok
+	point := func(i int) string { return at(x(i)) + "," + at(p.y(s.Data[i].v)) }
+	var line []string
+	flush := func() {
+		if len(line) == 1 { // seen as a dot, by its round ends
+			line = append(line, line[0])
+		}
+		if len(line) > 0 {
+			p.path(nr, s, false, strings.Join(line, " "))
+		}
+		line = line[:0]
+	}
+	for _, i := range thinned(s.Data) {
+		if !s.Data[i].ok {
+			flush()
+			continue
+		}
+		if i == last && dotted {
+			break
+		}
+		line = append(line, point(i))
+	}
+	flush()
+	if dotted {
+		p.path(nr, s, true, point(last-1)+" "+point(last))
+	}
+	for i, v := range s.Data {
+		if v.ok && (len(s.Data) <= maxMarked || i == last) {
+			p.marker(nr, x(i), p.y(v.v), p.tell(s, i))
+		}
+	}
+}
+
+// path is a stroke of a series.
+func (p *plot) path(nr int, s *series, dotted bool, points string) {
+	dash, class := dashes[nr%len(dashes)], ""
+	if dotted {
+		dash = "1 5"
+	}
+	if s.CompareLabel == "previous" {
+		class = " previous"
+	}
+	fmt.Fprintf(p, `<polyline class="line c%d%s"`, nr, class)
+	if dash != "" {
+		fmt.Fprintf(p, ` stroke-dasharray="%s"`, dash)
+	}
+	fmt.Fprintf(p, ` points="%s"/>`, points)
+}
+
+// maxPoints is from how many points on a line leaves some out: it has no more places
+// than this from left to right.
+const maxPoints = 640
+
+// thinned are the points to draw: all, or the least and the greatest of each stretch,
+// of one without numbers its first.
+func thinned(data []value) (out []int) {
+	every := 1
+	if len(data) > maxPoints {
+		every = (len(data) + maxPoints/2 - 1) / (maxPoints / 2)
+	}
+	for from := 0; from < len(data); from += every {
+		least, most := from, from
+		for i := from; i < min(from+every, len(data)); i++ {
+			switch {
+			case !data[i].ok:
+			case !data[least].ok:
+				least, most = i, i
+			case data[i].v < data[least].v:
+				least = i
+			case data[i].v > data[most].v:
+				most = i
+			}
+		}
+		out = append(out, min(least, most))
+		if least != most {
+			out = append(out, max(least, most))
+		}
+	}
+	if every > 1 && out[len(out)-1] != len(data)-1 {
+		out = append(out, len(data)-1)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// series is one row of an answer over time, or with one number.
+type series struct {
+	Label        text    `json:"label"`
+	Data         []value `json:"data"`
+	Days         []text  `json:"days"`
+	Labels       []text  `json:"labels"`
+	Count        value   `json:"count"`
+	Aggregated   value   `json:"aggregated_value"`
+	Breakdown    text    `json:"breakdown_value"`
+	CompareLabel text    `json:"compare_label"`
+	Status       text    `json:"status"`
+}
+
+// name of a series, as long as a picture has room for.
+func (s *series) name(most int) string {
+	name := cmp.Or(clean(string(s.Label), most), clean(string(s.Breakdown), most), "(no name)")
+	if s.CompareLabel == "previous" {
+		name += " (previous)"
+	}
+	return name
+}
+
+// size is how much a series weighs among others.
+func (s *series) size() (sum float64) {
+	for _, v := range s.Data {
+		sum += math.Abs(v.v)
+	}
+	return sum + math.Abs(s.Aggregated.v)
+}
+
+// chart is series over the same buckets.
+type chart struct {
+	series []series
+	days   []text // begins of the buckets
+	labels []text // what they are called
+	format *format
+	// dotted: the last bucket is not over.
+	dotted bool
+}
+
+// some takes the largest series where there are more than a picture shows, in their order.
+func (d *drawing) some(all []series) []series {
+	if len(all) <= maxDrawn {
+		return all
+	}
+	d.note("The picture has the " + count(maxDrawn) + " largest of " + count(len(all)) + " series.")
+	order := make([]int, len(all))
+	sizes := make([]float64, len(all))
+	for i := range all {
+		order[i], sizes[i] = i, all[i].size()
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	order = order[:maxDrawn]
+	slices.Sort(order)
+	out := make([]series, 0, maxDrawn)
+	for _, i := range order {
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// over is a chart of series, nil when there is nothing to draw.
+func (d *drawing) over(all []series, f *format) *chart {
+	c := &chart{series: d.some(all), format: f}
+	for i := range c.series {
+		s := &c.series[i]
+		if len(s.Data) > len(c.labels) {
+			c.days, c.labels = s.Days, s.Labels
+			if len(c.labels) != len(s.Data) {
+				c.labels = c.days
+			}
+			if len(c.labels) != len(s.Data) {
+				c.labels = make([]text, len(s.Data))
+			}
+		}
+	}
+	if len(c.labels) == 0 {
+		return nil
+	}
+	if n := len(c.days); n > 0 {
+		c.dotted = d.goesOn(string(c.days[n-1]))
+	}
+	return c
+}
+
+// steps are the ends of a bucket that begins at a time.
+var steps = map[text]func(time.Time) time.Time{
+	"minute": func(t time.Time) time.Time { return t.Add(time.Minute) },
+	"hour":   func(t time.Time) time.Time { return t.Add(time.Hour) },
+	"day":    func(t time.Time) time.Time { return t.AddDate(0, 0, 1) },
+	"week":   func(t time.Time) time.Time { return t.AddDate(0, 0, 7) },
+	"month":  func(t time.Time) time.Time { return t.AddDate(0, 1, 0) },
+}
+
+// goesOn says whether now lies in the bucket that begins at a day (§5.1).
+func (d *drawing) goesOn(day string) bool {
+	step := steps[cmp.Or(d.query.Interval, "day")]
+	for _, layout := range []string{time.DateTime, time.DateOnly} {
+		if from, err := time.ParseInLocation(layout, day, d.Now.Location()); err == nil && step != nil {
+			return !d.Now.Before(from) && d.Now.Before(step(from))
+		}
+	}
+	return false
+}
+
+// ends are the least and the greatest number, and whether all are whole.
+func ends(all []series) (least, most float64, whole bool) {
+	whole = true
+	for i := range all {
+		for _, v := range all[i].Data {
+			least, most = min(least, v.v), max(most, v.v)
+			whole = whole && v.v == math.Trunc(v.v)
+		}
+	}
+	return least, most, whole
+}
+
+// maxDescribed is how many series are described in words.
+const maxDescribed = 3
+
+// described says what a chart shows.
+func (c *chart) described(what string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s of %s", what, plural(len(c.series), "series", "series"), plural(len(c.labels), "point", "points"))
+	if n := len(c.labels); c.labels[0] != "" {
+		fmt.Fprintf(&b, ", from %s to %s", clean(string(c.labels[0]), maxLabel), clean(string(c.labels[n-1]), maxLabel))
+	}
+	b.WriteString(".")
+	for i := range c.series[:min(len(c.series), maxDescribed)] {
+		s := &c.series[i]
+		numbers := slices.DeleteFunc(slices.Clone(s.Data), func(v value) bool { return !v.ok })
+		if len(numbers) == 0 {
+			continue
+		}
+		least, most := numbers[0].v, numbers[0].v
+		for _, v := range numbers {
+			least, most = min(least, v.v), max(most, v.v)
+		}
+		fmt.Fprintf(&b, " %s: least %s, most %s, last %s.", s.name(maxLabel), c.format.number(least), c.format.number(most), c.format.number(numbers[len(numbers)-1].v))
+	}
+	return b.String()
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + more
+}

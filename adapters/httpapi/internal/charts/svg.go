@@ -1,0 +1,107 @@
+package charts
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// width of every picture; its height is its own.
+const width = 720.0
+
+// pen writes the inside of a picture. Colours are classes of the page's style.
+type pen struct {
+	strings.Builder
+	id string
+}
+
+// at is a coordinate: a tenth of a unit is less than can be seen.
+func at(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10+0, 'f', -1, 64) }
+
+func (p *pen) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(p, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, at(x1), at(y1), at(x2), at(y2))
+}
+
+// text writes a text; anchor is start, middle or end.
+func (p *pen) text(class, anchor string, x, y float64, s string) {
+	fmt.Fprintf(p, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, at(x), at(y), escape(s))
+}
+
+// rect fills a rectangle as that of a series; told, unless empty, is shown when it is
+// pointed at.
+func (p *pen) rect(series int, x, y, w, h float64, told string) {
+	fmt.Fprintf(p, `<rect %s x="%s" y="%s" width="%s" height="%s"`, p.fill(series), at(x), at(y), at(w), at(h))
+	p.end("rect", told)
+}
+
+func (p *pen) end(name, told string) {
+	if told == "" {
+		p.WriteString("/>")
+		return
+	}
+	p.WriteString("><title>" + escape(told) + "</title></" + name + ">")
+}
+
+// fill is what an area of a series is filled with: a colour, and for all but the
+// first a pattern, as colours alone are not told apart by everybody.
+func (p *pen) fill(series int) string {
+	if series == 0 {
+		return `class="fill c0"`
+	}
+	return fmt.Sprintf(`class="fill" fill="url(#%s-p%d)"`, p.id, series)
+}
+
+// hatches are the patterns, eight units wide and high.
+var hatches = []string{"M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8", "M2 2h3v3h-3z", "M0 8L8 0M0 0L8 8", "M0 2H8M0 6H8", "M2 0V8M6 0V8"}
+
+// patterns defines those of the series from 1 on.
+func (p *pen) patterns(series int) {
+	if series < 2 {
+		return
+	}
+	p.WriteString("<defs>")
+	for i := 1; i < series; i++ {
+		fmt.Fprintf(p, `<pattern id="%s-p%d" width="8" height="8" patternUnits="userSpaceOnUse"><rect class="c%d" width="8" height="8"/><path class="hatch" d="%s"/></pattern>`,
+			p.id, i, i, hatches[(i-1)%len(hatches)])
+	}
+	p.WriteString("</defs>")
+}
+
+// dashes and markers tell lines apart.
+var dashes = []string{"", "8 4", "3 3", "12 3 3 3", "16 5"}
+
+const markerKinds = 6
+
+// marker is a sign around a point.
+func (p *pen) marker(series int, x, y float64, told string) {
+	switch series % markerKinds {
+	case 0:
+		fmt.Fprintf(p, `<circle class="c%d" cx="%s" cy="%s" r="3.5"`, series, at(x), at(y))
+		p.end("circle", told)
+		return
+	case 1:
+		p.sign(series, x, y, "m-3 -3h6v6h-6z", told)
+	case 2:
+		p.sign(series, x, y, "m0 -4l4 7h-8z", told)
+	case 3:
+		p.sign(series, x, y, "m0 -4l4 4l-4 4l-4 -4z", told)
+	case 4:
+		p.sign(series, x, y, "m0 4l-4 -7h8z", told)
+	default:
+		p.sign(series, x, y, "m-1 -4h2v3h3v2h-3v3h-2v-3h-3v-2h3z", told)
+	}
+}
+
+func (p *pen) sign(series int, x, y float64, path, told string) {
+	fmt.Fprintf(p, `<path class="c%d" d="M%s %s%s"`, series, at(x), at(y), path)
+	p.end("path", told)
+}
+
+// picture closes the drawing: what it shows is said in words too.
+func (d *drawing) picture(p *pen, height float64, described string) {
+	id := d.ID
+	d.Picture = template.HTML(fmt.Sprintf(`<svg class="chart" role="img" viewBox="0 0 %s %s" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
+		at(width), at(height), id, id, id, escape(clean(d.title(), maxCell)), id, escape(described), p.String()))
+}

@@ -1,0 +1,205 @@
+package charts
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// text is a JSON value that is shown: a list joined, null as nothing, all others as
+// they stand.
+type text string
+
+// UnmarshalJSON takes any value.
+func (t *text) UnmarshalJSON(raw []byte) error {
+	*t = ""
+	switch raw = bytes.TrimSpace(raw); {
+	case string(raw) == "null":
+	case raw[0] == '"':
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return err
+		}
+		*t = text(s)
+	case raw[0] == '[':
+		var list []text
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return err
+		}
+		parts := make([]string, len(list))
+		for i, part := range list {
+			parts[i] = string(part)
+		}
+		*t = text(strings.Join(parts, "::"))
+	default:
+		*t = text(raw)
+	}
+	return nil
+}
+
+// value is a number of an answer. Null, and what is too large for one, is no number.
+type value struct {
+	v  float64
+	ok bool
+}
+
+// largest is the most that is drawn: the sum of all that fits an answer is a number still.
+const largest = 1e300
+
+// UnmarshalJSON takes any value.
+func (v *value) UnmarshalJSON(raw []byte) error {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	*v = value{}
+	if err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+		*v = value{max(-largest, min(f, largest)), true}
+	}
+	return nil
+}
+
+// rowLabels are what values without a name of their own are called.
+var rowLabels = strings.NewReplacer("$$_posthog_breakdown_null_$$", "(none)", "$$_posthog_breakdown_other_$$", "(other)")
+
+// clean is a text for people: on one line, without what is invisible or turns the
+// direction of what stands beside it, of so many characters at most.
+func clean(s string, most int) string {
+	var b strings.Builder
+	n := 0
+	for _, c := range rowLabels.Replace(s[:min(len(s), 16*most+64)]) {
+		switch {
+		case n == most:
+			b.WriteString("…")
+			return b.String()
+		case unicode.IsSpace(c):
+			c = ' '
+		case c == utf8.RuneError, !unicode.IsPrint(c):
+			c = '\uFFFD'
+		}
+		b.WriteRune(c)
+		n++
+	}
+	return b.String()
+}
+
+// escape is a text inside of markup, or of an attribute in double quotes.
+func escape(s string) string { return html.EscapeString(s) }
+
+// count is a whole number with separators.
+func count(n int) string { return show(float64(n)) }
+
+// show is a number for people: with separators, and no more digits than are read.
+func show(f float64) string { return showDigits(f, -1) }
+
+// showDigits has at most so many digits behind the point, -1 for as many as are read.
+func showDigits(f float64, digits int) string {
+	size := math.Abs(f)
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return "–"
+	case digits < 0 && f == math.Trunc(f):
+		digits = 0
+	case digits < 0:
+		digits = 2
+	}
+	s := strconv.FormatFloat(size, 'f', min(digits, 10), 64)
+	if size >= 1e15 || size > 0 && size < 0.005 && digits == 2 {
+		s = strconv.FormatFloat(size, 'g', 3, 64)
+	}
+	var b strings.Builder
+	if f < 0 && strings.Trim(s, "0.") != "" {
+		b.WriteString("−")
+	}
+	if strings.ContainsRune(s, 'e') {
+		return b.String() + s
+	}
+	whole, rest, _ := strings.Cut(s, ".")
+	rest = strings.TrimRight(rest, "0")
+	for i, c := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	if rest != "" {
+		b.WriteString("." + rest)
+	}
+	return b.String()
+}
+
+// short is a number beside an axis.
+func short(f float64) string {
+	for _, unit := range []struct {
+		from float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if size := math.Abs(f); size >= unit.from && size < 1e15 {
+			return show(f/unit.from) + unit.name
+		}
+	}
+	return show(f)
+}
+
+// percent is a share of a whole, empty where there is none.
+func percent(part, whole float64) string {
+	if whole == 0 {
+		return ""
+	}
+	return showDigits(math.Round(part/whole*1000)/10, -1) + "%"
+}
+
+// seconds is a stretch of time.
+func seconds(s float64) string {
+	size := math.Abs(s)
+	for _, unit := range []struct {
+		from float64
+		name string
+	}{{86400, " d"}, {3600, " h"}, {60, " min"}} {
+		if size >= unit.from {
+			return showDigits(math.Round(s/unit.from*10)/10, -1) + unit.name
+		}
+	}
+	return show(s) + " s"
+}
+
+// format is how the numbers of a trend are written.
+type format struct {
+	Display  text  `json:"display"`
+	Kind     text  `json:"aggregationAxisFormat"`
+	Prefix   text  `json:"aggregationAxisPrefix"`
+	Postfix  text  `json:"aggregationAxisPostfix"`
+	Decimals value `json:"decimalPlaces"`
+}
+
+const maxAffix = 12 // characters before and behind a number
+
+func (f *format) number(v float64) string {
+	digits := -1
+	if f.Decimals.ok {
+		digits = max(0, min(int(f.Decimals.v), 10))
+	}
+	return f.around(v, func(v float64) string { return showDigits(v, digits) })
+}
+
+// tick is a number beside an axis.
+func (f *format) tick(v float64) string { return f.around(v, short) }
+
+func (f *format) around(v float64, plain func(float64) string) string {
+	var s string
+	switch f.Kind {
+	case "percentage":
+		s = plain(v) + "%"
+	case "percentage_scaled":
+		s = plain(v*100) + "%"
+	case "duration":
+		s = seconds(v)
+	case "duration_ms":
+		s = seconds(v / 1000)
+	default:
+		s = plain(v)
+	}
+	return clean(string(f.Prefix), maxAffix) + s + clean(string(f.Postfix), maxAffix)
+}

@@ -1,0 +1,69 @@
+package charts
+
+import "strings"
+
+// The field of bars that lie: a row for each value.
+const (
+	lyingLeft, lyingRight = 230.0, 590.0
+	lyingRow              = 28.0
+	lyingBar              = 18.0
+	maxLying              = 30
+)
+
+// lying is a bar with a name before it and words behind it.
+type lying struct {
+	name, told string
+	value      float64
+	series     int
+}
+
+// valueBars draws a bar for each value, from left to right.
+func (d *drawing) valueBars(all []lying, what string) {
+	if len(all) == 0 {
+		return
+	}
+	if len(all) > maxLying {
+		d.note("The picture has the first " + count(maxLying) + " of " + count(len(all)) + " bars.")
+		all = all[:maxLying]
+	}
+	a, series := axis{0, 0, 1}, 0
+	for _, bar := range all {
+		a.lo, a.hi, series = min(a.lo, bar.value), max(a.hi, bar.value), max(series, bar.series+1)
+	}
+	if a.hi-a.lo < 1e-300 {
+		a.hi = 1
+	}
+	p := &pen{id: d.ID}
+	p.patterns(series)
+	x := func(v float64) float64 { return a.place(v, lyingLeft, lyingRight) }
+	var told []string
+	for i, bar := range all {
+		y := 8 + lyingRow*float64(i)
+		from, to := x(min(bar.value, 0)), x(max(bar.value, 0))
+		p.text("key", "end", lyingLeft-10, y+13, clean(bar.name, 32))
+		p.rect(bar.series, from, y, to-from, lyingBar, "")
+		p.text("key", "start", to+6, y+13, clean(bar.told, maxLabel))
+		if i < maxDescribed {
+			told = append(told, clean(bar.name, maxLabel)+": "+clean(bar.told, maxLabel))
+		}
+	}
+	height := 8 + lyingRow*float64(len(all))
+	p.line("axis", x(0), 2, x(0), height-2)
+	d.picture(p, height, what+": "+plural(len(all), "bar", "bars")+". "+strings.Join(told, ". ")+".")
+}
+
+// bigNumber draws a number, and words below it.
+func (d *drawing) bigNumber(number, below string) {
+	p := &pen{id: d.ID}
+	p.text("big", "middle", width/2, 76, clean(number, maxLabel))
+	height := 110.0
+	if below != "" {
+		p.text("key", "middle", width/2, 112, clean(below, 80))
+		height = 130
+	}
+	described := number
+	if below != "" {
+		described += ", " + below
+	}
+	d.picture(p, height, clean(described, maxCell))
+}
