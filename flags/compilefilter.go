@@ -116,14 +116,17 @@ const maxPrepared, maxOperand = 4096, 256
 func (c *compiler) match(op *operator, value any) (matcher, string) {
 	c.operand.buf, c.operand.opaque = append(append(c.operand.buf[:0], op.name...), 0), false
 	c.operand.value(value, 0)
-	if known, ok := c.matchers[string(c.operand.buf)]; ok && !c.operand.opaque {
-		return known.matcher, known.problem
+	if c.operand.opaque || len(c.operand.buf) > maxOperand {
+		return op.compile(&c.preparation, normalize(value))
 	}
-	matcher, problem := op.compile(&c.preparation, normalize(value))
-	if !c.operand.opaque && len(c.operand.buf) <= maxOperand && len(c.matchers) < maxPrepared {
-		c.matchers[string(c.operand.buf)] = prepared{matcher, problem}
+	known, ok := c.matchers[string(c.operand.buf)]
+	if !ok {
+		known.matcher, known.problem = op.compile(&c.preparation, normalize(value))
+		if len(c.matchers) < maxPrepared {
+			c.matchers[string(c.operand.buf)] = known
+		}
 	}
-	return matcher, problem
+	return known.matcher, known.problem
 }
 
 // slot finds or makes the slot of a fact.

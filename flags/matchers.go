@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +23,8 @@ type preparation struct {
 	matchingVersion int
 	zone            *time.Location // the project's
 	patterns        map[string]*compiledPattern
-	dated           bool // some value is a date
+	dated           bool   // some value is a date
+	buf             []byte // for texts on their way
 }
 
 type compiledPattern struct {
@@ -65,30 +68,50 @@ func exactly(p *preparation, v any) (matcher, string) {
 	if len(list) == 1 {
 		return p.equalText(list[0])
 	}
-	set := make([]string, 0, len(list))
-	for _, item := range list {
-		text, ok := appendText(nil, item)
-		if ok {
-			set = append(set, string(appendLower(nil, string(text))))
-		}
-	}
+	set := p.lowered(list)
 	if len(set) > 8 {
-		m := &oneOfMany{set: make(map[string]struct{}, len(set))}
-		for _, s := range set {
-			m.set[s] = struct{}{}
-			m.starts[startOf(s)] = true
-		}
-		return m, ""
+		return newOneOfMany(set), ""
 	}
 	return oneOf(set), ""
 }
 
 func (p *preparation) equalText(v any) (matcher, string) {
-	text, ok := appendText(nil, v)
-	if !ok {
+	var ok bool
+	if p.buf, ok = appendLowerText(p.buf[:0], v); !ok {
 		return nil, tooDeep
 	}
-	return equalTo(appendLower(nil, string(text))), ""
+	return equalTo(p.buf), ""
+}
+
+// lowered are the texts of values in lower case, in one piece of memory. Those that have
+// none are left out.
+func (p *preparation) lowered(list []any) []string {
+	var room [64]int
+	ends, ok := room[:0], false
+	p.buf = p.buf[:0]
+	for _, item := range list {
+		if p.buf, ok = appendLowerText(p.buf, item); ok {
+			ends = append(ends, len(p.buf))
+		}
+	}
+	all, from := string(p.buf), 0
+	texts := make([]string, len(ends))
+	for i, end := range ends {
+		texts[i], from = all[from:end], end
+	}
+	return texts
+}
+
+// appendLowerText appends the lower-case form of the text of a value (§4.2).
+func appendLowerText(dst []byte, v any) ([]byte, bool) {
+	if s, ok := v.(string); ok {
+		return appendLower(dst, s), true
+	}
+	text, ok := appendText(nil, v)
+	if !ok {
+		return dst, false
+	}
+	return appendLower(dst, string(text)), true
 }
 
 // booleanLike is rule 1 of §4.6: a boolean, "true" or "false" in any case, or
@@ -161,11 +184,38 @@ func (oneOf) matchNumber(float64) verdict { return unknown }
 
 func (m oneOf) operand(*reader) any { return anyList(m) }
 
-// oneOfMany is a long list. Most texts that are not in it are known by their
-// first byte.
+// oneOfMany is a long list of texts in lower case. Most texts that are not in it are
+// known by their first byte.
 type oneOfMany struct {
-	set    map[string]struct{}
+	texts  []string
 	starts [utf8.RuneSelf + 1]bool
+	// slots are a hash table of places in texts, from 1 on; 0 is a free one. They are a
+	// power of two, and at least half of them are free.
+	slots []uint32
+}
+
+func newOneOfMany(texts []string) *oneOfMany {
+	m := &oneOfMany{texts: texts, slots: make([]uint32, 1<<bits.Len(uint(2*len(texts)-1)))}
+	for i, s := range texts {
+		m.starts[startOf(s)] = true
+		at := maphash.String(contentSeed, s)
+		for m.slots[m.slot(at)] != 0 {
+			at++
+		}
+		m.slots[m.slot(at)] = uint32(i + 1)
+	}
+	return m
+}
+
+func (m *oneOfMany) slot(at uint64) uint64 { return at & uint64(len(m.slots)-1) }
+
+func (m *oneOfMany) has(lowered []byte) bool {
+	for at := maphash.Bytes(contentSeed, lowered); ; at++ {
+		i := m.slots[m.slot(at)]
+		if i == 0 || m.texts[i-1] == string(lowered) {
+			return i != 0
+		}
+	}
 }
 
 // startOf is the first byte of a lowered text when that is ASCII; all other
@@ -191,15 +241,9 @@ func (m *oneOfMany) matchText(text string) verdict {
 	}
 	var room [128]byte
 	if len(text) > len(room)/longestLower {
-		for s := range m.set {
-			if equalLower(text, s) {
-				return yes
-			}
-		}
-		return no
+		return oneOf(m.texts).matchText(text)
 	}
-	_, found := m.set[string(appendLower(room[:0], text))]
-	return is(found)
+	return is(m.has(appendLower(room[:0], text)))
 }
 
 // longestLower is how many bytes a byte of text becomes at most when it is lowered.
@@ -207,18 +251,20 @@ const longestLower = 3
 
 func (*oneOfMany) matchNumber(float64) verdict { return unknown }
 
-func (m *oneOfMany) operand(*reader) any { return anyList(sortedKeys(m.set)) }
+func (m *oneOfMany) operand(*reader) any {
+	return anyList(slices.Compact(slices.Sorted(slices.Values(m.texts))))
+}
 
 // foldTest is one of containsFold, hasPrefixFold and hasSuffixFold.
 type foldTest func(text, lowered string) bool
 
 func text(test foldTest) func(*preparation, any) (matcher, string) {
-	return func(_ *preparation, v any) (matcher, string) {
-		text, ok := appendText(nil, v)
-		if !ok {
+	return func(p *preparation, v any) (matcher, string) {
+		var ok bool
+		if p.buf, ok = appendText(p.buf[:0], v); !ok {
 			return nil, tooDeep
 		}
-		return folded{test, asciiLower(string(text))}, ""
+		return folded{test, asciiLower(string(p.buf))}, ""
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -135,16 +134,10 @@ type namedNode struct {
 // the last.
 func (n node) entries() []namedNode {
 	n.mustBeObject()
-	var list []namedNode
-	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
-		list = append(list, namedNode{n.t.NameOf(i), n.cell(i)})
-	}
-	slices.SortStableFunc(list, func(a, b namedNode) int { return strings.Compare(a.name, b.name) })
-	out := list[:0]
-	for i := range list {
-		if i+1 == len(list) || list[i+1].name != list[i].name {
-			out = append(out, list[i])
-		}
+	members := n.t.Members(n.i)
+	out := make([]namedNode, len(members))
+	for i, m := range members {
+		out[i] = namedNode{m.Name, n.cell(m.Cell)}
 	}
 	return out
 }

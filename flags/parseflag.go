@@ -1,12 +1,12 @@
 package flags
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file reads the record of a flag.
@@ -18,6 +18,7 @@ type slabs struct {
 	properties []Property
 	variants   []Variant
 	rollouts   []float64
+	payload    []byte // the one that is being read
 }
 
 // slabSize is how many parts are made at a time.
@@ -122,21 +123,24 @@ func (s *slabs) filters(n node, f *Flag) {
 			f.Variants[list.index] = Variant{Key: variant.at(nKey).text(), Rollout: variant.at(nRollout).percentage()}
 		}
 	}
-	f.parsePayloads(o.at(nPayloads))
+	s.payloads(o.at(nPayloads), f)
 	f.Enrollment = o.at(nEnrollment).bool()
 	f.EarlyExit = o.at(nEarlyExit).bool()
 	f.Holdout = parseHoldout(o.at(nHoldout))
 	f.upgrade(n)
 }
 
-func (f *Flag) parsePayloads(n node) {
+// payloads reads payloads, each on one line.
+func (s *slabs) payloads(n node, f *Flag) {
 	if n.null() {
 		return
 	}
-	f.Payloads = map[string]json.RawMessage{}
-	for _, e := range n.entries() {
+	entries := n.entries()
+	f.Payloads = make(map[string]json.RawMessage, len(entries))
+	for _, e := range entries {
 		if !e.null() {
-			f.Payloads[e.name], _ = wire.Encode(n.t.Tree(e.i)) // it came out of a JSON document
+			s.payload = n.t.AppendJSON(s.payload[:0], e.i)
+			f.Payloads[e.name] = bytes.Clone(s.payload)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -34,8 +35,7 @@ const (
 type Pattern struct {
 	plain      string
 	start, end bool // plain must stand at the start, at the end of the text
-	linear     *regexp.Regexp
-	longest    int  // bytes of text that linear looks at
+	linear     *linear
 	asciiOnly  bool // linear is right for text in ASCII only
 	engine     *regexp2.Regexp
 }
@@ -74,7 +74,7 @@ func Compile(rust string) (*Pattern, error) {
 	}
 	p := &Pattern{asciiOnly: analysis.boundary}
 	if !analysis.backtrack {
-		if p.linear, p.longest, err = compileLinear(tree, p.asciiOnly); err != nil {
+		if p.linear, err = compileLinear(tree, p.asciiOnly); err != nil {
 			return nil, err
 		}
 	}
@@ -86,35 +86,46 @@ func Compile(rust string) (*Pattern, error) {
 	return p, nil
 }
 
-// compileLinear also says how much text the program may look at.
-func compileLinear(tree *node, ascii bool) (re *regexp.Regexp, longest int, err error) {
+// linear is a program of package regexp, which is made when it is first asked for: most
+// patterns of a project are never met in a process.
+type linear struct {
+	text    string
+	longest int // bytes of text that it looks at
+	once    sync.Once
+	program *regexp.Regexp
+}
+
+// compileLinear makes sure that there is a program.
+func compileLinear(tree *node, ascii bool) (*linear, error) {
 	text, err := newLinearWriter(ascii).text(tree)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, 0, fmt.Errorf("pattern: %w", err)
+	if err != nil { // the only way in which regexp.Compile fails
+		return nil, fmt.Errorf("pattern: %w", err)
 	}
 	size := instructions(parsed)
 	if size > maxProgram {
-		return nil, 0, fmt.Errorf("pattern: it takes %d instructions, more than %d: repeat less", size, maxProgram)
+		return nil, fmt.Errorf("pattern: it takes %d instructions, more than %d: repeat less", size, maxProgram)
 	}
-	if re, err = regexp.Compile(text); err != nil {
-		return nil, 0, fmt.Errorf("pattern: %w", err)
+	return &linear{text: text, longest: min(maxLinearText, maxSteps/size)}, nil
+}
+
+func (l *linear) find(text string) Result {
+	if len(text) > l.longest {
+		timedOutPatterns.Add(1)
+		return Timeout
 	}
-	return re, min(maxLinearText, maxSteps/size), nil
+	l.once.Do(func() { l.program = regexp.MustCompile(l.text) })
+	return hitIf(l.program.MatchString(text))
 }
 
 // Find looks for the pattern anywhere in text, which must be valid UTF-8.
 func (p *Pattern) Find(text string) Result {
 	switch {
 	case p.linear != nil && (!p.asciiOnly || isASCII(text)):
-		if len(text) > p.longest {
-			timedOutPatterns.Add(1)
-			return Timeout
-		}
-		return hitIf(p.linear.MatchString(text))
+		return p.linear.find(text)
 	case p.engine != nil:
 		return p.backtrack(text)
 	case p.start && p.end:

@@ -6,6 +6,8 @@ package tape
 import (
 	"encoding/json"
 	"math"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -109,6 +111,70 @@ func (t *Tape) Tree(i int32) any {
 	}
 	return nil
 }
+
+// Member is a member of an object.
+type Member struct {
+	Name string
+	Cell int32
+}
+
+// Members are those of an object, sorted by name; of those with the same name the last.
+func (t *Tape) Members(i int32) []Member {
+	var list []Member
+	for at := i + 1; at < t.Cells[i].Next; at = t.Cells[at].Next {
+		list = append(list, Member{t.NameOf(at), at})
+	}
+	slices.SortStableFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	out := list[:0]
+	for i := range list {
+		if i+1 == len(list) || list[i+1].Name != list[i].Name {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// AppendJSON appends the JSON text that encoding/json makes of Tree, without the escapes
+// that are for HTML.
+func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
+	v := &t.Cells[i]
+	switch v.Kind {
+	case Text, Escaped:
+		return appendQuoted(dst, t.Text(i))
+	case List:
+		dst = append(dst, '[')
+		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
+			if at > i+1 {
+				dst = append(dst, ',')
+			}
+			dst = t.AppendJSON(dst, at)
+		}
+		return append(dst, ']')
+	case Object:
+		dst = append(dst, '{')
+		for j, m := range t.Members(i) {
+			if j > 0 {
+				dst = append(dst, ',')
+			}
+			dst = t.AppendJSON(append(appendQuoted(dst, m.Name), ':'), m.Cell)
+		}
+		return append(dst, '}')
+	}
+	return append(dst, t.Raw(i)...)
+}
+
+// appendQuoted is [wire.AppendQuoted] with the two line ends that JavaScript once did
+// not have in texts as escapes, as encoding/json has them.
+func appendQuoted(dst []byte, s string) []byte {
+	from := len(dst)
+	dst = wire.AppendQuoted(dst, s)
+	if strings.Contains(s, "\xe2\x80") { // what both begin with
+		dst = append(dst[:from], lineEnds.Replace(string(dst[from:]))...)
+	}
+	return dst
+}
+
+var lineEnds = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // Names are up to 255 names of members that a Tape knows by number.
 type Names struct {

@@ -16,6 +16,7 @@ var tapeTexts = []string{
 	``, ` `, `{}`, `[]`, `[[]]`, `{"a":{}}`, ` [ ] `, `null`, `true`, `false`, `"x"`, `0`, `-0`, `01`, `-`, `1.`, `1.5e+3`, `1e`, `.5`, `+1`, `NaN`,
 	`{"a":1,"a":2}`, `{"a":{"b":1},"a":[{"c":2}]}`, `{"\u0061":1}`, `{"key": "k\u00e9", "x": "\ud83d\ude00", "half": "\ud83d", "low": "\ude00"}`,
 	`[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `[1 2]`, `[1}`, `{"a":1]`, `[`, `{`, `{"a"`, `{"a":`, `{"a":1`, `[1,`, `"`, `"\`, `"\u12"`, `"\x"`,
+	`{"b":[1,"<&>\u2028\u007f"],"a":{"d":1.50,"c":[],"d":"\b\f\n\u0001"},"\u2029":{}}`, "\"\u2028 \u2029 \u2030 \\n\"",
 	"\"a\tb\"", "\"\xff\xe2\x82\"", "{\"\xff\":1}", `{} {}`, `nul`, `truex`, `[tru]`, "{\"a\" :\n1 ,\r\t\"key\":2}", `"12345678"`, `"1234567\n"`, `"12345678é"`,
 	`{"filters":{"rollout_percentage":12.50},"evaluation_contexts":[]}`,
 	strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
@@ -39,6 +40,15 @@ func sameAsStandard(t *testing.T, text string) {
 	}
 	if got := tape.Tree(0); !reflect.DeepEqual(got, want) {
 		t.Fatalf("%q:\ngot  %#v\nwant %#v", text, got, want)
+	}
+	var encoded bytes.Buffer
+	enc := json.NewEncoder(&encoded)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(want); err != nil {
+		t.Fatal(err)
+	}
+	if got := tape.AppendJSON(nil, 0); string(got)+"\n" != encoded.String() {
+		t.Fatalf("%q:\ngot  %s\nwant %s", text, got, &encoded)
 	}
 	for i := range tape.Cells {
 		if v := &tape.Cells[i]; v.Name != 0 && tapeNames.Number(tape.NameOf(int32(i))) != v.Name {
