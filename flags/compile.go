@@ -14,8 +14,17 @@ func Compile(d Definitions) *Set { return compile(d, nil) }
 
 // compile uses what old has of the same flags, if it is not nil.
 func compile(d Definitions, old *Set) *Set {
+	if set := compileWith(&d, old, true); set != nil {
+		return set
+	}
+	return compileWith(&d, old, false)
+}
+
+// compileWith uses the cohorts of old as well, with cohorts. It is nil when one of them
+// turns out to be no longer asked for.
+func compileWith(d *Definitions, old *Set, cohorts bool) *Set {
 	c := &compiler{
-		d:             &d,
+		d:             d,
 		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]bool{}},
 		preparation:   preparation{matchingVersion: max(d.PropertyMatchingVersion, 1), patterns: map[string]*compiledPattern{}},
 		slotIndex:     map[slotKey]int32{},
@@ -32,8 +41,14 @@ func compile(d Definitions, old *Set) *Set {
 	c.zone, c.set.zone, c.set.zoneTag = zone, zone, zone.String()
 	c.set.faults = append(c.set.faults, d.faults...)
 	c.reuseFrom(old)
+	if cohorts {
+		c.reuseCohorts()
+	}
 	c.names()
 	c.flags()
+	if slices.Contains(c.reached, false) {
+		return nil
+	}
 	c.order()
 	c.finishNeeds()
 	c.set.dated = c.dated
@@ -89,8 +104,8 @@ func (c *compiler) names() {
 	n := len(c.d.Flags)
 	c.set.flags = make([]compiledFlag, n)
 	c.direct = make([][]int32, n)
-	same := c.sameNames()
-	if same {
+	c.same = c.sameNames()
+	if c.same {
 		c.set.byKey, c.set.byID = c.old.byKey, c.old.byID
 	} else {
 		c.set.byKey = make(map[string]int32, n)
@@ -111,7 +126,7 @@ func (c *compiler) names() {
 		} else {
 			c.begin(f, out, f.Key+".")
 		}
-		if !same {
+		if !c.same {
 			c.claim(f, out)
 		}
 	}

@@ -37,6 +37,7 @@ func (c *compiler) cohort(id int64) int32 {
 		if c.set.cohorts[i].failure == compiling {
 			c.cycle(i)
 		}
+		c.reach(i)
 		return i
 	}
 	if c.nesting++; c.nesting > maxCohortNesting {

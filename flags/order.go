@@ -23,7 +23,7 @@ func (c *compiler) order() {
 		deps := c.direct[i]
 		slices.Sort(deps)
 		deps = slices.Compact(deps)
-		c.direct[i] = deps
+		f.deps = deps[:0]
 		for _, d := range deps {
 			switch {
 			case d < 0:
@@ -70,8 +70,8 @@ func (c *compiler) cycles(waiting []int) {
 			continue
 		}
 		var on []string
-		for _, d := range c.direct[i] {
-			if d >= 0 && waiting[d] > 0 {
+		for _, d := range c.set.flags[i].deps {
+			if waiting[d] > 0 {
 				on = append(on, quote(c.set.flags[d].key()))
 			}
 		}

@@ -20,6 +20,7 @@ const maxAge = 64
 type kept struct {
 	surroundings string   // what flags depend on besides themselves
 	sums         []uint64 // of the flags; 0: has to be compiled again
+	cohorts      uint64   // the sum of all; 0: have to be compiled again
 	age          int      // since all was compiled
 }
 
@@ -28,6 +29,10 @@ type reuse struct {
 	old    *Set   // nil: nothing is used again
 	reused []bool // by flag
 	used   []bool // by slot: some flag or cohort asks for it; nil: all
+	same   bool   // the flags have the keys and ids of those before
+	// reached are the cohorts that are asked for, of those before, which are the first of
+	// the set; nil: none of those before is used.
+	reached []bool
 }
 
 func (d *Definitions) surroundings() string {
@@ -43,6 +48,7 @@ func (c *compiler) reuseFrom(old *Set) {
 		c.set.kept.sums[i] = s.flag(&c.d.Flags[i])
 		yield(i)
 	}
+	c.set.kept.cohorts = s.cohorts(c.d)
 	if old == nil || old.kept.age == maxAge || old.kept.surroundings != c.set.kept.surroundings {
 		return
 	}
@@ -52,6 +58,54 @@ func (c *compiler) reuseFrom(old *Set) {
 	for i := range old.slots {
 		s := &old.slots[i]
 		c.slotIndex[slotKey{s.kind, s.groupType, s.key}] = int32(i)
+	}
+}
+
+// reuseCohorts takes the cohorts of the set before, if they are the same and none fails.
+func (c *compiler) reuseCohorts() {
+	if c.old == nil || c.old.kept.cohorts == 0 || c.old.kept.cohorts != c.set.kept.cohorts ||
+		slices.ContainsFunc(c.old.cohorts, func(co compiledCohort) bool { return co.failure != NoReason }) {
+		return
+	}
+	c.set.cohorts = slices.Clip(c.old.cohorts)
+	c.reached = make([]bool, len(c.old.cohorts))
+	for i := range c.set.cohorts {
+		c.cohortIndex[c.set.cohorts[i].id] = int32(i)
+	}
+}
+
+// reach notes what a cohort asks for that was compiled before.
+func (c *compiler) reach(i int32) {
+	if int(i) >= len(c.reached) || c.reached[i] {
+		return
+	}
+	c.reached[i] = true
+	if tree := c.set.cohorts[i].tree; tree != nil {
+		c.reachFrom(tree)
+	}
+}
+
+func (c *compiler) reachFrom(n *compiledNode) {
+	if n.leaf != nil {
+		c.asks(n.leaf)
+	}
+	for i := range n.children {
+		c.reachFrom(&n.children[i])
+	}
+}
+
+// asks notes what a requirement asks for that was compiled before.
+func (c *compiler) asks(f *filter) {
+	switch f.kind {
+	case filterProperty:
+		c.used[f.target] = true
+		if _, isDate := f.matcher.(*dated); isDate {
+			c.dated = true
+		}
+	case filterCohort:
+		c.reach(f.target)
+	case filterFlag:
+		c.direct[c.flag] = append(c.direct[c.flag], f.target)
 	}
 }
 
@@ -86,8 +140,13 @@ func (c *compiler) take(f *Flag, out *compiledFlag) bool {
 	if c.old.kept.sums[was] != sum {
 		return false
 	}
-	*out = c.old.flags[was]
-	out.bits &^= bitDependedOn | bitOrdered
+	old := &c.old.flags[was]
+	if old.is(bitDepends) && !c.same || old.is(bitCohorts) && c.reached == nil {
+		return false
+	}
+	*out = *old
+	out.bits &^= bitDependedOn | bitOrdered | bitMissingDependency | bitSurelyMissing
+	out.deps, out.absent = nil, nil
 	return true
 }
 
@@ -103,13 +162,7 @@ func (c *compiler) again(f *compiledFlag) {
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
 		for j := range filters {
-			if filters[j].kind != filterProperty {
-				continue
-			}
-			c.used[filters[j].target] = true
-			if _, isDate := filters[j].matcher.(*dated); isDate {
-				c.dated = true
-			}
+			c.asks(&filters[j])
 		}
 	}
 }
@@ -117,13 +170,19 @@ func (c *compiler) again(f *compiledFlag) {
 // asked reports whether some flag or cohort asks for what is in a slot.
 func (c *compiler) asked(slot int) bool { return c.used == nil || c.used[slot] }
 
-// settle notes whether a flag may be taken next time: not one whose form depends on
-// other flags or on cohorts, or about which there is something to report.
+// settle notes whether a flag may be taken next time: not one about which there is
+// something to report. One that asks for other flags or cohorts may if those are the same.
 func (c *compiler) settle(f *compiledFlag, faults int) {
 	asksCohort := func(cond compiledCondition) bool {
 		return slices.ContainsFunc(cond.filters, func(p filter) bool { return p.kind == filterCohort })
 	}
-	if len(c.set.faults) > faults || c.direct[c.flag] != nil || slices.ContainsFunc(f.conditions, asksCohort) {
+	if len(c.set.faults) > faults {
 		c.set.kept.sums[c.flag] = 0
+	}
+	if c.direct[c.flag] != nil {
+		f.bits |= bitDepends
+	}
+	if slices.ContainsFunc(f.conditions, asksCohort) {
+		f.bits |= bitCohorts
 	}
 }

@@ -34,13 +34,7 @@ func (s *sums) flag(f *Flag) uint64 {
 		s.text(f.Variants[i].Key)
 		s.number(math.Float64bits(f.Variants[i].Rollout))
 	}
-	s.number(uint64(len(f.Payloads)))
-	if len(f.Payloads) > 0 {
-		for _, key := range sortedKeys(f.Payloads) {
-			s.text(key)
-			s.text(string(f.Payloads[key]))
-		}
-	}
+	s.payloads(f.Payloads)
 	if s.bools(f.Holdout != nil); f.Holdout != nil {
 		s.number(uint64(f.Holdout.ID))
 		s.number(math.Float64bits(f.Holdout.Exclusion))
@@ -55,6 +49,24 @@ func (s *sums) flag(f *Flag) uint64 {
 	return maphash.Bytes(contentSeed, s.buf)
 }
 
+func (s *sums) payloads(all map[string]json.RawMessage) {
+	s.number(uint64(len(all)))
+	payload := func(key string) {
+		s.text(key)
+		s.number(uint64(len(all[key])))
+		s.buf = append(s.buf, all[key]...)
+	}
+	if len(all) == 1 { // need not be sorted
+		for key := range all {
+			payload(key)
+		}
+		return
+	}
+	for _, key := range sortedKeys(all) {
+		payload(key)
+	}
+}
+
 func (s *sums) condition(c *Condition) {
 	s.text(c.Variant)
 	if s.bools(c.Rollout != nil, c.Aggregation.Set); c.Rollout != nil {
@@ -63,13 +75,66 @@ func (s *sums) condition(c *Condition) {
 	s.index(c.Aggregation.Group)
 	s.number(uint64(len(c.Properties)))
 	for i := range c.Properties {
-		p := &c.Properties[i]
-		s.text(p.Key)
-		s.text(string(p.Type))
-		s.text(string(p.Operator))
-		s.bools(p.HasValue, p.Negated, p.Chain != nil)
-		s.index(p.GroupType)
-		s.value(p.Value, 0)
+		s.property(&c.Properties[i])
+	}
+}
+
+func (s *sums) property(p *Property) {
+	s.text(p.Key)
+	s.text(string(p.Type))
+	s.text(string(p.Operator))
+	s.bools(p.HasValue, p.Negated, p.Chain != nil)
+	s.index(p.GroupType)
+	s.value(p.Value, 0)
+}
+
+// cohorts is a sum of all cohorts, 0 where there are none or one has to be compiled
+// whenever it is met.
+func (s *sums) cohorts(d *Definitions) uint64 {
+	if len(d.Cohorts) == 0 && len(d.StaticCohorts) == 0 {
+		return 0
+	}
+	s.buf, s.opaque = s.buf[:0], false
+	s.bools(d.StaticCohorts != nil)
+	for _, id := range d.StaticCohorts {
+		s.number(uint64(id))
+	}
+	sum := maphash.Bytes(contentSeed, s.buf)
+	for id, c := range d.Cohorts { // in no order
+		s.buf = s.buf[:0]
+		s.number(uint64(id))
+		s.cohort(&c)
+		sum += maphash.Bytes(contentSeed, s.buf)
+	}
+	if s.opaque {
+		return 0
+	}
+	return sum
+}
+
+func (s *sums) cohort(c *Cohort) {
+	s.opaque = s.opaque || c.fault != nil
+	s.bools(c.Deleted, c.Static, c.Unsupported, c.Members != nil, c.Tree != nil)
+	s.number(uint64(len(c.Members)))
+	for _, id := range c.Members {
+		s.text(id)
+	}
+	if c.Tree != nil {
+		s.node(c.Tree, 0)
+	}
+}
+
+func (s *sums) node(n *CohortNode, depth int) {
+	if depth == maxDepth { // or it leads back to itself
+		s.opaque = true
+		return
+	}
+	if s.bools(n.Any, n.Unsupported, n.Leaf != nil); n.Leaf != nil {
+		s.property(n.Leaf)
+	}
+	s.number(uint64(len(n.Children)))
+	for i := range n.Children {
+		s.node(&n.Children[i], depth+1)
 	}
 }
 

@@ -19,13 +19,42 @@ func TestSums_SeeEveryField(t *testing.T) {
 		}}},
 	}
 	var s sums
-	was, seen := s.flag(&f), 0
+	seesEveryField(t, &f, 50, func() uint64 { return s.flag(&f) })
+}
+
+// The same of cohorts, which are compiled again when one of them is another.
+func TestSums_SeeEveryFieldOfCohorts(t *testing.T) {
+	leaf := CohortNode{Leaf: &Property{Key: "p", Type: PersonProperty, Operator: Exact, Value: "x", HasValue: true}}
+	c := Cohort{Members: []string{"u1"}, Tree: &CohortNode{Children: []CohortNode{leaf, {Any: true, Children: []CohortNode{leaf}}}}}
+	d := Definitions{StaticCohorts: []int64{3}}
+	var s sums
+	sum := func() uint64 {
+		d.Cohorts = map[int64]Cohort{1: c, 2: {Static: true}}
+		return s.cohorts(&d)
+	}
+	seesEveryField(t, &c, 30, sum)
+	was := sum()
+	d.StaticCohorts = nil
+	if sum() == was {
+		t.Error("static cohorts: the sum is the same")
+	}
+	leaf.Children = []CohortNode{{}}
+	leaf.Children[0].Children = leaf.Children
+	if c.Tree = &leaf; sum() != 0 {
+		t.Error("a tree without an end has a sum")
+	}
+}
+
+// seesEveryField changes each field of what root points to, and what is below it.
+func seesEveryField(t *testing.T, root any, least int, sum func() uint64) {
+	t.Helper()
+	was, seen := sum(), 0
 	if was == 0 {
-		t.Fatal("the flag has no sum")
+		t.Fatal("there is no sum")
 	}
 	check := func(path string) {
 		t.Helper()
-		if seen++; s.flag(&f) == was {
+		if seen++; sum() == was {
 			t.Errorf("%s: the sum is the same", path)
 		}
 	}
@@ -44,9 +73,17 @@ func TestSums_SeeEveryField(t *testing.T) {
 		case reflect.String:
 			v.SetString(v.String() + "x")
 		case reflect.Pointer:
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+				break
+			}
 			walk(path, v.Elem())
 			v.SetZero()
 		case reflect.Slice:
+			if v.IsNil() {
+				v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+				break
+			}
 			if v.Len() > 0 {
 				walk(path+"[0]", v.Index(0))
 				v.Set(reflect.Append(v, v.Index(0)))
@@ -76,11 +113,12 @@ func TestSums_SeeEveryField(t *testing.T) {
 		}
 		check(path)
 	}
-	walk("Flag", reflect.ValueOf(&f).Elem())
-	if seen < 50 {
+	of := reflect.ValueOf(root).Elem()
+	walk(of.Type().Name(), of)
+	if seen < least {
 		t.Errorf("only %d changes", seen)
 	}
-	if s.flag(&f) != was {
-		t.Error("the same flag has another sum")
+	if sum() != was {
+		t.Error("the same has another sum")
 	}
 }

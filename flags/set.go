@@ -139,6 +139,8 @@ const (
 	bitUnknown  // it fails for its format, and is false for those that depend on it (§1.10)
 	bitPlain    // properties and a bucket of the person decide it, as decidePlain does
 	bitDirect   // the same, and it needs no memory for it
+	bitDepends  // it asks for other flags
+	bitCohorts  // it asks for cohorts
 )
 
 func (f *compiledFlag) key() string          { return f.prefix[:len(f.prefix)-1] }
