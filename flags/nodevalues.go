@@ -165,7 +165,7 @@ func (n node) percentage() float64 {
 }
 
 // maxBoxed bounds what a document remembers of values, and how long they are.
-const maxBoxed, maxBoxedBytes = 1024, 64
+const maxBoxed, maxBoxedBytes = 1024, 16
 
 // value reads any value as one of a property, with Go's numbers. Numbers that JSON
 // writes otherwise than Go does (5.0) stay as they are written.
