@@ -140,6 +140,9 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	v := &t.Cells[i]
 	switch v.Kind {
 	case Text, Escaped:
+		if raw := t.Raw(i); same(raw) {
+			return append(dst, raw...)
+		}
 		return appendQuoted(dst, t.Text(i))
 	case List:
 		dst = append(dst, '[')
@@ -161,6 +164,21 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 		return append(dst, '}')
 	}
 	return append(dst, t.Raw(i)...)
+}
+
+// same reports whether a JSON string in ASCII is written as encoding/json would.
+func same(raw string) bool {
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c >= utf8.RuneSelf:
+			return false
+		case c == '\\':
+			if i++; raw[i] == 'u' || raw[i] == '/' {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // appendQuoted is [wire.AppendQuoted] with the two line ends that JavaScript once did
