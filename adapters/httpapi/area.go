@@ -9,23 +9,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// area is where the paths of endpoints begin, and what they have in common.
-type area struct {
-	// prefixes: an endpoint is served below each of them.
-	prefixes []string
-	// pages of any origin may read the answers.
-	pages bool
-	// allow orders the methods of the Allow header; empty: by the alphabet.
-	allow []string
-	// head answers HEAD where there is GET, options OPTIONS. Nil: as GET does, and with
-	// 204.
-	head, options handler
-	// missing says what is wrong with a method that a path lacks, nil: just that.
-	missing func(*server, *area, http.ResponseWriter, *http.Request) error
-	// stand finds the place of a call; nil: it is in no project or organization.
-	stand func(*management.Service, *call, *management.Caller) (*management.Standing, error)
-}
-
 var (
 	belowProject = []string{"/api/projects/{project}", "/api/environments/{project}"}
 	belowNothing = []string{""}

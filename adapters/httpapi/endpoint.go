@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -129,4 +131,33 @@ func serving(in *area, path string, by methods) (out []endpoint) {
 		out = append(out, endpoint{method: method, area: in, path: path, scope: public, serve: h})
 	}
 	return out
+}
+
+// parameter is a part of the path. chi matches the escaped form of a path
+// that has one, and then the part is escaped too.
+func parameter(r *http.Request, name string) string {
+	part := chi.URLParam(r, name)
+	if r.URL.RawPath != "" {
+		if plain, err := url.PathUnescape(part); err == nil {
+			return plain
+		}
+	}
+	return part
+}
+
+// area is where the paths of endpoints begin, and what they have in common.
+type area struct {
+	// prefixes: an endpoint is served below each of them.
+	prefixes []string
+	// pages of any origin may read the answers.
+	pages bool
+	// allow orders the methods of the Allow header; empty: by the alphabet.
+	allow []string
+	// head answers HEAD where there is GET, options OPTIONS. Nil: as GET does, and with
+	// 204.
+	head, options handler
+	// missing says what is wrong with a method that a path lacks, nil: just that.
+	missing func(*server, *area, http.ResponseWriter, *http.Request) error
+	// stand finds the place of a call; nil: it is in no project or organization.
+	stand func(*management.Service, *call, *management.Caller) (*management.Standing, error)
 }

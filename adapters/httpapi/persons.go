@@ -231,9 +231,8 @@ func (rd *reader) deletePerson(c *call) (any, error) {
 	return nil, rd.people.Erase(c.ctx, c.project(), p.UUID, boolParameter(c.query(), "delete_events"))
 }
 
-// maxBulk is how many persons one call may erase, maxSmallBody how long its body
-// may be, in bytes: the ids, at their longest and escaped.
-const maxBulk, maxSmallBody = 1000, 4 << 20
+// maxBulk is how many persons one call may erase.
+const maxBulk = 1000
 
 type bulkDelete struct {
 	IDs          []string `json:"ids"`

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -145,16 +144,4 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	s.stats.panics.Add(1)
 	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 	s.fail(w, r, &problemInternal)
-}
-
-// parameter is a part of the path. chi matches the escaped form of a path
-// that has one, and then the part is escaped too.
-func parameter(r *http.Request, name string) string {
-	part := chi.URLParam(r, name)
-	if r.URL.RawPath != "" {
-		if plain, err := url.PathUnescape(part); err == nil {
-			return plain
-		}
-	}
-	return part
 }

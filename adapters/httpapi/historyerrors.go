@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+)
+
+// THE TABLE: errors of access (§1.5) and of the resources.
+var (
+	problemProject       = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Project not found."}
+	problemRequired      = problem{Status: 400, Type: "validation_error", Code: "required", Detail: "This field is required."}
+	problemInvalidInput  = problem{Status: 400, Type: "validation_error", Code: "invalid_input"}
+	problemParse         = problem{Status: 400, Type: "invalid_request", Code: "parse_error", Detail: "JSON parse error -"}
+	problemInvalidChoice = problem{Status: 400, Type: "validation_error", Code: "invalid_choice"}
+	problemEventQuota    = problem{Status: 402, Type: "server_error", Code: "payment_required", Detail: "You have exceeded your event quota."}
+	problemReadOnly      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "This server cannot change people."}
+)
+
+// invalid is a value that cannot be used, and where it stands.
+func invalid(attr, format string, args ...any) *problem {
+	return problemInvalidInput.with("", attr).say(format, args...)
+}
+
+// say replaces the detail.
+func (p *problem) say(format string, args ...any) *problem {
+	p.Detail = fmt.Sprintf(format, args...)
+	return p
+}
+
+// storeProblem puts the errors of the store into words. The cause stays for the
+// log.
+func storeProblem(err error) error {
+	var target *problem
+	var refusal *capture.Refusal
+	switch {
+	case err == nil || errors.As(err, &target):
+		return err
+	case errors.As(err, &refusal):
+		return invalid(refusal.Attr, "%s", refusal.Detail)
+	case errors.Is(err, capture.ErrReadOnly):
+		return &problemReadOnly
+	case errors.Is(err, capture.ErrOverQuota):
+		return &problemEventQuota
+	case errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, capture.ErrUnavailable), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w: %w", flags.ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// bodyError is a request body that cannot be used: the answer's status, its
+// detail (§9.11), and the member at fault, empty where there is none.
+type bodyError struct {
+	Status int
+	Detail string
+	Attr   string
+	// cause is answered instead, where reading ended for something else.
+	cause error
+}
+
+func (e *bodyError) Error() string { return e.Detail }
+
+// decodeFailure is the frame of §9.11 around a cause.
+func decodeFailure(cause string) string {
+	return "Failed to decode request: " + cause + ". Please check your request format and try again."
+}
+
+func undecodable(cause string) *bodyError {
+	return &bodyError{Status: 400, Detail: decodeFailure(cause)}
+}
+
+func bodyTooLarge(limit, got int64) *bodyError {
+	return &bodyError{Status: 413, Detail: fmt.Sprintf("Decompressed request body exceeded %d bytes (got %d). "+
+		"If this is a legitimate workload, contact PostHog support.", limit, got)}
+}
+
+// unpacker undoes one encoding after the other within one limit. buf is free
+// until the first of them has filled it.
+type unpacker struct {
+	limit int64
+	buf   []byte
+	lease *lease
+}
+
+// free hands out buf once.
+func (u *unpacker) free() []byte {
+	buf := u.buf
+	u.buf = nil
+	return buf
+}
+
+// gunzip inflates every member of a gzip stream. A stream that ends early or
+// fails its checksum is an error.
+func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
+	out := u.free()
+	at, err := eachMember(raw, func(src io.Reader) (err error) {
+		out, err = readUpTo(out, src, u.limit, u.lease)
+		return err
+	})
+	return out, failedInflating("gzip", err, raw, at)
+}
+
+// inflate undoes Content-Encoding: deflate, which is the zlib format.
+func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
+	src := bytes.NewReader(raw)
+	z, err := zlib.NewReader(src)
+	if err == nil {
+		out, err = readUpTo(u.free(), z, u.limit, u.lease)
+	}
+	return out, failedInflating("deflate", err, raw, len(raw)-src.Len())
+}
+
+// failedInflating is what is wrong with a packed body, of which at bytes were read.
+func failedInflating(format string, err error, raw []byte, at int) *bodyError {
+	var refused *bodyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return refused
+	case errors.Is(err, io.EOF): // an empty body, or one that ends in a header
+		err = io.ErrUnexpectedEOF
+	}
+	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, at, len(raw)))
+}
+
+// readUpTo appends all of src to out, at most limit bytes in all, whose memory is
+// reserved with l. Once there is a first chunk of a text, l looks at it. The error is
+// that of src, or a *bodyError.
+func readUpTo(out []byte, src io.Reader, limit int64, l *lease) ([]byte, error) {
+	for {
+		if l != nil && l.key != nil && !l.looked && len(out) >= firstChunk {
+			if err := l.lookForKey(out); err != nil {
+				return nil, &bodyError{cause: err}
+			}
+		}
+		if len(out) == cap(out) {
+			size := min(max(2*int64(cap(out)), 4096), limit+1)
+			if err := l.Reserve(size); err != nil {
+				return nil, &bodyError{cause: err}
+			}
+			old := int64(cap(out))
+			out = append(make([]byte, 0, size), out...)
+			l.unreserve(old)
+		}
+		n, err := src.Read(out[len(out):min(int64(cap(out)), limit+1)])
+		out = out[:len(out)+n]
+		switch {
+		case int64(len(out)) > limit:
+			return nil, bodyTooLarge(limit, int64(len(out)))
+		case err == io.EOF:
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+func unsupportedCompression(name string) *bodyError {
+	return &bodyError{Status: 400, Attr: "compression",
+		Detail: fmt.Sprintf("Unsupported compression type %q: use gzip, gzip-js, base64 or lz64.", shorten(name))}
+}
