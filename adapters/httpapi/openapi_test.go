@@ -200,6 +200,16 @@ var laws = map[string]func(t *testing.T, d *description){
 			}
 		})
 	},
+	"members of objects": func(t *testing.T, d *description) { // else openapi-typescript says that there are none
+		d.schemas(func(where string, s map[string]any) {
+			if fmt.Sprint(s["type"]) != "object" && !strings.Contains(fmt.Sprint(s["type"]), "object ") {
+				return
+			}
+			if s["properties"] == nil && s["additionalProperties"] == nil {
+				t.Errorf("%s: an object of which nothing is said: %v", where, s)
+			}
+		})
+	},
 	"parameters of paths": func(t *testing.T, d *description) {
 		kinds := map[string]string{}
 		d.each(func(where, path string, op *operation) {

@@ -71,10 +71,11 @@ func (d *openAPI) inline() *openAPI {
 
 // written are the schemas of types that write themselves.
 var written = map[reflect.Type]string{
+	reflect.TypeFor[*struct{}]():        `{"type": "null"}`,
 	reflect.TypeFor[management.Stamp](): `{"type": ["string", "null"], "format": "date-time"}`,
 	reflect.TypeFor[json.RawMessage]():  `{}`,
 	reflect.TypeFor[capture.UUID]():     `{"type": "string", "format": "uuid"}`,
-	reflect.TypeFor[capture.Object]():   `{"type": "object"}`,
+	reflect.TypeFor[capture.Object]():   `{"type": "object", "additionalProperties": {}}`,
 	reflect.TypeFor[instant]():          `{"type": ["string", "null"], "format": "date-time"}`,
 }
 
@@ -113,13 +114,16 @@ var fieldTypes = map[management.Type]object{
 	management.Text: {"type": "string"}, management.Email: {"type": "string", "format": "email"}, management.URL: {"type": "string", "format": "uri"},
 	management.UUID: {"type": "string", "format": "uuid"}, management.Choice: {"type": "string"}, management.Int: int64Schema,
 	management.IntChoice: int64Schema, management.Bool: {"type": "boolean"}, management.Time: {"type": "string", "format": "date-time"},
-	management.Object: {"type": "object"}, management.Array: {"type": "array", "items": object{}}, management.Any: {},
+	management.Object: freeObject, management.Array: {"type": "array", "items": object{}}, management.Any: {},
 	management.TextList:   {"type": "array", "items": object{"type": "string"}},
 	management.IntList:    {"type": "array", "items": int64Schema},
-	management.ObjectList: {"type": "array", "items": object{"type": "object"}},
+	management.ObjectList: {"type": "array", "items": freeObject},
 }
 
 var int64Schema = object{"type": "integer", "format": "int64"}
+
+// freeObject has any members: without a word on them, generators say that it has none.
+var freeObject = object{"type": "object", "additionalProperties": object{}}
 
 // fieldsSchema is the schema of a body.
 func fieldsSchema(fields management.Fields, create bool) object {

@@ -25,6 +25,8 @@
 // posthoggo_test.go asks posthog-go over our definitions, and a Set, and says where
 // the specification decides otherwise.
 //
-// openapi_test.go holds the description at /api/schema/ against OpenAPI 3.1, and
-// requests and answers against the description.
+// openapi_test.go holds the descriptions at /api/schema/ against OpenAPI 3.1 and 3.0,
+// and requests and answers against them. generated_test.go makes clients of them with
+// oapi-codegen and openapi-typescript, with which the programs of apiclient are built
+// and ask the server.
 package sdktest

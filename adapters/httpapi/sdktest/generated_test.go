@@ -1,0 +1,104 @@
+//go:build sdk
+
+package sdktest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// describedIn writes the description of a version into a file.
+func describedIn(t *testing.T, url, version, path string) {
+	t.Helper()
+	res, err := http.Get(url + "/api/schema/?version=" + version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.StatusCode, err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ran is what a program of the module says.
+func ran(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%.4000s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// whatClientsSay is what the programs of apiclient say, with the key of the flag that
+// they make.
+const whatClientsSay = "flags 1 KEY true\nerror not_found\nenabled true\nvalue true static\ncaptured 1\n"
+
+// oapi-codegen makes a client of all of the description in OpenAPI 3.0, which
+// compiles; a program asks a server with it (spec/clients.md §15).
+func TestGenerated_Go(t *testing.T) {
+	s, dir := managedServer(t), t.TempDir()
+	document, code, overlay := filepath.Join(dir, "openapi.json"), filepath.Join(dir, "client.go"), filepath.Join(dir, "overlay.json")
+	describedIn(t, s.URL, "3.0", document)
+	ran(t, "go", "tool", "oapi-codegen", "-generate", "types,client,skip-prune", "-package", "api", "-o", code, document)
+	place, err := filepath.Abs("apiclient/api/client.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The client stands in its place for the compiler alone.
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{place: code}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := ran(t, "go", "run", "-tags", "generated", "-overlay", overlay, "./apiclient", s.URL, managedKey)
+	if want := strings.Replace(whatClientsSay, "KEY", "go", 1); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+}
+
+// openapi-typescript makes types of the description in OpenAPI 3.1, with which a
+// program passes the compiler at its strictest and asks a server.
+func TestGenerated_TypeScript(t *testing.T) {
+	if err := installed(); err != nil {
+		t.Fatal(err)
+	}
+	s, dir := managedServer(t), t.TempDir()
+	modules, err := filepath.Abs("node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Symlink(modules, in("node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("apiclient/use.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"use.ts": string(program), "package.json": `{"type": "module"}`} {
+		if err := os.WriteFile(in(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	describedIn(t, s.URL, "3.1", in("openapi.json"))
+	ran(t, "node", "node_modules/openapi-typescript/bin/cli.js", in("openapi.json"), "-o", in("api.d.ts"))
+	ran(t, "node", "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022",
+		"--module", "nodenext", "--lib", "es2023,dom,dom.iterable", "--outDir", dir, in("use.ts"))
+	got := ran(t, "node", in("use.js"), s.URL, managedKey)
+	if want := strings.Replace(whatClientsSay, "KEY", "ts", 1); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+}
