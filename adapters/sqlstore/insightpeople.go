@@ -12,6 +12,8 @@ import (
 const (
 	// noPerson stands for distinct ids that belong to nobody.
 	noPerson = ^uint32(0)
+	// askedFor stands for distinct ids that are being asked for.
+	askedFor = noPerson - 1
 	// knownSize and numberSize are the bytes that a distinct id and a person take in
 	// memory beside the text of the id, about.
 	knownSize, numberSize = 48, 96
@@ -21,21 +23,18 @@ const (
 // belong to nobody have the person that the event was stored with, which is read now
 // where it is not there yet.
 func (r *insightReader) attribute(ctx context.Context, e *eventColumnsRead, reserve func(int64) error) error {
-	if err := r.resolve(ctx, e.ids, reserve); err != nil {
+	if err := r.resolve(ctx, e, reserve); err != nil {
 		return err
 	}
 	var lost []int
-	e.person = e.person[:0]
-	for i, id := range e.ids {
-		n := r.numbers[id]
-		if n == noPerson {
-			if len(e.stored) == 0 {
-				lost = append(lost, i)
-			} else {
-				n = r.number(insights.Person{UUID: e.stored[i]})
-			}
+	for i, n := range e.person {
+		switch {
+		case n != noPerson:
+		case len(e.stored) == 0:
+			lost = append(lost, i)
+		default:
+			e.person[i] = r.number(insights.Person{UUID: e.stored[i]})
 		}
-		e.person = append(e.person, n)
 	}
 	return r.attributeLost(ctx, e, lost)
 }
@@ -75,24 +74,34 @@ func (r *insightReader) number(p insights.Person) uint32 {
 	return n
 }
 
-// resolve finds to whom distinct ids belong now, those that are not known yet.
-func (r *insightReader) resolve(ctx context.Context, ids []string, reserve func(int64) error) error {
+// resolve finds to whom the distinct ids of a piece belong now.
+func (r *insightReader) resolve(ctx context.Context, e *eventColumnsRead, reserve func(int64) error) error {
 	var unknown []string
-	before := ""
-	for i, id := range ids {
-		if i > 0 && id == before { // indexes are sorted by id
-			continue
+	var asked []int // the events of unknown, and of others whose id is one of them
+	e.person = e.person[:0]
+	before, n := "", uint32(0)
+	for i, id := range e.ids {
+		if i == 0 || id != before { // indexes are sorted by id
+			var known bool
+			if n, known = r.numbers[id]; !known {
+				n = askedFor
+				r.numbers[id] = n
+				unknown = append(unknown, id)
+			}
+			before = id
 		}
-		before = id
-		if _, ok := r.numbers[id]; !ok {
-			r.numbers[id] = noPerson
-			unknown = append(unknown, id)
+		if n == askedFor {
+			asked = append(asked, i)
 		}
+		e.person = append(e.person, n)
 	}
 	for chunk := range slices.Chunk(unknown, profileStep) {
 		if err := r.resolveSome(ctx, chunk, reserve); err != nil {
 			return err
 		}
+	}
+	for _, i := range asked {
+		e.person[i] = r.numbers[e.ids[i]]
 	}
 	return nil
 }
@@ -104,21 +113,37 @@ func (r *insightReader) resolveSome(ctx context.Context, ids []string, reserve f
 	for _, id := range ids {
 		args = append(args, id)
 		size += int64(len(id)) + knownSize
+		r.numbers[id] = noPerson
 	}
 	known := len(r.people)
 	err := plainRows(ctx, r.store.read, func(row []driver.Value) error {
-		uuid, err := uuidOf(row[1].([]byte))
+		owner, _ := row[1].([]byte)
+		if owner == nil {
+			return nil
+		}
+		uuid, err := uuidOf(owner)
 		p := insights.Person{UUID: uuid}
-		p.CreatedAt, p.Exists = row[2].(int64)
+		if r.created {
+			p.CreatedAt, p.Exists = row[2].(int64)
+		}
 		r.numbers[row[0].(string)] = r.number(p)
 		return err
-	}, `SELECT d.distinct_id, d.person_uuid, p.created_at FROM distinct_ids d
-		LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid
-		WHERE d.project_id = $1 AND d.person_uuid IS NOT NULL AND d.distinct_id IN (`+places(2, len(ids))+`)`, args...)
+	}, ownersOf(r.created, len(ids)), args...)
 	if err != nil || reserve == nil {
 		return err
 	}
 	return reserve(size + int64(len(r.people)-known)*numberSize)
+}
+
+// ownersOf asks to whom distinct ids belong, with when these were made. Those who are
+// nobody are left out by who reads: asked to, SQLite goes through all ids that have
+// somebody.
+func ownersOf(created bool, n int) string {
+	person, join := "", ""
+	if created {
+		person, join = ", p.created_at", " LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid"
+	}
+	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id IN (` + places(2, n) + `)`
 }
 
 // eventColumnsRead are events as they are read, before they are given away: columns

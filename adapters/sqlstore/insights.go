@@ -67,6 +67,7 @@ type insightReader struct {
 	people  []insights.Person
 	numbers map[string]uint32 // by distinct id, noPerson where it belongs to nobody
 	byUUID  map[capture.UUID]uint32
+	created bool // it is known when people were made
 }
 
 // Close implements insights.Reader.

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
@@ -11,5 +13,27 @@ func TestInsights_Contract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Insights(t, func(t testing.TB) storetest.InsightStore { return open(t) })
 		})
+	}
+}
+
+// To whom distinct ids belong is looked up by these ids, however many the project has.
+func TestInsights_OwnersByID(t *testing.T) {
+	s := sqliteStores["memory"](t)
+	for _, created := range []bool{false, true} {
+		args := []any{1}
+		for range profileStep {
+			args = append(args, "id")
+		}
+		plan := ""
+		err := query(t.Context(), s.read, func(rows *sql.Rows) error {
+			var id, parent, unused int
+			var detail string
+			err := rows.Scan(&id, &parent, &unused, &detail)
+			plan += detail + "\n"
+			return err
+		}, `EXPLAIN QUERY PLAN `+ownersOf(created, profileStep), args...)
+		if err != nil || !strings.HasPrefix(plan, "SEARCH d USING PRIMARY KEY (project_id=? AND distinct_id=?)\n") {
+			t.Errorf("created %t: %v\n%s", created, err, plan)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -21,11 +22,14 @@ const (
 // inTime, inNames and inIDs are the columns that the indexes of events hold.
 const (
 	inNames = insights.Names
-	inIDs   = insights.DistinctIDs | insights.People
+	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated
 )
 
 // Scan implements insights.Reader.
 func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	if s.Columns&insights.PeopleCreated != 0 && !r.created { // ids are asked for anew
+		r.created, r.numbers = true, map[string]uint32{}
+	}
 	var seen error // what yield says is not the store's
 	give := func(b *insights.Batch) error {
 		seen = yield(b)
@@ -175,13 +179,21 @@ func (p *insightScan) epoch(ctx context.Context, epoch int64, yield func(*insigh
 			return p.rows(ctx, yield, "e", join, c.args)
 		}
 	}
-	for id := first; id <= last; id += scanBatch {
-		if err := p.stretch(ctx, id, min(id+scanBatch-1, last), yield); err != nil {
+	// Of short rows an epoch is read at once: the more people are asked for together,
+	// the nearer they lie to each other.
+	step := int64(scanBatch)
+	if p.scan.Columns&longColumns == 0 {
+		step = 1 << epochBits
+	}
+	for id := first; id <= last; id += step {
+		if err := p.stretch(ctx, id, min(id+step-1, last), yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+const longColumns = insights.Properties | insights.PersonProperties | insights.Elements
 
 // fewRows is how many of the 16,384 events of an epoch are read one by one rather
 // than by reading all of them.
@@ -261,8 +273,9 @@ func (p *insightScan) rows(ctx context.Context, yield func(*insights.Batch) erro
 	}
 	var texts []string
 	p.fill = p.fill[:0]
+	sameName := len(p.scan.Names) == 1
 	for i := range scanColumns {
-		if c := &scanColumns[i]; c.column == 0 || p.scan.Columns&c.column != 0 {
+		if c := &scanColumns[i]; c.column == 0 || p.scan.Columns&c.column != 0 && !(sameName && c.column == insights.Names) {
 			texts, p.fill = append(texts, fmt.Sprintf(c.text, table)), append(p.fill, c.fill)
 		}
 	}
@@ -276,6 +289,9 @@ func (p *insightScan) rows(ctx context.Context, yield func(*insights.Batch) erro
 		}
 		return nil
 	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
+	if sameName && p.scan.Columns&insights.Names != 0 {
+		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.id))...)
+	}
 	if err == nil && p.scan.Columns&insights.People != 0 {
 		err = p.attribute(ctx, e, p.scan.Reserve)
 	}

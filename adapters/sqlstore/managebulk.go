@@ -22,8 +22,7 @@ var (
 	putCohorts = inserts(`INSERT INTO cohort_records (project_id, id, record, meta, origin, deleted)`, 6,
 		`ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, meta = excluded.meta, origin = excluded.origin, deleted = excluded.deleted`)
 	findSamePersons = lookups(`SELECT DISTINCT o.distinct_id FROM distinct_ids d
-		JOIN distinct_ids o ON o.project_id = d.project_id AND o.person_uuid = d.person_uuid
-		WHERE d.project_id = $1 AND d.person_uuid IS NOT NULL AND d.distinct_id`, 1)
+		CROSS JOIN distinct_ids o WHERE o.project_id = d.project_id AND o.person_uuid = d.person_uuid AND d.project_id = $1 AND d.distinct_id`, 1)
 )
 
 // bulk runs a bulk statement for n rows, whose arguments row appends behind the fixed ones.

@@ -104,7 +104,7 @@ const allColumns = insights.PersonProperties<<1 - 1
 func randomScan(random *rand.Rand) insights.Scan {
 	s := insights.Scan{Columns: insights.Columns(random.IntN(int(allColumns) + 1))}
 	if random.IntN(2) == 0 {
-		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.Names}[random.IntN(5)]
+		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.PeopleCreated | insights.Names}[random.IntN(5)]
 	}
 	if random.IntN(3) > 0 {
 		s.From = epoch.Add(time.Duration(random.IntN(5000)-500) * time.Second).UnixMicro()
@@ -140,7 +140,7 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		}
 		for i := range b.Len() {
 			n++
-			want[lineOf(r, b, i)]--
+			want[lineOf(s.Columns, r, b, i)]--
 		}
 		return nil
 	})
@@ -177,12 +177,16 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 	if !exists {
 		owner = e.PersonID
 	}
+	person := fmt.Sprint(owner)
+	if c&insights.PeopleCreated != 0 {
+		person += fmt.Sprint(" ", exists)
+	}
 	for _, column := range []struct {
 		column insights.Columns
 		value  any
 	}{
 		{insights.Names, e.Name}, {insights.DistinctIDs, e.DistinctID}, {insights.UUIDs, e.UUID}, {insights.CreatedAt, e.CreatedAt.UnixMicro()},
-		{insights.People, fmt.Sprint(owner, " ", exists)}, {insights.PeopleThen, e.PersonID}, {insights.Modes, e.PersonMode},
+		{insights.People, person}, {insights.PeopleThen, e.PersonID}, {insights.Modes, e.PersonMode},
 		{insights.Elements, e.ElementsChain}, {insights.Properties, e.Properties}, {insights.PersonProperties, e.PersonProperties},
 	} {
 		if c&column.column != 0 {
@@ -195,7 +199,7 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 }
 
 // lineOf is the same of an event of a batch.
-func lineOf(r insights.Reader, b *insights.Batch, i int) string {
+func lineOf(c insights.Columns, r insights.Reader, b *insights.Batch, i int) string {
 	var out strings.Builder
 	fmt.Fprint(&out, b.Time[i])
 	add(&out, b.Name, i)
@@ -206,8 +210,11 @@ func lineOf(r insights.Reader, b *insights.Batch, i int) string {
 		out.WriteString(" -")
 	} else {
 		p := r.Person(b.Person[i])
-		if fmt.Fprint(&out, " ", p.UUID, " ", p.Exists); p.Exists && p.CreatedAt != epoch.UnixMicro() {
-			return fmt.Sprint("created at ", p.CreatedAt)
+		fmt.Fprint(&out, " ", p.UUID)
+		if c&insights.PeopleCreated != 0 {
+			if fmt.Fprint(&out, " ", p.Exists); p.Exists && p.CreatedAt != epoch.UnixMicro() {
+				return fmt.Sprint("created at ", p.CreatedAt)
+			}
 		}
 	}
 	add(&out, b.PersonThen, i)

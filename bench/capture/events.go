@@ -18,14 +18,15 @@ const (
 	shareBrowser  = 5  // look like posthog-js, with some 40 properties
 )
 
-// tick is how far the clock of a generator moves with each event.
-const tick = 20 * time.Microsecond
+// usualTick is how far the clock of a generator moves with each event.
+const usualTick = 20 * time.Microsecond
 
 // generator writes events as SDKs send them. Equal seeds write equal events.
 type generator struct {
 	rng     *rand.Rand
 	version int // of uuids, 4 or 7
 	clock   time.Time
+	tick    time.Duration // how far the clock moves with each event
 	seed    string
 	nextID  int
 	// anonymous are new ids that no $identify has named yet.
@@ -38,7 +39,7 @@ type generator struct {
 
 func newGenerator(seed uint64, version int) *generator {
 	return &generator{
-		rng: rand.New(rand.NewPCG(seed, 0)), version: version, clock: time.Now().Add(-time.Hour).UTC(),
+		rng: rand.New(rand.NewPCG(seed, 0)), version: version, tick: usualTick, clock: time.Now().Add(-time.Hour).UTC(),
 		seed: strconv.FormatUint(seed, 36),
 	}
 }
@@ -102,7 +103,7 @@ func (g *generator) event(to []byte) []byte {
 
 // head begins an event, up to its properties.
 func (g *generator) head(to []byte, name, id string) []byte {
-	g.clock = g.clock.Add(tick)
+	g.clock = g.clock.Add(g.tick)
 	to = append(to, `{"event":"`...)
 	to = append(to, name...)
 	to = append(to, `","distinct_id":"`...)

@@ -24,6 +24,8 @@ type config struct {
 	time   time.Duration // of one load
 	rounds int           // ours and others in turn; the table shows medians
 	big    int
+	ask    int
+	file   string
 	soak   time.Duration
 	only   string
 	dir    string
@@ -44,6 +46,8 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 3, "rounds, ours and others in turn; the table shows medians")
 	flag.StringVar(&c.only, "only", "batches,singles,postgres,flags", "what to measure; none for nothing of these")
 	flag.IntVar(&c.big, "big", 0, "fill one SQLite file with so many events, such as 10000000, and read pages of it")
+	flag.IntVar(&c.ask, "questions", 0, "ask questions about so many events, such as 1000000")
+	flag.StringVar(&c.file, "questions-file", "", "the file of these events, made if it is not there and kept")
 	flag.DurationVar(&c.soak, "soak", 0, "send random distinct ids for so long, such as 1h, and watch the memory")
 	flag.StringVar(&c.dir, "dir", "", "folder on the disk to measure, the system's temporary one when empty")
 	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
@@ -107,6 +111,11 @@ func measureAll(c *config) (met bool, err error) {
 	}
 	if c.big > 0 {
 		if err := b.measureBig(c.big); err != nil {
+			return false, err
+		}
+	}
+	if c.ask > 0 {
+		if err := b.measureQuestions(c.ask, c.file); err != nil {
 			return false, err
 		}
 	}

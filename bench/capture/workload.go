@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -55,8 +56,12 @@ func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte)
 		}
 		p.text = event(p.text, i)
 	}
+	sent := g.clock
+	if g.tick != usualTick { // of long ago: the times of events are as they are
+		sent = time.Now().UTC()
+	}
 	p.text = append(p.text, `],"sent_at":"`...)
-	p.text = g.clock.AppendFormat(p.text, "2006-01-02T15:04:05.000Z")
+	p.text = sent.AppendFormat(p.text, "2006-01-02T15:04:05.000Z")
 	p.text = append(p.text, `"}`...)
 	p.out.Reset()
 	if p.gz == nil {

@@ -167,6 +167,7 @@ func (b *binder) profileText() cellOf {
 func (b *binder) personCreated() cellOf {
 	person := b.people()
 	if b.mode != personThen {
+		b.needs.columns |= PeopleCreated
 		return func(r *row) hogql.Value {
 			if p := b.reader.Person(person(r)); p.Exists {
 				return hogql.TimeOf(p.CreatedAt)

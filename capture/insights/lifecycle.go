@@ -140,6 +140,7 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	b.needs.columns |= PeopleCreated
 	seen := set{reserve: r.reserve}
 	w := newRow(&b.needs)
 	err := r.scan(Scan{From: b.from, To: b.to, Names: names(m), Columns: b.needs.columns}, func(batch *Batch) error {

@@ -51,6 +51,7 @@ const (
 	UUIDs
 	CreatedAt
 	People           // Batch.Person: to whom the event belongs now
+	PeopleCreated    // with People: Person.Exists and Person.CreatedAt of them
 	PeopleThen       // Batch.PersonThen: whose it was when it came
 	Modes            // Batch.Mode
 	Elements         // Batch.Elements
@@ -100,7 +101,8 @@ func (b *Batch) Len() int { return len(b.ID) }
 // Person is somebody whom events belong to.
 type Person struct {
 	UUID capture.UUID
-	// Exists: there is a person now. Otherwise UUID is all that is known.
+	// Exists: there is a person now. Otherwise UUID is all that is known. It and
+	// CreatedAt are filled where a scan has asked for PeopleCreated.
 	Exists bool
 	// CreatedAt is in microseconds since 1970; after a merge the older one's.
 	CreatedAt int64

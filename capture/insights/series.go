@@ -110,20 +110,13 @@ type matcher struct {
 // passes says whether an event of one of the names meets the other conditions.
 func (m *matcher) passes(r *row) bool { return m.holds == nil || m.holds(r) }
 
-func (m *matcher) named(name string) bool {
-	if m.names == nil {
-		return true
-	}
-	for _, n := range m.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+// named says whether an event has one of the names.
+func (m *matcher) named(b *Batch, i int) bool {
+	return m.names == nil || slices.Contains(m.names, b.Name[i])
 }
 
 // matches says whether the event of a row is meant.
-func (m *matcher) matches(r *row) bool { return m.named(r.b.Name[r.i]) && m.passes(r) }
+func (m *matcher) matches(r *row) bool { return m.named(r.b, r.i) && m.passes(r) }
 
 // bind makes the entity's own conditions ready; common ones are bound once for all.
 func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
@@ -132,18 +125,20 @@ func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
 func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
 
 func (e *entity) bindWith(b *binder, conditions all) *matcher {
-	b.needs.columns |= Names
 	m := &matcher{}
 	if e.event != nil {
 		m.names = []string{*e.event}
 	}
 	if e.action == 0 {
 		m.holds = conditions.bindOrNil(b)
-		return m
+	} else {
+		steps, names := b.action(e.action, e.place)
+		m.names = names
+		m.holds = all{steps, conditions}.bindOrNil(b)
 	}
-	steps, names := b.action(e.action, e.place)
-	m.names = names
-	m.holds = all{steps, conditions}.bindOrNil(b)
+	if m.names != nil {
+		b.needs.columns |= Names
+	}
 	return m
 }
 

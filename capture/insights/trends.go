@@ -233,7 +233,7 @@ func (c *counting) use(t tally) {
 
 // see looks at an event.
 func (c *counting) see(w *row) error {
-	if !c.matcher.named(w.b.Name[w.i]) {
+	if !c.matcher.named(w.b, w.i) {
 		return nil
 	}
 	if c.first != nil { // looks at events that do not pass the conditions

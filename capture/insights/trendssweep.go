@@ -66,8 +66,8 @@ func (c *counting) bare() bool {
 // countBatch counts the events of a batch, of a series that is bare.
 func (c *counting) countBatch(b *Batch) {
 	counts := c.tally.(*events)
-	for i, name := range b.Name {
-		if !c.matcher.named(name) {
+	for i := range b.Len() {
+		if !c.matcher.named(b, i) {
 			continue
 		}
 		bucket := 0

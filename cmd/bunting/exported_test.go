@@ -32,7 +32,7 @@ var mostExported = map[string]int{
 	"adapters/sqlstore":        87,
 	"adapters/storetest":       32,
 	"capture":                  172,
-	"capture/insights":         30,
+	"capture/insights":         31,
 	"capture/queries":          43,
 	"flags":                    281,
 	"flags/flagsdiff":          33,
