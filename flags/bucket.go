@@ -30,35 +30,6 @@ const variantSalt = "variant"
 // id nor a dot enters it, so that all holdouts share one order of people.
 const holdoutPrefix = "holdout-"
 
-// Bucket is the place of an identifier under a flag's key, from 0 to 1: a
-// rollout of p per cent holds those at or below p/100. An empty identifier is
-// at 0 (§2.4). A longer one is not cut here. An empty hash is SHA-1.
-func Bucket(hash Hash, key, identifier string) float64 {
-	return bucket(hash, key, identifier, "")
-}
-
-// VariantBucket is the place of an identifier for the choice of a variant.
-func VariantBucket(hash Hash, key, identifier string) float64 {
-	return bucket(hash, key, identifier, variantSalt)
-}
-
-// HoldoutBucket is the place of an identifier for holdouts. It is computed for
-// an empty identifier too (§2.4).
-func HoldoutBucket(identifier string) float64 {
-	return hashSHA1(append([]byte(holdoutPrefix), identifier...))
-}
-
-func bucket(hash Hash, key, identifier, salt string) float64 {
-	if identifier == "" {
-		return 0
-	}
-	input := []byte(key + "." + identifier + salt)
-	if hash == Murmur3 {
-		return hashMurmur3(input)
-	}
-	return hashSHA1(input)
-}
-
 // maxID is how long a distinct id may be: bytes that are never cut, and scalars that
 // are left of more.
 const maxID = 200

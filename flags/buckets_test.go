@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -8,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spaolacci/murmur3"
 )
 
@@ -53,18 +54,13 @@ func TestFlags_2_6_Buckets(t *testing.T) {
 			t.Errorf("%d over 15 Fs = %v, want %v: the vector is wrong", v.N, got, v.Bucket)
 		}
 	}
-	kinds := map[string]func(key, identifier string) float64{
-		"rollout": func(key, identifier string) float64 { return Bucket(SHA1, key, identifier) },
-		"variant": func(key, identifier string) float64 { return VariantBucket(SHA1, key, identifier) },
-		"holdout": func(_, identifier string) float64 { return HoldoutBucket(identifier) },
-	}
 	for _, v := range vectors.Named {
-		if got := kinds[v.Kind](v.Key, v.Identifier); got != v.Bucket {
+		if got := bucketOfKind(t, v.Kind, v.Key, v.Identifier, SHA1); got != v.Bucket {
 			t.Errorf("%s bucket of %q under %q = %v, want %v", v.Kind, v.Identifier, v.Key, got, v.Bucket)
 		}
 	}
 	for _, v := range vectors.Thresholds {
-		if got := boundaries(v.Percentages); !cmp.Equal(got, v.Boundaries) {
+		if got := boundaries(v.Percentages); !gocmp.Equal(got, v.Boundaries) {
 			t.Errorf("boundaries of the shares %v = %v, want %v", v.Percentages, got, v.Boundaries)
 		}
 		if got := rolloutShare(t, v.Percentages[0]); got != v.Boundaries[0] {
@@ -79,9 +75,29 @@ func TestFlags_2_6_Buckets(t *testing.T) {
 			t.Errorf("hashMurmur3(%q) = %v, want %v", v.Input, got, v.Bucket)
 		}
 	}
-	if got := Bucket(Murmur3, "beta-search", "user-17"); got != vectors.Murmur3[0].Bucket {
-		t.Errorf("Bucket(Murmur3, …) = %v, want %v", got, vectors.Murmur3[0].Bucket)
+	if got := bucketOfKind(t, "rollout", "beta-search", "user-17", Murmur3); got != vectors.Murmur3[0].Bucket {
+		t.Errorf("murmur3: %v, want %v", got, vectors.Murmur3[0].Bucket)
 	}
+}
+
+// bucketOfKind is a bucket that decides about a subject, as an explanation shows it.
+func bucketOfKind(t *testing.T, kind, key, identifier string, hash Hash) float64 {
+	t.Helper()
+	half := 50.0
+	f := Flag{ID: 1, Key: cmp.Or(key, "f"), Active: true, Hash: hash, Conditions: []Condition{{}}}
+	show := func(f *FlagTrace) *BucketTrace { return f.Conditions[0].Rollout }
+	switch kind {
+	case "rollout":
+		f.Conditions[0].Rollout = &half
+	case "variant":
+		f.Variants = []Variant{{Key: "a", Rollout: 50}, {Key: "b", Rollout: 50}}
+		show = func(f *FlagTrace) *BucketTrace { return f.Conditions[0].Variant }
+	case "holdout":
+		f.Holdout = &Holdout{ID: 1, Exclusion: 50}
+		show = func(f *FlagTrace) *BucketTrace { return f.Holdout }
+	}
+	trace := Compile(Definitions{Flags: []Flag{f}}).Explain(f.Key, &Subject{DistinctID: identifier}, time.Unix(0, 0), Selection{})
+	return show(trace.Flags[0]).Bucket
 }
 
 // boundaries are those of the variants of a compiled flag.

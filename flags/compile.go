@@ -8,7 +8,7 @@ import (
 )
 
 // Compile prepares definitions for evaluation. It never refuses the whole for
-// the sake of a part: what cannot work fails alone and is told by
+// the sake of a part: what cannot work fails alone and is listed by
 // [Set.Faults].
 func Compile(d Definitions) *Set { return compile(d, nil) }
 

@@ -50,7 +50,7 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 }
 
 // search is where the search stands: whom the flag is about, and what the conditions
-// up to here have said.
+// up to here have found.
 type search struct {
 	bucketing
 	outcome

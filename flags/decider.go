@@ -134,7 +134,7 @@ func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*live,
 	return d.find(ctx, apiKey, now, false)
 }
 
-// find is get that waits, with newest, for changes that were told before.
+// find is get that waits, with newest, for changes that were announced before.
 func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*live, error) {
 	if d == nil || d.registry == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
@@ -201,7 +201,7 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	if r.NoDistinctID {
 		return nil, ErrNoDistinctID
 	}
-	limited := l.project.Paused("feature_flags")
+	limited := l.project.paused("feature_flags")
 	if limit := l.project.FlagLimit; limit != nil && !limited {
 		cost := int64(0) // free where no billable flag is asked for (§10.1)
 		if l.set.billed(&r.Selection) {
@@ -328,7 +328,7 @@ func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []
 // CountPayload counts a download of definitions as ten requests; false when the
 // quota does not allow it (§10.1).
 func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
-	if d == nil || p == nil || p.Paused("feature_flags") {
+	if d == nil || p == nil || p.paused("feature_flags") {
 		return false
 	}
 	return p.FlagLimit == nil || d.quota.take(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
@@ -337,7 +337,7 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 // ReservePayloads claims what n downloads will count in one go, so that
 // CountPayload does not ask Usage for each few of them.
 func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
-	if d != nil && p != nil && p.FlagLimit != nil && !p.Paused("feature_flags") {
+	if d != nil && p != nil && p.FlagLimit != nil && !p.paused("feature_flags") {
 		d.quota.reserve(ctx, p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
 	}
 }
@@ -367,7 +367,7 @@ type Stats struct {
 	// PatternTimeouts counts searches for regular expressions that ran into their
 	// limits of time or text, in this process.
 	PatternTimeouts uint64
-	// Confirmed is when the source last said what the definitions are, by the clock of
+	// Confirmed is when the source last answered what the definitions are, by the clock of
 	// the Decider. It is asked when flags are, at most once a second for each project.
 	Confirmed time.Time
 }

@@ -178,18 +178,6 @@ func (c *ReasonCode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ReasonCodes gives the description of every code on the wire. "N" stands for the
-// number of the condition.
-func ReasonCodes() map[string]string {
-	all := make(map[string]string, len(reasonText))
-	for i := range reasonText[1:] {
-		c := ReasonCode(i + 1)
-		all[c.String()] = (Reason{Code: c}).Description()
-	}
-	all[ConditionMatch.String()] = reasonText[ConditionMatch].description + "N"
-	return all
-}
-
 // Description is the text that goes with the code (§3.9).
 func (r Reason) Description() string { return string(r.AppendDescription(nil)) }
 
@@ -207,10 +195,6 @@ func (r Reason) AppendDescription(dst []byte) []byte {
 	}
 	return dst
 }
-
-// Billable reports whether a flag is counted: those that surveys and product
-// tours create are free (§10.1).
-func (d *Decision) Billable() bool { return d != nil && billable(d.Key) }
 
 // Kind is the kind of value that a flag is made for. OFREP asks without saying what
 // type it wants, so the flag has to say.
@@ -230,6 +214,8 @@ const (
 // survey flags are not billed and can be asked for apart (§9.2, §10.1).
 const surveyPrefix = "survey-targeting-"
 
+// billable reports whether a flag is counted: those that surveys and product tours
+// create are free (§10.1).
 func billable(key string) bool {
 	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
 }

@@ -38,7 +38,7 @@ var ErrUnavailable = errors.New("flags: source unavailable")
 
 // ErrNoDistinctID says that a request or a subject has no distinct id. Over HTTP and in a [Set]
 // the empty id is decided as PostHog does, in every rollout, of 0 per cent too
-// (§2.4); a service that forgot it is told so: typed reads ([Reader], the OpenFeature
+// (§2.4); a service that forgot it gets an error: typed reads ([Reader], the OpenFeature
 // provider) give the fallback and this error. So they do without a subject.
 var ErrNoDistinctID = errors.New("flags: there is no distinct id")
 
@@ -61,7 +61,7 @@ type DefinitionError struct {
 	// Code is the reason code that the flag is answered with, NoReason when the
 	// fault only deserves a report.
 	Code ReasonCode
-	// Problem is what is wrong and, where it can be said, what is allowed.
+	// Problem is what is wrong and, where that is known, what is allowed.
 	Problem string
 	// Suggestion is the known member that a misspelt one is most likely meant to be;
 	// empty for every other fault.

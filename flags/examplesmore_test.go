@@ -98,14 +98,6 @@ func ExampleSet_Needs() {
 	// true
 }
 
-// A bucket is the same on every machine: who is in a rollout can be computed anywhere.
-func ExampleBucket() {
-	bucket := flags.Bucket(flags.SHA1, "checkout-layout", "user-61")
-	fmt.Printf("%.4f, in a rollout of 90 per cent: %v\n", bucket, bucket <= 0.9)
-	// Output:
-	// 0.8571, in a rollout of 90 per cent: true
-}
-
 // Every operator is a row of one table.
 func ExampleOperator_Info() {
 	for _, name := range []flags.Operator{flags.IContains, "min", "sounds_like"} {

@@ -23,7 +23,7 @@ type LocalProblem struct {
 //
 // A flag is listed when there may be subjects for whom the problem shows; from
 // others a condition that decides before it may hide it. Only what can be seen
-// in the definitions is told: not that a property or a group was not given, nor
+// in the definitions is reported: not that a property or a group was not given, nor
 // what depends on the value of a property or the length of an id. An inactive
 // flag is listed for experience continuity alone. A flag has, of the problems of
 // those it depends on, one for each SDK and kind.
@@ -110,7 +110,7 @@ func (l *localCheck) flag(i int) []LocalProblem {
 }
 
 // own applies the rules to a flag without what it depends on; all means that
-// nothing more is to be said.
+// nothing more is to be reported.
 func (l *localCheck) own(f *Flag) (out []LocalProblem, all bool) {
 	hits := make(ruleSet, len(localRules))
 	for r, rule := range localRules {

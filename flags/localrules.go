@@ -27,7 +27,7 @@ func ofFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{fla
 func ofFilter(test filterTest) localTest                  { return localTest{filter: test} }
 func ofNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
 
-// localKind is what an SDK does, to some subjects if not said otherwise.
+// localKind is what an SDK does, to some subjects unless stated otherwise.
 type localKind uint8
 
 const (

@@ -7,7 +7,7 @@ import (
 )
 
 // What a flag's value is: on or off for a flag without variants; the key of the
-// variant, also told as variant, for one with variants; for remote configuration
+// variant, also given as variant, for one with variants; for remote configuration
 // its payload, as the JSON that it stands for. Where such a flag has no variant or
 // no payload to give, and for a flag that is disabled, there is no value: the
 // caller's default holds (ADR 6 of the protocol). Whether a value has the type that was asked for is the client's to say.

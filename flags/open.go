@@ -37,12 +37,12 @@ func Static(definitions []byte) (Reader, error) {
 // change replaces all flags at once. A file that is gone, half written or no
 // definitions leaves the last good ones in use. Nil and the zero value are not ready.
 type FileReader struct {
-	reader *typed
-	path   string
-	told   []func(error)
-	set    atomic.Pointer[Set]
-	closed atomic.Bool
-	fault  atomic.Pointer[error]
+	reader  *typed
+	path    string
+	changed []func(error)
+	set     atomic.Pointer[Set]
+	closed  atomic.Bool
+	fault   atomic.Pointer[error]
 
 	info os.FileInfo // of what was read last, nil: read it again
 	sum  [sha256.Size]byte
@@ -55,11 +55,11 @@ type FileReader struct {
 
 // Open reads a definitions file of at most 256 MiB, in any form that
 // [ParseDefinitions] takes, and follows its changes until Close. It fails when the file
-// cannot be used now; later, told are called from one goroutine: with nil after a change
-// that is in use, and with why one is not. They must not call Close. A bad flag fails
-// alone: see [Set.Faults].
-func Open(path string, told ...func(error)) (*FileReader, error) {
-	f := &FileReader{path: path, told: told, stop: make(chan struct{})}
+// cannot be used now; later, changed are called from one goroutine: with nil after a change
+// that is in use, and with the error of one that is not. They must not call Close. A bad
+// flag fails alone: see [Set.Faults].
+func Open(path string, changed ...func(error)) (*FileReader, error) {
+	f := &FileReader{path: path, changed: changed, stop: make(chan struct{})}
 	f.reader = newReader(followed(f))
 	f.reader.pin = pinFile(f)
 	if _, err := f.look(); err != nil {
@@ -115,8 +115,8 @@ func (f *FileReader) follow() {
 		if !news {
 			continue
 		}
-		for _, tell := range f.told {
-			tell(err)
+		for _, changed := range f.changed {
+			changed(err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 			t.Errorf("%s: error code %q, failed %v", code, errorCode, d.Failed())
 		}
 	}
-	if n := len(flags.ReasonCodes()); n != 17 {
+	if n := len(reasonTexts()); n != 17 {
 		t.Errorf("%d reason codes, 17 are tested", n)
 	}
 	if reason, code := (&flags.Decision{Reason: flags.Reason{Code: 200}}).OpenFeature(); reason != "ERROR" || code != "GENERAL" {

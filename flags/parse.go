@@ -12,7 +12,7 @@ import (
 // ParseDefinitions reads the definitions of one project: PostHog's definitions
 // payload as served (§1.8), a definitions file that holds one project, or a
 // document of flags as code (see [IsDocument]). Only what cannot be read at all is
-// an error; a bad flag or cohort is kept as a fault (see [Set.Faults]) and the
+// an error; a bad flag or cohort becomes a fault (see [Set.Faults]) and the
 // others are good.
 func ParseDefinitions(data []byte) (Definitions, error) {
 	root, err := open(data)

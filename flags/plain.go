@@ -203,7 +203,7 @@ func (d *Decisions) direct(s *Set, i int32, sub *Subject) bool {
 	return true
 }
 
-// isOn reports whether a flag is on, where that can be said directly; ok is false when
+// isOn reports whether a flag is on, where that is known directly; ok is false when
 // the flag has to be evaluated, or is no flag that is answered.
 func (s *Set) isOn(key string, sub *Subject) (on, ok bool) {
 	if sub == nil || !sub.direct() {

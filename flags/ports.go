@@ -35,10 +35,10 @@ type Project struct {
 	Browser string
 }
 
-// Paused reports whether an operator has paused a resource of the project.
-func (p *Project) Paused(resource string) bool { return slices.Contains(p.QuotaLimited, resource) }
+// paused reports whether an operator has paused a resource of the project.
+func (p *Project) paused(resource string) bool { return slices.Contains(p.QuotaLimited, resource) }
 
-// Source keeps definitions.
+// Source stores definitions.
 type Source interface {
 	// ProjectByKey finds a project by its public key: ErrUnknownKey if there is
 	// none, another error if that could not be found out.
@@ -63,12 +63,12 @@ type People interface {
 	Stored(ctx context.Context, q Query) (*Stored, error)
 }
 
-// Continuity keeps the identifier under which a person was first bucketed.
+// Continuity stores the identifier under which a person was first bucketed.
 type Continuity interface {
-	// Overrides returns the identifiers kept for a person by flag key. With an
-	// anonymous id it first keeps that id for both persons, for every flag of
+	// Overrides returns the identifiers stored for a person by flag key. With an
+	// anonymous id it first stores that id for both persons, for every flag of
 	// flagKeys that they have none for; where both have one, that of distinctID
-	// wins. Nothing is kept for ids that belong to no person (§8.6).
+	// wins. Nothing is stored for ids that belong to no person (§8.6).
 	Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error)
 }
 
@@ -171,22 +171,6 @@ func (m *Memory) AddGroup(project int64, groupType, key string, properties Prope
 		m.groups = map[memoryKey]Properties{}
 	}
 	m.groups[memoryKey{project, groupType, key}] = maps.Clone(properties)
-}
-
-// Clear forgets a project's persons and groups.
-func (m *Memory) Clear(project int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k := range m.persons {
-		if k.project == project {
-			delete(m.persons, k)
-		}
-	}
-	for k := range m.groups {
-		if k.project == project {
-			delete(m.groups, k)
-		}
-	}
 }
 
 // Stored implements People.

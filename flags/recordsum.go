@@ -11,7 +11,7 @@ import (
 // keep its definitions to tell which of them are others now.
 type sums struct {
 	buf []byte
-	// opaque: something cannot be told from something else.
+	// opaque: two different values would have the same sum.
 	opaque bool
 }
 

@@ -114,8 +114,8 @@ func getOrAdd[K comparable, V any](c *lru.Cache[K, *V], key K, fresh *V) *V {
 // entry is one key. Its set is replaced, never changed.
 type entry struct {
 	renewal[live]
-	expired atomic.Uint64 // how often it was told to have changed
-	heard   atomic.Uint64 // how much of expired had been told when what is known was read
+	expired atomic.Uint64 // how many changes were announced
+	heard   atomic.Uint64 // what expired was when what is known was read
 }
 
 // known is the last value. After a change that it may lack it is aging, and outdated
@@ -133,10 +133,10 @@ func (e *entry) known(now time.Time, newest bool) (*live, age) {
 	return last, is
 }
 
-// look notes when the source was asked, and how much had been told before.
-func (e *entry) look(now time.Time, told uint64) {
+// look notes when the source was asked, and how many changes were announced before.
+func (e *entry) look(now time.Time, changes uint64) {
 	e.checked.Store(now.UnixNano())
-	e.heard.Store(told)
+	e.heard.Store(changes)
 }
 
 // live is a project with its compiled flags, or the news that there is none.
@@ -164,7 +164,7 @@ func newRegistry(source, lastGood Source, stats *counters) *registry {
 
 // get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
 // the source cannot be asked, nothing is known from before, and nothing is kept. With
-// newest it has every change that was told before: it waits where others read it.
+// newest it has every change that was announced before: it waits where others read it.
 func (r *registry) get(ctx context.Context, key string, now time.Time, newest bool) (*live, error) {
 	if len(key) > maxKey {
 		return nil, ErrUnknownKey
@@ -204,18 +204,18 @@ func (r *registry) expire(projectID int64) {
 // renew reads the project again. When that fails, the last good flags stay, or
 // those that are kept are taken.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*live, error) {
-	old, told := e.last.Load(), e.expired.Load()
+	old, changes := e.last.Load(), e.expired.Load()
 	keep := func(err error) (*live, error) {
 		r.stats.sourceErrors.Add(1)
 		if old != nil && old.set != nil {
 			if ctx.Err() != nil { // the caller has gone away, which must not cost others the change
-				told = e.heard.Load()
+				changes = e.heard.Load()
 			}
-			e.look(now, told)
+			e.look(now, changes)
 			return old, nil
 		}
 		if l := r.kept(ctx, key); l != nil {
-			r.take(shard, key, e, l, now, told)
+			r.take(shard, key, e, l, now, changes)
 			return l, nil
 		}
 		shard.known.Remove(key) // nothing is known: made-up keys must not drive projects out
@@ -224,7 +224,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
 		e.last.Store(&live{err: err}) // for those who wait for this entry
-		e.look(now, told)
+		e.look(now, changes)
 		shard.known.Remove(key)
 		shard.unknown.Add(strings.Clone(key), now.UnixNano())
 		return nil, err
@@ -235,7 +235,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	r.stats.confirmed.Store(now.UnixNano())
 	same := old != nil && old.set != nil && !old.copied && old.project.Revision == p.Revision
 	if same && p.Revision != 0 {
-		return e.unchanged(old, p, now, told), nil
+		return e.unchanged(old, p, now, changes), nil
 	}
 	d, err := r.source.Definitions(ctx, p)
 	if err != nil {
@@ -244,22 +244,22 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	content := uint64(0)
 	if p.Revision == 0 {
 		if content = contentOf(&d); same && content == old.content {
-			return e.unchanged(old, p, now, told), nil
+			return e.unchanged(old, p, now, changes), nil
 		}
 	}
 	l := r.compile(p, d, old)
 	l.content = content
-	r.take(shard, key, e, l, now, told)
+	r.take(shard, key, e, l, now, changes)
 	return l, nil
 }
 
 // unchanged keeps the flags, and takes what else is known of the project.
-func (e *entry) unchanged(l *live, p Project, now time.Time, told uint64) *live {
+func (e *entry) unchanged(l *live, p Project, now time.Time, changes uint64) *live {
 	if !sameProject(&l.project, &p) {
 		l = l.with(p)
 		e.last.Store(l)
 	}
-	e.look(now, told)
+	e.look(now, changes)
 	return l
 }
 
@@ -276,10 +276,10 @@ func (r *registry) compile(p Project, d Definitions, old *live) *live {
 	return l
 }
 
-func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time, told uint64) {
+func (r *registry) take(shard *registryShard, key string, e *entry, l *live, now time.Time, changes uint64) {
 	e.last.Store(l)
-	e.look(now, told)
-	// It may have gone after an error, or for others: then nothing could be told to it.
+	e.look(now, changes)
+	// It may have gone after an error, or for others: then nothing could be announced to it.
 	if stayed, _ := shard.known.ContainsOrAdd(strings.Clone(key), e); !stayed {
 		e.expired.Add(1)
 	}

@@ -156,8 +156,8 @@ func (s *Snapshot) decided(ctx context.Context, key string) *firstRead {
 	return r
 }
 
-// end lets others have what was decided, once; err says why there is nothing if nobody
-// has said so.
+// end lets others have what was decided, once; err is why there is nothing if no other
+// error is known.
 func (r *firstRead) end(err error) {
 	if r.isReady() {
 		return
@@ -179,8 +179,9 @@ func (r *firstRead) isReady() bool {
 
 // Track sends an event of the subject's, with the values of the flags that were read so
 // far: as $feature/<key>, and the keys of those that are on in $active_feature_flags.
-// What properties say goes before that. It needs a Reader that can send, such as a
-// remote.Client; else it is errors.ErrUnsupported.
+// What properties has goes before that. It needs a Reader that can send, such as a
+// remote.Client. Flags of a Set, a Decider, a file ([Open]) or definitions ([Static]) have
+// no server to send to: then it is errors.ErrUnsupported.
 func (s *Snapshot) Track(event string, properties map[string]any) error {
 	switch {
 	case s == nil:

@@ -18,7 +18,7 @@ type tracer struct {
 	cohorts []*CohortTrace
 }
 
-// What happens for every flag, condition and property is told in two steps, so that no
+// What happens for every flag, condition and property is noted in two steps, so that no
 // call is made where nobody listens, and callers stay small.
 
 func (t *tracer) beginFlag(f *compiledFlag) {

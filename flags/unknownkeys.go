@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// MaxUnknownKeys is how many misspelt members, and how many others, [UnknownKeys]
+// maxUnknownKeys is how many misspelt members, and how many others, [UnknownKeys]
 // names at most.
-const MaxUnknownKeys = 100
+const maxUnknownKeys = 100
 
 // Part is a piece of definitions that [UnknownKeys] can look at.
 type Part uint8
@@ -36,7 +36,7 @@ const (
 // that is itself absent (of a known one with two or three letters: one edit): it
 // has a Suggestion and a Code, and makes its flag or cohort fail (decision 30).
 // The others are kept and do nothing. Of each sort there are at most
-// [MaxUnknownKeys]. What is no JSON has none.
+// 100. What is no JSON has none.
 func UnknownKeys(part Part, document []byte) []*DefinitionError {
 	root, err := open(document)
 	if err != nil {
@@ -55,7 +55,7 @@ func UnknownKeys(part Part, document []byte) []*DefinitionError {
 	case CohortPart:
 		s = cohortOrTree(root)
 	}
-	w := &keyWalk{most: MaxUnknownKeys}
+	w := &keyWalk{most: maxUnknownKeys}
 	w.object(root, s, 0)
 	slices.SortStableFunc(w.misspelt, byPlace)
 	slices.SortStableFunc(w.unknown, byPlace)
@@ -63,11 +63,11 @@ func UnknownKeys(part Part, document []byte) []*DefinitionError {
 }
 
 // known fails at a misspelt member of an object or of what it contains.
-func (n node) known(s *shape) { (&keyWalk{most: MaxUnknownKeys, faultsOnly: true}).fail(n, s) }
+func (n node) known(s *shape) { (&keyWalk{most: maxUnknownKeys, faultsOnly: true}).fail(n, s) }
 
 // knownHere fails at a misspelt member of an object itself.
 func (n node) knownHere(s *shape) {
-	(&keyWalk{most: MaxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
+	(&keyWalk{most: maxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
 }
 
 func (w *keyWalk) fail(n node, s *shape) {

@@ -22,11 +22,11 @@ import (
 // types; interfaces are others' to implement.
 var (
 	functions = map[string]any{
-		"Bucket": flags.Bucket, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext, "HoldoutBucket": flags.HoldoutBucket,
+		"Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
 		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "LocalProblems": flags.LocalProblems,
 		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
-		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int], "ReasonCodes": flags.ReasonCodes,
-		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "VariantBucket": flags.VariantBucket, "WithHooks": flags.WithHooks,
+		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
+		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks,
 	}
 	types = []any{
 		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},

@@ -34,7 +34,7 @@ var mostExported = map[string]int{
 	"capture":                  172,
 	"capture/insights":         31,
 	"capture/queries":          43,
-	"flags":                    281,
+	"flags":                    273,
 	"flags/flagsdiff":          33,
 	"flags/flagshttp":          3,
 	"flags/flagstest":          16,

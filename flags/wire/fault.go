@@ -55,7 +55,7 @@ func Shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// words are how a fault is said to those who read values, and to those of Spans.
+// words are the two texts of a fault: for those who read values, and for those of Spans.
 type words [2]string
 
 var (

@@ -34,9 +34,9 @@ type Reader struct {
 	Pos int
 	// Lenient reads JSON5 as well.
 	Lenient bool
-	// Spans is for who keeps values as the text that was sent, see [Reader.Raw]: half
-	// of a surrogate pair is U+FFFD, members are not counted, and faults are said in
-	// words of their own.
+	// Spans is for who stores values as the text that was sent, see [Reader.Raw]: half
+	// of a surrogate pair is U+FFFD, members are not counted, and faults have texts
+	// of their own.
 	Spans bool
 	// Scratch is room for strings with escapes; it grows.
 	Scratch []byte
