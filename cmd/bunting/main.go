@@ -23,6 +23,7 @@ import (
 var commands = []cli.Command{
 	{Name: "serve", Summary: "answer flag requests and take in events over HTTP", Run: runServe, Help: serveHelp()},
 	local.Eval,
+	client.Demo,
 	{Name: "shadow", Summary: "serve, and compare each answer with that of another service", Run: runShadow, Help: shadowHelp},
 	local.Check,
 	local.Diff,

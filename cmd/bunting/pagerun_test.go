@@ -25,10 +25,11 @@ var scenes = map[string][]scene{
 	"README.md": {
 		{setup: (*stage).clone},
 		{says: []string{`"beta-program":{"key":"beta-program","enabled":true`}},
-		{setup: (*stage).empty, says: []string{"new-checkout", "50"}},
+		{setup: (*stage).empty, says: []string{"new-checkout", "50", "made-up events of", "/shared/"}},
 	},
 	"cmd/bunting/README.md": {
 		{setup: (*stage).made, says: []string{"phx_"}},
+		{setup: (*stage).own, says: []string{"(Demo)", "with 6 insights", "/shared/"}},
 		{setup: (*stage).empty, says: []string{"+ flag new-checkout", "1 changed"}},
 		{}, // in the same place
 		{setup: (*stage).clone, says: []string{"beta-program"}},

@@ -44,8 +44,8 @@ func (d *drawing) cohorts(rows []cohort) {
 	if value := clean(string(rows[0].Breakdown), maxLabel); value != "" {
 		name = value + ": "
 	}
-	shares := Table{Caption: name + "share of those who began, by interval", Head: []string{"Began", "People"}, Plain: true}
-	counts := Table{Caption: name + "numbers", Head: []string{"Began"}}
+	shares := Table{Caption: name + "Share of those who began, by interval", Head: []string{"Began", "People"}, Plain: true}
+	counts := Table{Caption: name + "Numbers", Head: []string{"Began"}}
 	for _, v := range rows[0].Values {
 		shares.Head = append(shares.Head, clean(string(v.Label), maxLabel))
 	}

@@ -16,6 +16,7 @@ var (
 	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)
 	Usage    = single("usage", "print what an organization has used this month", &usageAction, usageHelp)
 	Query    = single("query", "ask about events, in SQL or with a file of a query", &queryAction, queryHelp)
+	Demo     = single("demo", "fill a project with made-up events and a dashboard to look at", &demoAction, demoHelp)
 	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
 	Generate = managed("generate", "write typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
 	Unused   = single("unused", "list flags that no code names, and code that names no flag", &unusedAction, unusedHelp)

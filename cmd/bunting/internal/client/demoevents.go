@@ -1,0 +1,144 @@
+package client
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+const (
+	// demoDays is how many days of events are made up, today with them; demoLife for
+	// how many days a made-up person may come again.
+	demoDays = 30
+	demoLife = 21
+	// demoSeed begins all chance: the same day has the same people on every machine.
+	demoSeed = 20260101
+)
+
+// demoNamespace is the namespace of the uuids of made-up events.
+var demoNamespace = capture.UUID{0x1d, 0x5e, 0x2a, 0x90, 0x44, 0x0b, 0x4c, 0x3e, 0xb8, 0x61, 0x7a, 0x0f, 0x93, 0x2c, 0xd5, 0x16}
+
+// demoEvent is an event as /batch/ takes it.
+type demoEvent struct {
+	UUID       string         `json:"uuid"`
+	Event      string         `json:"event"`
+	DistinctID string         `json:"distinct_id"`
+	Timestamp  string         `json:"timestamp"`
+	Properties map[string]any `json:"properties"`
+}
+
+// demoEvents are the made-up events of the last demoDays days until now, in the order
+// of their time. Each follows from its day alone: on another day most are the same
+// again, with the same uuids, and those of the days since are added.
+func demoEvents(now time.Time) (out []demoEvent) {
+	now = now.UTC()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	from := today.AddDate(0, 0, 1-demoDays)
+	for day := from.AddDate(0, 0, -demoLife); !day.After(today); day = day.AddDate(0, 0, 1) {
+		for nr := range demoNewcomers(day) {
+			for _, e := range newDemoPerson(day, nr).life() {
+				if e.Timestamp >= stampOf(from) && e.Timestamp <= stampOf(now) {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b demoEvent) int { return strings.Compare(a.Timestamp, b.Timestamp) })
+	return out
+}
+
+// stampOf is a time whose texts have its order.
+func stampOf(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
+
+// demoNewcomers is how many people come for the first time: fewer at the weekend.
+func demoNewcomers(day time.Time) int {
+	chance := demoChance(day, -1)
+	if w := day.Weekday(); w == time.Saturday || w == time.Sunday {
+		return 9 + chance.IntN(4)
+	}
+	return 15 + chance.IntN(6)
+}
+
+func demoChance(day time.Time, nr int) *rand.Rand {
+	return rand.New(rand.NewPCG(demoSeed, uint64(day.Unix()/86400)<<20|uint64(nr+1)))
+}
+
+// demoPerson is somebody who does not exist.
+type demoPerson struct {
+	id                    string
+	came                  time.Time
+	browser, source, plan string
+	signed                bool
+	chance                *rand.Rand
+	events                []demoEvent
+}
+
+func newDemoPerson(day time.Time, nr int) *demoPerson {
+	p := &demoPerson{id: fmt.Sprintf("made-up-%s-%02d", day.Format("20060102"), nr+1), came: day, chance: demoChance(day, nr)}
+	p.browser = p.oneOf(55, "Chrome", 25, "Safari", 14, "Firefox", 6, "Edge")
+	p.source = p.oneOf(44, "search", 31, "direct", 15, "newsletter", 10, "a friend")
+	p.plan = p.oneOf(80, "free", 20, "pro")
+	return p
+}
+
+// oneOf is one of some texts, each with its share of a hundred before it.
+func (p *demoPerson) oneOf(list ...any) string {
+	n := p.chance.IntN(100)
+	for i := 0; i < len(list); i += 2 {
+		if n -= list[i].(int); n < 0 {
+			return list[i+1].(string)
+		}
+	}
+	return list[len(list)-1].(string)
+}
+
+// life is all that a person does: on the first day for sure, then more and more rarely.
+func (p *demoPerson) life() []demoEvent {
+	for d := range demoLife {
+		if d == 0 || p.chance.Float64() < 0.45*math.Exp(-float64(d)/6)+0.04 {
+			p.visit(p.came.AddDate(0, 0, d))
+		}
+	}
+	return p.events
+}
+
+var demoPages = []any{40, "/", 25, "/shop", 15, "/shop/lamp", 12, "/pricing", 8, "/help"}
+
+// visit is one day of a person, which ends before midnight.
+func (p *demoPerson) visit(day time.Time) {
+	at := day.Add(time.Duration(p.chance.IntN(23*60)) * time.Minute)
+	session := fmt.Sprintf("%s-%s", p.id, day.Format("0102"))
+	happens := func(name string, more map[string]any) {
+		at = at.Add(time.Duration(5+p.chance.IntN(110)) * time.Second)
+		properties := map[string]any{
+			"made_up": true, "$browser": p.browser, "source": p.source, "$session_id": session, "$ip": nil,
+			"$set_once": map[string]any{"made_up": true, "first_source": p.source},
+		}
+		for key, v := range more {
+			properties[key] = v
+		}
+		uuid := wire.UUID5(demoNamespace, []byte(p.id+" "+strconv.Itoa(len(p.events))))
+		p.events = append(p.events, demoEvent{uuid.String(), name, p.id, stampOf(at), properties})
+	}
+	for range 1 + p.chance.IntN(5) {
+		page := p.oneOf(demoPages...)
+		happens("$pageview", map[string]any{"$current_url": "https://shop.example" + page, "$pathname": page})
+	}
+	if !p.signed && p.chance.Float64() < 0.55 {
+		p.signed = true
+		happens("signed up", map[string]any{"plan": p.plan, "$set": map[string]any{"plan": p.plan, "name": "Made-up person " + p.id[len("made-up-"):]}})
+	}
+	if p.signed && p.chance.Float64() < 0.4 {
+		happens("item added", map[string]any{"item": p.oneOf(50, "lamp", 30, "chair", 20, "table")})
+		if p.chance.Float64() < 0.5 {
+			happens("order placed", map[string]any{"amount": 10 + p.chance.IntN(190)})
+		}
+	}
+}
