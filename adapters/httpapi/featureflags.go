@@ -3,12 +3,17 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -44,6 +49,8 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 		asking(parameterDoc{"distinct_id", "string", "of the person"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
 	by(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).needs(readFlags).taking(featureflags.BlastRadiusFields),
 	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
+	by(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
+	by(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).taking(featureflags.BulkDeleteFields).giving(featureflags.BulkDeleted{}),
 }))
 
 // flagID is the id of a path, 0 for what is none.
@@ -98,17 +105,68 @@ func flagHint(of featureflags.Flags, c *call, err error) error {
 }
 
 func listFlags(of flagDesk, c *call) (management.List[featureflags.Flag], error) {
-	v := c.listed
+	q := flagQuery(c.listed)
+	q.Page = c.page()
+	return of.List(c.ctx, c.standing, q)
+}
+
+// flagQuery is what the parameters of the list of flags ask for.
+func flagQuery(v management.Values) featureflags.FlagQuery {
 	contexts := v.Either("has_evaluation_contexts")
 	if contexts == nil {
 		contexts = v.Either("has_evaluation_tags")
 	}
-	return of.List(c.ctx, c.standing, featureflags.FlagQuery{
-		Page: c.page(), Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
+	return featureflags.FlagQuery{
+		Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
 		Experimental: v.Either("eligible_for_experiment"), Order: v.Text("order"),
+	}
+}
+
+func matchingFlags(of flagDesk, c *call) (*featureflags.MatchingIDs, error) {
+	return of.MatchingIDs(c.ctx, c.standing, flagQuery(c.listed))
+}
+
+// bulkDeleteFlags has errors of its own form (spec/clients.md §7.3).
+func bulkDeleteFlags(of flagDesk, c *call) (any, error) {
+	done, err := of.BulkDelete(c.ctx, c.standing, c.body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
+		v, err := listFilters(c.w, "/feature_flags", filters, of.decider.Now())
+		return flagQuery(v), err
 	})
+	var plain featureflags.PlainError
+	if errors.As(err, &plain) {
+		return answer{status: http.StatusBadRequest, body: object{"error": plain.Error()}}, nil
+	}
+	return done, err
+}
+
+// listFilters reads the parameters of a list that stand in a body: texts as they are,
+// other values as their JSON. Here an unknown name is refused, as what is not narrowed
+// down would be destroyed (spec/clients.md §2.1).
+func listFilters(w http.ResponseWriter, path string, filters json.RawMessage, now time.Time) (management.Values, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(filters, &members); err != nil {
+		return nil, err
+	}
+	query, unknown := url.Values{}, []string{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.ContainsFunc(listOf(path), func(p listParameter) bool { return p.name == name }) {
+			unknown = append(unknown, shorten(name))
+			continue
+		}
+		text, isText := wire.Value(members[name]).(string)
+		switch {
+		case isText:
+			query.Set(name, text)
+		case string(members[name]) != "null":
+			query.Set(name, string(members[name]))
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, featureflags.PlainError("Unknown filter keys: " + strings.Join(unknown, ", "))
+	}
+	return (&endpoint{path: path}).readList(w, query, now)
 }
 
 func updateFlag(of flagDesk, c *call) (*featureflags.Flag, error) {

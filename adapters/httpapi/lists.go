@@ -82,25 +82,8 @@ var lists = map[string][]listParameter{
 		{name: "exclude_generated", kind: ofBool, help: "leave out names that begin with Generated Dashboard"},
 		{name: "created_by", kind: ofInts, help: "numbers of users"},
 	},
-	"/feature_flags": {
-		{name: "active", kind: ofChoice, help: "whether it is on; STALE: on for everybody for long", choices: []string{"true", "false", "STALE"}},
-		{name: "archived", kind: ofBool, help: "only archived ones, or only others, which is the default"},
-		{name: "created_by_id", kind: ofInts, help: "numbers of users"},
-		{name: "search", kind: ofText, help: "text in key or name, ignoring case; a blank stands for - and _ too"},
-		{name: "key", kind: ofText, help: "the key, in any case"},
-		{name: "type", kind: ofChoice, help: "what it gives", choices: []string{"boolean", "multivariant", "experiment", "remote_config"}},
-		{name: "evaluation_runtime", kind: ofText, help: "server, client or all"},
-		{name: "tags", kind: ofJSON, help: "JSON array of tags, one of which a flag has"},
-		{name: "excluded_tags", kind: ofJSON, help: "JSON array of tags, none of which a flag has"},
-		{name: "excluded_properties", kind: ofJSON, help: "JSON array of keys to leave out"},
-		{name: "has_evaluation_contexts", kind: ofBool, help: "whether it has evaluation contexts"},
-		{name: "has_evaluation_tags", kind: ofBool, help: "the same by an older name"},
-		{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
-			"id", "-id", "key", "-key", "name", "-name", "active", "-active", "version", "-version",
-			"created_at", "-created_at", "updated_at", "-updated_at",
-		}},
-		{name: "eligible_for_experiment", kind: ofBool, help: "whether it has two variants or more, the first of them control"},
-	},
+	"/feature_flags":              flagParameters,
+	"/feature_flags/matching_ids": flagParameters,
 	"/cohorts": {
 		{name: "type", kind: ofChoice, help: "by list or by rule", choices: []string{"static", "dynamic"}},
 		{name: "created_by_id", kind: ofInt, help: "the user who made it"},
@@ -198,6 +181,26 @@ var lists = map[string][]listParameter{
 	"/ingestion_warnings": {
 		{name: "q", kind: undone},
 	},
+}
+
+var flagParameters = []listParameter{
+	{name: "active", kind: ofChoice, help: "whether it is on; STALE: on for everybody for long", choices: []string{"true", "false", "STALE"}},
+	{name: "archived", kind: ofBool, help: "only archived ones, or only others, which is the default"},
+	{name: "created_by_id", kind: ofInts, help: "numbers of users"},
+	{name: "search", kind: ofText, help: "text in key or name, ignoring case; a blank stands for - and _ too"},
+	{name: "key", kind: ofText, help: "the key, in any case"},
+	{name: "type", kind: ofChoice, help: "what it gives", choices: []string{"boolean", "multivariant", "experiment", "remote_config"}},
+	{name: "evaluation_runtime", kind: ofText, help: "server, client or all"},
+	{name: "tags", kind: ofJSON, help: "JSON array of tags, one of which a flag has"},
+	{name: "excluded_tags", kind: ofJSON, help: "JSON array of tags, none of which a flag has"},
+	{name: "excluded_properties", kind: ofJSON, help: "JSON array of keys to leave out"},
+	{name: "has_evaluation_contexts", kind: ofBool, help: "whether it has evaluation contexts"},
+	{name: "has_evaluation_tags", kind: ofBool, help: "the same by an older name"},
+	{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
+		"id", "-id", "key", "-key", "name", "-name", "active", "-active", "version", "-version",
+		"created_at", "-created_at", "updated_at", "-updated_at",
+	}},
+	{name: "eligible_for_experiment", kind: ofBool, help: "whether it has two variants or more, the first of them control"},
 }
 
 // activityParameters are those of a log of changes of one kind, and

@@ -78,10 +78,10 @@ func TestLists_AreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/api/organizations/{organization}/members/":  "limit integer, offset integer, email string, search string, order string joined_at|-joined_at, updated_after string",
-		"/api/projects/{project}/surveys/":            "limit integer, offset integer, search string, archived boolean, ids string, type string popover|widget|external_survey|api",
-		"/api/projects/{project}/activity_log/":       "limit integer, page integer, scope string, scopes string, item_id string, user string",
-		"/api/projects/{project}/ingestion_warnings/": "",
+		"/api/organizations/{organization}/members/":     "limit integer, offset integer, email string, search string, order string joined_at|-joined_at, updated_after string",
+		"/api/projects/{project_id}/surveys/":            "limit integer, offset integer, search string, archived boolean, ids string, type string popover|widget|external_survey|api",
+		"/api/projects/{project_id}/activity_log/":       "limit integer, page integer, scope string, scopes string, item_id string, user string",
+		"/api/projects/{project_id}/ingestion_warnings/": "",
 	} {
 		var got []string
 		for _, p := range d.Paths[path]["get"].Parameters {
@@ -93,7 +93,7 @@ func TestLists_AreDescribed(t *testing.T) {
 			t.Errorf("%s is described with %q, want %q", path, text, want)
 		}
 	}
-	if post := d.Paths["/api/projects/{project}/surveys/"]["post"].Parameters; len(post) != 1 {
+	if post := d.Paths["/api/projects/{project_id}/surveys/"]["post"].Parameters; len(post) != 1 {
 		t.Errorf("to make a survey has the parameters %v, want only the project", post)
 	}
 }

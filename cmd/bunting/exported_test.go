@@ -44,7 +44,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    58,
 	"management/errortracking": 24,
-	"management/featureflags":  104,
+	"management/featureflags":  111,
 	"management/organizations": 109,
 	"management/rooms":         5,
 }

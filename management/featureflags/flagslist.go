@@ -105,28 +105,33 @@ func (f *storedFlag) isOf(kind string) bool {
 	return true
 }
 
-// List returns a page of flags that are not deleted.
-func (s Flags) List(ctx context.Context, st *management.Standing, q FlagQuery) (management.List[Flag], error) {
+// matching are the flags of a query, all of its pages, in its order.
+func (s Flags) matching(tx Tx, st *management.Standing, q *FlagQuery) (all []*storedFlag, err error) {
 	match, err := q.matcher(s.core)
 	if err != nil {
-		return management.List[Flag]{}, err
+		return nil, err
 	}
+	var failed error
+	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+		f, err := decodeFlag(st.Project.ID, d)
+		if err != nil {
+			failed = err
+		} else if match(f) {
+			all = append(all, f)
+		}
+		return false
+	}})
+	management.Order(all, flagOrders, q.Order)
+	return all, cmp.Or(err, failed)
+}
+
+// List returns a page of flags that are not deleted.
+func (s Flags) List(ctx context.Context, st *management.Standing, q FlagQuery) (management.List[Flag], error) {
 	return management.Read(ctx, &s.Desk, func(tx Tx) (management.List[Flag], error) {
-		var all []*storedFlag
-		var failed error
-		_, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-			f, err := decodeFlag(st.Project.ID, d)
-			if err != nil {
-				failed = err
-			} else if match(f) {
-				all = append(all, f)
-			}
-			return false
-		}})
-		if err = cmp.Or(err, failed); err != nil {
+		all, err := s.matching(tx, st, &q)
+		if err != nil {
 			return management.List[Flag]{}, err
 		}
-		management.Order(all, flagOrders, q.Order)
 		page, count := management.PageOf(all, q.Page)
 		out := management.List[Flag]{Count: count}
 		look := s.look(&view{Tx: tx, Standing: st})
