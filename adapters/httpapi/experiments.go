@@ -11,6 +11,7 @@ import (
 var experimentEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }, []row[featureflags.Experiments]{
 	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
 	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create),
+	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
 	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update),
 	remove("/experiments/{id}", "Remove an experiment; its flag stays", featureflags.Experiments.Delete),
@@ -23,4 +24,8 @@ func listExperiments(of featureflags.Experiments, c *call) (management.List[feat
 		Page: c.page(), Search: v.Text("search"), Status: v.Text("status"), Archived: v.Bool("archived"),
 		Creators: v.Ints("created_by_id"), Flag: v.Int("feature_flag_id"), Order: v.Text("order"),
 	})
+}
+
+func runningTime(of featureflags.Experiments, c *call) (*featureflags.RunningTime, error) {
+	return of.RunningTime(c.ctx, c.standing, c.body)
 }

@@ -32,6 +32,7 @@ var mostExported = map[string]int{
 	"adapters/sqlstore":        87,
 	"adapters/storetest":       32,
 	"capture":                  172,
+	"capture/experiments":      22,
 	"capture/insights":         31,
 	"capture/queries":          43,
 	"flags":                    273,

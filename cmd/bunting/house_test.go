@@ -51,6 +51,7 @@ var table = map[string]room{
 	leaf:                              {pure: true},
 	"geoip":                           {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                         {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"capture/experiments":             {pure: true, others: []string{"gonum.org/v1/gonum"}},
 	"capture/insights":                {pure: true, ours: []string{"capture", "flags", "capture/insights/internal/hogql"}},
 	"capture/insights/internal/hogql": {pure: true},
 	"capture/queries":                 {pure: true, ours: []string{"capture", "capture/insights", "flags"}},
@@ -58,7 +59,7 @@ var table = map[string]room{
 	"management/errortracking":        {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":         {pure: true, ours: []string{"management", "flags"}},
 	"management/dashboards":           {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management/featureflags":         {pure: true, ours: []string{"management", "flags"}},
+	"management/featureflags":         {pure: true, ours: []string{"management", "flags", "capture/experiments"}},
 	"management/organizations":        {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":                {pure: true, ours: ofManagement},
 	// for the tests of the rooms

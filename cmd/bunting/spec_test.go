@@ -12,7 +12,7 @@ import (
 // specOf says of which page a bare § is, by the room: testdata/spec/README.md.
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
-	"capture": "capture", "capture/insights": "insights", "adapters/internal/natsstream": "capture",
+	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "adapters/internal/natsstream": "capture",
 	"management": "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
 }
 
@@ -30,7 +30,7 @@ var (
 // of the comment finds it (testdata/spec).
 func TestSpec_SectionsAreFound(t *testing.T) {
 	pages := map[string]map[string]bool{}
-	for _, page := range []string{"flags", "capture", "management", "clients", "interface", "insights"} {
+	for _, page := range []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments"} {
 		pages[page] = map[string]bool{}
 		for _, heading := range specHeading.FindAllStringSubmatch(specPage(t, page), -1) {
 			pages[page][heading[1]] = true
@@ -103,7 +103,7 @@ func pagesOf(path, before, line string) (out []string) {
 			return append(out, page, "clients", "interface")
 		}
 	}
-	return []string{"flags", "capture", "management", "clients", "interface", "insights"}
+	return []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments"}
 }
 
 func specPage(t *testing.T, name string) string {
