@@ -3,6 +3,7 @@ package rustregexp
 import (
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,5 +256,29 @@ func BenchmarkPattern(b *testing.B) {
 				p.Find(v.text)
 			}
 		})
+	}
+}
+
+// A pattern's program is made by whoever looks for it first, and used by all.
+func TestPattern_FirstUseAtOnce(t *testing.T) {
+	p, err := Compile(`^user-\d+@corp\.test$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			text, want := "user-17@corp.test", Hit
+			if i%2 == 1 {
+				text, want = "user-17@corp.tests", Miss
+			}
+			if got := p.Find(text); got != want {
+				t.Errorf("%q: %v, want %v", text, got, want)
+			}
+		})
+	}
+	all.Wait()
+	if n := testing.AllocsPerRun(100, func() { p.Find("user-17@corp.test") }); n != 0 {
+		t.Errorf("%v allocations in a later search", n)
 	}
 }

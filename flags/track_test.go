@@ -1,0 +1,76 @@
+package flags_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
+)
+
+type sent struct {
+	event      string
+	properties map[string]any
+}
+
+// trackedReader decides three flags and sends events to a list.
+func trackedReader(events *[]sent) flags.Reader {
+	answers := map[string]flags.Decision{
+		"on": {Key: "on", Enabled: true}, "wide": {Key: "wide", Enabled: true, Variant: "wide-one"}, "off": {Key: "off"},
+	}
+	decide := func(_ context.Context, key string, _ *flags.Subject, out *flags.Detail) {
+		var known bool
+		if out.Decision, known = answers[key]; !known {
+			out.Err = flags.ErrUnknownFlag
+		}
+	}
+	return flags.NewReader(decide, func(_ context.Context, sub *flags.Subject) flags.SnapshotConfig {
+		return flags.SnapshotConfig{
+			Decide: func(ctx context.Context, key string, out *flags.Detail) { decide(ctx, key, sub, out) },
+			Track: func(_ context.Context, event string, properties map[string]any) error {
+				*events = append(*events, sent{event, properties})
+				return nil
+			},
+		}
+	})
+}
+
+// An event has the values of the flags that were read before it, and which of them are on
+// (capture.md, properties of SDKs: $feature/<key>, $active_feature_flags).
+func TestSnapshot_Track(t *testing.T) {
+	var events []sent
+	reader := trackedReader(&events)
+	s := reader.For(t.Context(), &flags.Subject{DistinctID: "u"})
+	track := func(event string, properties map[string]any) {
+		t.Helper()
+		if err := s.Track(event, properties); err != nil {
+			t.Fatal(err)
+		}
+	}
+	track("first", nil)
+	s.String("wide", "")
+	s.Bool("on", false)
+	s.Bool("off", false)
+	s.Bool("unknown", false)
+	own := map[string]any{"price": 3, "$feature/on": "own"}
+	track("second", own)
+	want := []sent{
+		{"first", map[string]any{"$active_feature_flags": []string{}}},
+		{"second", map[string]any{
+			"$feature/on": "own", "$feature/wide": "wide-one", "$feature/off": false, "$active_feature_flags": []string{"on", "wide"}, "price": 3,
+		}},
+	}
+	if !reflect.DeepEqual(events, want) {
+		t.Errorf("sent %v, want %v", events, want)
+	}
+	if len(own) != 2 {
+		t.Errorf("the caller's properties became %v", own)
+	}
+	if err := reader.For(t.Context(), &flags.Subject{}).Track("x", nil); !errors.Is(err, flags.ErrNoDistinctID) || len(events) != 2 {
+		t.Errorf("nobody: %v, %d events", err, len(events))
+	}
+	if err := reader.For(t.Context(), nil).Track("x", nil); !errors.Is(err, flags.ErrNoDistinctID) {
+		t.Errorf("no subject: %v", err)
+	}
+}
