@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -63,7 +62,7 @@ func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 
 // killedFirstStart kills the real program while its first key is in a pipe that is
 // full: nobody has read it, and the next start shows one that works.
-func killedFirstStart(t *testing.T, binary string) {
+func killedFirstStart(t *testing.T) {
 	reader, pipe, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +75,7 @@ func killedFirstStart(t *testing.T, binary string) {
 		_, err = pipe.Write(make([]byte, 512))
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--data", dir)
+	cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
 	cmd.Stdout = pipe
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -57,14 +56,11 @@ func certify(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 // leave the last good ones in use, and a request under way is answered.
 func TestServe_SIGHUP(t *testing.T) {
 	dir := t.TempDir()
-	binary, cert, key := filepath.Join(dir, "bunting"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	definitions := clitest.TempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc_hup", "flags": []}]}`)
 	certify(t, cert, key, 1)
 	s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
-	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", definitions, "--data", filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key)
+	cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--definitions", definitions, "--data", filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,15 +11,23 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
+// program is the program as a process of its own: this binary, see TestMain.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asBunting+"=yes")
+	return cmd
+}
+
 // The real program, with real signals.
 func TestServe_Signals(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "bunting")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	start := func(t *testing.T) (*exec.Cmd, *serving) {
 		s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
-		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", demo, "--data", t.TempDir())
+		cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--definitions", demo, "--data", t.TempDir())
 		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -33,7 +40,7 @@ func TestServe_Signals(t *testing.T) {
 		s.url = s.address(s.stdout)
 		return cmd, s
 	}
-	t.Run("a kill before the first key is read", func(t *testing.T) { killedFirstStart(t, binary) })
+	t.Run("a kill before the first key is read", func(t *testing.T) { killedFirstStart(t) })
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		t.Run(sig.String(), func(t *testing.T) {
 			cmd, s := start(t)

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// No text of a file or of a server breaks a table: rows are lines, cells columns.
+func TestTable(t *testing.T) {
+	got := Table([][]string{{"KEY", "NOTE"}, {Cell("a\nb\tc\x7f"), Cell("")}, {"long-key", Shorten(strings.Repeat("ä", 61))}})
+	want := "KEY       NOTE\na b c     -\nlong-key  " + strings.Repeat("ä", 60) + "…\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if one, two := Plural(1, "flag"), Plural(0, "flag"); one != "1 flag" || two != "0 flags" {
+		t.Error(one, two)
+	}
+}
+
+func TestArgs_ListsAndPairs(t *testing.T) {
+	var given Texts
+	for _, text := range []string{"company=acme", "team=a=b", "empty="} {
+		if err := given.Set(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if groups, err := Groups("eval", given); err != nil || len(groups) != 3 || groups["company"] != "acme" || groups["team"] != "a=b" || groups["empty"] != "" {
+		t.Error(groups, err)
+	}
+	if all := given.String(); all != "company=acme,team=a=b,empty=" {
+		t.Error(all)
+	}
+	for text, want := range map[string]string{
+		"acme":  "eval: --group: want type=key, such as company=acme, not \"acme\"\nsee bunting help eval",
+		"=acme": "eval: --group: want type=key, such as company=acme, not \"=acme\"\nsee bunting help eval",
+	} {
+		var usage *UsageError
+		if _, err := Groups("eval", Texts{text}); !errors.As(err, &usage) || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if properties, err := Properties("eval", Texts{"age=5", "plan=pro"}); err != nil || properties["age"] != json.Number("5") || properties["plan"] != "pro" {
+		t.Error(properties, err)
+	}
+	if list := SplitList(" a, ,b,"); !slices.Equal(list, []string{"a", "b"}) {
+		t.Errorf("%q", list)
+	}
+	if list := SplitList(""); list == nil || len(list) != 0 {
+		t.Errorf("%q: want a list without elements", list)
+	}
+}
+
+// A place is a line and a column from 1, where an editor goes to.
+func TestJSONError(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                  "f.json: the document is empty",
+		" \n":               "f.json: the document is empty",
+		"{\n  \"a\": x\n}":  "f.json: line 2 column 8: invalid character 'x' looking for beginning of value",
+		"[1,\n":             "f.json: line 2 column 1: the document ends in the middle",
+		"{\"a\": 1}\n\n]  ": "f.json: line 3 column 1: invalid character ']' after top-level value",
+	} {
+		var v any
+		err := json.NewDecoder(strings.NewReader(text)).Decode(&v)
+		if got := JSONError("f.json", []byte(text), err).Error(); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
