@@ -39,7 +39,6 @@ func (d *drawing) funnel() bool {
 
 // funnelSteps draws a bar for each step, and for each value of a breakdown.
 func (d *drawing) funnelSteps(values [][]step) bool {
-	var bars []lying
 	t := Table{Caption: "Numbers", Head: []string{"Step", "People", "Of the first step", "Of the step before", "Left before", "Average time", "Median time"}}
 	broken := len(values) > 1 || len(values) == 1 && len(values[0]) > 0 && values[0][0].Called != ""
 	if broken {
@@ -50,29 +49,16 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 		drawn = values[:maxDrawn]
 		d.note("The picture has the first " + count(maxDrawn) + " of " + count(len(values)) + " values.")
 	}
-	for k := 0; ; k++ {
-		more := false
+	longest := 0
+	for _, steps := range drawn {
+		longest = max(longest, len(steps))
+	}
+	var bars []lying
+	for k := range longest {
 		for nr, steps := range drawn {
-			if k >= len(steps) {
-				continue
+			if k < len(steps) {
+				bars = append(bars, d.stepBar(steps, k, nr, broken))
 			}
-			more = true
-			bar := lying{name: strconv.Itoa(k+1) + ". " + steps[k].title(), value: steps[k].Count.v, series: nr}
-			if broken {
-				bar.name = strconv.Itoa(k+1) + ". " + valueName(&steps[k])
-			}
-			of, told := steps[0].Count.v, " of the first"
-			if d.query.Funnel.Reference == "previous" {
-				of, told = steps[max(k-1, 0)].Count.v, " of those before"
-			}
-			bar.told = show(bar.value)
-			if share := percent(bar.value, of); k > 0 && share != "" {
-				bar.told += ", " + share + told
-			}
-			bars = append(bars, bar)
-		}
-		if !more {
-			break
 		}
 	}
 	d.valueBars(bars, "Steps of a funnel")
@@ -87,6 +73,23 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 	}
 	d.table(t)
 	return true
+}
+
+// stepBar is the bar of a step, of one of several values where it is broken down.
+func (d *drawing) stepBar(steps []step, k, nr int, broken bool) lying {
+	s := &steps[k]
+	bar := lying{name: strconv.Itoa(k+1) + ". " + s.title(), told: show(s.Count.v), value: s.Count.v, series: nr}
+	if broken {
+		bar.name = strconv.Itoa(k+1) + ". " + valueName(s)
+	}
+	of, told := steps[0].Count.v, " of the first"
+	if d.query.Funnel.Reference == "previous" {
+		of, told = steps[max(k-1, 0)].Count.v, " of those before"
+	}
+	if share := percent(bar.value, of); k > 0 && share != "" {
+		bar.told += ", " + share + told
+	}
+	return bar
 }
 
 func valueName(s *step) string {

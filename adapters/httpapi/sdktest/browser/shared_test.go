@@ -1,0 +1,116 @@
+//go:build sdk
+
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+)
+
+// rendered is a page as Chromium has it: its elements, its first pixel and what the
+// console says.
+func rendered(t *testing.T, address string, options ...string) (dom, pixel, console string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	look := func(what string) string {
+		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+			"--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
+		cmd := exec.CommandContext(ctx, "chromium", append(args, address)...)
+		var said strings.Builder
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("chromium (Debian's package chromium has it): %v\n%s", err, &said)
+		}
+		for line := range strings.Lines(said.String()) {
+			if strings.Contains(line, "CONSOLE") {
+				console += line
+			}
+		}
+		return string(out)
+	}
+	dom = look("--dump-dom")
+	picture := filepath.Join(t.TempDir(), "page.png")
+	look("--screenshot=" + picture)
+	file, err := os.Open(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	decoded, err := png.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, g, b, _ := decoded.At(0, 0).RGBA()
+	return dom, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8), console
+}
+
+// A shared dashboard in a real browser, light and dark: its style is in force, its
+// pictures are there, and its policy has nothing to refuse, although what was captured
+// would like to be a script.
+func TestShared_InABrowser(t *testing.T) {
+	refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'")
+		_, _ = w.Write([]byte(`<!doctype html><style>body { background: red }</style>`))
+	}))
+	defer refused.Close()
+	if _, pixel, console := rendered(t, refused.URL); pixel != "ffffff" || !strings.Contains(console, "Content Security Policy") {
+		t.Fatalf("what a policy refuses is not seen here: %s, %q", pixel, console)
+	}
+
+	s := served.New(t, captureDefinitions)
+	const hostile = `</title></svg><script>document.title = "run"</script><img src=x onerror="document.title = 'run'">`
+	var events []any
+	for day := range 5 {
+		events = append(events, map[string]any{"event": hostile, "timestamp": fmt.Sprintf("2020-01-%02dT12:00:00Z", day+1), "properties": map[string]any{"distinct_id": "ann", "p": hostile}})
+	}
+	body, _ := json.Marshal(map[string]any{"api_key": "phc_capture", "historical_migration": true, "batch": events})
+	res, err := http.Post(s.URL+"/batch/", "application/json", strings.NewReader(string(body)))
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	_ = res.Body.Close()
+	var board struct {
+		ID    int64  `json:"id"`
+		Token string `json:"access_token"`
+	}
+	s.Manage("POST", "/projects/1/dashboards/", map[string]any{"name": hostile}, &board)
+	for _, more := range []map[string]any{
+		{"trendsFilter": map[string]any{"display": "ActionsLineGraph"}},
+		{"trendsFilter": map[string]any{"display": "ActionsBar"}, "breakdownFilter": map[string]any{"breakdown": "p"}},
+		{"trendsFilter": map[string]any{"display": "BoldNumber"}},
+	} {
+		more["kind"], more["series"] = "TrendsQuery", []any{map[string]any{"kind": "EventsNode", "event": hostile}}
+		more["dateRange"] = map[string]any{"date_from": "2020-01-01", "date_to": "2020-01-05"}
+		s.Manage("POST", "/projects/1/insights/", map[string]any{"name": hostile, "query": more, "dashboards": []int64{board.ID}}, nil)
+	}
+	s.Manage("PATCH", fmt.Sprintf("/projects/1/dashboards/%d/sharing/", board.ID), map[string]any{"enabled": true}, &board)
+	for mode, want := range map[string]struct{ pixel, option string }{
+		"light": {"ffffff", "--blink-settings=preferredColorScheme=1"}, "dark": {"14171c", "--blink-settings=preferredColorScheme=0"},
+	} {
+		dom, pixel, console := rendered(t, s.URL+"/shared/"+board.Token, want.option)
+		if pixel != want.pixel {
+			t.Errorf("%s: the paper is #%s, want #%s", mode, pixel, want.pixel)
+		}
+		if console != "" {
+			t.Errorf("%s: the console says %s", mode, console)
+		}
+		if n := strings.Count(dom, "<svg "); n != 3 || !strings.Contains(dom, "<polyline ") || !strings.Contains(dom, "<footer>") ||
+			strings.Contains(dom, "<img") || strings.Contains(dom, "<script") || strings.Contains(dom, "<title>run") {
+			t.Errorf("%s: %d pictures in\n%s", mode, n, dom)
+		}
+	}
+}
