@@ -16,6 +16,17 @@ type Caller struct {
 	User        *User
 	Key         *KeyRecord
 	Memberships []Membership
+
+	roles []string // all of the user's, of whatever organization
+}
+
+// CallerFor is a user with what belongs to one, and without a key.
+func CallerFor(tx Tx, u *User) (c *Caller, err error) {
+	c = &Caller{User: u}
+	if c.Memberships, err = MembershipsOf(tx, u.UUID); err == nil {
+		c.roles, err = rolesOf(tx, u.UUID)
+	}
+	return c, err
 }
 
 // Level is the caller's level in an organization, 0 for no member.
@@ -34,6 +45,8 @@ type Standing struct {
 	Organization *OrganizationRecord
 	Project      *ProjectRecord
 	Level        Level // in the organization
+
+	rules accessRules // of the project, about the caller; nil: none
 }
 
 // Admin reports whether the caller has at least the level of an administrator.
@@ -54,7 +67,11 @@ func MaskKey(key string) string {
 }
 
 // Service lets callers in: it knows whose a key is, and where its user may be.
-type Service struct{ Desk Desk[Tx] }
+type Service struct {
+	Desk Desk[Tx]
+	// Things find the things of paths that access rules may be about, by kind.
+	Things map[string]Finder
+}
 
 // UsedEvery is how exactly the time of a key's last use is kept (§1.2).
 const UsedEvery = time.Hour
@@ -64,14 +81,18 @@ const UsedEvery = time.Hour
 func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller, error) {
 	c := &Caller{}
 	hash := HashKey(key)
-	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		if c.Key, err = tx.Key(hash); err != nil || c.Key == nil || c.Key.Secret {
+	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+		k, err := tx.Key(hash)
+		if c.Key = k; err != nil || k == nil || k.Secret {
 			return err
 		}
-		if c.User, err = UserByNumber(tx, c.Key.User); err != nil || c.User == nil {
+		u, err := UserByNumber(tx, k.User)
+		if err != nil || u == nil {
 			return err
 		}
-		c.Memberships, err = MembershipsOf(tx, c.User.UUID)
+		if c, err = CallerFor(tx, u); err == nil {
+			c.Key = k
+		}
 		return err
 	})
 	if err != nil {
@@ -165,14 +186,23 @@ func (s *Service) VisibleProject(ctx context.Context, c *Caller, named string) (
 }
 
 func (s *Service) findProject(ctx context.Context, c *Caller, named string) (*Standing, error) {
-	st := &Standing{Caller: c}
-	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		if st.Project, err = s.projectNamed(tx, c, named); err != nil {
-			return err
+	var st *Standing
+	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+		p, err := s.projectNamed(tx, c, named)
+		if err == nil {
+			st, err = StandIn(tx, c, p)
 		}
-		st.Organization, err = tx.Organization(st.Project.Organization)
 		return err
 	})
+	return st, err
+}
+
+// StandIn is a caller in a project, let in or not, as it is now.
+func StandIn(tx Tx, c *Caller, p *ProjectRecord) (st *Standing, err error) {
+	st = &Standing{Caller: c, Project: p, Level: c.Level(p.Organization)}
+	if st.Organization, err = tx.Organization(p.Organization); err == nil {
+		st.rules, err = rulesAbout(tx, c, p)
+	}
 	return st, err
 }
 
@@ -192,7 +222,6 @@ func (c *Caller) enter(st *Standing) error {
 	if err := c.keyOpens(st); err != nil {
 		return err
 	}
-	st.Level = c.Level(st.Project.Organization)
 	if st.Organization == nil || !c.Reaches(st.Project) {
 		return Denied("You don't have access to the project.")
 	}
@@ -233,18 +262,18 @@ func (s *Service) projectNamed(tx Tx, c *Caller, named string) (*ProjectRecord, 
 // ProjectByKey finds the project of a public key that stands in a request beside
 // the path (§1.7).
 func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Standing, error) {
-	st := &Standing{Caller: c}
-	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		if st.Project, err = tx.ProjectByKey(apiKey); err != nil || st.Project == nil {
-			return err
+	var st *Standing
+	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+		p, err := tx.ProjectByKey(apiKey)
+		if err == nil && p != nil {
+			st, err = StandIn(tx, c, p)
 		}
-		st.Organization, err = tx.Organization(st.Project.Organization)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if st.Project == nil {
+	if st == nil {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Project token is invalid."}
 	}
 	return st, c.enter(st)

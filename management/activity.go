@@ -55,7 +55,7 @@ type Change struct {
 // thing: the status of a flag follows from its other fields.
 var unlogged = map[string]bool{
 	"version": true, "updated_at": true, "last_modified_by": true, "last_called_at": true, "FeatureFlag.status": true,
-	"created_at": true, "created_by": true, "id": true,
+	"created_at": true, "created_by": true, "id": true, "user_access_level": true,
 }
 
 // Changes compares two things as they are shown; nil is one that is not there.

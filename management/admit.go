@@ -20,27 +20,28 @@ func (s *Service) Admit(ctx context.Context, said *Caller) (*Caller, error) {
 	if said.User == nil || len(said.Memberships) > 0 {
 		return nil, refused("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
 	}
-	c := &Caller{Key: &KeyRecord{Scopes: []string{"*"}}}
+	key := &KeyRecord{Scopes: []string{"*"}}
 	if k := said.Key; k != nil {
-		c.Key.Label, c.Key.Projects, c.Key.Organizations = k.Label, k.Projects, k.Organizations
+		key.Label, key.Projects, key.Organizations = k.Label, k.Projects, k.Organizations
 		if k.Scopes != nil {
-			c.Key.Scopes = k.Scopes
+			key.Scopes = k.Scopes
 		}
 	}
-	err := s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
-		if c.User, err = userSaid(tx, said.User); err != nil || c.User == nil {
-			return err
+	var c *Caller
+	err := s.Desk.Store.Read(ctx, func(tx Tx) error {
+		u, err := userSaid(tx, said.User)
+		if err == nil && u != nil {
+			c, err = CallerFor(tx, u)
 		}
-		c.Memberships, err = MembershipsOf(tx, c.User.UUID)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if c.User == nil || c.User.Inactive {
+	if c == nil || c.User.Inactive {
 		return nil, refused("there is no user " + strings.ToValidUTF8(cmp.Or(said.User.UUID, said.User.Email, "of this number")+", or it is not active: invite it first", "?"))
 	}
-	c.Key.User, c.Key.Hash = c.User.ID, "user "+c.User.UUID // one of its own for limits
+	c.Key, key.User, key.Hash = key, c.User.ID, "user "+c.User.UUID // one of its own for limits
 	return c, nil
 }
 

@@ -34,24 +34,19 @@ func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 	return m, nil
 }
 
-// ProjectAccess is what a user may do in a project (§1.8).
-type ProjectAccess string
-
-// The levels of access to projects.
-const (
-	NoAccess     ProjectAccess = "none"
-	MemberAccess ProjectAccess = "member"
-	AdminAccess  ProjectAccess = "admin"
-)
-
 // ProjectMeta is what this room keeps of a project: ProjectRecord.Meta.
 type ProjectMeta struct {
 	UUID    string `json:"uuid,omitempty"`
 	Updated Stamp  `json:"updated_at,omitzero"`
 	// Default is what members may do who have no rule of their own, empty for
-	// AdminAccess; Members are those who have, by user uuid.
-	Default ProjectAccess            `json:"default_access,omitempty"`
-	Members map[string]ProjectAccess `json:"members,omitempty"`
+	// AdminAccess; Members are those who have, by user uuid, and Roles, by role.
+	Default AccessLevel            `json:"default_access,omitempty"`
+	Members map[string]AccessLevel `json:"members,omitempty"`
+	Roles   map[string]AccessLevel `json:"roles,omitempty"`
+	// Made is when a rule was made and last changed, by user or role, empty for Default.
+	Made map[string]span `json:"rules_made,omitempty"`
+	// Ruled: there may be access rules about things in the project.
+	Ruled bool `json:"ruled,omitempty"`
 	// Settings are those that SDKs and pages read, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
@@ -67,34 +62,12 @@ func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 	return m, nil
 }
 
-// Access is what a user of a level may do in a project: administrators of the
-// organization everything, others what their rule says or the project's default.
-func (p *ProjectRecord) Access(user string, level Level) ProjectAccess {
-	switch {
-	case level == 0:
-		return NoAccess
-	case level >= Admin:
-		return AdminAccess
-	}
-	meta, err := MetaOfProject(p)
-	if err != nil {
-		return NoAccess
-	}
-	if rule, ok := meta.Members[user]; ok {
-		return rule
-	}
-	if meta.Default != "" {
-		return meta.Default
-	}
-	return AdminAccess
-}
-
 // Access is what the caller may do in the project.
-func (st *Standing) Access() ProjectAccess {
+func (st *Standing) Access() AccessLevel {
 	if st.Project == nil {
 		return NoAccess
 	}
-	return st.Project.Access(st.User.UUID, st.Caller.Level(st.Project.Organization))
+	return st.Caller.Access(st.Project)
 }
 
 // Parent is the Parent of records that belong where the caller is: in the project, or
@@ -111,7 +84,7 @@ func (st *Standing) Parent() string {
 
 // Reaches reports whether the caller may be in a project at all.
 func (c *Caller) Reaches(p *ProjectRecord) bool {
-	return p.Access(c.User.UUID, c.Level(p.Organization)) != NoAccess
+	return c.Access(p) != NoAccess
 }
 
 // ProjectParent is the Parent of records that belong to a project.

@@ -45,6 +45,9 @@ func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q 
 	if q.Parent == "" && q.Other == "" {
 		q.Parent = r.spec.Parent(st)
 	}
+	if r.spec.Thing != nil && st.Ruled() {
+		q.Match = r.seen(st, q.Match)
+	}
 	return Read(ctx, r.desk, func(tx T) (List[Shown], error) {
 		list, err := ListRecords[Stored](tx, q)
 		if err != nil {
@@ -52,6 +55,14 @@ func (r *Resource[T, Stored, Shown]) Query(ctx context.Context, st *Standing, q 
 		}
 		return r.Rows(&View[T]{Tx: tx, Standing: st}, list)
 	})
+}
+
+// seen leaves out of a match what rules hide from the caller.
+func (r *Resource[T, Stored, Shown]) seen(st *Standing, match func(*Record) bool) func(*Record) bool {
+	return func(record *Record) bool {
+		x, err := Decode[Stored](record)
+		return (err != nil || st.Sees(r.spec.Thing(x))) && (match == nil || match(record))
+	}
 }
 
 // Rows are things as lists show them.
@@ -77,11 +88,22 @@ func Of[Out any, T Tx, Stored, Shown any](ctx context.Context, r *Resource[T, St
 	return Read(ctx, r.desk, func(tx T) (out Out, err error) {
 		v := &View[T]{Tx: tx, Standing: st}
 		x, err := r.Load(v, id)
+		if err == nil {
+			err = r.needs(v, Viewer, x)
+		}
 		if err != nil {
 			return out, err
 		}
 		return read(v, x)
 	})
+}
+
+// needs refuses a caller who may do less with a thing.
+func (r *Resource[T, Stored, Shown]) needs(v *View[T], level AccessLevel, x *Stored) error {
+	if r.spec.Thing == nil {
+		return nil
+	}
+	return v.Needs(level, r.spec.Thing(x))
 }
 
 // Load finds what a path names.
@@ -117,6 +139,9 @@ func (r *Resource[T, Stored, Shown]) Writable(v *View[T], id string) (*Stored, e
 
 func (r *Resource[T, Stored, Shown]) writable(v *View[T], id string, change *Body) (*Stored, error) {
 	x, err := r.load(v, id, change)
+	if err == nil {
+		err = r.needs(v, Editor, x)
+	}
 	if err == nil && r.spec.May != nil {
 		err = r.spec.May(v, x)
 	}
@@ -210,6 +235,11 @@ func (r *Resource[T, Stored, Shown]) act(ctx context.Context, st *Standing, id s
 // finish stores, shows and notes a thing. before is what the log knows of it, nil for a
 // new one.
 func (r *Resource[T, Stored, Shown]) finish(e *Edit[T, Stored], before any) (*Shown, error) {
+	if e.Fresh && r.spec.Thing != nil {
+		if err := e.Needs(Editor, Thing{Kind: r.spec.Thing(e.Now).Kind}); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.put(e.View, e.Now, e.Fresh); err != nil {
 		return nil, err
 	}

@@ -326,13 +326,13 @@ func TestAuthenticate_LastUsed(t *testing.T) {
 
 // §1.8: administrators of the organization always; else the member's own rule, else the
 // project's default, else everything.
-func TestProjectRecord_Access(t *testing.T) {
-	rules := management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.ProjectAccess{"out": management.NoAccess, "in": management.AdminAccess}}
+func TestCaller_Access(t *testing.T) {
+	rules := management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.AccessLevel{"out": management.NoAccess, "in": management.AdminAccess}}
 	for _, c := range []struct {
 		what, user string
 		level      management.Level
 		meta       management.ProjectMeta
-		want       management.ProjectAccess
+		want       management.AccessLevel
 	}{
 		{"nobody", "x", 0, management.ProjectMeta{}, management.NoAccess},
 		{"a member without rules", "x", management.Member, management.ProjectMeta{}, management.AdminAccess},
@@ -344,12 +344,14 @@ func TestProjectRecord_Access(t *testing.T) {
 		{"an owner", "out", management.Owner, management.ProjectMeta{Default: management.NoAccess}, management.AdminAccess},
 		{"nobody with a rule", "in", 0, rules, management.NoAccess},
 	} {
-		p := management.ProjectRecord{Meta: management.Encode(c.meta)}
-		if got := p.Access(c.user, c.level); got != c.want {
+		p := management.ProjectRecord{Organization: "o", Meta: management.Encode(c.meta)}
+		caller := management.Caller{User: &management.User{UUID: c.user}, Memberships: []management.Membership{{Organization: "o", Level: c.level}}}
+		if got := caller.Access(&p); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}
-	if got := (&management.ProjectRecord{Meta: []byte(`[`)}).Access("x", management.Member); got != management.NoAccess {
+	caller := management.Caller{User: &management.User{UUID: "x"}, Memberships: []management.Membership{{Level: management.Member}}}
+	if got := caller.Access(&management.ProjectRecord{Meta: []byte(`[`)}); got != management.NoAccess {
 		t.Errorf("what cannot be read lets in: %s", got)
 	}
 }

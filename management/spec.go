@@ -42,6 +42,9 @@ type Spec[T Tx, Stored, Shown any] struct {
 	Done func(e *Edit[T, Stored]) error
 	// Show is a thing as it is answered, Row as it is in lists: as Show when nil.
 	Show, Row func(v *View[T], x *Stored) (*Shown, error)
+	// Thing is what access rules are about, nil: there are none about such things. Who
+	// makes one needs to edit the kind, lists leave out what the caller may not see.
+	Thing func(x *Stored) Thing
 	// Noted is what the log compares, nil: the Shown.
 	Noted func(x *Stored) any
 }

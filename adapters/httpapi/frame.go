@@ -20,7 +20,7 @@ const readTime = 20 * time.Second
 
 // managed are the endpoints of the management API whose rooms there are.
 func managed(by *rooms.Rooms) []endpoint {
-	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, schemaEndpoint())
+	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, accessEndpoints, schemaEndpoint())
 	for _, room := range managementTables {
 		if room.in(by) {
 			out = slices.Concat(out, slices.Concat(room.tables...))
@@ -46,6 +46,7 @@ var managementTables = []struct {
 		earlyAccessEndpoints,
 		surveyEndpoints,
 		experimentEndpoints,
+		flagAccessEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{
 		organizationEndpoints,
@@ -66,6 +67,7 @@ var managementTables = []struct {
 		resultEndpoints,
 		actionEndpoints,
 		annotationEndpoints,
+		dashboardAccessEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
@@ -181,6 +183,9 @@ func (s *server) enter(c *call, e *endpoint) error {
 	}
 	if c.standing.Project != nil {
 		exchangeOf(c.ctx).noteProject(c.project())
+	}
+	if err := s.rules(c, e); err != nil {
+		return err
 	}
 	return s.limit(caller.Key.Hash, e.reads)
 }

@@ -64,13 +64,13 @@ type storedAction struct {
 // Action is an action as it is shown.
 type Action struct {
 	actionSettings
-	CreatedBy       *management.UserView `json:"created_by"`
-	TeamID          int64                `json:"team_id"`
-	IsAction        bool                 `json:"is_action"`
-	IsCalculating   bool                 `json:"is_calculating"`
-	BytecodeError   *string              `json:"bytecode_error"`
-	CreationContext *string              `json:"creation_context"`
-	UserAccessLevel string               `json:"user_access_level"`
+	CreatedBy       *management.UserView   `json:"created_by"`
+	TeamID          int64                  `json:"team_id"`
+	IsAction        bool                   `json:"is_action"`
+	IsCalculating   bool                   `json:"is_calculating"`
+	BytecodeError   *string                `json:"bytecode_error"`
+	CreationContext *string                `json:"creation_context"`
+	UserAccessLevel management.AccessLevel `json:"user_access_level"`
 }
 
 type actionEdit = management.Edit[management.Tx, storedAction]
@@ -78,7 +78,7 @@ type actionEdit = management.Edit[management.Tx, storedAction]
 func newActions(c *core) (s Actions) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAction, Action]{
-		Kind: kindAction, Scope: "Action", Fields: ActionFields,
+		Kind: kindAction, Scope: "Action", Fields: ActionFields, Thing: (*storedAction).thing,
 		Place: func(st *management.Standing, a *storedAction) management.Place {
 			p := management.Place{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
 			if a.Name != nil && !a.Deleted {
@@ -101,11 +101,15 @@ func newActions(c *core) (s Actions) {
 		Rules: s.rules,
 		Show: func(v *view, a *storedAction) (*Action, error) {
 			by, err := v.Author(a.Author)
-			return &Action{actionSettings: a.actionSettings, CreatedBy: by, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: "editor"}, err
+			return &Action{actionSettings: a.actionSettings, CreatedBy: by, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: v.AccessTo(a.thing())}, err
 		},
 		Noted: func(a *storedAction) any { return a.actionSettings },
 	})
 	return s
+}
+
+func (a *storedAction) thing() management.Thing {
+	return management.Thing{Kind: kindAction, ID: strconv.FormatInt(a.ID, 10), Author: a.Author}
 }
 
 func (a *storedAction) title() string {
@@ -211,7 +215,7 @@ func (s Actions) References(ctx context.Context, st *management.Standing, id str
 	return management.Read(ctx, &s.Desk, func(tx management.Tx) ([]Reference, error) {
 		list, err := management.ListRecords[insightRecord](tx, management.Query{Kind: kindInsight, Parent: st.Parent(), Match: func(r *management.Record) bool {
 			i, err := management.Decode[insightRecord](r)
-			return err == nil && !i.Deleted && namesAction(wire.Value(i.Query), a.ID)
+			return err == nil && !i.Deleted && st.Sees(i.thing()) && namesAction(wire.Value(i.Query), a.ID)
 		}})
 		out := make([]Reference, len(list.Results))
 		for k, i := range list.Results {

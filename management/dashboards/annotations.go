@@ -191,7 +191,7 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if i != nil {
+		if i != nil && v.Sees(i.thing()) {
 			out.Insight, out.ShortID, out.InsightName = &i.ID, &i.ShortID, i.Name
 		}
 	}
@@ -200,7 +200,7 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if d != nil {
+		if d != nil && v.Sees(d.thing()) {
 			out.DashboardName = d.Name
 		}
 	}

@@ -107,18 +107,14 @@ func (s Dashboards) newCollaborator(tx management.Tx, st *management.Standing, d
 	if u == nil || u.Inactive {
 		return nil, management.Fault("", "User does not exist.")
 	}
-	m, err := management.MembershipOf(tx, st.Project.Organization, u.UUID)
+	c, err := management.CallerFor(tx, u)
 	if err != nil {
 		return nil, err
 	}
-	access := management.NoAccess
-	if m != nil {
-		access = st.Project.Access(u.UUID, m.Level)
-	}
-	switch {
-	case access == management.NoAccess:
+	switch in := (&management.Standing{Caller: c, Project: st.Project}); {
+	case !c.Reaches(st.Project):
 		return nil, management.Fault("", "Cannot add collaborators that have no access to the project.")
-	case access == management.AdminAccess || u.ID == d.Author:
+	case d.inherent(in):
 		return nil, management.Fault("", "Cannot add collaborators that already have inherent access (the dashboard owner or a project admins).")
 	}
 	old, err := tx.Get(kindCollaborator, dashboardParent(d.ID), u.UUID)

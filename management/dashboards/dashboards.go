@@ -49,12 +49,12 @@ type Dashboards struct{ *core }
 // Filters, Variables and Tiles out.
 type Dashboard struct {
 	dashboardSettings
-	CreatedBy            *management.UserView `json:"created_by"`
-	Tiles                []tile               `json:"tiles,omitzero"`
-	EffectiveRestriction int64                `json:"effective_restriction_level"`
-	EffectivePrivilege   int64                `json:"effective_privilege_level"`
-	UserAccessLevel      string               `json:"user_access_level"`
-	AccessControlVersion string               `json:"access_control_version"`
+	CreatedBy            *management.UserView   `json:"created_by"`
+	Tiles                []tile                 `json:"tiles,omitzero"`
+	EffectiveRestriction int64                  `json:"effective_restriction_level"`
+	EffectivePrivilege   int64                  `json:"effective_privilege_level"`
+	UserAccessLevel      management.AccessLevel `json:"user_access_level"`
+	AccessControlVersion string                 `json:"access_control_version"`
 }
 
 // Fields are the writable fields of a dashboard (§4.1.1), and what is
@@ -117,7 +117,7 @@ func (f Filter) match() func(*management.Record) bool {
 
 func (s Dashboards) resource() *management.Resource[management.Tx, dashboardRecord, Dashboard] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, dashboardRecord, Dashboard]{
-		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields,
+		Kind: kindDashboard, Scope: dashboardScope, Fields: Fields, Thing: (*dashboardRecord).thing,
 		Place: func(_ *management.Standing, d *dashboardRecord) management.Place {
 			return management.Place{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
 		},
@@ -208,6 +208,9 @@ func (s Dashboards) fill(tx management.Tx, st *management.Standing, d *dashboard
 		return s.addPlanned(tx, st, d, plan)
 	case from != 0:
 		origin, err := dashboardOf(tx, st.Project.ID, from)
+		if origin != nil && !st.Sees(origin.thing()) {
+			origin = nil
+		}
 		if err == nil && origin == nil {
 			err = management.Fault("use_dashboard", "Invalid value provided")
 		}

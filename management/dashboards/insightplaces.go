@@ -112,5 +112,8 @@ func (s Insights) setDeleted(v *view, id string, deleted bool) error {
 	if err != nil || i == nil || i.Deleted == deleted {
 		return err
 	}
+	if err := v.Needs(management.Editor, i.thing()); err != nil {
+		return err
+	}
 	return s.insights.Keep(v, i, func() { i.Deleted, i.Modified, i.Modifier = deleted, management.At(s.Desk.Now()), v.User.ID })
 }

@@ -30,13 +30,14 @@ type Insights struct{ *core }
 type Insight struct {
 	insightSettings
 	InsightResult
-	Dashboards     []int64              `json:"dashboards,omitzero"`
-	Tags           []string             `json:"tags"`
-	Favorited      bool                 `json:"favorited"`
-	Saved          bool                 `json:"saved"`
-	CreatedBy      *management.UserView `json:"created_by"`
-	LastModified   management.Stamp     `json:"last_modified_at"`
-	LastModifiedBy *management.UserView `json:"last_modified_by"`
+	Dashboards      []int64                `json:"dashboards,omitzero"`
+	Tags            []string               `json:"tags"`
+	Favorited       bool                   `json:"favorited"`
+	Saved           bool                   `json:"saved"`
+	CreatedBy       *management.UserView   `json:"created_by"`
+	LastModified    management.Stamp       `json:"last_modified_at"`
+	LastModifiedBy  *management.UserView   `json:"last_modified_by"`
+	UserAccessLevel management.AccessLevel `json:"user_access_level"`
 
 	question insightSettings // see Question
 }
@@ -80,7 +81,7 @@ type insightRecord struct {
 
 func (s Insights) resource() *management.Resource[management.Tx, insightRecord, Insight] {
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
-		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true,
+		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true, Thing: (*insightRecord).thing,
 		Place: func(_ *management.Standing, i *insightRecord) management.Place {
 			return management.Place{ID: i.ID, Title: i.title()}
 		},
@@ -124,9 +125,13 @@ func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
 	return i, err
 }
 
+func (i *insightRecord) thing() management.Thing {
+	return management.Thing{Kind: kindInsight, ID: i.ID, Author: i.Author}
+}
+
 // show is the insight without its dashboards.
 func (i *insightRecord) show(v *view) (_ *Insight, err error) {
-	out := &Insight{insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified}
+	out := &Insight{insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified, UserAccessLevel: v.AccessTo(i.thing())}
 	if out.CreatedBy, err = v.Author(i.Author); err != nil {
 		return nil, err
 	}

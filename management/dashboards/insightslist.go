@@ -89,7 +89,7 @@ func (q *InsightQuery) match(st *management.Standing, i *insightRecord) bool {
 	found := management.HoldsText(i.title(), q.Search) || management.HoldsText(i.Description, q.Search) ||
 		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.HoldsText(tag, q.Search) })
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.ID]) || !*q.Saved && !i.Saved
-	return onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
+	return st.Sees(i.thing()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
 		(!q.Mine || i.Author == st.User.ID) && management.Among(q.Creators, i.Author) && management.Shares(q.Tags, i.Tags) && i.isOf(q.Kind) &&
 		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To)
 }

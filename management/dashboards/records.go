@@ -102,11 +102,18 @@ func parentDashboard(tx management.Tx, st *management.Standing, named string) (*
 // inherent reports whether the caller edits the dashboard whoever else may: its
 // creator, and who administers the project.
 func (d *dashboardRecord) inherent(st *management.Standing) bool {
-	return d.Author == st.User.ID || st.Access() == management.AdminAccess
+	return d.Author == st.User.ID || st.Administers()
+}
+
+func (d *dashboardRecord) thing() management.Thing {
+	return management.Thing{Kind: kindDashboard, ID: strconv.FormatInt(d.ID, 10), Author: d.Author}
 }
 
 // privilege is what the caller may do with the dashboard: canView or canEdit.
 func (d *dashboardRecord) privilege(tx management.Tx, st *management.Standing) (int64, error) {
+	if !st.AccessTo(d.thing()).Allows(management.Editor) {
+		return canView, nil
+	}
 	if d.RestrictionLevel == everyoneEdits || d.inherent(st) {
 		return canEdit, nil
 	}
@@ -119,6 +126,9 @@ func (d *dashboardRecord) privilege(tx management.Tx, st *management.Standing) (
 
 // mayEdit refuses who may only look at the dashboard.
 func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) error {
+	if err := st.Needs(management.Editor, d.thing()); err != nil {
+		return err
+	}
 	level, err := d.privilege(tx, st)
 	if err == nil && level < canEdit {
 		err = management.Denied("You don't have edit permissions for this dashboard.")
@@ -129,16 +139,13 @@ func (d *dashboardRecord) mayEdit(tx management.Tx, st *management.Standing) err
 // show is the dashboard without its tiles. v has no standing for who looks at it
 // through a link.
 func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
-	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: "editor", AccessControlVersion: "v2"}
+	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: v.AccessTo(d.thing()), AccessControlVersion: "v2"}
 	if d.RestrictionLevel > everyoneEdits {
 		out.AccessControlVersion = "v1"
 	}
 	if v.Standing == nil {
-		out.EffectiveRestriction, out.EffectivePrivilege, out.UserAccessLevel = collaboratorsEdit, canView, "viewer"
+		out.EffectiveRestriction, out.EffectivePrivilege = collaboratorsEdit, canView
 		return out, nil
-	}
-	if d.Author == v.User.ID || v.Admin() {
-		out.UserAccessLevel = "manager"
 	}
 	var err error
 	if out.CreatedBy, err = v.Author(d.Author); err != nil {

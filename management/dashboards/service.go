@@ -16,3 +16,8 @@ func New(desk management.Desk[management.Tx]) *Service {
 	c.dashboards, c.insights = Dashboards{c}.resource(), Insights{c}.resource()
 	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAnnotations(c)}
 }
+
+// Things find what access rules may be about, by kind.
+func (s *Service) Things() map[string]management.Finder {
+	return map[string]management.Finder{kindDashboard: s.dashboards.Finder(), kindInsight: s.insights.Finder(), kindAction: s.Actions.Finder()}
+}

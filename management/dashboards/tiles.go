@@ -153,7 +153,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 			if err != nil {
 				return nil, err
 			}
-			if insight == nil || insight.Deleted {
+			if insight == nil || insight.Deleted || v.Standing != nil && !v.Sees(insight.thing()) {
 				continue
 			}
 			if tile.Insight, err = insight.show(v); err != nil {
@@ -245,7 +245,7 @@ func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dash
 		return fresh.ID, putTile(tx, to.ID, fresh)
 	}
 	insight, err := insightOf(tx, st.Project.ID, t.Insight)
-	if err != nil || insight == nil || insight.Deleted {
+	if err != nil || insight == nil || insight.Deleted || !st.Sees(insight.thing()) {
 		return 0, err
 	}
 	if deep {

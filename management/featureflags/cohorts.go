@@ -21,22 +21,23 @@ const cohortScope = "Cohort"
 
 // Cohort is a cohort as it is shown.
 type Cohort struct {
-	ID              int64                `json:"id"`
-	Name            *string              `json:"name"`
-	Description     string               `json:"description"`
-	Groups          json.RawMessage      `json:"groups"`
-	Deleted         bool                 `json:"deleted"`
-	Filters         json.RawMessage      `json:"filters"`
-	Query           json.RawMessage      `json:"query"`
-	IsCalculating   bool                 `json:"is_calculating"` // always false: a write counts before it answers
-	CreatedBy       *management.UserView `json:"created_by"`
-	CreatedAt       management.Stamp     `json:"created_at"`
-	LastCalculation management.Stamp     `json:"last_calculation"`
-	Errors          int                  `json:"errors_calculating"` // failed counts since the last good one
-	Count           *int                 `json:"count"`              // persons, null while nobody has counted
-	Static          bool                 `json:"is_static"`
-	Type            *string              `json:"cohort_type"`
-	Experiments     []linkID             `json:"experiment_set"`
+	ID              int64                  `json:"id"`
+	Name            *string                `json:"name"`
+	Description     string                 `json:"description"`
+	Groups          json.RawMessage        `json:"groups"`
+	Deleted         bool                   `json:"deleted"`
+	Filters         json.RawMessage        `json:"filters"`
+	Query           json.RawMessage        `json:"query"`
+	IsCalculating   bool                   `json:"is_calculating"` // always false: a write counts before it answers
+	CreatedBy       *management.UserView   `json:"created_by"`
+	CreatedAt       management.Stamp       `json:"created_at"`
+	LastCalculation management.Stamp       `json:"last_calculation"`
+	Errors          int                    `json:"errors_calculating"` // failed counts since the last good one
+	Count           *int                   `json:"count"`              // persons, null while nobody has counted
+	Static          bool                   `json:"is_static"`
+	Type            *string                `json:"cohort_type"`
+	Experiments     []linkID               `json:"experiment_set"`
+	Access          management.AccessLevel `json:"user_access_level"`
 }
 
 // cohortTypes are what cohorts may be called (spec/flags.md §1.6).
@@ -149,13 +150,17 @@ func (c *storedCohort) title() string {
 	return *c.Name
 }
 
+func (c *storedCohort) thing() management.Thing {
+	return management.Thing{Kind: kindCohort, ID: c.item(), Author: c.CreatedBy}
+}
+
 func (c *storedCohort) item() string { return strconv.FormatInt(c.ID, 10) }
 
 // resource are the cohorts of a project. ids are put into a static one that is made or
 // changed; those of a file are only for static ones.
 func (s Cohorts) resource(ids []string, ofFile bool) *management.Resource[Tx, storedCohort, Cohort] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedCohort, Cohort]{
-		Scope: cohortScope, Fields: CohortFields,
+		Scope: cohortScope, Fields: CohortFields, Thing: (*storedCohort).thing,
 		Body: func(b *management.Body) error { return checkBody(b, flags.CohortPart) },
 		Place: func(_ *management.Standing, c *storedCohort) management.Place {
 			return management.Place{ID: c.item(), Title: c.title()}
@@ -200,6 +205,7 @@ func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
 		return nil, err
 	}
 	out := c.plain()
+	out.Access = v.AccessTo(c.thing())
 	out.CreatedBy, out.Experiments = by, experiments
 	return out, nil
 }
@@ -235,7 +241,7 @@ func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuer
 	return management.Read(ctx, &s.Desk, func(tx Tx) (out management.List[Cohort], err error) {
 		var bad error
 		query := DefinitionQuery{Kind: CohortDefinition, Project: st.Project.ID, Offset: q.Offset, Limit: q.Limit}
-		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral {
+		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral || st.Ruled() {
 			search := strings.ToLower(q.Search)
 			query.Match = func(d *Definition) bool {
 				c, err := decodeCohort(d)
@@ -243,7 +249,7 @@ func (s Cohorts) List(ctx context.Context, st *management.Standing, q CohortQuer
 					bad = err
 					return false
 				}
-				return (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
+				return st.Sees(c.thing()) && (q.Type != "static" || c.Static) && (q.Type != "dynamic" || !c.Static) && (q.CreatedBy == 0 || q.CreatedBy == c.CreatedBy) &&
 					strings.Contains(strings.ToLower(c.title()), search) && (!q.HideBehavioral || c.Static || !partsOf(d.Record).behavioral)
 			}
 		}

@@ -24,7 +24,7 @@ type experimentEdit = management.Edit[Tx, storedExperiment]
 func newExperiments(c *core) (s Experiments) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
-		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Newest: true,
+		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Newest: true, Thing: (*storedExperiment).thing,
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
 			return management.Place{ID: e.ID, Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.gone}
 		},
@@ -58,13 +58,14 @@ type experimentSettings struct {
 // Experiment is an experiment as it is shown.
 type Experiment struct {
 	experimentSettings
-	FlagKey         string               `json:"feature_flag_key"`
-	Flag            json.RawMessage      `json:"feature_flag"`
-	Holdout         json.RawMessage      `json:"holdout"` // always null: holdouts are set on flags
-	HoldoutID       *int64               `json:"holdout_id"`
-	SavedMetrics    json.RawMessage      `json:"saved_metrics"` // always empty: metrics are not shared here
-	SavedMetricsIDs json.RawMessage      `json:"saved_metrics_ids"`
-	CreatedBy       *management.UserView `json:"created_by"`
+	FlagKey         string                 `json:"feature_flag_key"`
+	Flag            json.RawMessage        `json:"feature_flag"`
+	Holdout         json.RawMessage        `json:"holdout"` // always null: holdouts are set on flags
+	HoldoutID       *int64                 `json:"holdout_id"`
+	SavedMetrics    json.RawMessage        `json:"saved_metrics"` // always empty: metrics are not shared here
+	SavedMetricsIDs json.RawMessage        `json:"saved_metrics_ids"`
+	CreatedBy       *management.UserView   `json:"created_by"`
+	Access          management.AccessLevel `json:"user_access_level"`
 }
 
 // storedExperiment is an experiment as it is kept.
@@ -74,6 +75,10 @@ type storedExperiment struct {
 	FlagKey   string `json:"flag_key"` // when it was made
 	CreatedBy int64  `json:"created_by"`
 	gone      bool
+}
+
+func (e *storedExperiment) thing() management.Thing {
+	return management.Thing{Kind: kindExperiment, ID: e.ID, Author: e.CreatedBy}
 }
 
 // draft reports whether the experiment has not begun.
@@ -106,7 +111,7 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	}
 	by, err := v.Author(e.CreatedBy)
 	none := json.RawMessage("[]")
-	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetrics: none, SavedMetricsIDs: none, CreatedBy: by}
+	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetrics: none, SavedMetricsIDs: none, CreatedBy: by, Access: v.AccessTo(e.thing())}
 	for _, list := range []*json.RawMessage{&out.SecondaryMetrics, &out.Metrics, &out.MetricsSecondary} {
 		*list = rawOr(*list, "[]")
 	}

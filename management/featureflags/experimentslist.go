@@ -32,8 +32,8 @@ var experimentOrders = map[string]func(a, b storedExperiment) int{
 // experimentStatuses are the words of a query for how far an experiment is.
 var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
 
-func (q *ExperimentQuery) match(e *storedExperiment) bool {
-	return e.Archived == q.Archived && management.HoldsText(e.Name, q.Search) && management.Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
+func (q *ExperimentQuery) match(st *management.Standing, e *storedExperiment) bool {
+	return st.Sees(e.thing()) && e.Archived == q.Archived && management.HoldsText(e.Name, q.Search) && management.Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
 // status is how far an experiment is: while its flag is off it is paused.
@@ -68,7 +68,7 @@ func (s Experiments) List(ctx context.Context, st *management.Standing, q Experi
 
 // chosen are the experiments that a query asks for, in its order.
 func (s Experiments) chosen(tx Tx, st *management.Standing, q *ExperimentQuery) ([]storedExperiment, error) {
-	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), Descending: true}, q.match)
+	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(st.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(st, e) })
 	if err != nil {
 		return nil, err
 	}

@@ -64,10 +64,11 @@ func (s Flags) Question(ctx context.Context, st *management.Standing, named stri
 			return management.Missing("There is no feature flag %q.", named)
 		}
 		f, err := decodeFlag(st.Project.ID, d)
-		if err == nil {
-			q.Flag = ExplainedFlag{f.ID, f.Key, f.Version, f.Active}
+		if err != nil {
+			return err
 		}
-		return err
+		q.Flag = ExplainedFlag{f.ID, f.Key, f.Version, f.Active}
+		return st.Needs(management.Viewer, f.thing())
 	})
 }
 

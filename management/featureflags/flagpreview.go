@@ -207,8 +207,29 @@ func (s Flags) Listed(ctx context.Context, st *management.Standing) ([]listed, e
 			if err != nil {
 				return nil, err
 			}
-			if !f.Hidden {
+			if !f.Hidden && st.Sees(f.thing()) {
 				out = append(out, listed{f.Key, f.Active, flagMinimal(f)})
+			}
+		}
+		return out, err
+	})
+}
+
+// unseen are the ids of the flags that rules hide from the caller.
+func (s Flags) unseen(ctx context.Context, st *management.Standing) (map[string]bool, error) {
+	if !st.Ruled() {
+		return nil, nil
+	}
+	return management.Read(ctx, &s.Desk, func(tx Tx) (map[string]bool, error) {
+		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: st.Project.ID})
+		out := map[string]bool{}
+		for i := range list {
+			f, err := decodeFlag(st.Project.ID, &list[i])
+			if err != nil {
+				return nil, err
+			}
+			if !st.Sees(f.thing()) {
+				out[f.itemID()] = true
 			}
 		}
 		return out, err
@@ -263,7 +284,14 @@ func (s Flags) BulkKeys(ctx context.Context, st *management.Standing, b manageme
 			if err != nil {
 				return nil, err
 			}
-			if d != nil {
+			if d == nil {
+				continue
+			}
+			f, err := decodeFlag(st.Project.ID, d)
+			if err != nil {
+				return nil, err
+			}
+			if st.Sees(f.thing()) {
 				out.Keys[strconv.FormatInt(id, 10)] = d.Key
 			}
 		}

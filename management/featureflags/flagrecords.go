@@ -102,6 +102,10 @@ type storedFlag struct {
 	activity string
 }
 
+func (f *storedFlag) thing() management.Thing {
+	return management.Thing{Kind: kindFlag, ID: f.itemID(), Author: f.CreatedBy}
+}
+
 // flagMeta is what this room keeps of a flag.
 type flagMeta struct {
 	CreatedAt  management.Stamp `json:"created_at,omitzero"`
@@ -301,8 +305,25 @@ func (s Flags) saveFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	return s.putFlag(tx, st, f)
 }
 
+// mayWrite refuses who may not make or change a flag. Those that surveys make for
+// themselves are theirs, and what links to a flag does not change it.
+func (f *storedFlag) mayWrite(st *management.Standing) error {
+	switch {
+	case f.Hidden:
+		return nil
+	case f.was == nil:
+		return st.Needs(management.Editor, management.Thing{Kind: kindFlag})
+	case f.Version == f.was.Version:
+		return nil
+	}
+	return st.Needs(management.Editor, f.was.thing())
+}
+
 // putFlag stores a flag that was checked, keeps the version and notes the change.
 func (s Flags) putFlag(tx Tx, st *management.Standing, f *storedFlag) error {
+	if err := f.mayWrite(st); err != nil {
+		return err
+	}
 	if err := putDefinition(tx, FlagDefinition, st.Project.ID, f.definition()); err != nil {
 		return err
 	}

@@ -49,8 +49,8 @@ var FlagFields = management.Fields{
 
 func (s Flags) resource() *management.Resource[Tx, storedFlag, Flag] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedFlag, Flag]{
-		Fields: FlagFields,
-		Body:   func(b *management.Body) error { return checkBody(b, flags.FlagPart) },
+		Fields: FlagFields, Thing: (*storedFlag).thing,
+		Body: func(b *management.Body) error { return checkBody(b, flags.FlagPart) },
 		Load: func(v *view, id string, _ *management.Body) (*storedFlag, error) {
 			n, _ := strconv.ParseInt(id, 10, 64) // 0 is no flag's
 			return s.loadFlag(v.Tx, v.Standing, n)

@@ -239,7 +239,13 @@ func (a *application) draftCohorts() error {
 
 func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 	stored := a.has.storedCohorts[w.name]
-	c := &cohortDraft{storedCohort: stored}
+	c, thing := &cohortDraft{storedCohort: stored}, management.Thing{Kind: kindCohort}
+	if stored != nil {
+		thing = stored.thing()
+	}
+	if err := a.st.Needs(management.Editor, thing); err != nil {
+		return nil, err
+	}
 	switch {
 	case stored == nil:
 		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.At(a.Desk.Now()), CreatedBy: a.st.User.ID}}
@@ -277,6 +283,9 @@ func (a *application) draftCohort(w *named) (*cohortDraft, error) {
 func (a *application) draftFlags() error {
 	for i := range a.wanted.flags {
 		w := &a.wanted.flags[i]
+		if f := a.has.storedFlags[w.name]; f != nil && !a.st.Sees(f.thing()) {
+			return at("flag", w.name, a.st.Needs(management.Viewer, f.thing()))
+		}
 		if changed, err := a.changed("flag", flagScope, w, a.has.flags[w.name]); err != nil || !changed {
 			if err != nil {
 				return err

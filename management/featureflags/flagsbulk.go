@@ -20,7 +20,7 @@ func (s Flags) MatchingIDs(ctx context.Context, st *management.Standing, q FlagQ
 		out := &MatchingIDs{IDs: []int64{}}
 		all, err := s.matching(tx, st, &q)
 		for _, f := range all {
-			if f.Origin == "" {
+			if f.Origin == "" && st.AccessTo(f.thing()).Allows(management.Editor) {
 				out.IDs = append(out.IDs, f.ID)
 			}
 		}
@@ -135,7 +135,7 @@ func (s Flags) deleteOne(ctx context.Context, st *management.Standing, raw json.
 	was, err := management.Read(ctx, &s.Desk, func(tx Tx) (*deletedFlag, error) {
 		f, err := s.loadFlag(tx, st, id)
 		var none *management.Error
-		if errors.As(err, &none) && none.Kind == management.NotFound || err == nil && f.Deleted {
+		if errors.As(err, &none) && none.Kind == management.NotFound || err == nil && (f.Deleted || !st.Sees(f.thing())) {
 			return nil, management.Fault("", "Flag not found")
 		}
 		if err != nil {

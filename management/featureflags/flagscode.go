@@ -74,10 +74,17 @@ func (s Flags) Export(ctx context.Context, st *management.Standing) (text json.R
 	if err != nil {
 		return nil, nil, err
 	}
+	doc.hide(st)
 	var out bytes.Buffer
 	err = json.Indent(&out, wire.MustEncode(doc.whole(st)), "", "  ")
 	out.WriteByte('\n')
 	return out.Bytes(), doc.warnings, err
+}
+
+// hide takes out of the document what the caller may not see.
+func (d *document) hide(st *management.Standing) {
+	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !st.Sees(d.storedFlags[key].thing()) })
+	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !st.Sees(d.storedCohorts[name].thing()) })
 }
 
 // whole is the document, with what its flags are decided by.

@@ -85,15 +85,16 @@ func (s Flags) Copy(ctx context.Context, st *management.Standing, b management.B
 // placeOf is a project of the organization, nil when there is none that the
 // caller may be in.
 func (s Flags) placeOf(ctx context.Context, st *management.Standing, id int64) (*management.Standing, error) {
-	p, err := management.Read(ctx, &s.Desk, func(tx Tx) (*management.ProjectRecord, error) { return tx.Project(id) })
-	if err != nil || p == nil || p.Organization != st.Organization.ID {
-		return nil, err
-	}
-	in := &management.Standing{Caller: st.Caller, Organization: st.Organization, Project: p, Level: st.Level}
-	if in.Access() == management.NoAccess {
-		return nil, ErrMayNotCopy
-	}
-	return in, nil
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*management.Standing, error) {
+		p, err := tx.Project(id)
+		if err != nil || p == nil || p.Organization != st.Organization.ID {
+			return nil, err
+		}
+		if !st.Reaches(p) {
+			return nil, ErrMayNotCopy
+		}
+		return management.StandIn(tx, st.Caller, p)
+	})
 }
 
 // oneDocument is the document of one flag, with the cohorts that it needs.
@@ -104,6 +105,9 @@ func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSched
 	}
 	if all.flags[key] == nil {
 		return nil, nil, ErrNoFlagToCopy
+	}
+	if !st.Sees(all.storedFlags[key].thing()) {
+		return nil, nil, ErrMayNotCopy
 	}
 	needed := map[string]bool{}
 	var need func(v any)
@@ -121,6 +125,9 @@ func (s Flags) oneDocument(tx Tx, st *management.Standing, key string, withSched
 	cohorts := []entry{}
 	for _, c := range inOrder(all.cohorts) {
 		if name, _ := c["name"].(string); needed[name] {
+			if !st.Sees(all.storedCohorts[name].thing()) {
+				return nil, nil, ErrMayNotCopy
+			}
 			cohorts = append(cohorts, without(c, "members")) // who is in it is each project's own
 		}
 	}
@@ -213,6 +220,13 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 			f, err := decodeFlag(projects[i].ID, d)
 			if err != nil {
 				return nil, err
+			}
+			in, err := management.StandIn(tx, st.Caller, &projects[i])
+			if err != nil {
+				return nil, err
+			}
+			if !in.Sees(f.thing()) {
+				continue
 			}
 			by, err := v.Author(f.CreatedBy)
 			if err != nil {

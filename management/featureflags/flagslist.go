@@ -116,7 +116,7 @@ func (s Flags) matching(tx Tx, st *management.Standing, q *FlagQuery) (all []*st
 		f, err := decodeFlag(st.Project.ID, d)
 		if err != nil {
 			failed = err
-		} else if match(f) {
+		} else if st.Sees(f.thing()) && match(f) {
 			all = append(all, f)
 		}
 		return false

@@ -11,42 +11,42 @@ import (
 
 // Flag is a flag as it is shown (§5.1.1).
 type Flag struct {
-	ID            int64                `json:"id"`
-	Name          string               `json:"name"`
-	Key           string               `json:"key"`
-	Filters       json.RawMessage      `json:"filters"`
-	Deleted       bool                 `json:"deleted"`
-	Active        bool                 `json:"active"`
-	Archived      bool                 `json:"archived"`
-	CreatedBy     *management.UserView `json:"created_by"`
-	CreatedAt     management.Stamp     `json:"created_at"`
-	UpdatedAt     management.Stamp     `json:"updated_at"`
-	Version       int64                `json:"version"`
-	ModifiedBy    *management.UserView `json:"last_modified_by"`
-	Simple        bool                 `json:"is_simple_flag"`
-	Rollout       json.RawMessage      `json:"rollout_percentage"`
-	Continuity    *bool                `json:"ensure_experience_continuity"`
-	Experiments   []linkID             `json:"experiment_set"`
-	Surveys       []flagLink           `json:"surveys"`
-	Features      []flagLink           `json:"features"`
-	Rollback      json.RawMessage      `json:"rollback_conditions"`
-	RolledBack    *bool                `json:"performed_rollback"`
-	CanEdit       bool                 `json:"can_edit"`
-	Access        string               `json:"user_access_level"`
-	Tags          []string             `json:"tags"`
-	EvaluationTag []string             `json:"evaluation_tags"`
-	Contexts      []string             `json:"evaluation_contexts"`
-	ContextsMatch string               `json:"evaluation_contexts_match_mode"`
-	Dashboard     *int64               `json:"usage_dashboard"`
-	Dashboards    []int64              `json:"analytics_dashboards"`
-	Enriched      bool                 `json:"has_enriched_analytics"`
-	RemoteConfig  bool                 `json:"is_remote_configuration"`
-	Encrypted     bool                 `json:"has_encrypted_payloads"`
-	Status        string               `json:"status"`
-	Runtime       string               `json:"evaluation_runtime"`
-	Bucketing     *string              `json:"bucketing_identifier"`
-	Hash          *string              `json:"bucketing_hash"`
-	LastCalled    management.Stamp     `json:"last_called_at"`
+	ID            int64                  `json:"id"`
+	Name          string                 `json:"name"`
+	Key           string                 `json:"key"`
+	Filters       json.RawMessage        `json:"filters"`
+	Deleted       bool                   `json:"deleted"`
+	Active        bool                   `json:"active"`
+	Archived      bool                   `json:"archived"`
+	CreatedBy     *management.UserView   `json:"created_by"`
+	CreatedAt     management.Stamp       `json:"created_at"`
+	UpdatedAt     management.Stamp       `json:"updated_at"`
+	Version       int64                  `json:"version"`
+	ModifiedBy    *management.UserView   `json:"last_modified_by"`
+	Simple        bool                   `json:"is_simple_flag"`
+	Rollout       json.RawMessage        `json:"rollout_percentage"`
+	Continuity    *bool                  `json:"ensure_experience_continuity"`
+	Experiments   []linkID               `json:"experiment_set"`
+	Surveys       []flagLink             `json:"surveys"`
+	Features      []flagLink             `json:"features"`
+	Rollback      json.RawMessage        `json:"rollback_conditions"`
+	RolledBack    *bool                  `json:"performed_rollback"`
+	CanEdit       bool                   `json:"can_edit"`
+	Access        management.AccessLevel `json:"user_access_level"`
+	Tags          []string               `json:"tags"`
+	EvaluationTag []string               `json:"evaluation_tags"`
+	Contexts      []string               `json:"evaluation_contexts"`
+	ContextsMatch string                 `json:"evaluation_contexts_match_mode"`
+	Dashboard     *int64                 `json:"usage_dashboard"`
+	Dashboards    []int64                `json:"analytics_dashboards"`
+	Enriched      bool                   `json:"has_enriched_analytics"`
+	RemoteConfig  bool                   `json:"is_remote_configuration"`
+	Encrypted     bool                   `json:"has_encrypted_payloads"`
+	Status        string                 `json:"status"`
+	Runtime       string                 `json:"evaluation_runtime"`
+	Bucketing     *string                `json:"bucketing_identifier"`
+	Hash          *string                `json:"bucketing_hash"`
+	LastCalled    management.Stamp       `json:"last_called_at"`
 }
 
 // flagLook shows flags; what several have in common is looked up once.
@@ -65,7 +65,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
 		Experiments: []linkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
-		Rollback: f.Rollback, RolledBack: f.PerformedRollback, CanEdit: f.Origin == "", Access: "editor",
+		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.thing()),
 		Tags: management.Texts(f.Tags), EvaluationTag: management.Texts(f.Contexts), Contexts: management.Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
 		Status: f.status(l.now).upper(), Runtime: f.runtime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
@@ -84,8 +84,9 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		out.Dashboards = []int64{}
 	}
 	if f.Origin != "" {
-		out.Access = "viewer"
+		out.Access = management.Viewer
 	}
+	out.CanEdit = out.Access.Allows(management.Editor)
 	for _, link := range liveLinks(f.Links.Experiments) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}

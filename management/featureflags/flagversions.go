@@ -141,6 +141,9 @@ func (s Flags) Dependents(ctx context.Context, st *management.Standing, id int64
 		out := []dependent{}
 		list, err := s.dependants(v.Tx, st, f)
 		for _, other := range list {
+			if !st.Sees(other.thing()) {
+				continue
+			}
 			out = append(out, dependent{other.ID, other.Key, other.Name, other.Active})
 		}
 		return out, err

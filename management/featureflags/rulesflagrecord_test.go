@@ -133,7 +133,7 @@ var flagNullRows = []ruletest.Row{
 	{"§5.1.1 read-only", "bob", "change 1", `{"created_at":"2000-01-01T00:00:00Z","updated_at":"2000-01-01T00:00:00Z","created_by":{"id":9},"last_modified_by":null,"status":"STALE","experiment_set":[1],
 		"surveys":[1],"features":[1],"can_edit":false,"user_access_level":"none","usage_dashboard":1,"rollout_percentage":1,"last_called_at":"2000-01-01T00:00:00Z"}`,
 		`{"created_at":"2026-01-02T12:00:01Z","updated_at":"2026-01-02T12:00:09Z","created_by":{"first_name":"bob"},"last_modified_by":{"first_name":"bob"},"status":"INACTIVE","experiment_set":[],
-		"surveys":[],"features":[],"can_edit":true,"user_access_level":"editor","usage_dashboard":null,"rollout_percentage":null,"last_called_at":null}`},
+		"surveys":[],"features":[],"can_edit":true,"user_access_level":"manager","usage_dashboard":null,"rollout_percentage":null,"last_called_at":null}`},
 }
 
 var tagRows = rows(

@@ -73,6 +73,9 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 		},
 		Load: func(v *view, id string, change *management.Body) (*storedChange, error) {
 			x, err := management.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
+			if err == nil && x != nil {
+				err = s.needs(v, management.Viewer, x)
+			}
 			if x != nil && change != nil && !x.ExecutedAt.IsZero() {
 				err = management.Fault("", "Cannot modify a scheduled change that has already executed.")
 			}
@@ -82,6 +85,7 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 			id, err := v.Tx.Next(kindScheduled)
 			return &storedChange{ScheduledChange: ScheduledChange{ID: id, Team: v.Project.ID, CreatedAt: management.At(c.Desk.Now())}, Creator: v.User.ID}, err
 		},
+		May:   func(v *view, x *storedChange) error { return s.needs(v, management.Editor, x) },
 		Rules: s.rules,
 		Put:   func(v *view, x *storedChange) error { return putScheduled(v.Tx, x) },
 		Show: func(v *view, x *storedChange) (_ *ScheduledChange, err error) {
@@ -97,10 +101,14 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 // record is not empty, of one kind of thing when model is not nil.
 func (s ScheduledChanges) List(ctx context.Context, st *management.Standing, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
-	if record != "" || model != nil {
+	unseen, err := Flags{s.core}.unseen(ctx, st)
+	if err != nil {
+		return management.List[ScheduledChange]{}, err
+	}
+	if record != "" || model != nil || len(unseen) > 0 {
 		q.Match = func(r *management.Record) bool {
 			c, err := management.Decode[storedChange](r)
-			return err == nil && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
+			return err == nil && !unseen[c.RecordID] && (record == "" || c.RecordID == record) && (model == nil || c.ModelName == *model)
 		}
 	}
 	return s.Query(ctx, st, q)
@@ -133,6 +141,9 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 		return management.Fault("end_date", "End date must be after the scheduled start date.")
 	}
 	f, err := s.flag(e.Tx, e.Standing, c)
+	if err == nil {
+		err = e.Needs(management.Editor, f.thing())
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +151,23 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 		return err
 	}
 	return Flags{s.core}.check(e.Tx, e.Standing, f)
+}
+
+// needs refuses a caller who may do less with the flag that a change is about.
+func (s ScheduledChanges) needs(v *view, level management.AccessLevel, c *storedChange) error {
+	if !v.Ruled() {
+		return nil
+	}
+	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
+	f, err := Flags{s.core}.loadFlag(v.Tx, v.Standing, id)
+	var told *management.Error
+	if errors.As(err, &told) && told.Kind == management.NotFound { // it is gone
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.Needs(level, f.thing())
 }
 
 // flag is the flag that a change is about.

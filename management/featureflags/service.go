@@ -27,6 +27,12 @@ type Service struct {
 	Surveys          Surveys
 }
 
+// What access rules call flags and cohorts.
+const (
+	kindFlag   = "feature_flag"
+	kindCohort = "cohort"
+)
+
 // view is a transaction of this room and in whose name it runs.
 type view = management.View[Tx]
 
@@ -47,4 +53,11 @@ func New(c Config) *Service {
 	s := &core{Config: c}
 	s.flags = Flags{s}.resource()
 	return &Service{Flags{s}, Cohorts{s}, newEarlyAccess(s), newExperiments(s), newScheduledChanges(s), newSurveys(s)}
+}
+
+// Things find what access rules may be about, by kind.
+func (s *Service) Things() map[string]management.Finder {
+	return map[string]management.Finder{
+		kindFlag: s.flags.Finder(), kindCohort: s.Cohorts.resource(nil, false).Finder(), kindExperiment: s.Experiments.Finder(), kindSurvey: s.Surveys.Finder(),
+	}
 }

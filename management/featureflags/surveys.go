@@ -21,7 +21,7 @@ type Surveys struct {
 func newSurveys(c *core) (s Surveys) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedSurvey, Survey]{
-		Kind: kindSurvey, Scope: "Survey", Fields: SurveyFields, Newest: true,
+		Kind: kindSurvey, Scope: "Survey", Fields: SurveyFields, Newest: true, Thing: (*storedSurvey).thing,
 		Place: func(st *management.Standing, x *storedSurvey) management.Place {
 			return management.Place{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: st.Parent() + "/" + x.Name}
 		},
@@ -83,14 +83,15 @@ func (s *storedSurvey) running() bool { return !s.Start.IsZero() && s.End.IsZero
 // Survey is a survey as it is shown.
 type Survey struct {
 	surveySettings
-	LinkedFlag      json.RawMessage      `json:"linked_flag"`
-	Targeting       json.RawMessage      `json:"targeting_flag"`
-	Internal        json.RawMessage      `json:"internal_targeting_flag"`
-	CreatedBy       *management.UserView `json:"created_by"`
-	FlagKeys        []SurveyFlagKey      `json:"feature_flag_keys"`
-	IterationStarts []management.Stamp   `json:"iteration_start_dates"`
-	Iteration       *int                 `json:"current_iteration"`
-	IterationStart  management.Stamp     `json:"current_iteration_start_date"`
+	LinkedFlag      json.RawMessage        `json:"linked_flag"`
+	Targeting       json.RawMessage        `json:"targeting_flag"`
+	Internal        json.RawMessage        `json:"internal_targeting_flag"`
+	CreatedBy       *management.UserView   `json:"created_by"`
+	Access          management.AccessLevel `json:"user_access_level"`
+	FlagKeys        []SurveyFlagKey        `json:"feature_flag_keys"`
+	IterationStarts []management.Stamp     `json:"iteration_start_dates"`
+	Iteration       *int                   `json:"current_iteration"`
+	IterationStart  management.Stamp       `json:"current_iteration_start_date"`
 }
 
 // SurveyFlagKey is the key of a flag of a survey, and what the flag is for.
@@ -147,8 +148,12 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 	return starts, current, since
 }
 
+func (x *storedSurvey) thing() management.Thing {
+	return management.Thing{Kind: kindSurvey, ID: x.ID, Author: x.CreatedBy}
+}
+
 func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {
-	out := &Survey{surveySettings: x.surveySettings}
+	out := &Survey{surveySettings: x.surveySettings, Access: v.AccessTo(x.thing())}
 	out.Questions = rawOr(x.Questions, "[]")
 	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.Desk.Now())
 	if out.CreatedBy, err = v.Author(x.CreatedBy); err != nil {

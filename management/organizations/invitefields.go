@@ -34,18 +34,15 @@ const maxGrants = 1000
 
 // projectGrant is the access to one project that an invitation brings.
 type projectGrant struct {
-	ID    int64                    `json:"id"`
-	Level management.ProjectAccess `json:"level"`
+	ID    int64                  `json:"id"`
+	Level management.AccessLevel `json:"level"`
 }
 
 // grantLevels are the levels of a grant as they may be written: names, and the
 // numbers of old.
-var grantLevels = map[string]management.ProjectAccess{
+var grantLevels = map[string]management.AccessLevel{
 	`"none"`: management.NoAccess, `"member"`: management.MemberAccess, `"admin"`: management.AdminAccess, "1": management.MemberAccess, "8": management.AdminAccess,
 }
-
-// accessRanks order the levels of access.
-var accessRanks = map[management.ProjectAccess]int{management.NoAccess: 0, management.MemberAccess: 1, management.AdminAccess: 2}
 
 const fieldAccess = "private_project_access"
 
@@ -119,11 +116,12 @@ func checkGrants(tx Tx, st *management.Standing, grants []projectGrant) error {
 		if err != nil {
 			return err
 		}
-		own := p.Access(st.User.UUID, st.Level)
+		own := st.Caller.Access(p)
 		if meta.Default == management.NoAccess && own != management.AdminAccess {
 			return errNoSuchGrant()
 		}
-		if accessRanks[g.Level] > accessRanks[own] {
+		in := management.Standing{Caller: st.Caller, Project: p}
+		if !own.Allows(g.Level) || g.Level == management.AdminAccess && !in.Administers() { // who has it by name changes rules
 			return management.Fault(fieldAccess, "You cannot invite to a private project with a higher level than your own.")
 		}
 	}
@@ -135,9 +133,9 @@ func joinGrants(a, b []projectGrant) []projectGrant {
 	if len(a)+len(b) == 0 {
 		return a
 	}
-	best := map[int64]management.ProjectAccess{}
+	best := map[int64]management.AccessLevel{}
 	for _, g := range slices.Concat(a, b) {
-		if has, ok := best[g.ID]; !ok || accessRanks[g.Level] > accessRanks[has] {
+		if has, ok := best[g.ID]; !ok || !has.Allows(g.Level) {
 			best[g.ID] = g.Level
 		}
 	}

@@ -113,7 +113,7 @@ func TestInvites_PrivateProjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	access := func(key, project string) management.ProjectAccess {
+	access := func(key, project string) management.AccessLevel {
 		t.Helper()
 		c, err := d.Authenticate(t.Context(), key, "test")
 		if err != nil {
@@ -130,7 +130,7 @@ func TestInvites_PrivateProjects(t *testing.T) {
 	admin := d.join(t, `{"target_email": "admin@example.com", "private_project_access": [{"id": 7, "level": 8}, {"id": 8, "level": "none"}]}`)
 	for _, tt := range []struct {
 		key, project string
-		want         management.ProjectAccess
+		want         management.AccessLevel
 	}{
 		{plain, "7", management.NoAccess}, {plain, "8", management.MemberAccess},
 		{member, "7", management.MemberAccess}, {member, "8", management.MemberAccess},

@@ -289,7 +289,7 @@ func grantAccess(tx Tx, organization, user string, g projectGrant, now managemen
 		return err
 	}
 	if meta.Members == nil {
-		meta.Members = map[string]management.ProjectAccess{}
+		meta.Members = map[string]management.AccessLevel{}
 	}
 	meta.Members[user], meta.Updated = g.Level, now
 	p.Meta = management.Encode(meta)

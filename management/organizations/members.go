@@ -189,6 +189,13 @@ func (s Members) Delete(ctx context.Context, st *management.Standing, named stri
 // leave takes a user out of an organization, with the roles and the rules about
 // projects there. What the user works in becomes another place, or none.
 func (s *core) leave(tx Tx, organization, uuid string) error {
+	m, err := management.MembershipOf(tx, organization, uuid)
+	if err != nil || m == nil {
+		return err
+	}
+	if err := management.DropMemberRules(tx, m); err != nil {
+		return err
+	}
 	if err := tx.Delete(management.KindMember, organization, uuid); err != nil {
 		return err
 	}
@@ -199,20 +206,6 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 	if err != nil {
 		return err
 	}
-	for i := range projects {
-		meta, err := management.MetaOfProject(&projects[i])
-		if err != nil {
-			return err
-		}
-		if _, ruled := meta.Members[uuid]; !ruled {
-			continue
-		}
-		delete(meta.Members, uuid)
-		projects[i].Meta = management.Encode(meta)
-		if err := tx.PutProject(&projects[i]); err != nil {
-			return err
-		}
-	}
 	u, err := management.UserByUUID(tx, uuid)
 	if err != nil || u == nil {
 		return err
@@ -221,12 +214,12 @@ func (s *core) leave(tx Tx, organization, uuid string) error {
 	if u.Organization != organization && !left {
 		return nil
 	}
-	memberships, err := management.MembershipsOf(tx, uuid)
+	c, err := management.CallerFor(tx, u)
 	if err != nil {
 		return err
 	}
 	u.Organization, u.Project = "", 0
-	o, p, err := home(tx, &management.Caller{User: u, Memberships: memberships})
+	o, p, err := home(tx, c)
 	if err != nil {
 		return err
 	}

@@ -61,13 +61,13 @@ type ProjectBasic struct {
 // Project is a project with all that it has.
 type Project struct {
 	ProjectBasic
-	Description    json.RawMessage          `json:"product_description"`
-	CreatedAt      management.Stamp         `json:"created_at"`
-	UpdatedAt      management.Stamp         `json:"updated_at"`
-	EffectiveLevel management.Level         `json:"effective_membership_level"`
-	UserAccess     management.ProjectAccess `json:"user_access_level"`
-	HasGroupTypes  bool                     `json:"has_group_types"`
-	GroupTypes     []projectGroupType       `json:"group_types"`
+	Description    json.RawMessage        `json:"product_description"`
+	CreatedAt      management.Stamp       `json:"created_at"`
+	UpdatedAt      management.Stamp       `json:"updated_at"`
+	EffectiveLevel management.Level       `json:"effective_membership_level"`
+	UserAccess     management.AccessLevel `json:"user_access_level"`
+	HasGroupTypes  bool                   `json:"has_group_types"`
+	GroupTypes     []projectGroupType     `json:"group_types"`
 	// LiveEventsToken is always null: there is no live stream of events.
 	LiveEventsToken *string         `json:"live_events_token"`
 	AnonymizeIPs    bool            `json:"anonymize_ips"`
@@ -144,7 +144,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	out := &Project{
 		ProjectBasic: basic, Description: or(meta.Settings["product_description"], "null"), CreatedAt: management.At(p.CreatedAt), UpdatedAt: meta.Updated,
 		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
-		UserAccess: p.Access(c.User.UUID, c.Level(p.Organization)), EffectiveLevel: management.Member, GroupTypes: []projectGroupType{},
+		UserAccess: c.Access(p), EffectiveLevel: management.Member, GroupTypes: []projectGroupType{},
 	}
 	if out.UpdatedAt.IsZero() {
 		out.UpdatedAt = out.CreatedAt
@@ -305,7 +305,7 @@ func (s Projects) Update(ctx context.Context, st *management.Standing, b managem
 		if err != nil {
 			return err
 		}
-		if v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess) && st.Access() != management.AdminAccess {
+		if v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess) && !st.Administers() {
 			return errNoProjectAdmin()
 		}
 		before := *p

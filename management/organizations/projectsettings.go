@@ -151,7 +151,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	}
 	management.Set(v, "name", &p.Name)
 	management.Set(v, "anonymize_ips", &p.AnonymizeIPs)
-	if private, ok := management.Value[bool](v, "access_control"); ok {
+	if private, ok := management.Value[bool](v, "access_control"); ok && private != (meta.Default == management.NoAccess) {
 		if meta.Default = ""; private {
 			meta.Default = management.NoAccess
 		}

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// kindRoleMember is a member's place in a role, its Parent; Other is the user's uuid.
-const kindRoleMember = "role_member"
-
 // role is a group of members of an organization (§5.1.3).
 type role struct {
 	roleSettings
@@ -88,7 +85,7 @@ func showRole(v *view, r *storedRole) (*role, error) {
 	if out.CreatedBy, err = v.Author(r.By); err != nil {
 		return nil, err
 	}
-	members, err := roleMembers(v, management.Query{Kind: kindRoleMember, Parent: r.ID})
+	members, err := roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID})
 	out.Members = members.Results
 	return out, err
 }
@@ -146,7 +143,10 @@ func (s Service) DeleteRole(ctx context.Context, st *management.Standing, id str
 
 // leaveRole takes everybody out of a role that goes, and the organization's choice of it.
 func (s *core) leaveRole(e *management.Edit[Tx, storedRole]) error {
-	if err := e.Tx.DeleteUnder(kindRoleMember, e.Now.ID); err != nil {
+	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.Now.ID); err != nil {
+		return err
+	}
+	if err := management.DropRoleRules(e.Tx, e.Organization.ID, e.Now.ID); err != nil {
 		return err
 	}
 	now, err := s.again(e.Tx, e.Standing)
@@ -165,7 +165,7 @@ func (s *core) leaveRole(e *management.Edit[Tx, storedRole]) error {
 // inRole are the places in a role that a path names.
 func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, roleMember] {
 	return management.NewResource(&s.Desk, management.Spec[Tx, storedRoleMember, roleMember]{
-		Kind: kindRoleMember, Fields: RoleMemberFields, Admins: true,
+		Kind: management.KindRoleMember, Fields: RoleMemberFields, Admins: true,
 		Place: func(_ *management.Standing, m *storedRoleMember) management.Place {
 			return management.Place{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
 		},
@@ -175,7 +175,7 @@ func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, 
 			if err != nil || !ok {
 				return nil, err
 			}
-			return management.LoadRecord[storedRoleMember](v.Tx, kindRoleMember, r.ID, id)
+			return management.LoadRecord[storedRoleMember](v.Tx, management.KindRoleMember, r.ID, id)
 		},
 		New: func(v *view) (*storedRoleMember, error) {
 			return &storedRoleMember{ID: s.Desk.NewID(), Organization: v.Organization.ID, Joined: management.At(s.Desk.Now())}, nil
@@ -207,7 +207,7 @@ func (s Service) inRole(role string) *management.Resource[Tx, storedRoleMember, 
 // got it.
 func (s Service) RoleMembers(ctx context.Context, st *management.Standing, role string, p management.Page) (management.List[roleMember], error) {
 	return management.Of(ctx, s.roles, st, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
-		return roleMembers(v, management.Query{Kind: kindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
+		return roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
@@ -228,7 +228,7 @@ func (s Service) LeaveRole(ctx context.Context, st *management.Standing, role, i
 
 // leaveRoles takes all roles of an organization from a user.
 func leaveRoles(tx Tx, organization, uuid string) error {
-	list, _, err := tx.List(management.Query{Kind: kindRoleMember, Other: uuid})
+	list, _, err := tx.List(management.Query{Kind: management.KindRoleMember, Other: uuid})
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func leaveRoles(tx Tx, organization, uuid string) error {
 		if m.Organization != organization {
 			continue
 		}
-		if err := tx.Delete(kindRoleMember, m.Role, m.ID); err != nil {
+		if err := tx.Delete(management.KindRoleMember, m.Role, m.ID); err != nil {
 			return err
 		}
 	}

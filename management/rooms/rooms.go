@@ -4,6 +4,7 @@ package rooms
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -76,8 +77,7 @@ func Open(c Config) (*Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rooms{
-		Service:       &management.Service{Desk: desk},
+	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
 		Dashboards:    dashboards.New(desk),
 		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
@@ -85,5 +85,8 @@ func Open(c Config) (*Rooms, error) {
 			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,
 		}),
 		Organizations: home,
-	}, nil
+	}
+	r.Service = &management.Service{Desk: desk, Things: r.Dashboards.Things()}
+	maps.Copy(r.Things, r.FeatureFlags.Things())
+	return r, nil
 }

@@ -62,7 +62,7 @@ func New(t testing.TB, store rooms.Store, with ...func(*rooms.Config)) *World {
 		t.Fatal(err)
 	}
 	err = store.Write(t.Context(), func(tx rooms.Tx) error {
-		meta := management.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.ProjectAccess{UUID("eve"): management.NoAccess}})
+		meta := management.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.AccessLevel{UUID("eve"): management.NoAccess}})
 		failed := errors.Join(
 			tx.PutOrganization(&management.OrganizationRecord{ID: Organization, Name: "Ours", CreatedAt: Start}),
 			tx.PutOrganization(&management.OrganizationRecord{ID: TheirOrganization, Name: "Theirs", CreatedAt: Start}),
@@ -115,25 +115,29 @@ func (w *World) Standing(t testing.TB, name string) *management.Standing {
 	if with && !known {
 		t.Fatalf("no key is called %q", limited)
 	}
-	st := &management.Standing{Caller: &management.Caller{Key: &key}}
+	var st *management.Standing
 	project := Project
 	if name == "dan" {
 		project = TheirProject
 	}
-	err := w.Store.Read(t.Context(), func(tx rooms.Tx) (err error) {
-		var failed [4]error
-		st.User, failed[0] = management.UserByUUID(tx, UUID(name))
-		st.Memberships, failed[1] = management.MembershipsOf(tx, UUID(name))
-		if st.Project, failed[2] = tx.Project(project); st.Project != nil {
-			st.Organization, failed[3] = tx.Organization(st.Project.Organization)
+	err := w.Store.Read(t.Context(), func(tx rooms.Tx) error {
+		u, err := management.UserByUUID(tx, UUID(name))
+		if err != nil {
+			return err
 		}
-		return errors.Join(failed[:]...)
+		c, err := management.CallerFor(tx, u)
+		if err != nil {
+			return err
+		}
+		c.Key, st = &key, c.Anywhere()
+		p, err := tx.Project(project)
+		if err == nil && p != nil { // else its owner has closed it
+			st, err = management.StandIn(tx, c, p)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if st.Organization != nil { // else its owner has closed it
-		st.Level = st.Caller.Level(st.Organization.ID)
 	}
 	return st
 }

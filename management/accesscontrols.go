@@ -1,0 +1,397 @@
+package management
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AccessFields are what a body says of a rule.
+var AccessFields = Fields{
+	{Name: "access_level", Type: Text, Required: true, Null: true, Max: 20, Help: "null takes the rule away"},
+	{Name: "resource", Type: Text, Null: true, Max: 100, Help: "of rules about all things of a kind: which"},
+	{Name: "organization_member", Type: UUID, Null: true, Help: "the membership that it is about; without member and role it is the default"},
+	{Name: "role", Type: UUID, Null: true, Help: "the role that it is about"},
+}
+
+// accessControls are the rules about one place (clients.md §11.1).
+type accessControls struct {
+	Rules     []accessRule  `json:"access_controls"`
+	Available []AccessLevel `json:"available_access_levels"`
+	Default   AccessLevel   `json:"default_access_level"`
+	Least     AccessLevel   `json:"minimum_access_level"`
+	Most      AccessLevel   `json:"maximum_access_level"`
+	Own       AccessLevel   `json:"user_access_level"`
+	MayEdit   bool          `json:"user_can_edit_access_levels"`
+}
+
+// levelsOf are the levels that rules about a kind may give, the one that everybody has
+// without a rule, and the bounds.
+func levelsOf(kind string) (all []AccessLevel, unless, least, most AccessLevel) {
+	if kind == KindProject {
+		return projectLevels, AdminAccess, NoAccess, AdminAccess
+	}
+	bounds := ruledKinds[kind]
+	if least, most = bounds.least, bounds.most; least == "" {
+		least = NoAccess
+	}
+	if most == "" {
+		most = Manager
+	}
+	unless = Editor
+	if !most.Allows(unless) {
+		unless = most
+	}
+	return objectLevels, unless, least, most
+}
+
+// accessPlace is where rules are read and written: a project itself, all its kinds of
+// things (no kind), or a thing.
+type accessPlace struct {
+	kind   string
+	object *Thing
+}
+
+func (s *Service) accessPlace(ctx context.Context, st *Standing, kind, id string) (p accessPlace, err error) {
+	p.kind = kind
+	if s.Things[kind] == nil {
+		return p, nil
+	}
+	if p.object, err = s.Things[kind](ctx, st, id); err == nil && p.object == nil {
+		err = ErrNotFound()
+	}
+	return p, err
+}
+
+// mayEdit reports whether the caller may change the rules.
+func (p accessPlace) mayEdit(st *Standing) bool {
+	return st.Administers() || p.object != nil && st.AccessTo(*p.object) == Manager
+}
+
+func (p accessPlace) refusal() error {
+	if p.object != nil {
+		return Denied("Must be manager to modify %s permissions.", p.kind)
+	}
+	return Denied("Must be an Organization admin to modify project-wide permissions.")
+}
+
+// Controls are the rules about a thing of a kind; with the kind project about the
+// standing's project, without one about the kinds of things in it.
+func (s *Service) Controls(ctx context.Context, st *Standing, kind, id string) (*accessControls, error) {
+	place, err := s.accessPlace(ctx, st, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &accessControls{Own: st.Access(), MayEdit: place.mayEdit(st)}
+	out.Available, out.Default, out.Least, out.Most = levelsOf(kind)
+	out.Rules, err = Read(ctx, &s.Desk, func(tx Tx) ([]accessRule, error) {
+		switch {
+		case kind == KindProject:
+			return rulesOf(tx, st.Project)
+		case place.object == nil:
+			return rulesOn(tx, st.Project.ID, rulePlace{})
+		}
+		return rulesOn(tx, st.Project.ID, rulePlace{kind, place.object.ID})
+	})
+	if place.object != nil {
+		out.Own = st.AccessTo(*place.object)
+	}
+	return out, err
+}
+
+// SetControl makes, changes or, with null as the level, takes away a rule, for which it
+// returns nil. See Controls.
+func (s *Service) SetControl(ctx context.Context, st *Standing, kind, id string, b Body) (*accessRule, error) {
+	place, err := s.accessPlace(ctx, st, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	if !place.mayEdit(st) {
+		return nil, place.refusal()
+	}
+	r, err := place.read(st, b)
+	if err != nil {
+		return nil, err
+	}
+	return Write(ctx, &s.Desk, func(tx Tx) (*accessRule, error) {
+		rule := r // a copy for each run
+		user, err := checkTarget(tx, st.Project.Organization, &rule)
+		if err != nil {
+			return nil, err
+		}
+		set := s.setRule
+		if kind == KindProject {
+			set = s.setProjectRule
+		}
+		before, after, err := set(tx, st, rule, user)
+		if err != nil {
+			return nil, err
+		}
+		var was, is any
+		if before != nil {
+			was = *before
+		}
+		if after != nil {
+			is = *after
+		}
+		if was == nil && is == nil {
+			return nil, nil
+		}
+		return after, s.Desk.Note(tx, st.Caller, st.Parent(), "AccessControl", rule.item(), rule.item(), was, is)
+	})
+}
+
+// item is what the log calls a rule: what it is about.
+func (r *accessRule) item() string {
+	if r.ResourceID == nil {
+		return r.Resource
+	}
+	return r.Resource + "/" + *r.ResourceID
+}
+
+// read reads a rule out of a body, without times.
+func (p accessPlace) read(st *Standing, b Body) (r accessRule, err error) {
+	v, err := AccessFields.Create(b)
+	if err != nil {
+		return r, err
+	}
+	r.Level, r.Resource = AccessLevel(v.Text("access_level")), p.kind
+	SetNull(v, "organization_member", &r.Member)
+	SetNull(v, "role", &r.Role)
+	switch {
+	case p.object != nil:
+		r.ResourceID = &p.object.ID
+	case p.kind == KindProject:
+		id := strconv.FormatInt(st.Project.ID, 10)
+		r.ResourceID = &id
+	default:
+		r.Resource = v.Text("resource")
+		if r.Resource == "" {
+			return r, Coded(CodeRequired, "resource", "This field is required.")
+		}
+		if _, known := ruledKinds[r.Resource]; !known {
+			return r, Coded(codeInvalidChoice, "resource", "%q is not a valid choice.", r.Resource)
+		}
+	}
+	if r.Member != nil && r.Role != nil {
+		return r, Fault("", "You can not scope an access control to both a member and a role.")
+	}
+	return r, checkLevel(r.Resource, r.Level)
+}
+
+// checkLevel refuses a level that rules about a kind cannot give; none is fine.
+func checkLevel(kind string, level AccessLevel) error {
+	all, _, least, most := levelsOf(kind)
+	switch {
+	case level == "":
+		return nil
+	case !slices.Contains(all, level):
+		names := make([]string, len(all))
+		for i := range all {
+			names[i] = string(all[i])
+		}
+		return Fault("", "Invalid access level. Must be one of: %s", strings.Join(names, ", "))
+	case !level.Allows(least):
+		return Fault("", "Access level cannot be set below the minimum '%s' for %s.", least, kind)
+	case !most.Allows(level):
+		return Fault("", "Access level cannot be set above the maximum '%s' for %s.", most, kind)
+	}
+	return nil
+}
+
+// checkTarget refuses members and roles of other organizations, and returns the uuid of
+// the member's user.
+func checkTarget(tx Tx, organization string, r *accessRule) (user string, err error) {
+	switch {
+	case r.Member != nil:
+		list, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: organization, Limit: 1, Match: func(x *Record) bool {
+			m, err := Decode[Membership](x)
+			return err == nil && m.ID == *r.Member
+		}})
+		if err == nil && len(list.Results) == 0 {
+			err = ErrNoObject("organization_member", *r.Member)
+		}
+		if err != nil {
+			return "", err
+		}
+		return list.Results[0].User, nil
+	case r.Role != nil:
+		x, err := tx.Get(KindRole, organization, *r.Role)
+		if err == nil && x == nil {
+			err = ErrNoObject("role", *r.Role)
+		}
+		return "", err
+	}
+	return "", nil
+}
+
+// setRule stores a rule, or takes away the one that has no level, and returns what was
+// there and what is, nil for none.
+func (s *Service) setRule(tx Tx, st *Standing, r accessRule, _ string) (before, after *accessRule, err error) {
+	now, project := At(s.Desk.Now()), st.Project.ID
+	r.Created, r.Updated = now, now
+	record := r.record(project)
+	old, err := tx.Get(kindAccessRule, record.Parent, record.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if before, err = Decode[accessRule](old); err != nil {
+		return nil, nil, err
+	}
+	if r.Level == "" {
+		return before, nil, tx.Delete(kindAccessRule, record.Parent, record.ID)
+	}
+	if before != nil {
+		r.Created = before.Created
+	} else if err := s.makeRoomForRule(tx, project); err != nil {
+		return nil, nil, err
+	}
+	return before, &r, tx.Put(r.record(project))
+}
+
+// makeRoomForRule looks whether a project may have one more rule, and says of it that it
+// has some.
+func (s *Service) makeRoomForRule(tx Tx, project int64) error {
+	_, count, err := tx.List(Query{Kind: kindAccessRule, Parent: ProjectParent(project), Limit: 1})
+	if err == nil && count >= maxAccessRules {
+		err = Fault("", "A project has at most %d access rules.", maxAccessRules)
+	}
+	if err != nil {
+		return err
+	}
+	p, meta, err := projectNow(tx, project)
+	if err != nil || meta.Ruled {
+		return err
+	}
+	meta.Ruled = true
+	p.Meta = Encode(meta)
+	return tx.PutProject(p)
+}
+
+func projectNow(tx Tx, id int64) (*ProjectRecord, ProjectMeta, error) {
+	p, err := tx.Project(id)
+	if err == nil && p == nil {
+		err = ErrNoProject()
+	}
+	if err != nil {
+		return nil, ProjectMeta{}, err
+	}
+	meta, err := MetaOfProject(p)
+	return p, meta, err
+}
+
+// setProjectRule is setRule for a rule about the project itself. user is the uuid of the
+// member's user.
+func (s *Service) setProjectRule(tx Tx, st *Standing, r accessRule, user string) (before, after *accessRule, err error) {
+	p, meta, err := projectNow(tx, st.Project.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	named, was := user, meta.Default
+	switch {
+	case r.Member != nil:
+		was = meta.Members[named]
+	case r.Role != nil:
+		named = *r.Role
+		was = meta.Roles[named]
+	}
+	now := At(s.Desk.Now())
+	made, known := meta.Made[named]
+	if !known {
+		made.Made = now
+	}
+	if was != "" {
+		old := r
+		old.Level, old.Created, old.Updated = was, made.Made, made.Changed
+		before = &old
+	}
+	made.Changed = now
+	meta.setRule(&r, named, made)
+	if r.Level != "" {
+		r.Created, r.Updated = made.Made, now
+		after = &r
+	}
+	p.Meta = Encode(meta)
+	return before, after, tx.PutProject(p)
+}
+
+func (m *ProjectMeta) setRule(r *accessRule, named string, made span) {
+	into := &m.Members
+	if r.Role != nil {
+		into = &m.Roles
+	}
+	switch {
+	case r.Member == nil && r.Role == nil:
+		m.Default = r.Level
+	case r.Level == "":
+		delete(*into, named)
+	default:
+		if *into == nil {
+			*into = map[string]AccessLevel{}
+		}
+		(*into)[named] = r.Level
+	}
+	if r.Level == "" {
+		delete(m.Made, named)
+		return
+	}
+	if m.Made == nil {
+		m.Made = map[string]span{}
+	}
+	m.Made[named] = made
+}
+
+// userAccess is somebody who may look at a thing (clients.md §11.3).
+type userAccess struct {
+	User       int64       `json:"user_id"`
+	Level      AccessLevel `json:"access_level"`
+	Source     string      `json:"access_source"`
+	Membership string      `json:"organization_membership_id"`
+	OrgLevel   Level       `json:"organization_membership_level"`
+}
+
+// usersWithAccess are all who may look at a thing.
+type usersWithAccess struct {
+	Users []userAccess `json:"users"`
+	Total int          `json:"total_count"`
+}
+
+// Users are the active members of the organization who may look at a thing of the
+// standing's project, in the order in which they have joined.
+func (s *Service) Users(ctx context.Context, st *Standing, kind, id string) (*usersWithAccess, error) {
+	place, err := s.accessPlace(ctx, st, kind, id)
+	if err != nil {
+		return nil, err
+	}
+	return Read(ctx, &s.Desk, func(tx Tx) (*usersWithAccess, error) {
+		members, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: st.Project.Organization})
+		if err != nil {
+			return nil, err
+		}
+		out := &usersWithAccess{Users: []userAccess{}}
+		for i := range members.Results {
+			m := &members.Results[i]
+			u, err := UserByUUID(tx, m.User)
+			if err != nil || u == nil || u.Inactive {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+			c, err := CallerFor(tx, u)
+			if err != nil {
+				return nil, err
+			}
+			in, err := StandIn(tx, c, st.Project)
+			if err != nil {
+				return nil, err
+			}
+			if level, from := in.accessTo(*place.object); level != NoAccess && c.Reaches(st.Project) {
+				out.Users = append(out.Users, userAccess{u.ID, level, from, m.ID, m.Level})
+			}
+		}
+		out.Total = len(out.Users)
+		return out, nil
+	})
+}

@@ -1,0 +1,188 @@
+package management_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// somebodysRule is a rule about dashboard 1, or without one about dashboards: of whom ("",
+// bob, cyd, or a role: builders has bob, testers has bob and cyd).
+type somebodysRule struct {
+	one   bool
+	whom  string
+	level management.AccessLevel
+}
+
+// accessWorld is a project with dashboard 1, which cyd has made, and the roles of rules.
+type accessWorld struct {
+	*ruletest.World
+	targets map[string]string // members of bodies that say whom a rule is about
+}
+
+func newAccessWorld(t *testing.T) *accessWorld {
+	t.Helper()
+	w := &accessWorld{ruletest.New(t, memstore.New(memstore.Outside{})), map[string]string{"": ""}}
+	ann := w.Standing(t, "ann")
+	if _, err := w.Dashboards.Create(t.Context(), w.Standing(t, "cyd"), ruletest.Body(t, `{"name":"Ours"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for role, members := range map[string][]string{"builders": {"bob"}, "testers": {"bob", "cyd"}} {
+		r, err := w.Organizations.CreateRole(t.Context(), ann, ruletest.Body(t, fmt.Sprintf(`{"name":%q}`, role)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.targets[role] = fmt.Sprintf(`,"role":%q`, r.ID)
+		for _, name := range members {
+			if _, err := w.Organizations.JoinRole(t.Context(), ann, r.ID, ruletest.Body(t, fmt.Sprintf(`{"user_uuid":%q}`, ruletest.UUID(name)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"bob", "cyd"} {
+		w.targets[name] = fmt.Sprintf(`,"organization_member":%q`, w.Standing(t, name).Memberships[0].ID)
+	}
+	return w
+}
+
+// set makes a rule, or takes it away where it has no level.
+func (w *accessWorld) set(t *testing.T, r somebodysRule) {
+	t.Helper()
+	kind, resource, level := "", `,"resource":"dashboard"`, "null"
+	if r.one {
+		kind, resource = "dashboard", ""
+	}
+	if r.level != "" {
+		level = fmt.Sprintf("%q", r.level)
+	}
+	body := ruletest.Body(t, `{"access_level":`+level+resource+w.targets[r.whom]+`}`)
+	if _, err := w.SetControl(t.Context(), w.Standing(t, "ann"), kind, "1", body); err != nil {
+		t.Fatalf("%+v: %v", r, err)
+	}
+}
+
+// level is what dashboard 1 says that somebody may do with it; none where it refuses.
+func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
+	t.Helper()
+	d, err := w.Dashboards.Get(t.Context(), w.Standing(t, name), "1")
+	if err != nil {
+		if told, ok := err.(*management.Error); ok && told.Kind == management.Forbidden {
+			return management.NoAccess
+		}
+		t.Fatal(err)
+	}
+	return d.UserAccessLevel
+}
+
+// clients.md §11.2, a row a line of it and what lies between two lines.
+func TestAccessControls_Level(t *testing.T) {
+	const none, viewer, editor, manager = management.NoAccess, management.Viewer, management.Editor, management.Manager
+	for _, c := range []struct {
+		what, who string
+		rules     []somebodysRule
+		want      management.AccessLevel
+	}{
+		{"1: an owner, whatever rules say", "ann", []somebodysRule{{true, "", none}, {false, "", none}}, manager},
+		{"1: an administrator", "gus", []somebodysRule{{true, "", none}, {false, "", none}}, manager},
+		{"1: the creator", "cyd", []somebodysRule{{true, "cyd", none}, {false, "", none}}, manager},
+		{"2: a rule that names the member", "bob", []somebodysRule{{true, "bob", viewer}}, viewer},
+		{"2: a rule that names a role", "bob", []somebodysRule{{true, "builders", manager}}, manager},
+		{"2: the highest of them", "bob", []somebodysRule{{true, "bob", none}, {true, "builders", viewer}, {true, "testers", none}}, viewer},
+		{"2: they go before the kind's", "bob", []somebodysRule{{true, "bob", none}, {false, "bob", manager}, {false, "", manager}}, none},
+		{"2: they go before the default", "bob", []somebodysRule{{true, "bob", none}, {true, "", manager}}, none},
+		{"2: not those of others", "bob", []somebodysRule{{true, "cyd", none}}, editor},
+		{"3: the kind's default", "bob", []somebodysRule{{false, "", viewer}}, viewer},
+		{"3: the member's", "bob", []somebodysRule{{false, "bob", viewer}}, viewer},
+		{"3: a role's", "bob", []somebodysRule{{false, "testers", none}}, none},
+		{"3: the highest of default, member and roles", "bob", []somebodysRule{{false, "", viewer}, {false, "bob", none}, {false, "testers", editor}}, editor},
+		{"3: the default may be the highest", "bob", []somebodysRule{{false, "", manager}, {false, "bob", viewer}}, manager},
+		{"3: they go before the object's default", "bob", []somebodysRule{{false, "", manager}, {true, "", none}}, manager},
+		{"4: the object's default", "bob", []somebodysRule{{true, "", viewer}}, viewer},
+		{"4: rules of the kind about others are none", "bob", []somebodysRule{{true, "", viewer}, {false, "cyd", none}}, viewer},
+		{"5: no rules", "bob", nil, editor},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w := newAccessWorld(t)
+			for _, r := range c.rules {
+				w.set(t, r)
+			}
+			if got := w.level(t, c.who); got != c.want {
+				t.Errorf("%s has %s, want %s", c.who, got, c.want)
+			}
+		})
+	}
+}
+
+// plainLevel reads §11.2 line by line, over all rules there are.
+func plainLevel(who string, rules map[somebodysRule]management.AccessLevel) management.AccessLevel {
+	order := []management.AccessLevel{"none", "viewer", "editor", "manager"}
+	highest := func(one bool, whom ...string) (found management.AccessLevel) {
+		for _, level := range order {
+			for _, w := range whom {
+				if rules[somebodysRule{one: one, whom: w}] == level {
+					found = level
+				}
+			}
+		}
+		return found
+	}
+	names := map[string][]string{"bob": {"bob", "builders", "testers"}, "cyd": {"cyd", "testers"}}[who]
+	if names == nil || who == "cyd" { // 1
+		return "manager"
+	}
+	if level := highest(true, names...); level != "" { // 2
+		return level
+	}
+	if level := highest(false, append(names, "")...); level != "" { // 3
+		return level
+	}
+	if level := highest(true, ""); level != "" { // 4
+		return level
+	}
+	return "editor" // 5
+}
+
+// Whatever rules are made and taken away one after the other, levels are those of a plain
+// reading of clients.md §11.2.
+func TestAccessControls_AsReadPlainly(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 2))
+	w, rules := newAccessWorld(t), map[somebodysRule]management.AccessLevel{}
+	for step := range 400 {
+		r := somebodysRule{random.IntN(2) == 0, []string{"", "bob", "cyd", "builders", "testers"}[random.IntN(5)], ""}
+		place := r
+		r.level = []management.AccessLevel{"", "", "none", "viewer", "editor", "manager"}[random.IntN(6)]
+		w.set(t, r)
+		if rules[place] = r.level; r.level == "" {
+			delete(rules, place)
+		}
+		for _, who := range []string{"ann", "gus", "bob", "cyd"} {
+			if got, want := w.level(t, who), plainLevel(who, rules); got != want {
+				t.Fatalf("step %d, %s has %s, want %s: %v", step, who, got, want, rules)
+			}
+		}
+	}
+}
+
+// A project has a bounded number of rules.
+func TestAccessControls_Bound(t *testing.T) {
+	w := newAccessWorld(t)
+	ann := w.Standing(t, "ann")
+	full := w.Store.Write(t.Context(), func(tx rooms.Tx) (err error) {
+		for i := 0; i < 10_000 && err == nil; i++ {
+			err = tx.Put(&management.Record{Kind: "access_rule", Parent: management.ProjectParent(ruletest.Project), ID: fmt.Sprint(i), Other: "member:another's", Data: []byte(`{}`)})
+		}
+		return err
+	})
+	if full != nil {
+		t.Fatal(full)
+	}
+	_, err := w.SetControl(t.Context(), ann, "dashboard", "1", ruletest.Body(t, `{"access_level":"viewer"}`))
+	if want := "A project has at most 10000 access rules."; err == nil || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+}

@@ -1,0 +1,199 @@
+package management
+
+// AccessLevel is what somebody may do: with a project none, member or admin, with
+// everything else none, viewer, editor or manager (clients.md §11.1).
+type AccessLevel string
+
+// The levels of access.
+const (
+	NoAccess     AccessLevel = "none"
+	MemberAccess AccessLevel = "member"
+	AdminAccess  AccessLevel = "admin"
+	Viewer       AccessLevel = "viewer"
+	Editor       AccessLevel = "editor"
+	Manager      AccessLevel = "manager"
+)
+
+var (
+	projectLevels = []AccessLevel{NoAccess, MemberAccess, AdminAccess}
+	objectLevels  = []AccessLevel{NoAccess, Viewer, Editor, Manager}
+)
+
+// ranks order levels; that of no level at all is 0.
+var ranks = map[AccessLevel]int{NoAccess: 1, MemberAccess: 2, AdminAccess: 3, Viewer: 2, Editor: 3, Manager: 4}
+
+// Allows reports whether a level is another one or above it.
+func (l AccessLevel) Allows(need AccessLevel) bool { return ranks[l] >= ranks[need] }
+
+// ruledKind is a kind of things that rules may be about: their levels are least to most,
+// empty for no bound.
+type ruledKind struct{ least, most AccessLevel }
+
+// ruledKinds are the kinds of things that rules may be about. There are no notebooks
+// here: rules about them are kept.
+var ruledKinds = map[string]ruledKind{
+	"action": {least: Viewer}, "activity_log": {most: Viewer}, "cohort": {}, "dashboard": {}, "experiment": {}, "feature_flag": {},
+	"insight": {}, "notebook": {}, "survey": {},
+}
+
+// KindProject is what access rules call a project itself.
+const KindProject = "project"
+
+// rulePlace is what a rule is about: a kind of things, or with an ID one of them.
+type rulePlace struct{ kind, id string }
+
+// rulesAt are the levels that the rules about one place give to one user: those for
+// everybody, those that name the user and those that name a role of the user. Empty
+// ones are not given.
+type rulesAt struct{ everybody, member, role AccessLevel }
+
+func (at rulesAt) named() AccessLevel { return higher(at.member, at.role) }
+
+func higher(a, b AccessLevel) AccessLevel {
+	if b.Allows(a) {
+		return b
+	}
+	return a
+}
+
+// accessRules are the rules of a project that are about one user.
+type accessRules map[rulePlace]rulesAt
+
+// add counts a rule in, which has to be about the user.
+func (rules accessRules) add(r *accessRule) {
+	place := rulePlace{kind: r.Resource}
+	if r.ResourceID != nil {
+		place.id = *r.ResourceID
+	}
+	at := rules[place]
+	switch {
+	case r.Member != nil:
+		at.member = r.Level
+	case r.Role != nil:
+		at.role = higher(at.role, r.Level)
+	default:
+		at.everybody = r.Level
+	}
+	rules[place] = at
+}
+
+// Where a level comes from.
+const (
+	fromCreator   = "creator"
+	fromOwnLevel  = "organization_admin"
+	fromMember    = "explicit_member"
+	fromRole      = "explicit_role"
+	fromEverybody = "default"
+)
+
+// level is what the rules let the user do with a thing, or without an id with a kind of
+// things, where the user is neither its creator nor an administrator (clients.md §11.2, 2
+// to 5), and where that comes from.
+func (rules accessRules) level(kind, id string) (AccessLevel, string) {
+	object, all := rules[rulePlace{kind, id}], rules[rulePlace{kind: kind}]
+	switch {
+	case id != "" && object.named() != "":
+		return object.named(), object.source(object.named())
+	case higher(all.everybody, all.named()) != "":
+		level := higher(all.everybody, all.named())
+		return level, all.source(level)
+	case id != "" && object.everybody != "":
+		return object.everybody, fromEverybody
+	}
+	return Editor, fromEverybody
+}
+
+func (at rulesAt) source(level AccessLevel) string {
+	switch level {
+	case at.member:
+		return fromMember
+	case at.role:
+		return fromRole
+	}
+	return fromEverybody
+}
+
+// Thing is what rules may be about, and the number of who made it; without an ID it is all
+// things of the kind.
+type Thing struct {
+	Kind, ID string
+	Author   int64
+}
+
+// AccessTo is what the caller may do with a thing, without an ID with a kind of things:
+// clients.md §11.2. Who is not let in only looks.
+func (st *Standing) AccessTo(o Thing) AccessLevel {
+	level, _ := st.accessTo(o)
+	return level
+}
+
+func (st *Standing) accessTo(o Thing) (AccessLevel, string) {
+	switch {
+	case st == nil || st.Caller == nil || st.User == nil:
+		return Viewer, fromEverybody
+	case st.Admin():
+		return Manager, fromOwnLevel
+	case o.ID != "" && o.Author == st.User.ID:
+		return Manager, fromCreator
+	}
+	return st.rules.level(o.Kind, o.ID)
+}
+
+// Sees reports whether the caller may look at a thing.
+func (st *Standing) Sees(o Thing) bool { return st.AccessTo(o) != NoAccess }
+
+// Needs refuses a caller who may do less with a thing.
+func (st *Standing) Needs(level AccessLevel, o Thing) error {
+	if st.AccessTo(o).Allows(level) {
+		return nil
+	}
+	return Denied("You do not have %s access to this resource.", level)
+}
+
+// Ruled reports whether rules of the project may hide something from the caller.
+func (st *Standing) Ruled() bool { return len(st.rules) > 0 && !st.Admin() }
+
+// Access is what the caller may do in a project: administrators of the organization
+// everything, others what a rule says that names them or a role of theirs, the highest of
+// them, or else the project's default.
+func (c *Caller) Access(p *ProjectRecord) AccessLevel {
+	level, _ := c.projectAccess(p)
+	return level
+}
+
+// projectAccess tells besides whether the level is the caller's own, and not one that
+// everybody has.
+func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
+	switch in := c.Level(p.Organization); {
+	case in == 0:
+		return NoAccess, false
+	case in >= Admin:
+		return AdminAccess, true
+	}
+	meta, err := MetaOfProject(p)
+	if err != nil {
+		return NoAccess, false
+	}
+	level = meta.Members[c.User.UUID]
+	for _, role := range c.roles {
+		level = higher(level, meta.Roles[role])
+	}
+	switch {
+	case level != "":
+		return level, true
+	case meta.Default != "":
+		return meta.Default, false
+	}
+	return AdminAccess, false
+}
+
+// Administers reports whether the caller is an administrator of the organization, or of
+// the project by a rule that names the caller or a role, and not by the default, which
+// everybody has.
+func (st *Standing) Administers() bool {
+	if st.Project == nil {
+		return st.Admin()
+	}
+	level, own := st.projectAccess(st.Project)
+	return own && level == AdminAccess
+}
