@@ -134,6 +134,7 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 	if e.takes != nil {
 		schema := fieldsSchema(e.takes, e.method != http.MethodPatch)
 		d.noteWritten(e, schema, gives)
+		schema = d.body(e, schema)
 		if e.array {
 			schema = object{"type": "array", "items": schema}
 		}

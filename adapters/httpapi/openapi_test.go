@@ -279,7 +279,12 @@ var laws = map[string]func(t *testing.T, d *description){
 				return
 			}
 			for _, c := range op.RequestBody.Content {
-				properties, _ := c.Schema["properties"].(map[string]any)
+				ref, _ := c.Schema["$ref"].(string)
+				body := d.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
+				if inline := c.Schema["properties"] != nil; inline || ref != "" && body == nil {
+					t.Errorf("%s: its body has no name: %v", where, c.Schema)
+				}
+				properties, _ := body["properties"].(map[string]any)
 				for name, property := range properties {
 					if property.(map[string]any)["readOnly"] == true {
 						t.Errorf("%s: %s is read-only", where, name)

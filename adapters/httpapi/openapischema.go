@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/swaggest/jsonschema-go"
 
@@ -190,6 +191,27 @@ func nullableEnum[T any](values []T, f *management.Field) (out []any) {
 		out = append(out, nil)
 	}
 	return out
+}
+
+// body puts the schema of a body among the others, as some generators know those with
+// a name alone. It is called by method and path; where the same path has another below
+// another prefix, by that too.
+func (d *openAPI) body(e *endpoint, schema object) object {
+	name := capitals(strings.ToLower(e.method)+"/"+e.path) + "Body"
+	if same := d.schemas[name]; same != nil && !reflect.DeepEqual(same, schema) {
+		name = capitals(e.area.prefixes[0]) + name
+	}
+	d.schemas[name] = schema
+	return object{"$ref": schemaPrefix + name}
+}
+
+// capitals makes one word of the letters of a text.
+func capitals(text string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 // noteWritten notes which members of an answer requests write, and marks those of a
