@@ -24,7 +24,7 @@ var FlagFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Help: "what it is for"},
 	{Name: "filters", Type: management.Object, Ruled: true, Help: "conditions, variants and payloads"},
 	{Name: "active", Type: management.Bool},
-	{Name: "archived", Type: management.Bool, Help: "only of a flag that is not active"},
+	{Name: "archived", Type: management.Bool, Help: "switches the flag off; one that is switched on comes out of the archive"},
 	{Name: "deleted", Type: management.Bool, Help: "deletes it, or brings it back"},
 	{Name: "ensure_experience_continuity", Type: management.Bool, Null: true, Help: "keep the answer when somebody signs in"},
 	{Name: "rollback_conditions", Type: management.Any},
@@ -105,6 +105,9 @@ func (s Flags) apply(tx Tx, st *management.Standing, f *storedFlag, v management
 	}
 	if v.Bool("active") && f.PerformedRollback != nil {
 		f.PerformedRollback = new(bool)
+	}
+	if v.Bool("archived") && !v.Has("active") && f.was != nil { // what is archived is off (spec/clients.md §7.2)
+		f.Active = false
 	}
 	if v.Has("tags") {
 		f.Tags = management.TidyTags(f.Tags)
