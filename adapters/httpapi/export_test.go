@@ -25,6 +25,9 @@ func RoutesForTest() map[string][]string {
 	return out
 }
 
+// BoundResults is boundResults.
+var BoundResults = boundResults
+
 var everyRoom = &rooms.Rooms{
 	BatchExports: &batchexports.Service{}, Dashboards: &dashboards.Service{}, ErrorTracking: &errortracking.Service{},
 	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},

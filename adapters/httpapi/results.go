@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -282,7 +283,29 @@ func (of *asker) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *
 	if s.project, err = of.project(ctx, d.Of()); err != nil {
 		return nil, err
 	}
-	return s, s.board(ctx, d.Dashboard)
+	if err = s.board(ctx, d.Dashboard); err == nil {
+		boundResults(d.Dashboard, maxSharedResults)
+	}
+	return s, err
+}
+
+// maxSharedResults is how many bytes of results a stranger gets at once.
+const maxSharedResults = 32 << 20
+
+// boundResults leaves out the results of the tiles that are too much together.
+func boundResults(d *dashboards.Dashboard, most int) {
+	size := 0
+	for n := range d.Tiles {
+		i := d.Tiles[n].Insight
+		if i == nil {
+			continue
+		}
+		if size += len(i.Result); size > most {
+			size -= len(i.Result)
+			i.Result, i.Error = nil, &dashboards.InsightError{Type: "validation_error", Code: "query_too_large",
+				Detail: fmt.Sprintf("The results of a shared dashboard have more than %d MiB: this one is left out.", maxSharedResults>>20)}
+		}
+	}
 }
 
 // resultEndpoints are those of what is shown with results (§1.8, §1.9).

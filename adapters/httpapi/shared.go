@@ -44,13 +44,13 @@ func openShared(of linkDesk, c *call) (any, error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
 	h.Set("X-Robots-Tag", "noindex")
-	token := c.part("token")
+	token, asJSON := strings.CutSuffix(c.part("token"), ".json") // §1.1 of insights.md: no token has a point
 	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
 	var ran *showing
 	if err == nil {
 		ran, err = of.asker.shared(c.ctx, shared)
 	}
-	if !prefersPage(c.r) {
+	if asJSON || !prefersPage(c.r) {
 		return shared, err
 	}
 	return c.sharedPage(shared, ran, err)

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
 // hostileText is what events, people and insights are called here.
@@ -103,5 +106,39 @@ func TestShared_Charts(t *testing.T) {
 	page, _ = o.page(t, "GET", "/shared/"+v.board(t, `{"showInspector":true,"detailed":true}`, `{"kind":"PathsQuery"}`, trend(``)), "", 200)
 	if !strings.Contains(page, `&#34;PathsQuery&#34; is not supported`) || !strings.Contains(page, "<details open>") {
 		t.Errorf("with its inspector the page is\n%s", page)
+	}
+}
+
+// Spec: insights.md §1.1: with .json behind the token a browser gets JSON too.
+func TestShared_AsJSON(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	token, _ := o.share(t)
+	status, h, body := o.send(t, &manageStep{As: "none", Request: "GET /shared/" + token + ".json", Headers: map[string]string{"Accept": "text/html"}})
+	var got struct {
+		Dashboard struct{ Tiles []any }
+	}
+	if err := json.Unmarshal(body, &got); err != nil || status != 200 || h.Get("Content-Type") != "application/json" || len(got.Dashboard.Tiles) != 2 {
+		t.Errorf("%d, %s, %v: %s", status, h.Get("Content-Type"), err, body)
+	}
+}
+
+// Results of 4 and 3 bytes fit in 9; one of 5 more is left out.
+func TestShared_ResultsAreBounded(t *testing.T) {
+	var d dashboards.Dashboard
+	d.Tiles = slices.Grow(d.Tiles, 5)[:5] // the first is a text
+	for i, result := range []string{`1234`, `333`, `12345`, ``} {
+		d.Tiles[i+1].Insight = &dashboards.Insight{InsightResult: dashboards.InsightResult{Result: json.RawMessage(result)}}
+	}
+	httpapi.BoundResults(&d, 9)
+	var left []string
+	for _, tile := range d.Tiles[1:] {
+		code := ""
+		if tile.Insight.Error != nil {
+			code = tile.Insight.Error.Code
+		}
+		left = append(left, string(tile.Insight.Result)+code)
+	}
+	if want := []string{"1234", "333", "query_too_large", ""}; !slices.Equal(left, want) {
+		t.Errorf("%q, want %q", left, want)
 	}
 }

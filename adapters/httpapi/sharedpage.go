@@ -103,6 +103,8 @@ func stateOf(i *dashboards.Insight, ran *showing) string {
 		return "This server keeps insights and does not run them."
 	case i.Error != nil && (i.Error.Code == "not_supported" || i.Error.Attr != nil && *i.Error.Attr == "query__kind"):
 		return "This question is not supported here."
+	case i.Error != nil && i.Error.Code == "query_too_large":
+		return "The answer is too large to be shown here."
 	case i.Error != nil && i.Error.Type == "throttled_error":
 		return "Too much is asked of this server just now. Load the page again in a moment."
 	case i.Error != nil && i.Error.Code == "query_timeout":
