@@ -255,6 +255,10 @@ func (r *insightReader) Members(ctx context.Context, cohort int64) (out []captur
 	return out, r.store.reading("the members of a cohort", err)
 }
 
+// cancelRows is after how many rows plainRows looks whether it was cancelled: the
+// driver may not.
+const cancelRows = 512
+
 // plainRows runs a statement on the driver's connection itself: between the driver
 // and sql.Rows every value is copied and looked at once more, which is half of the
 // time of reading a short row. see may keep the texts, not the slice.
@@ -279,7 +283,10 @@ func plainRows(ctx context.Context, db *sql.DB, see func(row []driver.Value) err
 		}
 		defer func() { _ = rows.Close() }()
 		row := make([]driver.Value, len(rows.Columns()))
-		for {
+		for n := 1; ; n++ {
+			if n%cancelRows == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			switch err := rows.Next(row); {
 			case errors.Is(err, io.EOF):
 				return nil

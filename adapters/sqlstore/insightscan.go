@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// scanBatch is the most events of a batch.
-	scanBatch = 4096
+	// scanBatch is how many ids of long rows are read at a time, givenBatch the most
+	// events of a batch: between them somebody looks whether the query was cancelled, and
+	// a regular expression may take 50 µs for each.
+	scanBatch, givenBatch = 4096, 512
 	// scanNames is how many names or distinct ids one statement asks for.
 	scanNames = 400
 )
@@ -298,8 +300,8 @@ func (p *insightScan) rows(ctx context.Context, yield func(*insights.Batch) erro
 	if err != nil {
 		return err
 	}
-	for from := 0; from < len(e.id); from += scanBatch {
-		b := e.batch(p.scan.Columns, from, min(from+scanBatch, len(e.id)))
+	for from := 0; from < len(e.id); from += givenBatch {
+		b := e.batch(p.scan.Columns, from, min(from+givenBatch, len(e.id)))
 		if err := yield(&b); err != nil {
 			return err
 		}

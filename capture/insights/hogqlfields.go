@@ -273,8 +273,12 @@ func (p *Project) hogqlCohort(people ...string) func(path []string, cohort strin
 		if !slices.Contains(people, strings.Join(path, ".")) {
 			return errors.New("IN COHORT asks for " + people[0])
 		}
-		if id, err := strconv.ParseInt(cohort, 10, 64); err != nil || !p.hasCohort(id) {
+		id, err := strconv.ParseInt(cohort, 10, 64)
+		if err != nil || !p.hasCohort(id) {
 			return errors.New("Cohort " + wire.Quote(cohort) + " does not exist")
+		}
+		if why := p.undecidable(id, map[int64]bool{}); why != "" {
+			return hogql.Unsupported(strings.TrimSuffix(why, "."))
 		}
 		return nil
 	}

@@ -144,6 +144,28 @@ func TestHogQL_Cohorts(t *testing.T) {
 	}
 }
 
+// §3.2.4: a cohort with a condition about events is 400 not_supported that names both.
+func TestCohorts_AboutEvents(t *testing.T) {
+	definitions, err := flags.ParseDefinitions([]byte(`{"flags": [], "cohorts": {
+		"1": {"type": "OR", "values": [{"type": "AND", "values": [{"type": "behavioral", "key": "buy", "value": "performed_event"}]}]},
+		"2": {"type": "AND", "values": [{"type": "cohort", "key": "id", "value": 1}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, attr := range map[string]string{
+		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"properties":[{"type":"cohort","key":"id","value":1}]}`:               "query__properties__0__value",
+		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"properties":[{"type":"cohort","key":"id","value":2}]}`:               "query__properties__0__value",
+		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"breakdownFilter":{"breakdown_type":"cohort","breakdown":["all",1]}}`: "query__breakdownFilter__breakdown__1",
+		sql("SELECT count() FROM events WHERE person_id IN COHORT 2"):                                                                 "query__query",
+	} {
+		_, err := Parse(json.RawMessage(query), &Project{ID: 1, Definitions: &definitions})
+		var e *Error
+		if !errors.As(err, &e) || e.Code != notSupported || e.Attr != attr || !strings.Contains(e.Detail, "Cohort 1") || !strings.Contains(e.Detail, "behavioral") {
+			t.Errorf("%s: %+v", query, err)
+		}
+	}
+}
+
 // HogQL as a math, a filter, a breakdown and an actor.
 func TestHogQL_InInsights(t *testing.T) {
 	const series = `"series": [{"kind": "EventsNode", "event": "buy"}]`

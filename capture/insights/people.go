@@ -2,6 +2,7 @@ package insights
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -165,8 +166,40 @@ func (n node) cohort(p *Project) int64 {
 func (n node) existing(p *Project, id int64) int64 {
 	if !p.hasCohort(id) {
 		n.fail(invalidInput, "Cohort %d does not exist.", id)
+	} else if why := p.undecidable(id, map[int64]bool{}); why != "" {
+		n.fail(notSupported, "%s", why)
 	}
 	return id
+}
+
+// undecidable says why it cannot be said who is in a cohort, empty where it can: it,
+// or one that it names, has a leaf about events (§3.2.4).
+func (p *Project) undecidable(id int64, seen map[int64]bool) string {
+	c := p.Definitions.Cohorts[id]
+	switch {
+	case seen[id] || c.Static || c.Deleted:
+		return ""
+	case c.Unsupported:
+		return fmt.Sprintf("Cohort %d (%s) is computed from events, which is not supported.", id, describe(c.Name))
+	case c.Tree == nil:
+		return ""
+	}
+	seen[id] = true
+	for open := []flags.CohortNode{*c.Tree}; len(open) > 0; {
+		n := open[len(open)-1]
+		open = append(open[:len(open)-1], n.Children...)
+		switch {
+		case n.Leaf == nil:
+		case n.Unsupported:
+			return fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
+		case n.Leaf.Type == flags.CohortProperty:
+			inner, _ := n.Leaf.Value.(int64)
+			if why := p.undecidable(inner, seen); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
 }
 
 func (p *Project) hasCohort(id int64) bool {

@@ -1,6 +1,7 @@
 package hogql
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -254,7 +255,11 @@ func (c *compiler) cohort(n *node) compiled {
 		path = c.local(a.node.path)
 	}
 	if err := c.scope.Cohort(path, n.name); err != nil {
-		return c.fail(n.fault(InvalidInput, err.Error()+": "+n.word(), ""))
+		code := InvalidInput
+		if errors.As(err, new(Unsupported)) {
+			code = NotSupported
+		}
+		return c.fail(n.fault(code, err.Error()+": "+n.word(), ""))
 	}
 	if c.groups != nil {
 		return c.fail(n.fault(TypeError, "Cohort "+quoted(n.name)+" is asked behind groups", ""))

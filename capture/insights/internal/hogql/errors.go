@@ -18,6 +18,12 @@ const (
 	InvalidInput    = "invalid_input" // of cohorts
 )
 
+// Unsupported is an error of Scope.Cohort: there is such a cohort, of a kind that is
+// not supported.
+type Unsupported string
+
+func (u Unsupported) Error() string { return string(u) }
+
 // Error says what is wrong with a text and where.
 type Error struct {
 	Code string
