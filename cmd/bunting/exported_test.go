@@ -45,7 +45,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    59,
 	"management/errortracking": 24,
-	"management/featureflags":  112,
+	"management/featureflags":  115,
 	"management/organizations": 109,
 	"management/rooms":         5,
 }
