@@ -1,6 +1,7 @@
 package management_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -71,7 +72,7 @@ func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 	t.Helper()
 	d, err := w.Dashboards.Get(t.Context(), w.Standing(t, name), "1")
 	if err != nil {
-		if told, ok := err.(*management.Error); ok && told.Kind == management.Forbidden {
+		if told := new(management.Error); errors.As(err, &told) && told.Kind == management.Forbidden {
 			return management.NoAccess
 		}
 		t.Fatal(err)

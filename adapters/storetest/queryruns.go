@@ -59,19 +59,7 @@ func QueryRuns(t *testing.T, runs queries.Runs) {
 	begin(run(1, "dead", "one", -2*time.Minute), true)
 	begin(run(1, "dead", "two", 0), true) // its server told nothing for a minute
 
-	for n := range 5 { // those of 33 bytes each stay for which there are 90
-		begin(ended(run(1, fmt.Sprint("old ", n), "one", time.Duration(n)*time.Second), `{"results":[1234567890123456789]}`), true)
-	}
-	for _, most := range []int{3, 1} {
-		bounds.Count = most
-		begin(run(1, fmt.Sprint("last ", most), "one", 0), true)
-		for n := range 5 {
-			kept := n >= 5-min(most, 2)
-			if got, err := runs.Run(ctx, 1, fmt.Sprint("old ", n)); (got != nil) != kept || err != nil {
-				t.Errorf("run %d of five is kept: %t, want %t, %v", n, got != nil, kept, err)
-			}
-		}
-	}
+	bounded(t, runs, run, bounds)
 	stored(2, "a", run(2, "a", "two", 0)) // another project's bound
 	if err := runs.ForgetRuns(ctx, now.Add(4*time.Second)); err != nil {
 		t.Fatal(err)
@@ -79,4 +67,30 @@ func QueryRuns(t *testing.T, runs queries.Runs) {
 	stored(2, "a", nil)
 	stored(1, "last 1", nil)
 	stored(1, "old 4", ended(run(1, "old 4", "one", 4*time.Second), `{"results":[1234567890123456789]}`))
+}
+
+// bounded: of the runs that have ended there stay the latest, as many and as large as
+// the bounds let.
+func bounded(t *testing.T, runs queries.Runs, run func(project int64, id, server string, at time.Duration) *queries.StoredRun, bounds queries.RunBounds) {
+	t.Helper()
+	begin := func(r *queries.StoredRun) {
+		if fresh, err := runs.BeginRun(t.Context(), r, r.Seen.Add(-time.Hour), bounds); !fresh || err != nil {
+			t.Errorf("%s begins: %t, %v", r.ID, fresh, err)
+		}
+	}
+	for n := range 5 { // those of 33 bytes each stay for which there are 90
+		r := run(1, fmt.Sprint("old ", n), "one", time.Duration(n)*time.Second)
+		r.Ended, r.Result = true, []byte(`{"results":[1234567890123456789]}`)
+		begin(r)
+	}
+	for _, most := range []int{3, 1} {
+		bounds.Count = most
+		begin(run(1, fmt.Sprint("last ", most), "one", 0))
+		for n := range 5 {
+			kept := n >= 5-min(most, 2)
+			if got, err := runs.Run(t.Context(), 1, fmt.Sprint("old ", n)); (got != nil) != kept || err != nil {
+				t.Errorf("run %d of five is kept: %t, want %t, %v", n, got != nil, kept, err)
+			}
+		}
+	}
 }

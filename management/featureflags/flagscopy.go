@@ -210,33 +210,35 @@ func (s Flags) Places(ctx context.Context, st *management.Standing, key string) 
 			if !st.Reaches(&projects[i]) {
 				continue
 			}
-			d, err := tx.DefinitionByKey(FlagDefinition, projects[i].ID, key)
+			place, err := flagIn(v, &projects[i], key)
 			if err != nil {
 				return nil, err
 			}
-			if d == nil {
-				continue
+			if place != nil {
+				out = append(out, *place)
 			}
-			f, err := decodeFlag(projects[i].ID, d)
-			if err != nil {
-				return nil, err
-			}
-			in, err := management.StandIn(tx, st.Caller, &projects[i])
-			if err != nil {
-				return nil, err
-			}
-			if !in.Sees(f.thing()) {
-				continue
-			}
-			by, err := v.Author(f.CreatedBy)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, flagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active})
 		}
 		if len(out) == 0 {
 			return nil, management.ErrNotFound()
 		}
 		return out, nil
 	})
+}
+
+// flagIn is the flag of a key in a project, nil where there is none that the caller sees.
+func flagIn(v *view, project *management.ProjectRecord, key string) (*flagPlace, error) {
+	d, err := v.Tx.DefinitionByKey(FlagDefinition, project.ID, key)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	f, err := decodeFlag(project.ID, d)
+	if err != nil {
+		return nil, err
+	}
+	in, err := management.StandIn(v.Tx, v.Caller, project)
+	if err != nil || !in.Sees(f.thing()) {
+		return nil, err
+	}
+	by, err := v.Author(f.CreatedBy)
+	return &flagPlace{f.ID, f.Project, by, f.Filters, f.CreatedAt, f.Active}, err
 }
