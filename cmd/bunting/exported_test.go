@@ -44,7 +44,7 @@ var mostExported = map[string]int{
 	"management":               249,
 	"management/batchexports":  59,
 	"management/dashboards":    59,
-	"management/errortracking": 24,
+	"management/errortracking": 20,
 	"management/featureflags":  115,
 	"management/organizations": 109,
 	"management/rooms":         5,

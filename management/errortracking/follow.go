@@ -108,7 +108,7 @@ func (f *issueRun) take(e *LoggedEvent) error {
 	}
 	again := (i.Status == issueResolved || i.Status == issueArchived) && seen.After(i.Changed.Time)
 	if again {
-		i.Status, i.Changed = IssueActive, seen
+		i.Status, i.Changed = issueActive, seen
 	}
 	if (isNew || again) && i.Assignee == nil {
 		return f.assign(p, i, e)
@@ -135,7 +135,7 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 		name, description := x.title()
 		at := management.At(e.Timestamp)
 		stored = &storedIssue{Issue: Issue{
-			ID: f.Desk.NewID(), Fingerprint: fingerprint, Status: IssueActive, FirstSeen: at, LastSeen: at,
+			ID: f.Desk.NewID(), Fingerprint: fingerprint, Status: issueActive, FirstSeen: at, LastSeen: at,
 			Name: firstCharacters(name, maxIssueName), Description: firstCharacters(description, maxIssueDescription),
 		}, Changed: at}
 	}
@@ -150,7 +150,7 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 	if !p.loaded {
 		p.loaded = true
-		list, _, err := f.tx.List(management.Query{Kind: kindRule, Parent: management.ProjectParent(e.Project), Limit: MaxRules})
+		list, _, err := f.tx.List(management.Query{Kind: kindRule, Parent: management.ProjectParent(e.Project), Limit: maxRules})
 		if err != nil {
 			return err
 		}

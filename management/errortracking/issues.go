@@ -13,13 +13,13 @@ const kindIssue = "issue"
 // The states of issues. Exceptions make resolved and archived ones active again,
 // suppressed ones stay as they are.
 const (
-	IssueActive     = "active"
+	issueActive     = "active"
 	issueResolved   = "resolved"
 	issueSuppressed = "suppressed"
 	issueArchived   = "archived"
 )
 
-var issueStates = []string{IssueActive, issueResolved, issueSuppressed, issueArchived}
+var issueStates = []string{issueActive, issueResolved, issueSuppressed, issueArchived}
 
 // Issue is what all exceptions with one fingerprint are (decision 24).
 type Issue struct {

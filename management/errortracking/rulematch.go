@@ -15,11 +15,11 @@ import (
 
 // Bounds of the filters of a rule.
 const (
-	// MaxRuleDepth is how deep groups of filters may be nested.
-	MaxRuleDepth = 10
-	// MaxRuleValues is how many filters a rule may have, and how many values one
+	// maxRuleDepth is how deep groups of filters may be nested.
+	maxRuleDepth = 10
+	// maxRuleValues is how many filters a rule may have, and how many values one
 	// filter.
-	MaxRuleValues = 1000
+	maxRuleValues = 1000
 )
 
 // ruleTypes are the types of filters that can be evaluated, and where the
@@ -107,8 +107,8 @@ func (r *ruleReader) fault(f *flags.DefinitionError) error {
 }
 
 func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
-	if depth > MaxRuleDepth {
-		return nil, management.Fault("filters", "Filters cannot be nested more than %d deep.", MaxRuleDepth)
+	if depth > maxRuleDepth {
+		return nil, management.Fault("filters", "Filters cannot be nested more than %d deep.", maxRuleDepth)
 	}
 	var g struct {
 		Type   *string            `json:"type"`
@@ -119,8 +119,8 @@ func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
 	}
 	out := &ruleNode{leaf: -1, any: *g.Type == "OR" && len(*g.Values) > 0}
 	for _, value := range *g.Values {
-		if r.values++; r.values > MaxRuleValues {
-			return nil, management.Fault("filters", "Filters cannot contain more than %d values.", MaxRuleValues)
+		if r.values++; r.values > maxRuleValues {
+			return nil, management.Fault("filters", "Filters cannot contain more than %d values.", maxRuleValues)
 		}
 		child, err := r.value(value, depth)
 		if err != nil {
@@ -162,8 +162,8 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	}
 	if value, there := f["value"]; there {
 		p.Value, p.HasValue = wire.Value(value), true
-		if list, ok := p.Value.([]any); ok && len(list) > MaxRuleValues {
-			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, MaxRuleValues)
+		if list, ok := p.Value.([]any); ok && len(list) > maxRuleValues {
+			return nil, management.Fault("filters", "The filter of %q cannot have more than %d values.", key, maxRuleValues)
 		}
 	}
 	r.leaves = append(r.leaves, p)

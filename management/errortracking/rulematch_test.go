@@ -15,7 +15,7 @@ func TestManagement_4_2_Matching(t *testing.T) {
 	facts := &ruleFacts{
 		event:  loggedObject(`{"level":"error","n":5,"s":"Hello World","nil":null,"$feature/x":"test","when":"2026-01-02T00:00:00Z","list":["TypeError","RangeError"],"empty":[],"numbers":[1,9]}`),
 		person: loggedObject(`{"plan":"pro","teams":["red","blue"]}`),
-		issue:  &Issue{Status: IssueActive, Name: "TypeError", Description: "x is not a function"},
+		issue:  &Issue{Status: issueActive, Name: "TypeError", Description: "x is not a function"},
 		at:     time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
 	}
 	for filter, want := range map[string]bool{
@@ -101,12 +101,12 @@ func TestManagement_4_2_Bounds(t *testing.T) {
 		filters string
 		message string
 	}{
-		"10 deep":      {nested(MaxRuleDepth), ""},
-		"11 deep":      {nested(MaxRuleDepth + 1), "Filters cannot be nested more than 10 deep."},
-		"1000 filters": {wide(MaxRuleValues), ""},
-		"1001 filters": {wide(MaxRuleValues + 1), "Filters cannot contain more than 1000 values."},
-		"1000 values":  {list(MaxRuleValues), ""},
-		"1001 values":  {list(MaxRuleValues + 1), `The filter of "a" cannot have more than 1000 values.`},
+		"10 deep":      {nested(maxRuleDepth), ""},
+		"11 deep":      {nested(maxRuleDepth + 1), "Filters cannot be nested more than 10 deep."},
+		"1000 filters": {wide(maxRuleValues), ""},
+		"1001 filters": {wide(maxRuleValues + 1), "Filters cannot contain more than 1000 values."},
+		"1000 values":  {list(maxRuleValues), ""},
+		"1001 values":  {list(maxRuleValues + 1), `The filter of "a" cannot have more than 1000 values.`},
 	} {
 		_, err := compileRule(json.RawMessage(test.filters))
 		var told *management.Error

@@ -30,8 +30,8 @@ func New(c Config) *Service { return &Service{c, c.ruleResource(), c.issueResour
 // kindRule is an assignment rule of a project: Sort is its order, then its age.
 const kindRule = "assignment_rule"
 
-// MaxRules is how many assignment rules a project may have.
-const MaxRules = 1000
+// maxRules is how many assignment rules a project may have.
+const maxRules = 1000
 
 // view is a transaction and in whose name it runs.
 type view = management.View[management.Tx]
@@ -119,8 +119,8 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 	if err != nil {
 		return err
 	}
-	if rules >= MaxRules {
-		return management.Fault("", "A project can have at most %d assignment rules.", MaxRules)
+	if rules >= maxRules {
+		return management.Fault("", "A project can have at most %d assignment rules.", maxRules)
 	}
 	r.Number, err = e.Tx.Next(kindRule)
 	return err

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -204,12 +203,12 @@ var logRows = []ruletest.Row{
 	{"§5.11 deleted", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"deleted","user":{"first_name":"bob"}}`},
 }
 
-// A project has at most MaxRules rules.
+// A project has at most 1000 rules.
 func TestErrorTracking_MaxRules(t *testing.T) {
 	w := newWorld(t)
 	st := w.Standing(t, "bob")
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		for n := range errortracking.MaxRules - 1 {
+		for n := range 999 {
 			r := management.Record{Kind: "assignment_rule", Parent: management.ProjectParent(ruletest.Project), ID: fmt.Sprint(n), Data: []byte(`{"filters":` + always + `}`)}
 			if err := tx.Put(&r); err != nil {
 				return err
