@@ -1,6 +1,14 @@
 package organizations
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"context"
+	"errors"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// ErrMailRefused is for mails that a mail server refuses for good.
+var ErrMailRefused = errors.New("the mail server refuses the mail for good")
 
 // Config says what a Service stands on. Only Desk is required.
 type Config struct {
@@ -39,3 +47,22 @@ func ofOrganization(st *management.Standing) string { return st.Organization.ID 
 
 // view is a transaction of this room and in whose name it runs.
 type view = management.View[Tx]
+
+// Resolver asks the DNS.
+type Resolver interface {
+	// TXT returns the TXT records of a host, each as its first string. An error is
+	// the same as none.
+	TXT(ctx context.Context, host string) ([]string, error)
+}
+
+// Mail is one e-mail. ID is the same for each attempt to send it, so that a mail
+// that comes twice can be known as such; HTML says the same as Text.
+type Mail struct {
+	ID, To, Subject, Text, HTML string
+}
+
+// Mailer hands mails to a mail server. An error that is ErrMailRefused means that
+// the server will never take this mail; after any other one it is tried again.
+type Mailer interface {
+	Send(ctx context.Context, m Mail) error
+}

@@ -4,20 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"github.com/bunting-flags/bunting/management"
 	"regexp"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindDomain is a domain of an organization: Unique and Sort are its name.
 const kindDomain = "domain"
-
-// Resolver asks the DNS.
-type Resolver interface {
-	// TXT returns the TXT records of a host, each as its first string. An error is
-	// the same as none.
-	TXT(ctx context.Context, host string) ([]string, error)
-}
 
 // DefaultChallengeHost is what stands before a domain in the name under which its
 // TXT record is looked for (§4.4).

@@ -5,31 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"html"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindMail is a mail that waits: ID is that of the invitation for its mail, Sort
 // the time when it is due.
 const kindMail = "mail"
-
-// Mail is one e-mail. ID is the same for each attempt to send it, so that a mail
-// that comes twice can be known as such; HTML says the same as Text.
-type Mail struct {
-	ID, To, Subject, Text, HTML string
-}
-
-// Mailer hands mails to a mail server. An error that is ErrMailRefused means that
-// the server will never take this mail; after any other one it is tried again.
-type Mailer interface {
-	Send(ctx context.Context, m Mail) error
-}
-
-// ErrMailRefused is for mails that a mail server refuses for good.
-var ErrMailRefused = errors.New("the mail server refuses the mail for good")
 
 // waitingMail is a mail of the outbox. It says what is to be written, not how:
 // the text is made for each attempt, with the secret that it carries.
