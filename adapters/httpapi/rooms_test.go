@@ -48,12 +48,16 @@ func TestNew_ANilRoomHasNoRoutes(t *testing.T) {
 			if _, text := get("/api/schema/"); json.Unmarshal([]byte(text), &described) != nil {
 				t.Fatal(text)
 			}
+			places := map[string]bool{} // whatever the parts are called
+			for path := range described.Paths {
+				places[part.ReplaceAllString(path, "{}")] = true
+			}
 			for path := range httpapi.ManagementRoutesForTest() {
 				status, body := get(part.ReplaceAllString(path, "1") + "/?cohort=1")
 				if status >= http.StatusInternalServerError {
 					t.Error(path, status, body)
 				}
-				if _, there := described.Paths[path+"/"]; !there && status != http.StatusNotFound {
+				if !places[part.ReplaceAllString(path, "{}")+"/"] && status != http.StatusNotFound {
 					t.Error(path, "is not described and answers", status, body)
 				}
 			}
