@@ -23,7 +23,7 @@ var ruledThings = map[string]struct{ kind, body string }{
 	"dashboards":    {"dashboard", `{"name": "Zebra"}`},
 	"experiments":   {"experiment", `{"name": "Zebra", "feature_flag_key": "zebra-experiment"}`},
 	"feature_flags": {"feature_flag", `{"key": "zebra", "filters": {"groups": [{"properties": [], "rollout_percentage": 100}]}}`},
-	"insights":      {"insight", `{"name": "Zebra"}`},
+	"insights":      {"insight", `{"name": "Zebra", "query": {"kind": "TrendsQuery", "series": [{"kind": "EventsNode"}]}}`},
 	"surveys":       {"survey", `{"name": "Zebra", "type": "api", "questions": [{"type": "open", "question": "Zebra?"}]}`},
 }
 
@@ -35,6 +35,7 @@ var unruled = map[string]string{
 	"early_access_feature": "flags, in accesscontrols.json", "scheduled_changes": "flags, in accesscontrols.json",
 	"query":         "insights, in accesscontrols.json",
 	"annotations":   "of their own; the names of what they are about are hidden",
+	"alerts":        "of their own; an insight that is hidden is left out",
 	"batch_exports": "", "error_tracking": "", "event_definitions": "", "events": "", "groups": "", "groups_types": "", "import": "", "ingestion_warnings": "",
 	"persons": "", "property_definitions": "", "session_recordings": "",
 }
@@ -68,6 +69,11 @@ func newAccessWalk(t *testing.T, level string) *accessWalk {
 		do("PUT /api/projects/1/resource_access_controls/", fmt.Sprintf(`{"resource": %q, "access_level": %q}`, thing.kind, levelOf(thing.kind, level)))
 	}
 	do("POST /api/projects/1/annotations/", fmt.Sprintf(`{"content": "x", "dashboard_item": %q, "dashboard_id": %s}`, w.ids["insights"], w.ids["dashboards"]))
+	var alert struct{ ID string }
+	if err := json.Unmarshal(do("POST /api/projects/1/alerts/", fmt.Sprintf(`{"name": "x", "insight": %q, "subscribed_users": [], "threshold": {"configuration": {"type": "absolute"}}}`, w.ids["insights"])), &alert); err != nil {
+		t.Fatal(err)
+	}
+	w.ids["alerts"] = alert.ID
 	do("GET /api/projects/1/dashboards/"+w.ids["dashboards"]+"/sharing/", "") // which makes a token
 	w.ask(t, manageStep{As: "member", Request: "GET /api/projects/1/dashboards/"})
 	var err error

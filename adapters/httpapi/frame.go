@@ -68,6 +68,7 @@ var managementTables = []struct {
 		actionEndpoints,
 		annotationEndpoints,
 		dashboardAccessEndpoints,
+		alertEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},

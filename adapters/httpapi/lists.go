@@ -108,6 +108,10 @@ var lists = map[string][]listParameter{
 		}},
 		{name: "event", kind: undone},
 	},
+	"/alerts": {
+		{name: "insight", kind: ofText, help: "the id of an insight"},
+		{name: "insight_id", kind: ofText, help: "the same by another name"},
+	},
 	"/annotations": {
 		{name: "search", kind: ofText, help: "a part of the content"},
 		{name: "scope", kind: ofText, help: "where it is shown: dashboard_item or insight, dashboard, project, organization"},

@@ -137,6 +137,10 @@ var officeRuns = map[string]func(*office) error{
 		}
 		return o.store.AddSpent(context.Background(), o.now(), list)
 	},
+	"alerts": func(o *office) error {
+		_, err := o.service.Dashboards.Alerts.CheckDue(context.Background())
+		return err
+	},
 	"scheduled": func(o *office) error {
 		_, err := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
 		return err

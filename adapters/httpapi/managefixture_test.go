@@ -90,6 +90,9 @@ func newOffice(t testing.TB, database string) *office {
 	config := rooms.Config{
 		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
 		People: sqlstore.ManagementStore{Store: o.store},
+		Ask: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return o.handler.Ask(ctx, p, query)
+		},
 	}
 	o.configure(&config)
 	if o.service, err = rooms.Open(config); err != nil {

@@ -17,9 +17,10 @@ const (
 	jobDeletions = "deletions" // passes over old events
 	jobMails     = "mails"
 	jobIssues    = "issues" // looks at captured exceptions
+	jobAlerts    = "alerts" // looks at alerts that are due
 )
 
-var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues}
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts}
 
 // jobs counts and logs what becomes of the work that nobody waits for. It is safe
 // for several goroutines.

@@ -1,7 +1,11 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
+
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -13,6 +17,9 @@ func (p *parts) openManagement() (err error) {
 		Events: sqlstore.ManagementStore{Store: p.store},
 
 		JobDone: p.jobs.managed,
+		Ask: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+			return p.handler.Ask(ctx, project, query)
+		},
 	}
 	if !p.Without.has(Exports) {
 		c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: p.store}, p.exportRunner()

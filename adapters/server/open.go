@@ -59,6 +59,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
 		{p.rooms != nil, p.schedule},
 		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
+		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
 		{p.recorder != nil, p.reportMerges},
 		{p.store != nil, p.reportSpent},
 	} {

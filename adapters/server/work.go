@@ -57,6 +57,27 @@ func (p *parts) schedule(ctx context.Context) {
 	})
 }
 
+// alertsEvery is how long an alert may be late (spec/clients.md §9.3).
+const alertsEvery = 2 * time.Minute
+
+// checkAlerts checks the alerts that are due, until the context ends.
+func (p *parts) checkAlerts(ctx context.Context) {
+	say := sparing(time.Minute, func(err error, unsaid int) {
+		p.log.Error("alerts could not be checked; it will be tried again", "error", err, "unsaid", unsaid)
+	})
+	every(ctx, alertsEvery, func() {
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = p.rooms.Dashboards.Alerts.CheckDue(ctx); ctx.Err() != nil {
+				return
+			}
+			if p.jobs.count(jobAlerts, err); err != nil {
+				say(err)
+			}
+		}
+	})
+}
+
 // followPause is how long the follower waits when it has seen all events.
 const followPause = time.Second
 

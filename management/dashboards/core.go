@@ -1,10 +1,29 @@
 package dashboards
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// Config says what a Service stands on. Only Desk is required.
+type Config struct {
+	Desk management.Desk[management.Tx]
+	// Ask runs a query of a project for its alerts and returns the rows of the answer.
+	// A *management.Error is the query's fault, or where it is Unavailable nobody's:
+	// it is asked again, as after any other error. Nil: alerts are kept and never
+	// checked.
+	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// Tell writes to users, within a transaction. Nil: nobody is told.
+	Tell func(tx management.Tx, n management.Notice) (bool, error)
+	// Told is called after a transaction in which somebody was told. May be nil.
+	Told func()
+}
 
 // core is what dashboards and insights share.
 type core struct {
-	Desk       management.Desk[management.Tx]
+	Config
 	guesses    *guesses // of passwords of links
 	dashboards *management.Resource[management.Tx, dashboardRecord, Dashboard]
 	insights   *management.Resource[management.Tx, insightRecord, Insight]

@@ -7,14 +7,15 @@ type Service struct {
 	Dashboards
 	Insights    Insights
 	Actions     Actions
+	Alerts      Alerts
 	Annotations Annotations
 }
 
 // New makes a Service.
-func New(desk management.Desk[management.Tx]) *Service {
-	c := &core{Desk: desk, guesses: newGuesses()}
+func New(config Config) *Service {
+	c := &core{Config: config, guesses: newGuesses()}
 	c.dashboards, c.insights = Dashboards{c}.resource(), Insights{c}.resource()
-	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAnnotations(c)}
+	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAlerts(c), newAnnotations(c)}
 }
 
 // Things find what access rules may be about, by kind.

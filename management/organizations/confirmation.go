@@ -63,7 +63,7 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, to *Mail) (bool, err
 	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
 	*to = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
 	to.write([]string{"Hello " + calledName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
-		"Confirm the address", confirmLink(s.SiteURL, u.UUID, secret), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+		one("Confirm the address", confirmLink(s.SiteURL, u.UUID, secret)), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
 

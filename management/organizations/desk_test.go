@@ -1,6 +1,7 @@
 package organizations_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -37,6 +38,7 @@ type desk struct {
 	close  func()
 	clock  atomic.Int64 // microseconds since 1970
 	queued atomic.Int64
+	asked  func() // of each query of an alert, whose answer is 12
 	owner  *management.Standing
 
 	mu   sync.Mutex
@@ -76,6 +78,12 @@ func openDesk(t *testing.T, database string, mailer organizations.Mailer, at tim
 	var err error
 	d.Rooms, err = rooms.Open(rooms.Config{
 		Store: d.store, Now: d.now, SiteURL: deskURL, Mailer: mailer, MailQueued: func() { d.queued.Add(1) }, JobDone: d.jobDone,
+		Ask: func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
+			if d.asked != nil {
+				d.asked()
+			}
+			return json.RawMessage(`[{"action":{"order":0},"label":"<b>buy</b>","aggregated_value":12}]`), nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,11 +34,15 @@ type mailAccount struct {
 func organizationMails(id string) mailAccount {
 	return mailAccount{"organization/" + id, MaxMailsPerDay}
 }
+
+// noticeMails are apart: who has many alerts can still invite.
+func noticeMails(id string) mailAccount { return mailAccount{"notices/" + id, MaxMailsPerDay} }
+
 func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uuid, MaxMailsPerDay} }
 func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, MaxConfirmationsPerDay} }
 
 // spendMail counts a mail on each account, or refuses it where one has had its mails.
-func (s *core) spendMail(tx Tx, accounts ...mailAccount) error {
+func (s *core) spendMail(tx management.Tx, accounts ...mailAccount) error {
 	today := s.Desk.Now().Format(time.DateOnly)
 	for _, a := range accounts {
 		r, err := tx.Get(kindMailCount, "", a.id)

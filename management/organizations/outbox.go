@@ -26,7 +26,9 @@ type waitingMail struct {
 	Invite string `json:"invite,omitempty"`
 	Joined string `json:"joined,omitempty"`
 	// Confirms is the uuid of a user whose pending address is To.
-	Confirms     string           `json:"confirms,omitempty"`
+	Confirms string `json:"confirms,omitempty"`
+	// Notice is what a user is told of a project.
+	Notice       *notice          `json:"notice,omitempty"`
 	Organization string           `json:"organization,omitempty"`
 	To           string           `json:"to,omitempty"`
 	Site         string           `json:"site"`
@@ -48,7 +50,7 @@ const (
 	lastWait  = 15 * time.Minute
 )
 
-func (m *waitingMail) put(tx Tx, due time.Time) error {
+func (m *waitingMail) put(tx management.Tx, due time.Time) error {
 	return tx.Put(&management.Record{Kind: kindMail, ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)})
 }
 
@@ -189,6 +191,9 @@ func (s Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if m.Confirms != "" {
 		return s.composeConfirmation(tx, m, to)
 	}
+	if m.Notice != nil {
+		return s.composeNotice(tx, m, to)
+	}
 	return s.composeJoined(tx, m, to)
 }
 
@@ -226,7 +231,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	}
 	until := in.Created.Add(InviteLife).Format("2 January 2006, 15:04")
 	*to = Mail{ID: m.ID, To: in.Email, Subject: inviter + " invites you to " + oneLine(org.Name)}
-	to.write(parts, "Accept the invitation", link, "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
+	to.write(parts, one("Accept the invitation", link), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
 
@@ -240,7 +245,7 @@ func (s Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 		return false, err
 	}
 	*to = Mail{ID: m.ID, To: m.To, Subject: calledName(u) + " has joined " + oneLine(org.Name)}
-	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, "Open it", cmp.Or(s.SiteURL, m.Site)+"/", "")
+	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, one("Open it", cmp.Or(s.SiteURL, m.Site)+"/"), "")
 	return true, nil
 }
 
@@ -252,8 +257,11 @@ func calledName(u *management.User) string {
 	return u.Email
 }
 
-// write makes both forms of a mail out of paragraphs, one link, and a last one.
-func (m *Mail) write(parts []string, label, link, last string) {
+// one is a list of one link.
+func one(label, link string) []management.Link { return []management.Link{{Label: label, Path: link}} }
+
+// write makes both forms of a mail out of paragraphs, whole links, and a last one.
+func (m *Mail) write(parts []string, links []management.Link, last string) {
 	var body strings.Builder
 	body.WriteString("<!DOCTYPE html>\n<html><body>\n")
 	paragraph := func(text string) {
@@ -262,8 +270,10 @@ func (m *Mail) write(parts []string, label, link, last string) {
 	for _, text := range parts {
 		paragraph(strings.ReplaceAll(html.EscapeString(text), "\n", "<br>\n"))
 	}
-	paragraph(`<a href="` + html.EscapeString(link) + `">` + html.EscapeString(label) + "</a>")
-	parts = append(parts, label+":\n"+link)
+	for _, l := range links {
+		paragraph(`<a href="` + html.EscapeString(l.Path) + `">` + html.EscapeString(l.Label) + "</a>")
+		parts = append(parts, l.Label+":\n"+l.Path)
+	}
 	if last != "" {
 		parts = append(parts, last)
 		paragraph(html.EscapeString(last))

@@ -3,6 +3,8 @@
 package rooms
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"time"
@@ -36,6 +38,8 @@ type Config struct {
 	// MailQueued is called when mails may have come into the outbox, for whoever calls
 	// Organizations.DeliverMail. It must not block. May be nil.
 	MailQueued func()
+	// Ask runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
+	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People featureflags.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
@@ -77,9 +81,13 @@ func Open(c Config) (*Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown := dashboards.Config{Desk: desk, Ask: c.Ask}
+	if c.Mailer != nil {
+		shown.Tell, shown.Told = home.QueueNotice, c.MailQueued
+	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Desk: desk, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
-		Dashboards:    dashboards.New(desk),
+		Dashboards:    dashboards.New(shown),
 		ErrorTracking: errortracking.New(errortracking.Config{Desk: desk, Events: c.Events}),
 		FeatureFlags: featureflags.New(featureflags.Config{
 			Desk: deskOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: home.SurveysChanged, HasDashboard: dashboards.Exists,

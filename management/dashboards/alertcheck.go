@@ -1,0 +1,309 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindAlertTask is an alert that is to be checked: ID is the alert's, Sort the time when
+// it is due.
+const kindAlertTask = "alert_task"
+
+// alertTask says which alert is due, and who checks it.
+type alertTask struct {
+	Project int64  `json:"project"`
+	Alert   string `json:"alert"`
+	// Run is the check that goes on, empty for none: what is found by another one has
+	// come too late. Tries are how often it was begun without an end.
+	Run   string `json:"run,omitempty"`
+	Tries int    `json:"tries,omitempty"`
+}
+
+const (
+	// alertBatch is how many alerts one call of CheckDue looks at.
+	alertBatch = 100
+	// alertTime bounds one query. A claimed alert is left alone for alertLease: by then
+	// the check has ended, or its server has. The clocks of servers may differ by what
+	// lies between the two.
+	alertTime  = time.Minute
+	alertLease = 4 * time.Minute
+	// A check that finds the server busy or the store away is tried again after
+	// alertPause, and is an error after alertTries.
+	alertPause = time.Minute
+	alertTries = 5
+	// sleepsFor is the longest that a task waits at once, but for the interval of its
+	// alert; deletedPause how long one of a deleted insight does.
+	sleepsFor    = 24 * time.Hour
+	deletedPause = time.Hour
+	// farAway is later than any check can be due: the clock had gone wrong when it was
+	// planned.
+	farAway = 40 * 24 * time.Hour
+)
+
+func (t *alertTask) put(tx management.Tx, due time.Time) error {
+	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: management.SortTime(due), Data: management.Encode(t)})
+}
+
+// due is when an alert is to be looked at.
+func (a *storedAlert) due(now time.Time) time.Time {
+	due := now
+	if a.Next.After(now) {
+		due = a.Next.Time
+	}
+	if a.Snoozed.After(due) {
+		due = a.Snoozed.Time
+		if latest := now.Add(sleepsFor); due.After(latest) {
+			due = latest
+		}
+	}
+	return due
+}
+
+// claimedAlert is an alert that this server checks now.
+type claimedAlert struct {
+	task     alertTask
+	question *alertQuestion
+	project  *management.ProjectRecord
+}
+
+// CheckDue checks alerts that are due, one after the other; more: others may be.
+// Several servers with one store share the work: an alert is checked by one of them
+// at a time, and what it finds is stored together with the mails that tell of it, so
+// that a server that is killed neither loses nor repeats one. The error is about the
+// store, or about queries that could not be run at all; those alerts are tried again.
+func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
+	if s.Ask == nil {
+		return false, nil
+	}
+	var failed []error
+	for range alertBatch {
+		c, again, err := s.claim(ctx)
+		switch {
+		case err != nil:
+			return false, errors.Join(append(failed, fmt.Errorf("looking for alerts that are due: %w", err))...)
+		case c == nil && !again:
+			return false, errors.Join(failed...)
+		case c == nil:
+			continue
+		}
+		if err := s.check(ctx, c); err != nil {
+			failed = append(failed, fmt.Errorf("alert %s: %w", c.task.Alert, err))
+		}
+		if ctx.Err() != nil {
+			return false, errors.Join(failed...)
+		}
+	}
+	return true, errors.Join(failed...)
+}
+
+// claim takes the alert that has been due for longest. Nil and again: it was not to be
+// checked, another may be.
+func (s Alerts) claim(ctx context.Context) (c *claimedAlert, again bool, err error) {
+	err = s.Desk.Store.Write(ctx, func(tx management.Tx) (err error) {
+		c, again = nil, false
+		now := s.Desk.Now()
+		list, _, err := tx.List(management.Query{Kind: kindAlertTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
+		if err == nil && len(list) == 0 {
+			list, _, err = tx.List(management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(farAway)), Limit: 1})
+		}
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		again = true
+		t, err := management.Decode[alertTask](&list[0])
+		if err != nil {
+			return err
+		}
+		c, err = s.begin(tx, t, now)
+		return err
+	})
+	return c, again, err
+}
+
+// begin looks whether an alert is to be checked now, and puts it off where it is not.
+func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAlert, error) {
+	p, a, err := s.subject(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil || !a.Enabled {
+		return nil, tx.Delete(kindAlertTask, "", t.Alert)
+	}
+	if a.asleep(now) {
+		return nil, t.put(tx, a.due(now))
+	}
+	if !a.Snoozed.IsZero() {
+		if a.Snoozed = (management.Stamp{}); a.State == alertSnoozed {
+			a.State = alertQuiet
+		}
+		if err := putAlert(tx, p.ID, a); err != nil {
+			return nil, err
+		}
+	}
+	if monday := a.afterWeekend(now.In(zoneOf(p))); monday.After(now) {
+		a.Next = management.At(monday)
+		return nil, errors.Join(putAlert(tx, p.ID, a), t.put(tx, monday))
+	}
+	i, err := insightOf(tx, p.ID, a.Insight)
+	if err != nil {
+		return nil, err
+	}
+	if i == nil || i.Deleted {
+		return nil, t.put(tx, now.Add(deletedPause))
+	}
+	question, err := a.ask(i.Query)
+	if err != nil {
+		return nil, s.disable(tx, p.ID, a, err)
+	}
+	t.Run, t.Tries = s.Desk.NewID(), t.Tries+1
+	return &claimedAlert{*t, question, p}, t.put(tx, now.Add(alertLease))
+}
+
+// subject is the alert of a task and its project, nil where one of them is gone.
+func (s *core) subject(tx management.Tx, t *alertTask) (*management.ProjectRecord, *storedAlert, error) {
+	p, err := tx.Project(t.Project)
+	if err != nil || p == nil {
+		return nil, nil, err
+	}
+	a, err := management.LoadRecord[storedAlert](tx, kindAlert, management.ProjectParent(p.ID), t.Alert)
+	return p, a, err
+}
+
+func putAlert(tx management.Tx, project int64, a *storedAlert) error {
+	return tx.Put(&management.Record{
+		Kind: kindAlert, Parent: management.ProjectParent(project), ID: a.ID, Other: alertsOf(project, a.Insight), Sort: management.SortTime(a.Created.Time), Data: management.Encode(a),
+	})
+}
+
+// disable switches an alert off that cannot be checked any more, and says why.
+func (s Alerts) disable(tx management.Tx, project int64, a *storedAlert, why error) error {
+	text := why.Error()
+	a.State, a.Enabled, a.Next = alertErrored, false, management.Stamp{}
+	if err := s.addCheck(tx, a, alertCheck{Error: &text}); err != nil {
+		return err
+	}
+	a.State = alertQuiet
+	if err := putAlert(tx, project, a); err != nil {
+		return err
+	}
+	return tx.Delete(kindAlertTask, "", a.ID)
+}
+
+// check asks an alert's question, and stores what it finds.
+func (s Alerts) check(ctx context.Context, c *claimedAlert) error {
+	attempt, cancel := context.WithTimeout(ctx, alertTime)
+	results, failure := s.Ask(attempt, c.project, c.question.query)
+	late := attempt.Err() != nil
+	cancel()
+	keep := context.WithoutCancel(ctx) // what was found is stored even when the end has come
+	var told *management.Error
+	switch {
+	case failure == nil:
+	case ctx.Err() != nil: // the server ends: the next one checks at once
+		return s.later(keep, c, 0, c.task.Tries-1)
+	case late:
+		failure = management.Fault("", "The query took longer than %g s.", alertTime.Seconds())
+	case (!errors.As(failure, &told) || told.Kind == management.Unavailable) && c.task.Tries < alertTries:
+		return errors.Join(failure, s.later(keep, c, alertPause, c.task.Tries))
+	case told == nil:
+		return errors.Join(failure, s.settle(keep, c, nil, management.Fault("", "The query could not be run.")))
+	}
+	return s.settle(keep, c, results, failure)
+}
+
+// held runs work if the check still is this server's.
+func (s Alerts) held(ctx context.Context, c *claimedAlert, work func(tx management.Tx) error) error {
+	return s.Desk.Store.Write(ctx, func(tx management.Tx) error {
+		r, err := tx.Get(kindAlertTask, "", c.task.Alert)
+		if err != nil || r == nil {
+			return err
+		}
+		t, err := management.Decode[alertTask](r)
+		if err != nil || t.Run != c.task.Run {
+			return err
+		}
+		return work(tx)
+	})
+}
+
+// later puts a check off that has found nothing.
+func (s Alerts) later(ctx context.Context, c *claimedAlert, pause time.Duration, tries int) error {
+	return s.held(ctx, c, func(tx management.Tx) error {
+		return (&alertTask{Project: c.task.Project, Alert: c.task.Alert, Tries: tries}).put(tx, s.Desk.Now().Add(pause))
+	})
+}
+
+// settle stores what a check has found, with the mails that tell of it.
+func (s Alerts) settle(ctx context.Context, c *claimedAlert, results json.RawMessage, failure error) error {
+	told := false
+	err := s.held(ctx, c, func(tx management.Tx) error {
+		told = false
+		p, a, err := s.subject(tx, &c.task)
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			return tx.Delete(kindAlertTask, "", c.task.Alert)
+		}
+		zone, now := zoneOf(p), s.Desk.Now()
+		found, broken := (*alertFinding)(nil), failure
+		if broken == nil {
+			found, broken = c.question.find(results, now.In(zone))
+		}
+		check := alertCheck{}
+		a.Checked, a.Next, a.State = management.At(now), management.At(a.nextCheck(now, zone)), alertQuiet
+		switch {
+		case broken != nil:
+			text := broken.Error()
+			a.State, check.Error = alertErrored, &text
+		case found.breach != "":
+			a.State = alertFiring
+			if check.Notified, err = s.tell(tx, p, a, found.breach); err != nil {
+				return err
+			}
+		}
+		if found != nil {
+			a.LastValue = nil
+			if !math.IsInf(found.value, 0) { // JSON has no form for it
+				a.LastValue = &found.value
+			}
+			check.Value = a.LastValue
+		}
+		if told = check.Notified; told {
+			a.Notified = management.At(now)
+		}
+		if err := s.addCheck(tx, a, check); err != nil {
+			return err
+		}
+		if err := putAlert(tx, p.ID, a); err != nil {
+			return err
+		}
+		return (&alertTask{Project: p.ID, Alert: a.ID}).put(tx, a.Next.Time)
+	})
+	if err == nil && told && s.Told != nil {
+		s.Told()
+	}
+	return err
+}
+
+// tell writes to the subscribers of an alert that fires (§9.4).
+func (s Alerts) tell(tx management.Tx, p *management.ProjectRecord, a *storedAlert, breach string) (bool, error) {
+	if s.Tell == nil || len(a.Subscribers) == 0 {
+		return false, nil
+	}
+	i, err := insightOf(tx, p.ID, a.Insight)
+	if err != nil || i == nil {
+		return false, err
+	}
+	at := fmt.Sprintf("/project/%d/insights/%s", p.ID, i.short())
+	return s.Tell(tx, management.Notice{
+		Project: p.ID, Users: a.Subscribers, Subject: "Alert " + a.Name + " is firing", Lines: []string{breach},
+		Links: []management.Link{{Label: "Open the insight", Path: at}, {Label: "Open the alert", Path: at + "?alert_id=" + a.ID}},
+	})
+}

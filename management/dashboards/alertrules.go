@@ -1,0 +1,207 @@
+package dashboards
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// rules check an alert, and say what a change makes of its state.
+func (s Alerts) rules(e *alertEdit) error {
+	a, was := e.Now, &e.Was
+	for _, read := range []func(*alertEdit) error{s.readAlertParts, s.readSubscribers, s.readSnooze} {
+		if err := read(e); err != nil {
+			return err
+		}
+	}
+	if d := e.Values.Raw("detector_config"); management.JSONKind(d) != "NoneType" {
+		return management.Fault("detector_config", "'detector_config' is not supported: there are no detectors of anomalies.")
+	}
+	i, err := s.alertInsight(e)
+	if err != nil {
+		return err
+	}
+	if _, err := a.ask(i.Query); err != nil {
+		return err
+	}
+	if e.Body != nil && e.Body.Warn != nil && s.Tell == nil && len(a.Subscribers) > 0 {
+		e.Body.Warn("nobody will be told: this server has no mail server")
+	}
+	other := e.Fresh || a.Insight != was.Insight || !bytes.Equal(a.Threshold.Configuration, was.Threshold.Configuration) ||
+		!bytes.Equal(a.Condition, was.Condition) || !bytes.Equal(a.Config, was.Config)
+	if other {
+		a.State = alertQuiet
+	}
+	if other || a.Interval != was.Interval || a.Enabled && !was.Enabled {
+		a.Next = management.Stamp{}
+	}
+	asleep := a.asleep(s.Desk.Now())
+	switch {
+	case !a.Enabled:
+		a.State = alertQuiet
+	case asleep:
+		a.State = alertSnoozed
+	case a.State == alertSnoozed:
+		a.State = alertQuiet
+	}
+	a.snoozes = a.State == alertSnoozed && !a.Snoozed.Equal(was.Snoozed.Time)
+	a.stirred = other || a.Next != was.Next || a.Enabled != was.Enabled || !a.Snoozed.Equal(was.Snoozed.Time)
+	return nil
+}
+
+// asleep reports whether the alert is snoozed.
+func (a *storedAlert) asleep(now time.Time) bool { return a.Snoozed.After(now) }
+
+// plan puts an alert among those to be checked, or takes it away.
+func (s Alerts) plan(e *alertEdit) error {
+	a := e.Now
+	if a.snoozes {
+		if err := s.addCheck(e.Tx, a, alertCheck{Value: a.LastValue}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !a.stirred:
+		return nil
+	case !a.Enabled:
+		return e.Tx.Delete(kindAlertTask, "", a.ID)
+	}
+	return (&alertTask{Project: e.Project.ID, Alert: a.ID}).put(e.Tx, a.due(s.Desk.Now()))
+}
+
+// alertInsight is the insight of an alert, which a body may change.
+func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
+	if !e.Values.Has("insight") {
+		i, err := insightOf(e.Tx, e.Project.ID, e.Now.Insight)
+		if err == nil && i == nil {
+			err = management.ErrNoObject("insight", e.Now.Insight)
+		}
+		return i, err
+	}
+	i, err := insightOfBody(e.Tx, e.Project.ID, "insight", e.Values.Raw("insight"))
+	var told *management.Error
+	switch {
+	case err == nil && i == nil:
+		return nil, management.Coded(management.CodeNull, "insight", "This field may not be null.")
+	case errors.As(err, &told) && told.Code == management.CodeDoesNotExist, err == nil && !e.Sees(i.thing()):
+		return nil, management.Fault("insight", "This insight does not belong to your team.")
+	case err == nil:
+		e.Now.Insight = i.ID
+	}
+	return i, err
+}
+
+// readAlertParts take threshold, condition and config of a body over.
+func (s Alerts) readAlertParts(e *alertEdit) error {
+	a := e.Now
+	for name, to := range map[string]*json.RawMessage{"threshold": nil, "condition": &a.Condition, "config": &a.Config} {
+		raw := e.Values.Raw(name)
+		switch {
+		case raw == nil:
+			continue
+		case len(raw) > maxAlertJSON:
+			return overBytes(name, maxAlertJSON)
+		case to == nil:
+			to = &a.Threshold.Configuration
+			if raw = management.JSONObject(raw)["configuration"]; raw == nil {
+				return management.Coded(management.CodeRequired, "threshold__configuration", "This field is required.")
+			}
+		}
+		var compact bytes.Buffer // as it is stored: what is not changed must be the same
+		if err := json.Compact(&compact, raw); err != nil {
+			return management.Fault(name, "Not a valid object.")
+		}
+		*to = compact.Bytes()
+	}
+	return nil
+}
+
+func (s Alerts) readSubscribers(e *alertEdit) error {
+	if !e.Values.Has("subscribed_users") {
+		return nil
+	}
+	list := e.Values.Ints("subscribed_users")
+	if len(list) > maxSubscribers {
+		return management.Coded(management.CodeMaxLength, "subscribed_users", "Ensure this field has no more than %d elements.", maxSubscribers)
+	}
+	out := []int64{}
+	for _, id := range list {
+		u, err := management.UserByNumber(e.Tx, id)
+		if err != nil {
+			return err
+		}
+		var member *management.Membership
+		if u != nil {
+			if member, err = management.MembershipOf(e.Tx, e.Organization.ID, u.UUID); err != nil {
+				return err
+			}
+		}
+		if member == nil {
+			return management.Fault("subscribed_users", "User does not belong to the same organization as the alert's team.")
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	e.Now.Subscribers = out
+	return nil
+}
+
+var snoozeFor = regexp.MustCompile(`^([0-9]{1,3})([hdw])$`)
+
+func (s Alerts) readSnooze(e *alertEdit) error {
+	if !e.Values.Has("snoozed_until") {
+		return nil
+	}
+	text := e.Values.Text("snoozed_until")
+	if e.Values.Null("snoozed_until") {
+		e.Now.Snoozed = management.Stamp{}
+		return nil
+	}
+	if parts := snoozeFor.FindStringSubmatch(text); parts != nil {
+		n, _ := strconv.Atoi(parts[1]) // three digits
+		unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[parts[2]]
+		e.Now.Snoozed = management.At(s.Desk.Now().Add(time.Duration(n) * unit))
+		return nil
+	}
+	at, ok := management.ParseTime(text)
+	if !ok {
+		return management.Fault("snoozed_until", "Give 2h, 1d, 1w, a time in ISO 8601, or null.")
+	}
+	e.Now.Snoozed = management.At(at)
+	return nil
+}
+
+// bounds are those of a threshold, nil for none.
+type alertBounds struct{ Lower, Upper *float64 }
+
+// limits reads the threshold and the condition.
+func (a *storedAlert) limits() (b alertBounds, percentage bool, condition string, err error) {
+	var t struct {
+		Type   string
+		Bounds alertBounds
+	}
+	if json.Unmarshal(a.Threshold.Configuration, &t) != nil {
+		return b, false, "", management.Fault("threshold__configuration__bounds", "lower and upper are numbers or null.")
+	}
+	if kinds := []string{"absolute", "percentage"}; !slices.Contains(kinds, t.Type) {
+		return b, false, "", management.NotAChoice("threshold__configuration__type", t.Type, kinds)
+	}
+	b, percentage = t.Bounds, t.Type == "percentage"
+	condition = management.JSONText(management.JSONObject(a.Condition)["type"])
+	switch {
+	case !slices.Contains([]string{absoluteValue, relativeIncrease, relativeDecrease}, condition):
+		err = management.NotAChoice("condition__type", condition, []string{absoluteValue, relativeIncrease, relativeDecrease})
+	case b.Lower != nil && b.Upper != nil && *b.Lower >= *b.Upper:
+		err = management.Fault("threshold", "Lower threshold must be less than upper threshold")
+	case percentage && condition == absoluteValue:
+		err = management.Fault("threshold", "Absolute value alerts require an absolute threshold, but a percentage threshold was configured")
+	}
+	return b, percentage, condition, err
+}

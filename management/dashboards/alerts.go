@@ -1,0 +1,256 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindAlert is an alert: Parent is the project, ID its uuid, Other its insight, Sort
+// the time it was made.
+const kindAlert = "alert"
+
+// kindAlertCheck is what a check of an alert has found, and when it was snoozed: Parent
+// is the alert, Sort the time.
+const kindAlertCheck = "alert_check"
+
+// Bounds of alerts.
+const (
+	maxAlerts      = 10_000 // of a project
+	maxAlertName   = 255    // characters
+	maxAlertJSON   = 4096   // bytes of threshold, condition and config, each
+	maxSubscribers = 100
+	// Checks are kept for checkLife, at most maxChecks of an alert; answers have
+	// usualChecks of them unless they are asked for more.
+	checkLife   = 14 * 24 * time.Hour
+	maxChecks   = 1000
+	usualChecks = 5
+)
+
+// The states of alerts.
+const (
+	alertQuiet   = "Not firing"
+	alertFiring  = "Firing"
+	alertErrored = "Errored"
+	alertSnoozed = "Snoozed"
+)
+
+// Alerts look at an insight again and again and tell people when its value leaves the
+// bounds of a threshold (clients.md §9).
+type Alerts struct {
+	*core
+	*management.Resource[management.Tx, storedAlert, Alert]
+}
+
+// AlertFields are the writable fields of an alert.
+var AlertFields = management.Fields{
+	{Name: "name", Type: management.Text, Required: true, Blank: true, Max: maxAlertName},
+	{Name: "insight", Type: management.Any, Required: true, Ruled: true, Help: "the id of an insight whose query is of trends"},
+	{Name: "subscribed_users", Type: management.IntList, Required: true, Ruled: true, Help: "the numbers of members who are told"},
+	{Name: "threshold", Type: management.Object, Required: true, Ruled: true, Help: "configuration: type absolute or percentage (0.2 is 20 %), bounds with lower and upper"},
+	{Name: "condition", Type: management.Object, Ruled: true, Help: "type: absolute_value, relative_increase or relative_decrease"},
+	{Name: "config", Type: management.Object, Ruled: true, Help: "type TrendsAlertConfig, series_index from 0 on, check_ongoing_interval"},
+	{Name: "calculation_interval", Type: management.Choice, Choices: []string{"hourly", "daily", "weekly", "monthly"}},
+	{Name: "enabled", Type: management.Bool},
+	{Name: "skip_weekend", Type: management.Bool, Null: true, Help: "what would be checked on Saturday or Sunday waits for Monday"},
+	{Name: "snoozed_until", Type: management.Text, Null: true, Ruled: true, Help: "2h, 1d, 1w or a time; null: no longer"},
+	{Name: "detector_config", Type: management.Any, Ruled: true, Help: "null: there are no detectors of anomalies"},
+}
+
+// alertSettings are what is kept of an alert and shown as it is.
+type alertSettings struct {
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Threshold   alertThreshold   `json:"threshold"`
+	Condition   json.RawMessage  `json:"condition"`
+	Config      json.RawMessage  `json:"config"`
+	Interval    string           `json:"calculation_interval"`
+	Enabled     bool             `json:"enabled"`
+	SkipWeekend *bool            `json:"skip_weekend"`
+	Detector    *string          `json:"detector_config"` // always null
+	Snoozed     management.Stamp `json:"snoozed_until"`
+	State       string           `json:"state"`
+	Notified    management.Stamp `json:"last_notified_at"`
+	Checked     management.Stamp `json:"last_checked_at"`
+	Next        management.Stamp `json:"next_check_at"`
+	LastValue   *float64         `json:"last_value"`
+	Created     management.Stamp `json:"created_at"`
+}
+
+type alertThreshold struct {
+	ID            string           `json:"id"`
+	Name          string           `json:"name"`
+	Created       management.Stamp `json:"created_at"`
+	Configuration json.RawMessage  `json:"configuration"`
+}
+
+type storedAlert struct {
+	alertSettings
+	Insight     string  `json:"insight"`
+	Subscribers []int64 `json:"subscribed_users"`
+	Author      int64   `json:"created_by"` // a user's number
+
+	stirred bool // it is to be looked at when it is due, whatever was planned
+	snoozes bool // it has just been snoozed
+}
+
+// Alert is an alert as it is shown. Only one that is asked for has its checks.
+type Alert struct {
+	alertSettings
+	Insight     *Insight               `json:"insight"`
+	Subscribers []*management.UserView `json:"subscribed_users"`
+	Checks      []alertCheck           `json:"checks,omitzero"`
+	CreatedBy   *management.UserView   `json:"created_by"`
+}
+
+// alertCheck is what one check has found.
+type alertCheck struct {
+	ID       string           `json:"id"`
+	Created  management.Stamp `json:"created_at"`
+	Value    *float64         `json:"calculated_value"`
+	State    string           `json:"state"`
+	Notified bool             `json:"targets_notified"`
+	Error    *string          `json:"error"`
+}
+
+type alertEdit = management.Edit[management.Tx, storedAlert]
+
+func newAlerts(c *core) (s Alerts) {
+	s.core = c
+	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAlert, Alert]{
+		Kind: kindAlert, Scope: "AlertConfiguration", Fields: AlertFields, Newest: true,
+		Place: func(st *management.Standing, a *storedAlert) management.Place {
+			return management.Place{ID: a.ID, Title: a.Name, Other: alertsOf(st.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
+		},
+		New:   s.fresh,
+		Rules: s.rules,
+		Leave: func(e *alertEdit) error {
+			if err := e.Tx.DeleteUnder(kindAlertCheck, e.Now.ID); err != nil {
+				return err
+			}
+			return e.Tx.Delete(kindAlertTask, "", e.Now.ID)
+		},
+		Done:  s.plan,
+		Show:  showAlert,
+		Noted: func(a *storedAlert) any { return a.noted() },
+	})
+	return s
+}
+
+// alertsOf is Other of the alerts of an insight.
+func alertsOf(project int64, insight string) string {
+	return management.ProjectParent(project) + "/insight/" + insight
+}
+
+// noted is what people change of an alert.
+func (a *storedAlert) noted() any {
+	out := *a
+	out.State, out.Notified, out.Checked, out.Next, out.LastValue = "", management.Stamp{}, management.Stamp{}, management.Stamp{}, nil
+	return out
+}
+
+func (s Alerts) fresh(v *view) (*storedAlert, error) {
+	_, count, err := v.Tx.List(management.Query{Kind: kindAlert, Parent: v.Parent(), Limit: 1})
+	if err == nil && count >= maxAlerts {
+		err = management.Fault("", "A project may have %d alerts.", maxAlerts)
+	}
+	now, no := management.At(s.Desk.Now()), false
+	return &storedAlert{Author: v.User.ID, alertSettings: alertSettings{
+		ID: s.Desk.NewID(), Interval: "daily", Enabled: true, SkipWeekend: &no, State: alertQuiet, Created: now,
+		Threshold: alertThreshold{ID: s.Desk.NewID(), Created: now},
+		Condition: json.RawMessage(`{"type":"absolute_value"}`), Config: json.RawMessage(`{"type":"TrendsAlertConfig","series_index":0}`),
+	}}, err
+}
+
+func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
+	out = &Alert{alertSettings: a.alertSettings, Subscribers: []*management.UserView{}}
+	if out.CreatedBy, err = v.Author(a.Author); err != nil {
+		return nil, err
+	}
+	for _, id := range a.Subscribers {
+		u, err := v.Author(id)
+		if err != nil {
+			return nil, err
+		}
+		if u != nil {
+			out.Subscribers = append(out.Subscribers, u)
+		}
+	}
+	i, err := insightOf(v.Tx, v.Project.ID, a.Insight)
+	if err != nil || i == nil || !v.Sees(i.thing()) {
+		return out, err
+	}
+	out.Insight, err = i.show(v)
+	return out, err
+}
+
+// List returns a page of alerts, newest first; of one insight when that is not empty.
+func (s Alerts) List(ctx context.Context, st *management.Standing, insight string, p management.Page) (management.List[Alert], error) {
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
+	if insight != "" {
+		i, err := management.Read(ctx, &s.Desk, func(tx management.Tx) (*insightRecord, error) {
+			return insightNamed(&view{Tx: tx, Standing: st}, insight, true)
+		})
+		if err != nil || i == nil {
+			return management.List[Alert]{}, err
+		}
+		q.Other = alertsOf(st.Project.ID, i.ID)
+	}
+	return s.Query(ctx, st, q)
+}
+
+// CheckQuery says which checks of an alert are asked for: of a time, at most Limit of
+// them, 5 when it is zero.
+type CheckQuery struct {
+	Limit int64
+	Between
+}
+
+// Get returns an alert with its newest checks.
+func (s Alerts) Get(ctx context.Context, st *management.Standing, id string, q CheckQuery) (*Alert, error) {
+	return management.Of(ctx, s.Resource, st, id, func(v *view, a *storedAlert) (*Alert, error) {
+		out, err := showAlert(v, a)
+		if err != nil {
+			return nil, err
+		}
+		limit := usualChecks
+		if q.Limit > 0 {
+			limit = int(min(q.Limit, maxChecks))
+		}
+		find := management.Query{Kind: kindAlertCheck, Parent: a.ID, Descending: true, Limit: limit}
+		if !q.From.IsZero() {
+			find.From = management.SortTime(q.From)
+		}
+		if !q.To.IsZero() {
+			find.To = management.SortTime(q.To)
+		}
+		list, err := management.ListRecords[alertCheck](v.Tx, find)
+		out.Checks = list.Results
+		return out, err
+	})
+}
+
+// addCheck keeps a check, and takes the old ones away.
+func (s *core) addCheck(tx management.Tx, a *storedAlert, c alertCheck) error {
+	c.ID, c.Created, c.State = s.Desk.NewID(), management.At(s.Desk.Now()), a.State
+	if err := tx.Put(&management.Record{Kind: kindAlertCheck, Parent: a.ID, ID: c.ID, Sort: management.SortTime(c.Created.Time), Data: management.Encode(c)}); err != nil {
+		return err
+	}
+	oldest, count, err := tx.List(management.Query{Kind: kindAlertCheck, Parent: a.ID, Limit: 20})
+	if err != nil {
+		return err
+	}
+	old := management.SortTime(c.Created.Add(-checkLife))
+	for i := range oldest {
+		if oldest[i].Sort >= old && count <= maxChecks {
+			break
+		}
+		if err := tx.Delete(kindAlertCheck, a.ID, oldest[i].ID); err != nil {
+			return err
+		}
+		count--
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package organizations_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// watched puts a project into a desk, with an insight of one number.
+func (d *desk) watched(t *testing.T) (st *management.Standing, insight *dashboards.Insight) {
+	t.Helper()
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		return tx.PutProject(&management.ProjectRecord{ID: 1, Organization: deskOrg, Name: "P & <Q>", APIKey: "phc_p", CreatedAt: deskStart})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err = d.Project(t.Context(), d.owner.Caller, "1"); err != nil {
+		t.Fatal(err)
+	}
+	insight, err = d.Dashboards.Insights.Create(t.Context(), st, bodyOf(t, `{"name":"I","query":{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}],"trendsFilter":{"display":"BoldNumber"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, insight
+}
+
+// watch makes an alert for users, which fires above 10.
+func (d *desk) watch(t *testing.T, st *management.Standing, insight *dashboards.Insight, name, users string) *dashboards.Alert {
+	t.Helper()
+	a, err := d.Dashboards.Alerts.Create(t.Context(), st, bodyOf(t, fmt.Sprintf(
+		`{"name":%q,"insight":%q,"subscribed_users":%s,"threshold":{"configuration":{"type":"absolute","bounds":{"upper":10}}}}`, name, insight.ShortID, users)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (d *desk) checkAlerts(t *testing.T) {
+	t.Helper()
+	if _, err := d.Dashboards.Alerts.CheckDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// member puts somebody into the organization.
+func (d *desk) member(t *testing.T, name string, inactive bool) int64 {
+	t.Helper()
+	u := management.User{UUID: "0191f0a2-5b1c-7d3e-8f40-20000000000" + name, FirstName: name, Email: name + "@example.com", Inactive: inactive}
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) (err error) {
+		if u.ID, err = tx.Next(management.KindUser); err == nil {
+			err = management.PutUser(tx, &u)
+		}
+		if err != nil {
+			return err
+		}
+		return management.PutMembership(tx, &management.Membership{ID: u.UUID, Organization: deskOrg, User: u.UUID, Level: management.Member, Joined: management.At(deskStart)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.ID
+}
+
+// clients.md §9.4: one mail for each subscriber who is active, with what is out of
+// bounds and two links; what comes from outside is text, and no header.
+func TestAlerts_Mail(t *testing.T) {
+	s := smtptest.Start(t, withPassword)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
+	st, insight := d.watched(t)
+	gone := d.member(t, "1", false)
+	away := d.member(t, "2", true)
+	a := d.watch(t, st, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d]", gone, away))
+	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		return tx.Delete(management.KindMember, deskOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.checkAlerts(t)
+	if d.queued.Load() != 1 {
+		t.Errorf("the outbox was told of %d times", d.queued.Load())
+	}
+	d.deliver(t, "")
+	mails := s.Mails()
+	if len(mails) != 1 || mails[0].To != "owner@example.com" {
+		t.Fatalf("%+v", mails)
+	}
+	m, plain, html := readMail(t, mails[0].Text)
+	if m.Header.Get("Bcc") != "" || m.Header.Get("Subject") != "Alert Sales Bcc: all@example.com <script> is firing" {
+		t.Errorf("%v", m.Header)
+	}
+	at := deskURL + "/project/1/insights/" + insight.ShortID
+	for _, want := range []string{"The insight value (<b>buy</b>) (12) is more than upper threshold (10)", at + "\r\n", at + "?alert_id=" + a.ID, "P & <Q>"} {
+		if !strings.Contains(strings.ReplaceAll(plain, "\r\n", "\n"), strings.ReplaceAll(want, "\r\n", "\n")) {
+			t.Errorf("%q is not in %q", want, plain)
+		}
+	}
+	for _, want := range []string{"(&lt;b&gt;buy&lt;/b&gt;) (12)", `<a href="` + at + `">`, "P &amp; &lt;Q&gt;"} {
+		if !strings.Contains(html, want) || strings.Contains(html, "<b>") {
+			t.Errorf("%q is not in %q", want, html)
+		}
+	}
+	got, err := d.Dashboards.Alerts.Get(t.Context(), st, a.ID, dashboards.CheckQuery{})
+	if err != nil || len(got.Checks) != 1 || !got.Checks[0].Notified || got.Notified.IsZero() {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A server that is killed while it checks, or before it mails, neither loses nor
+// repeats a mail.
+func TestAlerts_Killed(t *testing.T) {
+	s := smtptest.Start(t, withPassword)
+	database := "sqlite:" + filepath.Join(t.TempDir(), "desk.db")
+	d := openDesk(t, database, smtpTo(t, s.Address, s), deskStart)
+	st, insight := d.watched(t)
+	a := d.watch(t, st, insight, "Sales", "[1]")
+	d.asked = d.close // the store is gone, as after a kill
+	if _, err := d.Dashboards.Alerts.CheckDue(t.Context()); err == nil {
+		t.Fatal("storing what was found into a closed store works")
+	}
+	d = openDesk(t, database, smtpTo(t, s.Address, s), deskStart.Add(3*time.Minute))
+	d.checkAlerts(t) // the other one may still be at it
+	if d.queued.Load() != 0 {
+		t.Error("an alert is checked that another server has")
+	}
+	d.pass(2 * time.Minute)
+	d.checkAlerts(t)
+	now := d.now()
+	d.close()
+
+	d = openDesk(t, database, smtpTo(t, s.Address, s), now)
+	d.checkAlerts(t)
+	d.deliver(t, "")
+	d.deliver(t, "")
+	if mails := s.Mails(); len(mails) != 1 {
+		t.Errorf("%d mails", len(mails))
+	}
+	got, err := d.Dashboards.Alerts.Get(t.Context(), st, a.ID, dashboards.CheckQuery{})
+	if err != nil || len(got.Checks) != 1 || got.State != "Firing" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Alerts have 500 mails a day of an organization, and invitations their own.
+func TestAlerts_MailsOfADay(t *testing.T) {
+	s := smtptest.Start(t, withPassword)
+	d := openDesk(t, inMemory, smtpTo(t, s.Address, s), deskStart)
+	st, insight := d.watched(t)
+	for range 501 {
+		d.watch(t, st, insight, "Sales", "[1]")
+	}
+	for more := true; more; {
+		var err error
+		if more, err = d.Dashboards.Alerts.CheckDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := d.Dashboards.Alerts.List(t.Context(), st, "", management.Page{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, a := range list.Results {
+		if a.State != "Firing" {
+			t.Fatalf("%+v", a)
+		}
+		if !a.Notified.IsZero() {
+			told++
+		}
+	}
+	if told != 500 {
+		t.Errorf("%d have told somebody, want 500", told)
+	}
+	d.invite(t, `{"target_email": "new@example.com"}`)
+}
+
+// Servers with one PostgreSQL check each alert once, also where their clocks differ by
+// as much as they may.
+func TestServers_AlertOnce(t *testing.T) {
+	url := storetest.Postgres(t)
+	s := smtptest.Start(t, withPassword)
+	desks := []*desk{
+		openDesk(t, url, smtpTo(t, s.Address, s), deskStart),
+		openDesk(t, url, smtpTo(t, s.Address, s), deskStart.Add(50*time.Second)),
+	}
+	st, insight := desks[0].watched(t)
+	const alerts = 30
+	ids := make([]string, alerts)
+	for i := range ids {
+		ids[i] = desks[i%2].watch(t, st, insight, fmt.Sprint("A", i), "[1]").ID
+	}
+	desks[0].pass(50 * time.Second)
+	desks[1].pass(50 * time.Second)
+	storetest.AtOnce(t, 6, func(i int) error {
+		for more := true; more; {
+			var err error
+			if more, err = desks[i%2].Dashboards.Alerts.CheckDue(context.Background()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	desks[0].pass(2 * time.Minute)
+	for _, d := range desks {
+		d.deliver(t, "")
+	}
+	got := map[string]int{}
+	for _, m := range s.Mails() {
+		header, _, _ := readMail(t, m.Text)
+		got[header.Header.Get("Subject")]++
+	}
+	for i, id := range ids {
+		if n := got[fmt.Sprintf("Alert A%d is firing", i)]; n != 1 {
+			t.Errorf("alert %d was mailed %d times", i, n)
+		}
+		a, err := desks[0].Dashboards.Alerts.Get(t.Context(), st, id, dashboards.CheckQuery{})
+		if err != nil || len(a.Checks) != 1 {
+			t.Errorf("alert %d has %d checks, %v", i, len(a.Checks), err)
+		}
+	}
+}

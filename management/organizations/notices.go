@@ -1,0 +1,85 @@
+package organizations
+
+import (
+	"errors"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// notice is what a mail of the outbox says to one user about a project.
+type notice struct {
+	User    string            `json:"user"` // uuid
+	Project int64             `json:"project"`
+	Subject string            `json:"subject"`
+	Lines   []string          `json:"lines"`
+	Links   []management.Link `json:"links"`
+}
+
+// QueueNotice puts a mail for each user into the outbox, within a transaction of
+// another room: the mails go out if that is committed. False: nobody is to be told,
+// or the organization has had its notices of the day. Who may not see the project
+// when the mail goes out gets none.
+func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool, err error) {
+	p, err := tx.Project(n.Project)
+	if err != nil || p == nil {
+		return false, err
+	}
+	for _, id := range n.Users {
+		u, err := management.UserByNumber(tx, id)
+		if err != nil {
+			return queued, err
+		}
+		may, err := hears(tx, u, p)
+		if err != nil {
+			return queued, err
+		}
+		if !may {
+			continue
+		}
+		var full *management.Error
+		switch err := s.spendMail(tx, noticeMails(p.Organization)); {
+		case errors.As(err, &full) && full.Code == CodeMailLimit:
+			return queued, nil
+		case err != nil:
+			return queued, err
+		}
+		now := s.Desk.Now()
+		m := &waitingMail{ID: s.Desk.NewID(), Notice: &notice{u.UUID, p.ID, n.Subject, n.Lines, n.Links}, Site: s.SiteURL, Created: management.At(now)}
+		if err := m.put(tx, now); err != nil {
+			return queued, err
+		}
+		queued = true
+	}
+	return queued, nil
+}
+
+// hears reports whether a user is told of what happens in a project: one who is
+// active and may be there.
+func hears(tx management.Tx, u *management.User, p *management.ProjectRecord) (bool, error) {
+	if u == nil || u.Inactive {
+		return false, nil
+	}
+	c, err := management.CallerFor(tx, u)
+	return err == nil && c.Reaches(p), err
+}
+
+func (s Service) composeNotice(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+	p, err := tx.Project(m.Notice.Project)
+	if err != nil || p == nil {
+		return false, err
+	}
+	u, err := management.UserByUUID(tx, m.Notice.User)
+	if err != nil {
+		return false, err
+	}
+	if may, err := hears(tx, u, p); err != nil || !may {
+		return false, err
+	}
+	*to = Mail{ID: m.ID, To: u.Email, Subject: oneLine(m.Notice.Subject)}
+	links := make([]management.Link, len(m.Notice.Links))
+	for i, l := range m.Notice.Links {
+		links[i] = management.Link{Label: l.Label, Path: s.SiteURL + l.Path}
+	}
+	to.write(append([]string{}, m.Notice.Lines...), links, "You get this mail because you are subscribed in the project "+oneLine(p.Name)+".")
+	return true, nil
+}
