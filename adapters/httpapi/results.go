@@ -222,7 +222,7 @@ func getInsight(of *asker, c *call) (*dashboards.Insight, error) {
 
 // laidBy are the filters that a dashboard and its tile lay over an insight; those of
 // the dashboard only unless they are replaced.
-func (of *asker) laidBy(c *call, dashboard, insight string, replaced bool) ([]json.RawMessage, error) {
+func (of *asker) laidBy(c *call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
 	d, err := of.dashboards.Dashboards.Get(c.ctx, c.standing, dashboard)
 	if err != nil {
 		return nil, err

@@ -202,7 +202,7 @@ func checkStepText(place string, raw json.RawMessage, matching bool) error {
 // Reference is something that uses an action.
 type Reference struct {
 	Type string `json:"type"` // insight
-	ID   string `json:"id"`
+	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 

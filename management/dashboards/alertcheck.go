@@ -301,9 +301,38 @@ func (s Alerts) tell(tx management.Tx, p *management.ProjectRecord, a *storedAle
 	if err != nil || i == nil {
 		return false, err
 	}
+	users, err := whoSees(tx, p, a.Subscribers, i.thing())
+	if err != nil {
+		return false, err
+	}
 	at := fmt.Sprintf("/project/%d/insights/%s", p.ID, i.short())
 	return s.Tell(tx, management.Notice{
-		Project: p.ID, Users: a.Subscribers, Subject: "Alert " + a.Name + " is firing", Lines: []string{breach},
+		Project: p.ID, Users: users, Subject: "Alert " + a.Name + " is firing", Lines: []string{breach},
 		Links: []management.Link{{Label: "Open the insight", Path: at}, {Label: "Open the alert", Path: at + "?alert_id=" + a.ID}},
 	})
+}
+
+// whoSees are those of some users to whom access rules do not hide a thing.
+func whoSees(tx management.Tx, p *management.ProjectRecord, users []int64, o management.Thing) (out []int64, err error) {
+	for _, id := range users {
+		u, err := management.UserByNumber(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil {
+			continue
+		}
+		c, err := management.CallerFor(tx, u)
+		if err != nil {
+			return nil, err
+		}
+		in, err := management.StandIn(tx, c, p)
+		if err != nil {
+			return nil, err
+		}
+		if in.Sees(o) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }

@@ -92,7 +92,7 @@ func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
 	case errors.As(err, &told) && told.Code == management.CodeDoesNotExist, err == nil && !e.Sees(i.thing()):
 		return nil, management.Fault("insight", "This insight does not belong to your team.")
 	case err == nil:
-		e.Now.Insight = i.ID
+		e.Now.Insight = i.id()
 	}
 	return i, err
 }

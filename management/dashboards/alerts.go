@@ -196,7 +196,7 @@ func (s Alerts) List(ctx context.Context, st *management.Standing, insight strin
 		if err != nil || i == nil {
 			return management.List[Alert]{}, err
 		}
-		q.Other = alertsOf(st.Project.ID, i.ID)
+		q.Other = alertsOf(st.Project.ID, i.id())
 	}
 	return s.Query(ctx, st, q)
 }

@@ -42,7 +42,7 @@ var AnnotationFields = management.Fields{
 	{Name: "content", Type: management.Text, Null: true, Blank: true, Max: maxAnnotation},
 	{Name: "date_marker", Type: management.Time, Null: true, Help: "what it is a remark on"},
 	{Name: "creation_type", Type: management.Choice, Choices: []string{"USR", "GIT"}},
-	{Name: "dashboard_item", Type: management.Any, Ruled: true, Help: "the id of an insight, or null"},
+	{Name: "dashboard_item", Type: management.Any, Ruled: true, Help: "the number of an insight, or null"},
 	{Name: "dashboard_id", Type: management.Int, Null: true, Help: "the number of a dashboard"},
 	{Name: "scope", Type: management.Text, Ruled: true, Help: "dashboard_item, dashboard, project or organization: where it is shown"},
 	{Name: "emoji", Type: management.Text, Null: true, Blank: true, Max: maxEmoji},
@@ -75,7 +75,7 @@ type storedAnnotation struct {
 // Annotation is an annotation as it is shown.
 type Annotation struct {
 	annotationSettings
-	Insight       *string              `json:"dashboard_item"`
+	Insight       *int64               `json:"dashboard_item"`
 	ShortID       *string              `json:"insight_short_id"`
 	InsightName   *string              `json:"insight_name"`
 	Derived       *string              `json:"insight_derived_name"`
@@ -163,7 +163,7 @@ func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) 
 	}
 	i, err := insightOfBody(e.Tx, a.Project, "dashboard_item", e.Values.Raw("dashboard_item"))
 	if a.Insight = ""; i != nil {
-		a.Insight = i.ID
+		a.Insight = i.id()
 	}
 	return err
 }

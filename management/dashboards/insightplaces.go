@@ -20,7 +20,7 @@ func (s Insights) place(tx management.Tx, st *management.Standing, i *insightRec
 	if len(wanted) > maxInsightPlaces {
 		return management.Coded(management.CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
 	}
-	now, err := dashboardsOfInsight(tx, i.ID)
+	now, err := dashboardsOfInsight(tx, i.id())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardR
 	if err := d.mayEdit(tx, st); err != nil {
 		return err
 	}
-	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	t, err := tileOfInsightOn(tx, d.ID, i.id())
 	if err != nil || t != nil && !t.Deleted {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardR
 		if t, err = newTile(tx); err != nil {
 			return err
 		}
-		t.Insight = i.ID
+		t.Insight = i.id()
 	}
 	t.Deleted = false
 	return putTile(tx, d.ID, t)
@@ -82,7 +82,7 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 	if err := d.mayEdit(tx, st); err != nil {
 		return err
 	}
-	t, err := tileOfInsightOn(tx, d.ID, i.ID)
+	t, err := tileOfInsightOn(tx, d.ID, i.id())
 	if err != nil || t == nil || t.Deleted {
 		return err
 	}
@@ -93,7 +93,10 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 // copyOf makes a copy of an insight and says so in its name.
 func (s Insights) copyOf(v *view, i *insightRecord) (*Insight, error) {
 	const mark = " (Copy)"
-	out := s.fresh(v.Standing)
+	out, err := s.fresh(v)
+	if err != nil {
+		return nil, err
+	}
 	out.Description, out.Query, out.Filters, out.Tags = i.Description, i.Query, i.Filters, i.Tags
 	if name := i.title(); name != "" {
 		for utf8.RuneCountInString(name+mark) > maxInsightName {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// kindInsight is an insight: Parent is the project, Sort the time it was made,
-// Hidden when it is deleted. Its tiles name it (kindTile).
+// kindInsight is an insight: Parent is the project, ID its number, Unique its short id,
+// Sort the time it was made, Hidden when it is deleted. Its tiles name it (kindTile).
 const kindInsight = "insight"
 
 // Bounds of insights.
@@ -57,7 +57,7 @@ var InsightFields = management.Fields{
 
 // insightSettings are what is kept of an insight and shown as it is.
 type insightSettings struct {
-	ID          string           `json:"id"`
+	ID          int64            `json:"id"`
 	ShortID     string           `json:"short_id"` // stands for the id in paths too
 	Name        *string          `json:"name"`
 	Description string           `json:"description"`
@@ -68,9 +68,10 @@ type insightSettings struct {
 }
 
 // insightRecord is an insight as it is stored. Older ones have no ShortID: it follows
-// from the id.
+// from the uuid.
 type insightRecord struct {
 	insightSettings
+	UUID      string           `json:"uuid"`
 	Tags      []string         `json:"tags,omitempty"`
 	Favorited bool             `json:"favorited,omitempty"`
 	Saved     bool             `json:"saved,omitempty"`
@@ -83,12 +84,12 @@ func (s Insights) resource() *management.Resource[management.Tx, insightRecord, 
 	return management.NewResource(&s.Desk, management.Spec[management.Tx, insightRecord, Insight]{
 		Kind: kindInsight, Scope: "Insight", Fields: InsightFields, Newest: true, Thing: (*insightRecord).thing,
 		Place: func(_ *management.Standing, i *insightRecord) management.Place {
-			return management.Place{ID: i.ID, Title: i.title()}
+			return management.Place{ID: i.id(), Title: i.title()}
 		},
 		Load: func(v *view, id string, change *management.Body) (*insightRecord, error) {
 			return insightNamed(v, id, bringsBack(change))
 		},
-		New:   func(v *view) (*insightRecord, error) { return s.fresh(v.Standing), nil },
+		New:   s.fresh,
 		Rules: s.rules,
 		Put:   func(v *view, i *insightRecord) error { return putInsight(v.Tx, v.Project.ID, i) },
 		Done: func(e *management.Edit[management.Tx, insightRecord]) error {
@@ -113,12 +114,15 @@ func insightOf(tx management.Tx, project int64, id string) (*insightRecord, erro
 
 // insightNamed finds the insight of a path; deleted: also one that is deleted.
 func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
-	id, ok := management.NormalUUID(named)
-	find := insightOf
-	if !ok {
-		id, find = named, insightByShortID
+	find := insightByShortID
+	id, err := management.NumberNamed(v.Tx, kindInsight, v.Parent(), named)
+	if err != nil {
+		return nil, err
 	}
-	i, err := find(v.Tx, v.Project.ID, id)
+	if id != "" {
+		named, find = id, insightOf
+	}
+	i, err := find(v.Tx, v.Project.ID, named)
 	if i != nil && i.Deleted && !deleted {
 		i = nil
 	}
@@ -126,7 +130,7 @@ func insightNamed(v *view, named string, deleted bool) (*insightRecord, error) {
 }
 
 func (i *insightRecord) thing() management.Thing {
-	return management.Thing{Kind: kindInsight, ID: i.ID, Author: i.Author}
+	return management.Thing{Kind: kindInsight, ID: i.id(), Author: i.Author}
 }
 
 // show is the insight without its dashboards.
@@ -145,7 +149,7 @@ func (i *insightRecord) showFull(v *view) (*Insight, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Dashboards, err = dashboardsOfInsight(v.Tx, i.ID)
+	out.Dashboards, err = dashboardsOfInsight(v.Tx, i.id())
 	return out, err
 }
 
@@ -202,12 +206,16 @@ func (s Insights) Update(ctx context.Context, st *management.Standing, id string
 }
 
 // fresh is an empty insight that is not saved.
-func (s Insights) fresh(st *management.Standing) *insightRecord {
+func (s Insights) fresh(v *view) (*insightRecord, error) {
 	now := management.At(s.Desk.Now())
-	return &insightRecord{Author: st.User.ID, Modified: now, Modifier: st.User.ID, insightSettings: insightSettings{
-		ID: s.Desk.NewID(), Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now,
-	}}
+	id, err := v.Tx.Next(kindInsight)
+	return &insightRecord{UUID: s.Desk.NewID(), Author: v.User.ID, Modified: now, Modifier: v.User.ID, insightSettings: insightSettings{
+		ID: id, Query: json.RawMessage("null"), Filters: json.RawMessage("{}"), Created: now,
+	}}, err
 }
+
+// id is the number as it names the record.
+func (i *insightRecord) id() string { return strconv.FormatInt(i.ID, 10) }
 
 // rules check an insight.
 func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error {

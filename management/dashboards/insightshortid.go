@@ -13,11 +13,11 @@ const shortIDLength = 8
 
 const shortIDAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// shortIDOf makes the short id of an insight out of its id; again is how many of
+// shortIDOf makes the short id of an insight out of its uuid; again is how many of
 // them were another insight's. It is never a number, so that a path says which of
 // the two ids it has (spec/clients.md §1.1).
-func shortIDOf(id string, again int) string {
-	sum := sha256.Sum256([]byte(id + "/" + strconv.Itoa(again)))
+func shortIDOf(uuid string, again int) string {
+	sum := sha256.Sum256([]byte(uuid + "/" + strconv.Itoa(again)))
 	n := binary.BigEndian.Uint64(sum[:])
 	var out [shortIDLength]byte
 	for i := range out {
@@ -32,10 +32,10 @@ func shortIDOf(id string, again int) string {
 }
 
 // short is the short id; insights that were made before there were any have the
-// one that follows from their id.
+// one that follows from their uuid.
 func (i *insightRecord) short() string {
 	if i.ShortID == "" {
-		return shortIDOf(i.ID, 0)
+		return shortIDOf(i.UUID, 0)
 	}
 	return i.ShortID
 }
@@ -63,10 +63,10 @@ func shortIDPlace(project int64, short string) string {
 const maxShortIDs = 10
 
 func putInsight(tx management.Tx, project int64, i *insightRecord) error {
-	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.ID, Sort: management.SortTime(i.Created.Time), Hidden: i.Deleted}
+	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.id(), Sort: management.SortTime(i.Created.Time), Hidden: i.Deleted}
 	for again := 0; ; again++ {
 		if i.ShortID == "" || again > 0 {
-			i.ShortID = shortIDOf(i.ID, again)
+			i.ShortID = shortIDOf(i.UUID, again)
 		}
 		r.Unique, r.Data = shortIDPlace(project, i.ShortID), management.Encode(i)
 		if err := tx.Put(&r); !errors.Is(err, management.ErrTaken) || again == maxShortIDs {
@@ -90,7 +90,8 @@ func insightByShortID(tx management.Tx, project int64, short string) (*insightRe
 		}
 		// It may be one that was made before there were any.
 		list, _, err := tx.List(management.Query{Kind: kindInsight, Parent: management.ProjectParent(project), Hidden: hidden, Limit: 1, Match: func(r *management.Record) bool {
-			return r.Unique == "" && shortIDOf(r.ID, 0) == short
+			i, err := management.Decode[insightRecord](r)
+			return err == nil && r.Unique == "" && i.short() == short
 		}})
 		if err != nil {
 			return nil, err

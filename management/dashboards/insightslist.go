@@ -85,10 +85,10 @@ func (i *insightRecord) isOf(asked string) bool {
 
 // match looks at an insight; st is whose list it is.
 func (q *InsightQuery) match(st *management.Standing, i *insightRecord) bool {
-	onAll := !slices.ContainsFunc(q.onDashboards, func(on map[string]bool) bool { return !on[i.ID] })
+	onAll := !slices.ContainsFunc(q.onDashboards, func(on map[string]bool) bool { return !on[i.id()] })
 	found := management.HoldsText(i.title(), q.Search) || management.HoldsText(i.Description, q.Search) ||
 		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.HoldsText(tag, q.Search) })
-	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.ID]) || !*q.Saved && !i.Saved
+	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
 	return st.Sees(i.thing()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
 		(!q.Mine || i.Author == st.User.ID) && management.Among(q.Creators, i.Author) && management.Shares(q.Tags, i.Tags) && i.isOf(q.Kind) &&
 		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To)
@@ -172,7 +172,7 @@ func (q *InsightQuery) chosen(tx management.Tx, st *management.Standing) (keys [
 		if err != nil {
 			failed = err
 		} else if q.match(st, i) {
-			keys = append(keys, insightKey{i.ID, strings.ToLower(i.title()), i.Created, i.Modified})
+			keys = append(keys, insightKey{i.id(), strings.ToLower(i.title()), i.Created, i.Modified})
 		}
 		return false
 	}})

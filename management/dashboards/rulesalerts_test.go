@@ -3,6 +3,7 @@ package dashboards_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 	calls["insight"] = func(st *management.Standing, name, b string) (any, error) {
 		i, err := a.Dashboards.Insights.Create(ctx, st, ruletest.Body(t, b))
 		if err == nil {
-			keep(name, i.ID)
+			keep(name, strconv.FormatInt(i.ID, 10))
 		}
 		return i, err
 	}

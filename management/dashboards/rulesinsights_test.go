@@ -21,7 +21,7 @@ var anInsight = ruletest.Row{"clients.md §3.2", "bob", "insight", `{"name":"I"}
 
 var insightFieldRows = rows(
 	[]ruletest.Row{
-		{"clients.md §3.1 nothing is required", "bob", "insight", ``, `{"id":"(like) ^[0-9a-f-]{36}$","short_id":"(like) ^[0-9A-Za-z]{8}$","name":null,"description":"","query":null,"filters":{},"dashboards":[],"tags":[],
+		{"clients.md §3.1 nothing is required", "bob", "insight", ``, `{"id":1,"short_id":"(like) ^[0-9A-Za-z]{8}$","name":null,"description":"","query":null,"filters":{},"dashboards":[],"tags":[],
 			"favorited":false,"saved":false,"deleted":false,"created_at":"2026-01-02T12:00:01Z","created_by":{"first_name":"bob"},"last_modified_at":"2026-01-02T12:00:01Z","last_modified_by":{"first_name":"bob"}}`},
 		anInsight,
 	},
@@ -53,7 +53,7 @@ var insightFieldRows = rows(
 	),
 	[]ruletest.Row{
 		{"clients.md §3.1 read-only", "cyd", "changeinsight <I>", `{"id":7,"short_id":"abcdefgh","created_at":"2000-01-01T00:00:00Z","created_by":null,"last_modified_by":null}`,
-			`{"id":"<I>","created_at":"2026-01-02T12:00:02Z","created_by":{"first_name":"bob"},"last_modified_by":{"first_name":"cyd"},"last_modified_at":"2026-01-02T12:00:25Z"}`},
+			`{"id":<I>,"created_at":"2026-01-02T12:00:02Z","created_by":{"first_name":"bob"},"last_modified_by":{"first_name":"cyd"},"last_modified_at":"2026-01-02T12:00:25Z"}`},
 		{"clients.md §3.1 what a change does not name stays", "bob", "changeinsight <I>", `{"description":"x"}`, `{"name":"I","favorited":true,"saved":true}`},
 		{"clients.md §3.2 unknown", "bob", "getinsight 0191f0a2-5b1c-7d3e-8f40-0000000000ff", ``, `404 not_found - Not found.`},
 		{"clients.md §1.1 no id", "bob", "getinsight x", ``, `404 not_found - Not found.`},
@@ -77,7 +77,7 @@ var placeRows = []ruletest.Row{
 	{"clients.md §3.1", "bob", "create", `{"name":"two"}`, `{"id":2}`},
 	{"clients.md §3.1", "dan", "create", `{"name":"theirs"}`, `{"id":3}`},
 	{"clients.md §3.1 on two", "bob", "insight", `{"name":"I","dashboards":[2,1]}`, `{"dashboards":[1,2]}`},
-	{"clients.md §3.1 a tile on each", "bob", "get 1", ``, `{"tiles":[{"insight":{"id":"<I>","name":"I","dashboards":"(absent)"},"text":null}]}`},
+	{"clients.md §3.1 a tile on each", "bob", "get 1", ``, `{"tiles":[{"insight":{"id":<I>,"name":"I","dashboards":"(absent)"},"text":null}]}`},
 	{"clients.md §3.1 once on each", "bob", "changeinsight <I>", `{"dashboards":[1,1,2]}`, `{"dashboards":[1,2]}`},
 	{"clients.md §3.1 once on each", "bob", "get 1", ``, `{"tiles":[{"order":0}]}`},
 	{"clients.md §3.2 the others are lost", "bob", "changeinsight <I>", `{"dashboards":[2]}`, `{"dashboards":[2]}`},
@@ -128,8 +128,8 @@ var insightDeletedRows = []ruletest.Row{
 
 var shortIDRows = []ruletest.Row{
 	anInsight,
-	{"clients.md §1.1 both forms work", "bob", "short <I>", ``, `{"id":"<I>"}`},
-	{"clients.md §1.1 both forms work", "cyd", "short <I>", `{"name":"J"}`, `{"id":"<I>","name":"J","last_modified_by":{"first_name":"cyd"}}`},
+	{"clients.md §1.1 both forms work", "bob", "short <I>", ``, `{"id":<I>}`},
+	{"clients.md §1.1 both forms work", "cyd", "short <I>", `{"name":"J"}`, `{"id":<I>,"name":"J","last_modified_by":{"first_name":"cyd"}}`},
 	{"clients.md §1.1 of a deleted one", "bob", "changeinsight <J>", `{"deleted":true}`, `{"deleted":true}`},
 	{"clients.md §1.1 of none", "bob", "getinsight AAAAAAAA", ``, `404 not_found - Not found.`},
 	{"clients.md §1.1 of none", "bob", "getinsight abc-defg", ``, `404 not_found - Not found.`},

@@ -38,7 +38,7 @@ var copyRows = []ruletest.Row{
 	{"§4.1.3", "bob", "create", `{"name":"one"}`, `{"id":1}`},
 	{"§4.1.3", "bob", "insight", `{"name":"shown","dashboards":[1]}`, `{"dashboards":[1]}`},
 	{"§4.1.3", "bob", "change 1", `{"tiles":[{"text":{"body":"hello"}}]}`, `{"tiles":[{"order":0},{"order":1}]}`},
-	{"§4.1.3 linked", "cyd", "create", `{"use_dashboard":1}`, `{"id":2,"name":null,"creation_mode":"duplicate","tiles":[{"insight":{"id":"<shown>","name":"shown"}},{"text":{"body":"hello"}}]}`},
+	{"§4.1.3 linked", "cyd", "create", `{"use_dashboard":1}`, `{"id":2,"name":null,"creation_mode":"duplicate","tiles":[{"insight":{"id":<shown>,"name":"shown"}},{"text":{"body":"hello"}}]}`},
 	{"§4.1.3 linked", "cyd", "getinsight <shown>", ``, `{"dashboards":[1,2]}`},
 	{"§4.1.3 deep", "cyd", "create", `{"use_dashboard":1,"duplicate_tiles":true}`, `{"id":3,"creation_mode":"duplicate","tiles":[{"insight":{"name":"shown (Copy)"}},{"text":{"body":"hello"}}]}`},
 	{"§4.1.3 deep", "cyd", "getinsight <shown>", ``, `{"dashboards":[1,2]}`},

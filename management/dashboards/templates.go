@@ -70,18 +70,9 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 			t.Layouts = p.layouts
 		}
 		if p.insight {
-			insight := Insights(s).fresh(st)
-			insight.Name, insight.Description = &p.name, p.description
-			if p.query != nil {
-				insight.Query = p.query
-			}
-			if p.filters != nil {
-				insight.Filters = p.filters
-			}
-			if _, err := s.insights.Add(&view{Tx: tx, Standing: st}, insight); err != nil {
+			if t.Insight, err = Insights(s).planned(&view{Tx: tx, Standing: st}, p); err != nil {
 				return nil, err
 			}
-			t.Insight = insight.ID
 		} else {
 			s.writeText(st, t, p.body)
 		}
@@ -91,6 +82,23 @@ func (s Dashboards) addPlanned(tx management.Tx, st *management.Standing, d *das
 		ids = append(ids, t.ID)
 	}
 	return ids, nil
+}
+
+// planned makes the insight of a template's tile.
+func (s Insights) planned(v *view, p *plannedTile) (id string, err error) {
+	i, err := s.fresh(v)
+	if err != nil {
+		return "", err
+	}
+	i.Name, i.Description = &p.name, p.description
+	if p.query != nil {
+		i.Query = p.query
+	}
+	if p.filters != nil {
+		i.Filters = p.filters
+	}
+	_, err = s.insights.Add(v, i)
+	return i.id(), err
 }
 
 // templateFields are what a template says (§4.1.6). All texts have to be texts.

@@ -54,7 +54,7 @@ type tileRecord struct {
 	Layouts   json.RawMessage `json:"layouts"`
 	Color     *string         `json:"color"`
 	Overrides json.RawMessage `json:"filters_overrides"`
-	Insight   string          `json:"insight,omitempty"` // its id
+	Insight   string          `json:"insight,omitempty"` // its number
 	Text      *tileText       `json:"text,omitempty"`
 	Deleted   bool            `json:"deleted,omitempty"`
 }
@@ -253,7 +253,7 @@ func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dash
 		if err != nil {
 			return 0, err
 		}
-		fresh.Insight = copied.ID
+		fresh.Insight = strconv.FormatInt(copied.ID, 10)
 	}
 	return fresh.ID, putTile(tx, to.ID, fresh)
 }

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"github.com/bunting-flags/bunting/management"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// kindExperiment is an experiment: Parent is the project, Other the cohort whose
+// kindExperiment is an experiment: Parent is the project, ID its number, Other the cohort whose
 // exposure counts, Sort the time. Deleted ones are hidden.
 const kindExperiment = "experiment"
 
@@ -26,10 +27,18 @@ func newExperiments(c *core) (s Experiments) {
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
 		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Newest: true, Thing: (*storedExperiment).thing,
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
-			return management.Place{ID: e.ID, Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.gone}
+			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.gone}
+		},
+		Load: func(v *view, named string, _ *management.Body) (*storedExperiment, error) {
+			id, err := management.NumberNamed(v.Tx, kindExperiment, v.Parent(), named)
+			if err != nil || id == "" {
+				return nil, err
+			}
+			return management.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), id)
 		},
 		New: func(v *view) (*storedExperiment, error) {
-			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: c.Desk.NewID(), CreatedAt: management.At(c.Desk.Now())}}, nil
+			id, err := v.Tx.Next(kindExperiment)
+			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
 		},
 		Rules: s.rules, Leave: s.leave, Show: s.show,
 	})
@@ -38,7 +47,7 @@ func newExperiments(c *core) (s Experiments) {
 
 // experimentSettings are what is kept of an experiment and shown as it is.
 type experimentSettings struct {
-	ID               string           `json:"id"`
+	ID               int64            `json:"id"`
 	Name             string           `json:"name"`
 	Description      string           `json:"description"`
 	Start            management.Stamp `json:"start_date"`
@@ -78,7 +87,7 @@ type storedExperiment struct {
 }
 
 func (e *storedExperiment) thing() management.Thing {
-	return management.Thing{Kind: kindExperiment, ID: e.ID, Author: e.CreatedBy}
+	return management.Thing{Kind: kindExperiment, ID: strconv.FormatInt(e.ID, 10), Author: e.CreatedBy}
 }
 
 // draft reports whether the experiment has not begun.
@@ -158,7 +167,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.Flag = flag.ID
-	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(x.ID), Name: x.Name})
+	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name})
 	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.was.Active && string(flag.Filters) == string(flag.was.Filters) {
 		return nil
 	}
@@ -264,6 +273,6 @@ func (s Experiments) leave(e *experimentEdit) error {
 	if err != nil || flag == nil {
 		return err
 	}
-	flag.Links.Experiments = setLink(flag.Links.Experiments, flagLink{ID: linkID(x.ID), Name: x.Name, Deleted: true})
+	flag.Links.Experiments = setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: true})
 	return flags.saveLinked(e.Tx, e.Standing, flag)
 }

@@ -58,7 +58,7 @@ var experimentFieldRows = rows(
 	),
 	[]ruletest.Row{
 		{"§2.4 read-only", "bob", "changeexperiment <E>", `{"id":"x","created_by":null,"created_at":"2000-01-01T00:00:00Z","holdout":{},"saved_metrics":[1]}`,
-			`{"id":"<E>","created_by":{"first_name":"bob"},"created_at":"2026-01-02T12:00:01Z","holdout":null,"saved_metrics":[]}`},
+			`{"id":<E>,"created_by":{"first_name":"bob"},"created_at":"2026-01-02T12:00:01Z","holdout":null,"saved_metrics":[]}`},
 		{"§2.5 PUT: all required fields", "bob", "putexperiment <E>", `{"name":"E"}`, `400 required feature_flag_key This field is required.`},
 		{"§2.5 PUT", "bob", "putexperiment <E>", `{"name":"E","feature_flag_key":"e","description":"x"}`, `{"description":"x"}`},
 		{"§5.7 a holdout that is not there", "bob", "changeexperiment <E>", `{"holdout_id":5}`, `400 does_not_exist holdout_id Invalid pk "5" - object does not exist.`},
@@ -143,7 +143,7 @@ var exposureCohortRows = []ruletest.Row{
 	{"§5.2", "bob", "cohort", `{"name":"Pros","is_static":true}`, `{"id":1,"experiment_set":[]}`},
 	{"§5.2", "dan", "cohort", `{"name":"theirs","is_static":true}`, `{"id":2}`},
 	{"§5.7 exposure_cohort", "bob", "experiment", `{"name":"E","feature_flag_key":"e","exposure_cohort":1}`, `{"exposure_cohort":1}`},
-	{"§5.2 experiment_set", "bob", "getcohort 1", ``, `{"experiment_set":["<E>"]}`},
+	{"§5.2 experiment_set", "bob", "getcohort 1", ``, `{"experiment_set":[<E>]}`},
 	{"§5.7 a cohort that is not there", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":99}`, `400 does_not_exist exposure_cohort Invalid pk "99" - object does not exist.`},
 	{"§5.7 of another project", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":2}`, `400 does_not_exist exposure_cohort Invalid pk "2" - object does not exist.`},
 	{"§5.7 no number", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":"one"}`, `400 invalid_input exposure_cohort A valid integer is required.`},
@@ -216,7 +216,7 @@ var experimentGoneRows = []ruletest.Row{
 var experimentLogRows = []ruletest.Row{
 	{"§5.11", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"name":"E"}`},
 	{"§5.11 created", "bob", "log Experiment <E>", ``, `{"activity":"created","scope":"Experiment","item_id":"<E>","user":{"first_name":"bob"},"detail":{"name":"E"}}`},
-	{"§5.11 with its flag", "bob", "log FeatureFlag 1", ``, `{"activity":"updated","user":{"first_name":"bob"},"detail":{"name":"e","changes":[{"field":"links","after":{"experiments":[{"id":"<E>","name":"E"}]}}]}}`},
+	{"§5.11 with its flag", "bob", "log FeatureFlag 1", ``, `{"activity":"updated","user":{"first_name":"bob"},"detail":{"name":"e","changes":[{"field":"links","after":{"experiments":[{"id":<E>,"name":"E"}]}}]}}`},
 	{"§5.11", "cyd", "changeexperiment <E>", `{"start_date":"2026-01-02T00:00:00Z"}`, `{"name":"E"}`},
 	{"§5.11 updated", "bob", "log Experiment <E>", ``, `{"activity":"updated","user":{"first_name":"cyd"},"detail":{"changes":[{"field":"feature_flag","action":"changed"},{"field":"start_date","action":"created","after":"2026-01-02T00:00:00Z"}]}}`},
 	{"§5.11 its flag is on", "bob", "log FeatureFlag 1", ``, `{"user":{"first_name":"cyd"},"detail":{"changes":[{"field":"active","before":false,"after":true}]}}`},
@@ -226,14 +226,14 @@ var experimentLogRows = []ruletest.Row{
 
 var experimentFlagRows = []ruletest.Row{
 	{"§5.7 made for it", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":1,"name":"Feature Flag for Experiment E"}}`},
-	{"§5.7 one condition for everybody", "bob", "get 1", ``, `{"filters":{"groups":[{"properties":[],"rollout_percentage":100}]},"experiment_set":["<E>"],"created_by":{"first_name":"bob"}}`},
+	{"§5.7 one condition for everybody", "bob", "get 1", ``, `{"filters":{"groups":[{"properties":[],"rollout_percentage":100}]},"experiment_set":[<E>],"created_by":{"first_name":"bob"}}`},
 	{"§5.7 it may have conditions of its own", "bob", "change 1", `{"filters":{"groups":[{"properties":[` + plan + `],"rollout_percentage":10}],"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]}}}`, `{"version":2}`},
 	{"§5.7 they stay when variants change", "bob", "changeexperiment <E>", `{"parameters":{"feature_flag_variants":[{"key":"control","rollout_percentage":40},{"key":"test","rollout_percentage":60}]}}`,
 		`{"feature_flag":{"filters":{"groups":[{"rollout_percentage":10}],"multivariate":{"variants":[{"rollout_percentage":40},{"rollout_percentage":60}]}}}}`},
 	{"§5.7 a new name", "bob", "changeexperiment <E>", `{"name":"E2"}`, `{"name":"E2"}`},
-	{"§5.7 a new name is no new version", "bob", "get 1", ``, `{"version":3,"experiment_set":["<E2>"]}`},
+	{"§5.7 a new name is no new version", "bob", "get 1", ``, `{"version":3,"experiment_set":[<E2>]}`},
 	{"§5.7 two experiments", "bob", "experiment", `{"name":"F","feature_flag_key":"f"}`, `{"feature_flag":{"id":2}}`},
-	{"§5.7 two experiments", "bob", "get 2", ``, `{"experiment_set":["<F>"]}`},
+	{"§5.7 two experiments", "bob", "get 2", ``, `{"experiment_set":[<F>]}`},
 }
 
 // Exposures are what $feature_flag_called told of the flag, by value.

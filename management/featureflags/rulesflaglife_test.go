@@ -139,7 +139,7 @@ var goneRows = []ruletest.Row{
 
 var heldRows = []ruletest.Row{
 	{"§5.7", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":1}}`},
-	{"§5.1.1 experiment_set", "bob", "get 1", ``, `{"experiment_set":["<E>"]}`},
+	{"§5.1.1 experiment_set", "bob", "get 1", ``, `{"experiment_set":[<E>]}`},
 	{"§5.1.3 the ids are listed", "bob", "change 1", `{"deleted":true}`,
 		`400 invalid_input - Cannot delete a feature flag that is linked to active experiment(s) with ID(s): <E>. Please delete the experiment(s) before deleting the flag.`},
 	{"§5.1.3", "bob", "dropexperiment <E>", ``, `null`},

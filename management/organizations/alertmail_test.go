@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,12 @@ func TestAlerts_Mail(t *testing.T) {
 	st, insight := d.watched(t)
 	gone := d.member(t, "1", false)
 	away := d.member(t, "2", true)
-	a := d.watch(t, st, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d]", gone, away))
+	kept := d.member(t, "3", false) // from whom a rule hides the insight (clients.md §11.2)
+	rule := bodyOf(t, `{"access_level":"none","organization_member":"0191f0a2-5b1c-7d3e-8f40-200000000003"}`)
+	if _, err := d.SetControl(t.Context(), st, "insight", strconv.FormatInt(insight.ID, 10), rule); err != nil {
+		t.Fatal(err)
+	}
+	a := d.watch(t, st, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d,%d]", gone, away, kept))
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Delete(management.KindMember, deskOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
 	})

@@ -187,8 +187,8 @@ func List[T any](l management.List[T], err error) (any, error) {
 // (- for none) and, unless any will do, the message; any code or field will do where it
 // is *.
 // Rows of a table follow one another: <name> is the id of what was answered last under
-// that name, where that is a text. A call that ends with "=> it" calls its answer so:
-// <it> is its id, <it.member> another one of its members.
+// that name. A call that ends with "=> it" calls its answer so: <it> is its id,
+// <it.member> another one of its members.
 //
 // Every World answers two names more: "wait 24h" lets time pass, and "log Scope item"
 // is the newest line of the log of changes, null where there is none; "log organization
@@ -278,10 +278,13 @@ func replaced(text string, known map[string]string) string {
 
 // remember keeps what later rows may say of an answer.
 func remember(known map[string]string, called string, got any) {
-	var named struct{ ID, Name string }
+	var named struct {
+		ID   json.RawMessage
+		Name string
+	}
 	text := management.Encode(got)
-	if json.Unmarshal(text, &named) == nil && named.ID != "" && named.Name != "" {
-		known[named.Name] = named.ID
+	if json.Unmarshal(text, &named) == nil && named.ID != nil && named.Name != "" {
+		known[named.Name] = strings.Trim(string(named.ID), `"`)
 	}
 	if called == "" {
 		return
