@@ -40,6 +40,11 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	by(http.MethodDelete, "/feature_flags/{id}", "Refused: feature flags are deleted with PATCH and deleted: true", nothing[flagDesk]).answering(http.StatusMethodNotAllowed),
 	by(http.MethodGet, "/feature_flags/{id}/status", "Say whether a feature flag is still of use, and why", flagStatus).giving(featureflags.FlagStatus{}),
 	by(http.MethodGet, "/feature_flags/{id}/versions", "List what a feature flag has been", flagVersions),
+	by(http.MethodGet, "/feature_flags/{id}/versions/{version}", "Read what a feature flag was in one version", flagVersion),
+	turn("/feature_flags/{id}/enable", "Switch a feature flag on", flagDesk.Enable, true),
+	turn("/feature_flags/{id}/disable", "Switch a feature flag off", flagDesk.Enable, false),
+	turn("/feature_flags/{id}/archive", "Put a feature flag into the archive, which switches it off", flagDesk.Archive, true),
+	turn("/feature_flags/{id}/unarchive", "Take a feature flag out of the archive", flagDesk.Archive, false),
 	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(featureflags.RestoreFields),
 	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", numbered(flagDesk.Dependents)),
 	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", numbered(flagDesk.Dependents)),
@@ -183,6 +188,23 @@ func flagStatus(of flagDesk, c *call) (any, error) {
 
 func flagVersions(of flagDesk, c *call) (management.List[featureflags.FlagVersion], error) {
 	return of.Versions(c.ctx, c.standing, flagID(c.part("id")), c.page())
+}
+
+func flagVersion(of flagDesk, c *call) (*featureflags.FlagVersion, error) {
+	return of.Version(c.ctx, c.standing, flagID(c.part("id")), flagID(c.part("version")))
+}
+
+// turn is a row that takes no body; its refusal of a deleted flag has a form of its own
+// (spec/clients.md §7.2).
+func turn(path, summary string, do func(flagDesk, ctx, standing, int64, bool) (*featureflags.Flag, error), to bool) row[flagDesk] {
+	return by(http.MethodPost, path, summary, func(of flagDesk, c *call) (any, error) {
+		f, err := do(of, c.ctx, c.standing, flagID(c.part("id")), to)
+		var plain featureflags.PlainError
+		if errors.As(err, &plain) {
+			return answer{status: http.StatusBadRequest, body: object{"success": false, "error": plain.Error()}}, nil
+		}
+		return f, err
+	}).giving(featureflags.Flag{})
 }
 
 func restoreFlag(of flagDesk, c *call) (*featureflags.Flag, error) {

@@ -45,7 +45,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    67,
 	"management/errortracking": 20,
-	"management/featureflags":  115,
+	"management/featureflags":  118,
 	"management/organizations": 110,
 	"management/rooms":         5,
 }

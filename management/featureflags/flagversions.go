@@ -62,6 +62,34 @@ func (v *keptVersion) flagThen(f *storedFlag) (*storedFlag, error) {
 	return decodeFlag(f.Project, &Definition{ID: f.ID, Key: named.Key, Record: v.Record, Meta: v.Meta, Deleted: named.Deleted})
 }
 
+// show is what a version says of its flag.
+func (v *keptVersion) show(look *view, f *storedFlag) (*FlagVersion, error) {
+	then, err := v.flagThen(f)
+	if err != nil {
+		return nil, err
+	}
+	by, err := look.Author(v.By)
+	return &FlagVersion{v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, management.Texts(then.Tags)}, err
+}
+
+// Version returns one version of a flag (spec/clients.md §7.2).
+func (s Flags) Version(ctx context.Context, st *management.Standing, id, number int64) (*FlagVersion, error) {
+	return management.Of(ctx, s.flags, st, pathOf(id), func(look *view, f *storedFlag) (*FlagVersion, error) {
+		record, err := look.Tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(number, 10))
+		if err == nil && record == nil {
+			err = management.ErrNotFound()
+		}
+		if err != nil {
+			return nil, err
+		}
+		v, err := management.Decode[keptVersion](record)
+		if err != nil {
+			return nil, err
+		}
+		return v.show(look, f)
+	})
+}
+
 // Versions returns a page of a flag's versions, the newest first.
 func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, p management.Page) (management.List[FlagVersion], error) {
 	return management.Of(ctx, s.flags, st, pathOf(id), func(look *view, f *storedFlag) (management.List[FlagVersion], error) {
@@ -72,17 +100,11 @@ func (s Flags) Versions(ctx context.Context, st *management.Standing, id int64, 
 			if err != nil {
 				return out, err
 			}
-			then, err := v.flagThen(f)
+			shown, err := v.show(look, f)
 			if err != nil {
 				return out, err
 			}
-			by, err := look.Author(v.By)
-			if err != nil {
-				return out, err
-			}
-			out.Results = append(out.Results, FlagVersion{
-				v.Version, v.At, by, then.Key, then.Name, then.Filters, then.Active, then.Deleted, management.Texts(then.Tags),
-			})
+			out.Results = append(out.Results, *shown)
 		}
 		return out, err
 	})
