@@ -210,7 +210,7 @@ func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFind
 }
 
 func (q *alertQuestion) look(r *alertRow, now time.Time) (*alertFinding, error) {
-	value, err := r.Aggregated, error(nil)
+	value := r.Aggregated
 	if q.interval != "" {
 		// The bucket that runs is the last that has begun: the clock of a day that is
 		// set back writes two of them alike.
@@ -223,9 +223,7 @@ func (q *alertQuestion) look(r *alertRow, now time.Time) (*alertFinding, error) 
 		if !q.ongoing {
 			at--
 		}
-		if value, err = q.compare(r.at(at), r.at(at-1)); err != nil {
-			return nil, err
-		}
+		value = q.compare(r.at(at), r.at(at-1))
 	}
 	if value == nil || math.IsNaN(*value) {
 		return nil, management.Fault("", "The value of the insight is not a number.")
@@ -243,13 +241,13 @@ func (r *alertRow) at(i int) *float64 {
 	return r.Data[i]
 }
 
-// compare is the value that the bounds are for (§9.3).
-func (q *alertQuestion) compare(now, before *float64) (*float64, error) {
+// compare is the value that the bounds are for (§9.3), nil for none.
+func (q *alertQuestion) compare(now, before *float64) *float64 {
 	if q.condition == absoluteValue {
-		return now, nil
+		return now
 	}
 	if now == nil || before == nil {
-		return nil, nil
+		return nil
 	}
 	by := *now - *before
 	if q.condition == relativeDecrease {
@@ -262,7 +260,7 @@ func (q *alertQuestion) compare(now, before *float64) (*float64, error) {
 	default:
 		by /= *before
 	}
-	return &by, nil
+	return &by
 }
 
 // maxLabel is how much of a series' name a mail has, in characters.
