@@ -102,7 +102,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 // there is little of it, and more often near the limit, which with the database's
 // own caches keeps a loaded server below 256 MB.
 const (
-	memoryLimit   = 160 << 20
+	memoryLimit   = 136 << 20
 	memoryPercent = 300
 )
 

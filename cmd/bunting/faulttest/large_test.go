@@ -19,7 +19,7 @@ import (
 // largest is the longest body there may be (§4.6).
 const largest = 20 << 20
 
-// Bodies of the largest size there is, 64 at once: as many as there is room for
+// Bodies of the largest size there is, 32 at once: as many as there is room for
 // are taken, the others are told to come again, and memory stays bounded
 // (decision 14).
 func TestLargeBodies(t *testing.T) {
@@ -38,7 +38,7 @@ func TestLargeBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := start(t, onSQLite(dir)...)
-			l := newLoad(64)
+			l := newLoad(32)
 			var mu sync.Mutex
 			statuses := map[int]int{}
 			var running sync.WaitGroup
