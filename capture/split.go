@@ -10,7 +10,8 @@ var splitNamespace = UUID{0x5c, 0x2b, 0x0e, 0x51, 0x7d, 0x93, 0x4a, 0x68, 0x9e, 
 
 // SplitPerson undoes merges (spec/management.md §5.3): main keeps the person with
 // its properties and its flags, every other distinct id gets a person of its own,
-// without properties, whose id is made from the old person's. Ids of static
+// without properties, whose id is made from the old person's: of the same version, so
+// that a distinct id only ever goes to a higher one. Ids of static
 // cohorts stay members as they were named. An empty main is the first of ids that
 // is the person's. False: there is no such person among those of ids, or main is
 // not one of its ids, and nothing has changed.
@@ -39,7 +40,7 @@ func SplitPerson(tx Tx, projectID int64, person UUID, ids []string, main string)
 		if id == main {
 			continue
 		}
-		split := &Person{UUID: splitID(projectID, old, id), CreatedAt: old.CreatedAt, Properties: Object{}}
+		split := &Person{UUID: splitID(projectID, old, id), CreatedAt: old.CreatedAt, Version: kept.Version, Properties: Object{}}
 		c.Persons = append(c.Persons, ProjectPerson{projectID, split, true})
 		c.IDs = append(c.IDs, ProjectID{projectID, id, split.UUID})
 	}

@@ -16,6 +16,7 @@ const (
 	NotFound                    // there is no such thing, or none that may be seen
 	Conflict                    // it has been changed meanwhile, or is kept elsewhere
 	Unavailable                 // not now
+	TooMany                     // not until some of what runs is done
 )
 
 // Error is what a caller is told. Code is a word for programs, Field the place in

@@ -262,6 +262,7 @@ var managementProblems = map[management.Kind]problem{
 	management.NotFound:        {Status: 404, Type: "invalid_request"},
 	management.Conflict:        {Status: 409, Type: "server_error"},
 	management.Unavailable:     {Status: 503, Type: "server_error"},
+	management.TooMany:         {Status: 429, Type: "throttled_error"},
 }
 
 // managementProblem puts an error of management into words.

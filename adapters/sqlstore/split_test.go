@@ -59,7 +59,7 @@ func TestManagement_5_3_Split(t *testing.T) {
 				if of == "b" {
 					want = `{"plan":"pro"}`
 				}
-				if p.Properties.String() != want || !p.CreatedAt.Equal(created) || (p.UUID == id) != (of == "b") || (of == "b") != (p.Version == 1) {
+				if p.Properties.String() != want || !p.CreatedAt.Equal(created) || (p.UUID == id) != (of == "b") || p.Version != 1 {
 					t.Errorf("%s: %+v", of, p)
 				}
 			}

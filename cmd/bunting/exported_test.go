@@ -41,7 +41,7 @@ var mostExported = map[string]int{
 	"flags/flagstest":          16,
 	"flags/wire":               54,
 	"geoip":                    21,
-	"management":               252,
+	"management":               253,
 	"management/batchexports":  59,
 	"management/dashboards":    67,
 	"management/errortracking": 20,

@@ -34,9 +34,9 @@ var backfillTimeRows = []ruletest.Row{
 	{"§4.3.6 without a zone", "bob", "backfill <it>", `{"start_at":"2026-01-01T12:00:00","end_at":null}`, `400 invalid_input start_at Input 2026-01-01T12:00:00 is naive.`},
 	{"§4.3.6 without a zone", "bob", "backfill <it>", `{"start_at":null,"end_at":"2026-01-01T12:00:00.5"}`, `400 invalid_input end_at Input 2026-01-01T12:00:00.5 is naive.`},
 	{"clients §16 a date of an hourly one", "bob", "backfill <it>", `{"start_at":"2026-01-01","end_at":null}`, `400 invalid_input start_at Input 2026-01-01 is naive.`},
-	{"§4.3.6 start after end", "bob", "backfill <it>", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T12:00:00Z"}`, `400 invalid_input - The initial backfill datetime 'start_at' happens after 'end_at'`},
-	{"§4.3.6 start equal to end", "bob", "backfill <it>", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T14:00:00+01:00"}`, `400 invalid_input - The initial backfill datetime 'start_at' happens after 'end_at'`},
-	{"§4.3.6 more than an interval ahead of 12:00:10", "bob", "backfill <it>", `{"start_at":null,"end_at":"2026-01-02T13:00:11Z"}`, `400 invalid_input - The provided 'end_at' (2026-01-02T13:00:11Z) is too far into the future. Cannot backfill beyond 1 batch period into the future.`},
+	{"§4.3.6 start after end", "bob", "backfill <it>", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T12:00:00Z"}`, `400 invalid_input - The initial backfill datetime 'start_at' must be before 'end_at'`},
+	{"§4.3.6 start equal to end", "bob", "backfill <it>", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T14:00:00+01:00"}`, `400 invalid_input - The initial backfill datetime 'start_at' must be before 'end_at'`},
+	{"§4.3.6 more than an interval ahead of 12:00:10", "bob", "backfill <it>", `{"start_at":null,"end_at":"2026-01-02T13:00:11Z"}`, `400 invalid_input - The provided 'end_at' (2026-01-02T13:00:11Z) is in the future. Cannot backfill beyond 1 batch period into the future.`},
 	{"§4.3.6 an interval ahead of 12:00:11", "bob", "backfill <it>", `{"start_at":null,"end_at":"2026-01-02T13:00:11Z"}`, `{"backfill_id":"(like) ."}`},
 	{"§4.3.6 before the first data", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-12-31T00:00:00Z"}`, `400 invalid_input - The provided backfill date range contains no data.`},
 	{"§4.3.6 before the first data", "bob", "backfill <it>", `{"start_at":null,"end_at":"2026-01-01T11:00:00Z"}`, `400 invalid_input - The provided backfill date range contains no data.`},
@@ -57,7 +57,12 @@ var backfillDateRows = []ruletest.Row{
 	{"clients §16 midnight of the zone is accepted", "bob", "create => berlin", files(`,"interval":"day","timezone":"Europe/Berlin"`), `{"interval":"day"}`},
 	{"clients §16 midnight of the zone is accepted", "bob", "backfill <berlin> => fill", `{"start_at":"2026-01-01T00:00:00+01:00","end_at":"2026-01-02T00:00:00+01:00"}`, `{"backfill_id":"(like) ."}`},
 	{"clients §16 midnight of the zone is accepted", "bob", "getbackfill <berlin> <fill>", ``, `{"start_at":"2025-12-31T23:00:00Z","end_at":"2026-01-01T23:00:00Z"}`},
-	{"clients §16 no such day", "bob", "backfill <utc>", `{"start_at":"2026-02-30","end_at":null}`, `400 invalid_input start_at Input 2026-02-30 is not a valid ISO formatted`},
+	{"clients §16 no such day", "bob", "backfill <utc>", `{"start_at":"2026-02-30","end_at":null}`, `400 invalid_input start_at Input '2026-02-30' is not a valid ISO formatted date.`},
+	{"clients §16 no date", "bob", "backfill <utc>", `{"start_at":"x","end_at":null}`, `400 invalid_input start_at Input 'x' is not a valid ISO formatted date.`},
+	{"clients §16 a time", "bob", "backfill <berlin>", `{"start_at":"2021-01-01T00:00:00+00:00","end_at":null}`, `400 invalid_input start_at Input '2021-01-01T00:00:00+00:00' is not a valid ISO formatted date. Daily or weekly batch export backfills expect only the date component, but a time was included.`},
+	{"clients §16 a time without a zone", "bob", "backfill <utc>", `{"start_at":null,"end_at":"2026-01-01T00:00:00"}`, `400 invalid_input end_at Input '2026-01-01T00:00:00' is not a valid ISO formatted date. Daily`},
+	{"clients §16 midnight is the day", "bob", "backfill <ny> => fill", `{"start_at":"2026-01-01T00:00:00-05:00","end_at":"2026-01-02"}`, `{"backfill_id":"(like) ."}`},
+	{"clients §16 midnight is the day", "bob", "getbackfill <ny> <fill>", ``, `{"start_at":"2026-01-01T10:00:00Z","end_at":"2026-01-02T10:00:00Z"}`},
 	{"§4.3.6 an interval of a day ahead", "bob", "backfill <utc>", `{"start_at":null,"end_at":"2026-01-03"}`, `{"backfill_id":"(like) ."}`},
 	{"§4.3.6 more than a day ahead", "bob", "backfill <utc>", `{"start_at":null,"end_at":"2026-01-04"}`, `400 invalid_input -`},
 }
@@ -79,10 +84,6 @@ var backfillRows = []ruletest.Row{
 	{"§4.3.6 a run for each interval, by the events' own time", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a","01-01T12:00 01-01T13:00: b","01-01T13:00 01-01T13:30:"]`},
 	{"§4.3.6 progress", "bob", "getbackfill <it> <fill>", ``, `{"status":"Completed","finished_at":"2026-01-02T12:00:04Z","progress":{"total_runs":3,"finished_runs":3,"progress":1}}`},
 	{"§4.3.5 its runs", "bob", "runs <it>", ``, `{"results":[{"backfill":"<fill>","status":"Completed"},{"backfill":"<fill>"},{"backfill":"<fill>"}]}`},
-	{"§4.3.6 forward, never back", "bob", "create => daily", files(`,"interval":"day","paused":true`), `{"paused":true}`},
-	{"§4.3.6 forward, never back", "bob", "backfill <daily> => fromfive", `{"start_at":"2026-01-01T05:00:00Z","end_at":"2026-01-02T00:00:00Z"}`, `{"backfill_id":"(like) ."}`},
-	{"§4.3.6 forward, never back", "bob", "getbackfill <daily> <fromfive>", ``, `{"start_at":"2026-01-01T05:00:00Z"}`},
-	{"§4.3.6 forward, never back", "bob", "cancelbackfill <daily> <fromfive>", ``, `{"cancelled":true}`},
 	{"§4.3.6 of a paused export too", "bob", "pause <it>", ``, `{"paused":true}`},
 	{"§4.3.6 happened then, came in now", "bob", "old d 2026-01-01 13:10", ``, `null`},
 	{"§4.3.6 of a paused export too", "bob", "backfill <it> => again", `{"start_at":"2026-01-01T13:00:00Z","end_at":"2026-01-01T14:00:00Z"}`, `{"backfill_id":"(like) ."}`},
@@ -93,6 +94,9 @@ var backfillRows = []ruletest.Row{
 	{"§4.3.6 unknown", "bob", "backfills " + nowhere, ``, notFound},
 	{"§1.5 another organization's", "dan", "getbackfill <it> <fill>", ``, notFound},
 	{"§1.5 another organization's", "dan", "cancelbackfill <it> <fill>", ``, notFound},
+	{"§4.3.6 forward, never back", "bob", "old e 2026-01-01 10:20", ``, `null`},
+	{"§4.3.6 forward, never back", "bob", "backfill <it> => early", `{"start_at":"2026-01-01T10:10:00Z","end_at":"2026-01-01T11:00:00Z"}`, `{"backfill_id":"(like) ."}`},
+	{"§4.3.6 forward, never back", "bob", "getbackfill <it> <early>", ``, `{"start_at":"2026-01-01T10:10:00Z"}`},
 }
 
 var wholeRows = []ruletest.Row{
@@ -181,7 +185,7 @@ func TestBatchExports_BackfillPages(t *testing.T) {
 // Decision 23: persons are those changed in the interval, as they are when the run comes;
 // sessions are exported by the run in which their last known event came in.
 func TestBatchExports_Models(t *testing.T) {
-	for name, rows := range map[string][]ruletest.Row{"persons": personRows, "sessions": sessionRows, "selection": selectionRows} {
+	for name, rows := range map[string][]ruletest.Row{"persons": personRows, "sessions": sessionRows, "selection": selectionRows, "tables": tableRows} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			calls := w.calls(t)
@@ -198,17 +202,17 @@ var personRows = []ruletest.Row{
 	{"decision 23", "bob", "changed bea 2026-01-02 12:30", `{}`, `null`},
 	{"decision 23", "bob", "at 2026-01-02 13:00:30", ``, `null`},
 	{"decision 23 changed in the interval", "bob", "work", ``, `["01-02T12:00 01-02T13:00: 1 1"]`},
-	{"§4.3.1 their columns", "bob", "rows", ``, `{"columns":"team_id distinct_id person_id properties person_version is_identified created_at","key":"team_id distinct_id",
-		"rows":[[1,"d-ann","ann",{"n":1},3,true,"2025-12-01T10:00:00Z"],[1,"d-bea","bea",{},3,true,"2026-01-02T12:30:00Z"]]}`},
+	{"§4.3.1 their columns", "bob", "rows", ``, `{"columns":"team_id distinct_id person_id properties person_version person_distinct_id_version created_at is_identified","key":"team_id distinct_id",
+		"rows":[[1,"d-ann","ann",{"n":1},3,3,"2025-12-01T10:00:00Z",true],[1,"d-bea","bea",{},3,3,"2026-01-02T12:30:00Z",true]]}`},
 	{"§4.3.6 backfills by when they were first seen", "bob", "backfill <it>", `{"start_at":"2025-12-01T10:00:00Z","end_at":"2025-12-01T11:00:00Z"}`, `{"backfill_id":"(like) ."}`},
 	{"§4.3.6 backfills by when they were first seen", "bob", "work", ``, `["01-02T12:00 01-02T13:00: 1 1","12-01T10:00 12-01T11:00: 1"]`},
-	{"§4.3.6 backfills by when they were first seen", "bob", "rows", ``, `{"rows":[[1,"d-ann","ann",{"n":1},3,true,"2025-12-01T10:00:00Z"]]}`},
+	{"§4.3.6 backfills by when they were first seen", "bob", "rows", ``, `{"rows":[[1,"d-ann","ann",{"n":1},3,3,"2025-12-01T10:00:00Z",true]]}`},
 	{"§4.3.1 filters", "bob", "change <it>", `{"filters":[{"key":"n","type":"person","operator":"gt","value":1}]}`, `{"model":"persons"}`},
 	{"§4.3.1 filters", "bob", "changed cat 2026-01-01 00:00", `{"n":2}`, `null`},
 	{"§4.3.1 filters", "bob", "changed dot 2026-01-01 00:00", `{"n":1}`, `null`},
 	{"§4.3.1 filters", "bob", "at 2026-01-02 14:00:30", ``, `null`},
 	{"§4.3.1 filters", "bob", "work", ``, `["01-02T12:00 01-02T13:00: 1 1","12-01T10:00 12-01T11:00: 1","01-02T13:00 01-02T14:00: 1"]`},
-	{"§4.3.1 filters", "bob", "rows", ``, `{"rows":[[1,"d-cat","cat",{"n":2},3,true,"2026-01-01T00:00:00Z"]]}`},
+	{"§4.3.1 filters", "bob", "rows", ``, `{"rows":[[1,"d-cat","cat",{"n":2},3,3,"2026-01-01T00:00:00Z",true]]}`},
 }
 
 var sessionRows = []ruletest.Row{
@@ -232,6 +236,28 @@ var sessionRows = []ruletest.Row{
 }
 
 // What of the events is written: include_events, exclude_events, filters, hogql_query.
+// spec/clients.md §16: tables in PostgreSQL have PostHog's columns, where no query says others.
+var tableRows = []ruletest.Row{
+	{"clients §16", "bob", "create => it", to("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
+	{"clients §16", "bob", "came a", `{"$ip":"1.2.3.4","$set":{"x":1}}`, `null`},
+	{"clients §16", "bob", "came b", `{"$ip":7}`, `null`},
+	{"clients §16", "bob", "at 2026-01-02 13:00:30", ``, `null`},
+	{"clients §16", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a b"]`},
+	{"clients §16 events", "bob", "rows", ``, `{"columns":"uuid event properties elements set set_once distinct_id team_id ip site_url timestamp","key":"team_id uuid event distinct_id","newer":"","appended":true,
+		"rows":[["a","seen",{"$ip":"1.2.3.4","$set":{"x":1}},"\"\"",{"x":1},null,"d-a",1,"1.2.3.4",null,"2026-01-02T12:00:02Z"],["b","seen",{"$ip":7},"\"\"",null,null,"d-b",1,null,null,"2026-01-02T12:00:03Z"]]}`},
+	{"clients §16 a query has its own columns", "bob", "change <it>", `{"hogql_query":"SELECT uuid, event, distinct_id, team_id, elements_chain FROM events"}`, `{"name":"x"}`},
+	{"clients §16", "bob", "came c", `{}`, `null`},
+	{"clients §16", "bob", "at 2026-01-02 14:00:30", ``, `null`},
+	{"clients §16", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a b","01-02T13:00 01-02T14:00: c"]`},
+	{"clients §16 a query has its own columns", "bob", "rows", ``, `{"columns":"uuid event distinct_id team_id elements_chain","key":"team_id uuid event distinct_id","appended":false,"rows":[["c","seen","d-c",1,""]]}`},
+	{"clients §16 persons", "bob", "change <it>", `{"hogql_query":null,"model":"persons"}`, `{"model":"persons"}`},
+	{"clients §16 persons", "bob", "changed ann 2025-12-01 10:00", `{"n":1}`, `null`},
+	{"clients §16 persons", "bob", "at 2026-01-02 15:00:30", ``, `null`},
+	{"clients §16 persons", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a b","01-02T13:00 01-02T14:00: c","01-02T14:00 01-02T15:00: 1"]`},
+	{"clients §16 persons", "bob", "rows", ``, `{"columns":"team_id distinct_id person_id properties person_version person_distinct_id_version created_at","key":"team_id distinct_id","newer":"person_version person_distinct_id_version","appended":false,
+		"rows":[[1,"d-ann","ann",{"n":1},3,3,"2025-12-01T10:00:00Z"]]}`},
+}
+
 var selectionRows = []ruletest.Row{
 	{"§4.3.1", "bob", "create => it", files(``), `{"name":"x"}`},
 	{"§4.3.1", "bob", "came a", `{"plan":"pro","n":1,"$set":{"x":1},"$set_once":{"y":2}}`, `null`},

@@ -3,6 +3,7 @@ package batchexports
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -17,8 +18,8 @@ const maxBackfills = 100
 
 // BackfillFields are the fields of a new backfill.
 var BackfillFields = management.Fields{
-	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: from the beginning"},
-	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date too; null: until now"},
+	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date alone; null: from the beginning"},
+	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date alone; null: until now"},
 }
 
 // Backfills returns a page of the backfills of an export, newest first.
@@ -47,22 +48,34 @@ func (s Service) Backfill(ctx context.Context, st *management.Standing, export, 
 	})
 }
 
-// date reads the bound of a backfill of days or weeks that is a date alone: that day
+// date reads the bound of a backfill of days or weeks, which is a date alone: that day
 // begins where an interval does, by the clock of the export's zone, which is UTC
-// unless it says another (spec/clients.md §16).
-func (s schedule) date(name, text string) (at time.Time, isDate bool, err error) {
-	day, failed := time.Parse(time.DateOnly, text)
-	switch {
-	case failed != nil || evenIntervals[s.interval] > 0:
-		return time.Time{}, false, nil
-	case s.interval == everyWeek && int(day.Weekday()) != s.day:
-		return time.Time{}, true, management.Fault(name, "Input %s is not on the correct day of the week for this batch export. Its weeks begin on %s.", text, time.Weekday(s.day))
+// unless it says another. Midnight of that zone is the date, too, as older clients
+// send it (spec/clients.md §16).
+func (s schedule) date(name, text string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, text)
+	if at, isTime := management.ParseTime(text); err != nil && isTime {
+		at = at.In(s.zone)
+		if !hasZone(text) || at.Sub(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.zone)) != 0 {
+			return day, management.Fault(name, "Input '%s' is not a valid ISO formatted date. Daily or weekly batch export backfills expect only the date component, but a time was included.", text)
+		}
+		day, err, text = at, nil, at.Format(time.DateOnly)
 	}
-	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), true, nil
+	switch {
+	case err != nil:
+		return day, management.Fault(name, "Input '%s' is not a valid ISO formatted date.", text)
+	case s.interval == everyWeek && int(day.Weekday()) != s.day:
+		return day, management.Fault(name, "Input %s is not on the correct day of the week for this batch export. It is a %s, and weeks begin on %s.", text, day.Weekday(), time.Weekday(s.day))
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), nil
 }
 
-// backfillTime reads a time of a backfill, which is a date or has to say its zone;
-// zero for null and for none.
+// hasZone reports whether a time says its zone.
+func hasZone(text string) bool {
+	return strings.ContainsAny(text[min(len(text), len(time.DateOnly)):], "Zz+-")
+}
+
+// backfillTime reads a time of a backfill; zero for null and for none.
 func backfillTime(s schedule, v management.Values, name string) (time.Time, error) {
 	raw := v.Raw(name)
 	if raw == nil {
@@ -72,15 +85,14 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 	if management.JSONKind(raw) != "str" || json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
 	}
-	if day, isDate, err := s.date(name, text); isDate {
-		return day, err
+	if evenIntervals[s.interval] == 0 {
+		return s.date(name, text)
 	}
 	at, ok := management.ParseTime(text)
 	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
 		return time.Time{}, management.Fault(name, "Input %s is not a valid ISO formatted datetime.", text)
 	}
-	clock := text[min(len(text), len(time.DateOnly)):]
-	if !strings.ContainsAny(clock, "Zz+-") {
+	if !hasZone(text) {
 		return time.Time{}, management.Fault(name, "Input %s is naive.", text)
 	}
 	return at, nil
@@ -125,9 +137,9 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	}
 	switch {
 	case !start.IsZero() && !end.IsZero() && !start.Before(end):
-		return management.Fault("", "The initial backfill datetime 'start_at' happens after 'end_at'")
+		return management.Fault("", "The initial backfill datetime 'start_at' must be before 'end_at'")
 	case end.After(now.Add(plan.next(now).Sub(plan.floor(now)))):
-		return management.Fault("", "The provided 'end_at' (%s) is too far into the future. Cannot backfill beyond 1 batch period into the future.", end.Format(time.RFC3339))
+		return management.Fault("", "The provided 'end_at' (%s) is in the future. Cannot backfill beyond 1 batch period into the future.", end.Format(time.RFC3339))
 	case s.Rows == nil:
 		return errNoExports()
 	}
@@ -186,7 +198,7 @@ func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfil
 
 func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {
 	if len(t.Backfills) >= maxBackfills {
-		return management.Fault("", "There are %d backfills already that wait. Cancel one of them first.", maxBackfills)
+		return &management.Error{Kind: management.TooMany, Code: "too_many_concurrent_backfills", Message: fmt.Sprintf("There are %d backfills already that wait. Cancel one of them first.", maxBackfills)}
 	}
 	now := management.At(s.Desk.Now())
 	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.Desk.NewID(), e.Team, e.ID, exportStarting, now, now

@@ -154,7 +154,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 			rows = append(rows, ruletest.Row{fmt.Sprint("backfill ", n), "bob", "backfill <it> => last", hour, `{"backfill_id":"(like) ."}`})
 		}
 		w.Ask(t, w.calls(t), append(rows,
-			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `400 invalid_input - There are 100 backfills already that wait. Cancel one of them first.`},
+			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `429 too_many_concurrent_backfills - There are 100 backfills already that wait. Cancel one of them first.`},
 			ruletest.Row{"one less", "bob", "cancelbackfill <it> <last>", ``, `{"cancelled":true}`},
 			ruletest.Row{"one less", "bob", "backfill <it>", hour, `{"backfill_id":"(like) ."}`},
 		))

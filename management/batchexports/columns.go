@@ -18,7 +18,7 @@ var exportColumns = map[string][]Column{
 	},
 	modelPersons: {
 		{"team_id", IntColumn}, {"distinct_id", TextColumn}, {"person_id", TextColumn}, {"properties", JSONColumn},
-		{"person_version", IntColumn}, {"is_identified", BoolColumn}, {"created_at", TimeColumn},
+		{"person_version", IntColumn}, {"person_distinct_id_version", IntColumn}, {"created_at", TimeColumn}, {"is_identified", BoolColumn},
 	},
 	modelSessions: {
 		{"session_id", TextColumn}, {"team_id", IntColumn}, {"distinct_id", TextColumn}, {"person_id", TextColumn},
@@ -33,6 +33,45 @@ var exportKeys = map[string][]string{
 	modelEvents:   {"team_id", "uuid", "event", "distinct_id"},
 	modelPersons:  {"team_id", "distinct_id"},
 	modelSessions: {"team_id", "session_id"},
+}
+
+// exportNewer are the columns by which a row is newer than one of the same key.
+var exportNewer = map[string][]string{
+	modelPersons:  {"person_version", "person_distinct_id_version"},
+	modelSessions: {"end_timestamp"},
+}
+
+// tableColumns are those of tables in PostgreSQL, in PostHog's order, where they are
+// not exportColumns (spec/clients.md §16).
+var tableColumns = map[string][]Column{
+	modelEvents: {
+		{"uuid", TextColumn}, {"event", TextColumn}, {"properties", JSONColumn}, {"elements", JSONColumn}, {"set", JSONColumn},
+		{"set_once", JSONColumn}, {"distinct_id", TextColumn}, {"team_id", IntColumn}, {"ip", TextColumn}, {"site_url", TextColumn},
+		{"timestamp", TimeColumn},
+	},
+	modelPersons: exportColumns[modelPersons][:7], // all but is_identified
+}
+
+// tableRow appends an event as PostHog writes it to a table. Its elements are the text
+// of JSON within a text of JSON.
+func tableRow(row []any, team int64, e *Event) ([]any, error) {
+	elements := management.Encode(string(management.Encode(e.ElementsChain)))
+	set, once, err := setsOf(e.Properties)
+	if err != nil {
+		return row, err
+	}
+	var sent struct {
+		IP any `json:"$ip"`
+	}
+	if strings.Contains(e.Properties, `"$ip"`) {
+		if err := json.Unmarshal([]byte(e.Properties), &sent); err != nil {
+			return row, err
+		}
+	}
+	if text, is := sent.IP.(string); !is || text == "" {
+		sent.IP = nil
+	}
+	return append(row, e.UUID, e.Name, objectOf(e.Properties), elements, set, once, e.DistinctID, team, sent.IP, nil, e.Timestamp), nil
 }
 
 // objectOf is a JSON object that is stored, {} where nothing is.

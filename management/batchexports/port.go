@@ -34,6 +34,11 @@ type Job struct {
 	Model       string // events, persons, sessions
 	// Key names the columns that make a row the same one.
 	Key []string
+	// Newer names the columns that tell which of two such rows holds: what is lower in
+	// all of them is older. Empty: the one that came last.
+	Newer []string
+	// Appended: a table gets no key. Rows that it has are left out by looking.
+	Appended bool
 	// From <= time < To of the interval, zero for open.
 	From, To time.Time
 	// Backfill: the interval is one of event time, not of ingestion. The same

@@ -13,7 +13,11 @@ func (s Service) job(h *held) *Job {
 		Run: h.run.Writes, Export: e.ID, Project: e.Team, Model: e.Model, Key: exportKeys[e.Model],
 		From: h.run.From.Time, To: h.run.To.Time, Backfill: !span.From.IsZero(), Destination: e.Destination, Columns: exportColumns[e.Model],
 	}
-	query := e.query()
+	query, table := e.query(), e.Destination.Type == destinationPostgres
+	if columns := tableColumns[e.Model]; table && columns != nil {
+		j.Columns = columns
+	}
+	j.Newer, j.Appended = exportNewer[e.Model], table && query == nil && e.Model == modelEvents
 	if query != nil {
 		j.Columns = query.columns()
 		if j.Key = query.keep(j.Key); len(j.Key) < len(exportKeys[e.Model]) {
@@ -25,7 +29,7 @@ func (s Service) job(h *held) *Job {
 		if err != nil {
 			return &Refused{Reason: err.Error()}
 		}
-		r := &rowMaker{export: e, filters: filters, query: query, now: s.Desk.Now(), yield: yield,
+		r := &rowMaker{export: e, filters: filters, query: query, now: s.Desk.Now(), yield: yield, columns: len(j.Columns), appended: j.Appended,
 			include: e.Destination.texts("include_events"), exclude: e.Destination.texts("exclude_events")}
 		switch e.Model {
 		case modelPersons:
@@ -48,11 +52,13 @@ type rowMaker struct {
 	now              time.Time
 	yield            func([]any) error
 	row              []any
+	columns          int
+	appended         bool // rows are those of PostHog's table
 }
 
 // wantsPerson reports whether the properties of persons are looked at.
 func (r *rowMaker) wantsPerson() bool {
-	return r.query == nil || r.query.wantsPerson() || r.filters.person != nil
+	return r.query == nil && !r.appended || r.query != nil && r.query.wantsPerson() || r.filters.person != nil
 }
 
 func (r *rowMaker) event(e *Event) error {
@@ -66,6 +72,12 @@ func (r *rowMaker) event(e *Event) error {
 	r.row = r.row[:0]
 	if r.query != nil {
 		if r.row, err = r.query.row(r.row, r.export.Team, e); err != nil {
+			return err
+		}
+		return r.yield(r.row)
+	}
+	if r.appended {
+		if r.row, err = tableRow(r.row, r.export.Team, e); err != nil {
 			return err
 		}
 		return r.yield(r.row)
@@ -84,6 +96,7 @@ func (r *rowMaker) person(p *Person) error {
 	if err != nil || !holds {
 		return err
 	}
-	r.row = append(r.row[:0], r.export.Team, p.DistinctID, p.UUID, objectOf(p.Properties), p.Version, p.Identified, p.CreatedAt)
-	return r.yield(r.row)
+	// A distinct id only goes to a person of a higher version.
+	r.row = append(r.row[:0], r.export.Team, p.DistinctID, p.UUID, objectOf(p.Properties), p.Version, p.Version, p.CreatedAt, p.Identified)
+	return r.yield(r.row[:r.columns])
 }

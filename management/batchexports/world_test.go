@@ -381,6 +381,7 @@ func writtenRows(w *world) func(*management.Standing, string, string) (any, erro
 		for _, row := range w.shelf.wrote[job.Run] {
 			rows = append(rows, json.RawMessage(row))
 		}
-		return map[string]any{"columns": strings.Join(names, " "), "key": strings.Join(job.Key, " "), "rows": rows}, nil
+		return map[string]any{"columns": strings.Join(names, " "), "key": strings.Join(job.Key, " "), "rows": rows,
+			"newer": strings.Join(job.Newer, " "), "appended": job.Appended}, nil
 	}
 }

@@ -25,6 +25,17 @@ func pgText(s string) string {
 	return strings.ToValidUTF8(s, replacement)
 }
 
+// pgShort is the beginning of a text.
+func pgShort(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > shortText {
+			return s[:i]
+		}
+	}
+	return s
+}
+
 // maxKey bounds a text of a key in bytes: an index of PostgreSQL takes 2,704 for
 // all columns together.
 const maxKey = 1000
@@ -37,7 +48,7 @@ func pgKey(s string) string {
 }
 
 // pgJSON is a JSON text as jsonb takes one: without escapes of NUL and of halves of
-// surrogate pairs, and with numbers as strings that are too large. Anybody may
+// surrogate pairs (spec/clients.md §16), and with numbers as strings that are too large. Anybody may
 // send events, and one must not keep all others from being exported.
 func pgJSON(raw []byte) []byte {
 	if !utf8.Valid(raw) {
@@ -85,7 +96,7 @@ func pgString(raw []byte, i int, put func(from, to int, text string)) int {
 			first, second := unit(raw, i), unit(raw, i+6)
 			switch {
 			case first == 0 || utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) == utf8.RuneError:
-				put(i, min(i+6, len(raw)), `\ufffd`)
+				put(i, min(i+6, len(raw)), "")
 				i += 6
 			case utf16.IsSurrogate(first):
 				i += 12

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,14 @@ const (
 var columnTypes = map[batchexports.ColumnType]string{
 	batchexports.TextColumn: "text", batchexports.JSONColumn: "jsonb", batchexports.TimeColumn: "timestamptz",
 	batchexports.BoolColumn: "boolean", batchexports.IntColumn: "bigint", batchexports.ListColumn: "text[]",
+}
+
+// shortText is how long a text of PostHog's table of events is at most, in characters.
+const shortText = 200
+
+// appendedTypes are the types of that table where they are others (spec/clients.md §16).
+var appendedTypes = map[batchexports.ColumnType]string{
+	batchexports.TextColumn: fmt.Sprintf("varchar(%d)", shortText), batchexports.IntColumn: "integer",
 }
 
 // run writes all rows and that the run is done in one transaction: it is there
@@ -63,7 +72,7 @@ func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *batche
 			var exists bool
 			err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", b.name(table.name)).Scan(&exists)
 			if err == nil && !exists {
-				_, err = tx.Exec(ctx, table.text)
+				_, err = tx.Exec(ctx, table.text, pgx.QueryExecModeSimpleProtocol)
 			}
 			if err != nil {
 				return err
@@ -76,12 +85,20 @@ func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *batche
 func createTable(name string, job *batchexports.Job) string {
 	var parts []string
 	for _, c := range job.Columns {
-		parts = append(parts, quote(c.Name)+" "+columnTypes[c.Type])
+		kind := columnTypes[c.Type]
+		if short := appendedTypes[c.Type]; job.Appended && short != "" && (c.Type == batchexports.TextColumn || job.Project <= math.MaxInt32) {
+			kind = short
+		}
+		parts = append(parts, quote(c.Name)+" "+kind)
 	}
-	if len(job.Key) > 0 {
+	if len(job.Key) > 0 && !job.Appended {
 		parts = append(parts, "PRIMARY KEY ("+strings.Join(quoteAll(job.Key), ", ")+")")
 	}
-	return "CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"
+	text := "CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"
+	if job.Appended { // no key, but rows are looked for
+		text += "; CREATE INDEX ON " + name + " (uuid)"
+	}
+	return text
 }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
@@ -124,6 +141,11 @@ func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batch
 	if done, err = copyRows(ctx, tx, rows, names); err != nil {
 		return done, err
 	}
+	if rows.job.Appended { // another export may write the same rows
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1, ($2::text)::regclass::oid::int4)", int32(createLock>>24), b.name(b.Table)); err != nil {
+			return done, err
+		}
+	}
 	for _, text := range []string{"ANALYZE " + stage, insert} {
 		if _, err := tx.Exec(ctx, text); err != nil {
 			return done, err
@@ -137,24 +159,40 @@ func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batch
 }
 
 // insert moves the rows from the stage to the table. An event does not change;
-// of anything else the row that came last replaces what is there.
+// of anything else the newer row replaces what is there.
 func (b *database) insert(columns string, job *batchexports.Job) string {
-	into := "INSERT INTO " + b.name(b.Table) + " (" + columns + ") SELECT "
+	into := "INSERT INTO " + b.name(b.Table) + " AS t (" + columns + ") SELECT "
+	each := func(format, between string, names []string) string {
+		out := make([]string, len(names))
+		for i, name := range names {
+			out[i] = fmt.Sprintf(format, quote(name))
+		}
+		return strings.Join(out, between)
+	}
 	if len(job.Key) == 0 {
 		return into + columns + " FROM " + stage
 	}
-	key := strings.Join(quoteAll(job.Key), ", ")
-	var set []string
+	if job.Appended {
+		return into + columns + " FROM " + stage + " AS s WHERE NOT EXISTS (SELECT FROM " + b.name(b.Table) + " AS o WHERE " +
+			each("o.%[1]s = s.%[1]s", " AND ", job.Key) + ")"
+	}
+	key := each("%s", ", ", job.Key)
+	var others []string
 	for _, c := range job.Columns {
 		if !slices.Contains(job.Key, c.Name) {
-			set = append(set, quote(c.Name)+" = EXCLUDED."+quote(c.Name))
+			others = append(others, c.Name)
 		}
 	}
-	if job.Model == "events" || len(set) == 0 {
+	if job.Model == "events" || len(others) == 0 {
 		return into + columns + " FROM " + stage + " ON CONFLICT (" + key + ") DO NOTHING"
 	}
-	return fmt.Sprintf("%sDISTINCT ON (%s) %s FROM %s ORDER BY %[2]s, %[5]s DESC ON CONFLICT (%[2]s) DO UPDATE SET %[6]s",
-		into, key, columns, stage, stageOrder, strings.Join(set, ", "))
+	text := fmt.Sprintf("%sDISTINCT ON (%s) %s FROM %s ORDER BY %[2]s, %[5]s DESC ON CONFLICT (%[2]s) DO UPDATE SET ", into, key, columns, stage, stageOrder) +
+		each("%[1]s = EXCLUDED.%[1]s", ", ", others)
+	if len(job.Newer) > 0 {
+		// An equal row may know more: a session whose end was known gets an event.
+		text += " WHERE " + each("t.%[1]s IS NULL OR EXCLUDED.%[1]s >= t.%[1]s", " OR ", job.Newer)
+	}
+	return text
 }
 
 // errEnough ends the rows when nobody takes more.
@@ -162,7 +200,7 @@ var errEnough = errors.New("no more rows are wanted")
 
 // copyRows copies all rows to the stage as they come.
 func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done batchexports.Done, err error) {
-	source := &copySource{columns: rows.job.Columns, key: rows.job.Key}
+	source := &copySource{columns: rows.job.Columns, key: rows.job.Key, short: rows.job.Appended}
 	next, stop := iter.Pull(func(yield func([]any) bool) {
 		source.err = rows.each(ctx, func(row []any) error {
 			if !yield(row) {
@@ -183,6 +221,7 @@ type copySource struct {
 	next    func() ([]any, bool)
 	columns []batchexports.Column
 	key     []string
+	short   bool // texts are cut after shortText characters
 	row     []any
 	bytes   int64
 	err     error
@@ -202,7 +241,9 @@ func (s *copySource) Values() ([]any, error) {
 		case nil:
 		case string:
 			s.bytes += int64(len(v))
-			if s.row[i] = pgText(v); len(v) > maxKey && slices.Contains(s.key, s.columns[i].Name) {
+			if s.row[i] = pgText(v); s.short {
+				s.row[i] = pgShort(pgText(v))
+			} else if len(v) > maxKey && slices.Contains(s.key, s.columns[i].Name) {
 				s.row[i] = pgKey(v)
 			}
 		case json.RawMessage:

@@ -329,5 +329,5 @@ func (w *World) own(t *testing.T, name string) func(st *management.Standing, pat
 // statuses are the kinds of errors as §2.2 numbers them.
 var statuses = map[management.Kind]int{
 	management.Invalid: 400, management.Unauthenticated: 401, management.Forbidden: 403, management.NotFound: 404,
-	management.Conflict: 409, management.Unavailable: 503,
+	management.Conflict: 409, management.Unavailable: 503, management.TooMany: 429,
 }
