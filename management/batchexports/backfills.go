@@ -65,7 +65,7 @@ func (s schedule) date(name, text string) (time.Time, error) {
 	case err != nil:
 		return day, management.Fault(name, "Input '%s' is not a valid ISO formatted date.", text)
 	case s.interval == everyWeek && int(day.Weekday()) != s.day:
-		return day, management.Fault(name, "Input %s is not on the correct day of the week for this batch export. It is a %s, and weeks begin on %s.", text, day.Weekday(), time.Weekday(s.day))
+		return day, management.Fault(name, "Input %s is not on the correct day of the week for this batch export. Its weeks begin on %s.", text, time.Weekday(s.day))
 	}
 	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), nil
 }
