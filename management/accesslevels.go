@@ -29,11 +29,14 @@ func (l AccessLevel) Allows(need AccessLevel) bool { return ranks[l] >= ranks[ne
 // empty for no bound.
 type ruledKind struct{ least, most AccessLevel }
 
-// ruledKinds are the kinds of things that rules may be about. There are no notebooks
-// here: rules about them are kept.
+// ruledKinds are the kinds of things that rules may be about. Some there are not here,
+// such as notebooks: rules about them are stored, so that whoever manages them by
+// Terraform need not leave them out.
 var ruledKinds = map[string]ruledKind{
-	"action": {least: Viewer}, "activity_log": {most: Viewer}, "cohort": {}, "dashboard": {}, "experiment": {}, "feature_flag": {},
-	"insight": {}, "notebook": {}, "survey": {},
+	"action": {least: Viewer}, "activity_log": {most: Viewer}, "alert": {}, "annotation": {}, "cohort": {}, "dashboard": {},
+	"early_access_feature": {}, "error_tracking": {}, "experiment": {}, "external_data_source": {}, "feature_flag": {},
+	"insight": {}, "llm_analytics": {}, "logs": {}, "notebook": {}, "property_definition": {}, "revenue_analytics": {},
+	"session_recording": {}, "survey": {}, "web_analytics": {},
 }
 
 // KindProject is what access rules call a project itself.
