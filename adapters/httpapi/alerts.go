@@ -25,7 +25,7 @@ var alertEndpoints = resource(inProject, "alert", func(s *server) dashboards.Ale
 	remove("/alerts/{id}", "Remove an alert", dashboards.Alerts.Delete),
 	by(http.MethodPost, "/alerts/simulate", "Refused: there are no detectors of anomalies", func(dashboards.Alerts, *call) (any, error) {
 		return nil, problemNotPart.with("", "")
-	}),
+	}).answering(http.StatusNotFound),
 })
 
 func listAlerts(of dashboards.Alerts, c *call) (management.List[dashboards.Alert], error) {

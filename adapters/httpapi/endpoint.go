@@ -32,6 +32,8 @@ type endpoint struct {
 	takes management.Fields
 	// array: the body is an array of such objects.
 	array bool
+	// lines: the body is text, JSON on each line.
+	lines bool
 	// unread bodies are left to what answers, which has a lease for them.
 	unread bool
 	// query are the parameters that it looks at, beside limit and offset of lists.
@@ -41,6 +43,10 @@ type endpoint struct {
 	// gives is a value of the answer's type, nil for no body. A management.List is a
 	// paginated list.
 	gives any
+	// later is one of the answer of 202 while a run goes on, nil for none.
+	later any
+	// kind is the media type of an answer that is no JSON, empty for JSON.
+	kind string
 	// pageSize is that of a list when nobody says, 100 when zero.
 	pageSize int
 	// bare answers have no body, unless the caller prefers one (decision 18).

@@ -140,19 +140,44 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		}
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
 	}
-	done := object{"description": "done"}
-	if e.gives != nil {
-		done["content"] = object{"application/json": object{"schema": gives}}
-		done["description"] = "the answer"
-		if e.bare {
-			done["description"] = "no body, unless the request says Prefer: return=representation"
-		}
+	if e.lines {
+		op["requestBody"] = object{"content": object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, "required": true}
 	}
 	responses := e.errorsOf(path)
-	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = done
+	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.done(gives)
+	if e.later != nil {
+		later, err := d.schema(e.later)
+		if err != nil {
+			return nil, err
+		}
+		responses["202"] = object{"description": "it goes on", "content": object{"application/json": object{"schema": later}}}
+	}
 	op["responses"] = responses
 	return op, nil
 }
+
+// done is the answer of success, with the schema of its type; what is always refused
+// has an error.
+func (e *endpoint) done(gives object) object {
+	switch {
+	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
+		return object{"$ref": responsePrefix + "Missing"}
+	case e.kind == html:
+		return object{"description": "a page", "content": object{html: object{"schema": object{"type": "string"}}}}
+	case e.kind != "":
+		return object{"description": "a file", "content": object{e.kind: object{"schema": object{"type": "string", "format": "binary"}}}}
+	case e.gives == nil:
+		return object{"description": "done"}
+	}
+	text := "the answer"
+	if e.bare {
+		text = "no body, unless the request says Prefer: return=representation"
+	}
+	return object{"description": text, "content": object{"application/json": object{"schema": gives}}}
+}
+
+// html is the media type of pages.
+const html = "text/html"
 
 // errorsOf are the answers of an endpoint that are no success, by their status.
 func (e *endpoint) errorsOf(path string) object {
@@ -161,7 +186,7 @@ func (e *endpoint) errorsOf(path string) object {
 		status, name string
 		there        bool
 	}{
-		{"400", "Invalid", e.takes != nil || len(e.query) > 0 || e.isList()},
+		{"400", "Invalid", e.takes != nil || e.lines || len(e.query) > 0 || e.isList()},
 		{"401", "Unauthorized", e.scope != public},
 		{"403", "Forbidden", e.scope != public && e.scope != anyKey},
 		{"404", "Missing", strings.Contains(path, "{")},

@@ -101,9 +101,6 @@ func (rd *reader) updatePersonProperty(c *call) (any, error) {
 	return nil, rd.setPerson(c, p, map[string]json.RawMessage{key: members["value"]})
 }
 
-// done is the body of calls that say no more.
-var done = json.RawMessage(`{"success":true}`)
-
 // deletePersonProperty takes one property of a person away.
 func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
@@ -114,7 +111,7 @@ func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return done, rd.people.UnsetPerson(c.ctx, c.in(), p, key)
+	return success{true}, rd.people.UnsetPerson(c.ctx, c.in(), p, key)
 }
 
 // deletePersonEvents erases the events of a person, who stays.
@@ -139,7 +136,7 @@ func (rd *reader) splitPerson(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return done, rd.people.Split(c.ctx, c.project(), p, main)
+	return success{true}, rd.people.Split(c.ctx, c.project(), p, main)
 }
 
 // maxValues is how many values one answer has.

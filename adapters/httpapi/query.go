@@ -42,17 +42,17 @@ func askerOf(s *server) *asker {
 // queryEndpoints run queries (spec/insights.md §1.1).
 var queryEndpoints = func() []endpoint {
 	rows := []row[*asker]{
-		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields),
+		by(http.MethodPost, "/query", "Run a query", runQuery).taking(queryFields).giving(queryAnswer{}).orLater(queryState{}),
 		by(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).taking(queryFields),
 		by(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
-		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields),
-		by(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).asking(parameterDoc{"show_progress", "boolean", "tell how many events were read"}),
+		by(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).taking(queryFields).giving(queryAnswer{}).orLater(queryState{}),
+		by(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).asking(parameterDoc{"show_progress", "boolean", "tell how many events were read"}).
+			giving(queryState{}).orLater(queryState{}),
 		by(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
 	}
 	for i := range rows {
 		rows[i].scope, rows[i].long = "query:read", true
 		rows[i].reads = rows[i].method == http.MethodPost
-		rows[i].gives = map[string]json.RawMessage{}
 	}
 	return resource(inProject, "query", askerOf, rows)
 }()
@@ -200,16 +200,16 @@ func modeOfText(text string) (queries.Mode, error) {
 }
 
 // upgradeQuery gives a query back.
-func upgradeQuery(_ *asker, c *call) (map[string]json.RawMessage, error) {
+func upgradeQuery(_ *asker, c *call) (*queryUpgraded, error) {
 	query := c.body.Members["query"]
 	if len(query) == 0 {
 		return nil, problemRequired.with("", "query")
 	}
-	return map[string]json.RawMessage{"query": query}, nil
+	return &queryUpgraded{query}, nil
 }
 
-func mayQuery(*asker, *call) (map[string]string, error) {
-	return map[string]string{"user": "ok"}, nil
+func mayQuery(*asker, *call) (*queryAllowed, error) {
+	return &queryAllowed{"ok"}, nil
 }
 
 // queryStatus tells of a run (§1.5).
@@ -229,12 +229,12 @@ func queryStatus(of *asker, c *call) (any, error) {
 	case status.Complete:
 		code = http.StatusOK
 	}
-	return answer{status: code, body: map[string]any{"query_status": status}}, nil
+	return answer{status: code, body: queryState{*status}}, nil
 }
 
-func cancelQuery(of *asker, c *call) (map[string]string, error) {
+func cancelQuery(of *asker, c *call) (*queryCancelled, error) {
 	message, err := of.desk.Cancel(c.ctx, c.project(), c.part("query"))
-	return map[string]string{"message": message}, err
+	return &queryCancelled{message}, err
 }
 
 // THE TABLE: errors of queries that are not the question's (§1.7).

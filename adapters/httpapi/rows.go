@@ -65,6 +65,16 @@ func (r row[S]) asking(query ...parameterDoc) row[S]    { r.query = query; retur
 func (r row[S]) pages(size int) row[S]                  { r.pageSize = size; return r }
 func (r row[S]) giving(a any) row[S]                    { r.gives = a; return r }
 
+// orLater answers with 202 and something else while a run goes on.
+func (r row[S]) orLater(a any) row[S] { r.later = a; return r }
+
+// ofKind answers with text or bytes of a media type.
+func (r row[S]) ofKind(media string) row[S] { r.kind = media; return r }
+
+// arrays takes an array of bodies, takingLines text with a JSON object a line.
+func (r row[S]) arrays() row[S]      { r.array = true; return r }
+func (r row[S]) takingLines() row[S] { r.lines = true; return r }
+
 // by is a row with a handler of its own.
 func by[S, T any](method, path, summary string, do func(S, *call) (T, error)) row[S] {
 	return row[S]{

@@ -24,8 +24,8 @@ var confirmEndpoints = slices.Concat(
 		by(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).taking(confirmFields),
 	}),
 	resource(atTop, public, accountOf, []row[organizations.Account]{
-		by(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).asking(secretParameter),
-		by(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).taking(confirmFields).asking(secretParameter),
+		by(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).asking(secretParameter).ofKind(html),
+		by(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).taking(confirmFields).asking(secretParameter).ofKind(html),
 	}),
 )
 

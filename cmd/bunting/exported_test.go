@@ -46,7 +46,7 @@ var mostExported = map[string]int{
 	"management/dashboards":    67,
 	"management/errortracking": 20,
 	"management/featureflags":  118,
-	"management/organizations": 110,
+	"management/organizations": 111,
 	"management/rooms":         5,
 }
 

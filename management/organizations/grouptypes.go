@@ -21,7 +21,8 @@ type GroupTypeLabels struct {
 	Plural   *string `json:"name_plural"`
 }
 
-var groupTypeFields = management.Fields{
+// GroupTypeFields are those of a change of what people call group types.
+var GroupTypeFields = management.Fields{
 	{Name: "group_type_index", Type: management.Int, Required: true},
 	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
 	{Name: "name_plural", Type: management.Text, Null: true, Blank: true, Max: maxGroupTypeLabel},
@@ -90,7 +91,7 @@ func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw js
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
 		return 0, GroupTypeLabels{}, management.Fault("", "Invalid data. Expected a dictionary.")
 	}
-	v, err := groupTypeFields.Create(b)
+	v, err := GroupTypeFields.Create(b)
 	if err != nil {
 		return 0, GroupTypeLabels{}, err
 	}

@@ -1,0 +1,104 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withoutBody are the writes that read none, by the end of their paths.
+var withoutBody = []string{
+	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
+	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
+	"feature_flags/{}/enable", "feature_flags/{}/disable", "insights/{}/duplicate", "persons/{}/delete_events",
+	"query/check_auth_for_async", "instance/backup", "domains/{}/verify", "personal_api_keys/{}/roll",
+}
+
+// withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3).
+var withoutAnswer = []string{
+	"persons/{}", "persons/bulk_delete", "persons/{}/update_property", "persons/{}/delete_events",
+}
+
+// freeAnswers are JSON that others have made: the description itself, payloads, what
+// browsers are told, flags as a file.
+var freeAnswers = []string{"api/schema", "feature_flags/{}/remote_config", "array/{}/config", "feature_flags/export"}
+
+// spec/clients.md §15: every write describes its body and every success its answer, in
+// types; what is left out is listed above, and nothing is there that is not described.
+func TestOpenAPI_Whole(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	for version := range describedVersions {
+		d := o.description(t, version)
+		seen := map[string]bool{}
+		listed := func(list []string, path string) bool {
+			path = strings.Trim(nameOfPart.ReplaceAllString(path, "{}"), "/")
+			i := slices.IndexFunc(list, func(end string) bool { return path == end || strings.HasSuffix(path, "/"+end) })
+			if i >= 0 {
+				seen[list[i]] = true
+			}
+			return i >= 0
+		}
+		d.each(func(where, path string, op *operation) {
+			write := regexp.MustCompile(`^(post|put|patch) `).MatchString(where)
+			if bare := write && listed(withoutBody, path); write == (op.RequestBody == nil) && !bare {
+				t.Errorf("%s %s: does it have a body? %t", version, where, op.RequestBody != nil)
+			}
+			if op.RequestBody != nil {
+				for kind, c := range op.RequestBody.Content {
+					if d.says(c.Schema) == "nothing" {
+						t.Errorf("%s %s: nothing is said of its body (%s): %v", version, where, kind, c.Schema)
+					}
+				}
+			}
+			for status, r := range op.Responses {
+				if status[0] != '2' || status == "204" {
+					continue
+				}
+				if len(r.Content) == 0 && !listed(withoutAnswer, path) {
+					t.Errorf("%s %s: nothing is said of %s", version, where, status)
+				}
+				for kind, c := range r.Content {
+					if d.says(c.Schema) == "nothing" && !listed(freeAnswers, path) {
+						t.Errorf("%s %s: nothing is said of %s (%s): %v", version, where, status, kind, c.Schema)
+					}
+				}
+			}
+		})
+		for _, end := range slices.Concat(withoutBody, withoutAnswer, freeAnswers) {
+			if !seen[end] {
+				t.Errorf("%s: %s is listed for nothing", version, end)
+			}
+		}
+	}
+}
+
+// says is what a schema says in the end: nothing, where anything may stand there.
+func (d *description) says(s map[string]any) string {
+	if ref, ok := s["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/components/schemas/")
+		if d.Components.Schemas[name] == nil {
+			return "nothing"
+		}
+		return d.says(d.Components.Schemas[name])
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		if list, _ := s[word].([]any); len(list) > 0 {
+			return word
+		}
+	}
+	properties, _ := s["properties"].(map[string]any)
+	free, _ := json.Marshal(s["additionalProperties"])
+	items, _ := s["items"].(map[string]any)
+	switch kind := fmt.Sprint(s["type"]); {
+	case len(properties) > 0 || s["type"] != nil && !strings.Contains(kind, "object") && !strings.Contains(kind, "array"):
+		return kind
+	case items != nil:
+		return d.says(items)
+	case s["additionalProperties"] != nil && string(free) != "{}" && string(free) != "true":
+		return "a map"
+	}
+	return "nothing"
+}
