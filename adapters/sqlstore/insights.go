@@ -20,7 +20,12 @@ import (
 //
 //	insights.go        what is seen, counts, who is asked for by name
 //	insightscan.go     events as columns
+//	insightahead.go    by two goroutines where one has nothing to do
+//	insightunit.go     an epoch of them
+//	insightjoin.go     out of two indexes
+//	insightcolumns.go  how columns are read
 //	insightpeople.go   to whom events belong now
+//	insightowners.go   which is remembered
 
 // Open implements insights.Source.
 //
@@ -29,8 +34,11 @@ import (
 // for a moment knows that no event of the project up to the last id is still being
 // committed.
 func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
-	r := &insightReader{store: s, project: projectID, numbers: map[string]uint32{}, byUUID: map[capture.UUID]uint32{}}
-	err := s.lastSeen(ctx, projectID, &r.last)
+	r := &insightReader{store: s, project: projectID}
+	rewritten, err := s.rewritten(ctx, projectID)
+	if err == nil {
+		err = s.lastSeen(ctx, projectID, &r.last)
+	}
 	if err == nil {
 		r.mark, err = s.indexedUpTo(ctx, s.read)
 	}
@@ -38,6 +46,8 @@ func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, err
 		return nil, s.reading("the ledger's last id", err)
 	}
 	r.mark = min(r.mark, r.last)
+	r.owners = s.owners.take(projectID, rewritten)
+	r.numbers = r.owners.numbers
 	return r, nil
 }
 
@@ -64,17 +74,19 @@ type insightReader struct {
 	// in the indexes.
 	last, mark int64
 
-	people  []insights.Person
-	numbers map[string]uint32 // by distinct id, noPerson where it belongs to nobody
-	byUUID  map[capture.UUID]uint32
-	created bool // it is known when people were made
+	owners  *owners
+	numbers map[string]uint32 // by distinct id: those of owners until created
+	created bool              // it is known when people were made
 }
 
 // Close implements insights.Reader.
-func (r *insightReader) Close() error { return nil }
+func (r *insightReader) Close() error {
+	r.store.owners.put(r.project, r.owners)
+	return nil
+}
 
 // Person implements insights.Reader.
-func (r *insightReader) Person(number uint32) *insights.Person { return &r.people[number] }
+func (r *insightReader) Person(number uint32) *insights.Person { return &r.owners.people[number] }
 
 // countedEpochs is how many epochs are counted exactly for an estimate.
 const countedEpochs = 8

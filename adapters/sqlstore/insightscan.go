@@ -2,13 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql/driver"
-	"fmt"
+	"errors"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
@@ -17,14 +14,16 @@ const (
 	// events of a batch: between them somebody looks whether the query was cancelled, and
 	// a regular expression may take 50 µs for each.
 	scanBatch, givenBatch = 4096, 512
+	// pieceBytes is about how much text of rows is held at a time.
+	pieceBytes = 4 << 20
 	// scanNames is how many names or distinct ids one statement asks for.
 	scanNames = 400
 )
 
-// inTime, inNames and inIDs are the columns that the indexes of events hold.
+// inNames and inIDs are the columns that the indexes of events hold.
 const (
-	inNames = insights.Names
-	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated
+	inNames = insights.Names | insights.IDs
+	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
 )
 
 // Scan implements insights.Reader.
@@ -32,7 +31,10 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	if s.Columns&insights.PeopleCreated != 0 && !r.created { // ids are asked for anew
 		r.created, r.numbers = true, map[string]uint32{}
 	}
-	var seen error // what yield says is not the store's
+	if s.Reserve == nil {
+		s.Reserve = func(int64) error { return nil }
+	}
+	var seen error // what yield and Reserve say is not the store's
 	give := func(b *insights.Batch) error {
 		seen = yield(b)
 		return seen
@@ -70,34 +72,53 @@ type insightScan struct {
 	*insightReader
 	scan     insights.Scan
 	from, to int64
-	read     eventColumnsRead
-	fill     []func(*eventColumnsRead, driver.Value) error // by column of the statement
+	// read are the columns that rows and indexes are asked for.
+	read insights.Columns
 }
 
 func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
-	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To}
+	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, read: s.Columns}
 	if s.From == 0 && s.To == 0 {
 		p.from, p.to = math.MinInt64, math.MaxInt64
+	}
+	if len(s.Names) == 1 { // it is known
+		p.read &^= insights.Names
 	}
 	return p
 }
 
 func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error) error {
-	epochs, err := p.epochs(ctx)
+	units, err := p.units(ctx)
 	if err != nil {
 		return err
 	}
+	ahead := &readAhead{units: units, spare: p.scan.Spare}
+	ahead.read = func(ctx context.Context, u unit, e *eventColumnsRead, give func(*eventColumnsRead) error) error {
+		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
+	}
+	ahead.deliver = func(ctx context.Context, u unit, e *eventColumnsRead) error { return p.deliver(ctx, u, e, yield) }
+	return ahead.run(ctx)
+}
+
+// unit is a stretch of ids that is read on its own: some of an epoch.
+type unit struct{ first, last int64 }
+
+func (u unit) epoch() int64 { return u.first >> epochBits }
+
+// units are all that can hold what is asked for: epochs, then what is in no index yet.
+func (p *insightScan) units(ctx context.Context) ([]unit, error) {
+	epochs, err := p.epochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var units []unit
 	for _, epoch := range epochs {
-		if err := p.epoch(ctx, epoch, yield); err != nil {
-			return err
-		}
+		units = append(units, unit{epoch << epochBits, min((epoch+1)<<epochBits-1, p.mark)})
 	}
 	for id := p.mark; id < p.last; id += scanBatch {
-		if err := p.stretch(ctx, id+1, min(id+scanBatch, p.last), yield); err != nil {
-			return err
-		}
+		units = append(units, unit{id + 1, min(id+scanBatch, p.last)})
 	}
-	return nil
+	return units, nil
 }
 
 // epochs are those that can hold what is asked for.
@@ -106,202 +127,25 @@ func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
 		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch <= $4 ORDER BY epoch`, p.project, p.from, p.to, p.mark>>epochBits)
 }
 
-// index is the index to look in; the conditions on it are written to c.
-func (p *insightScan) index(c *conditions) (table string) {
-	switch {
-	case p.scan.DistinctIDs != nil:
-		table = "events_by_distinct_id"
-		c.oneOf("i.distinct_id", p.scan.DistinctIDs)
-	case p.scan.Names != nil:
-		table = "events_by_name"
-		c.named("i.event", p.scan.Names)
-	case p.scan.Columns&inIDs != 0:
-		table = "events_by_distinct_id"
-	default:
-		table = "events_by_time"
+// deliver gives events away that were read.
+func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, yield func(*insights.Batch) error) error {
+	held := int64(e.bytes)
+	if err := p.scan.Reserve(held); err != nil {
+		return err
 	}
-	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
-		fmt.Fprintf(&c.text, " AND i.timestamp >= %s AND i.timestamp <= %s", c.arg(p.from), c.arg(p.to))
-	}
-	return table
-}
-
-// named asks for names of events.
-func (c *conditions) named(column string, names []string) {
-	values := make([]string, len(names))
-	for i, name := range names {
-		values[i] = c.arg(cleanText(name))
-	}
-	c.text.WriteString(" AND " + column + " IN (" + strings.Join(values, ", ") + ")")
-}
-
-// covers says whether an index holds all that is asked for.
-func (p *insightScan) covers(table string) bool {
-	has := insights.Columns(0)
-	switch table {
-	case "events_by_name":
-		has = inNames
-	case "events_by_distinct_id":
-		has = inIDs
-		if p.scan.Names != nil {
-			return false
-		}
-	}
-	return p.scan.Columns&^has == 0
-}
-
-// epoch reads the events of an epoch out of an index where that has all columns. It
-// is small then, and read at once. Otherwise rows of events are read, a stretch of ids
-// at a time: all of them in their order, which is the cheapest way to read many, unless
-// the index shows that few are asked for.
-func (p *insightScan) epoch(ctx context.Context, epoch int64, yield func(*insights.Batch) error) error {
-	c := &conditions{args: []any{epoch, p.project}}
-	table := p.index(c)
-	if epoch == p.mark>>epochBits {
-		c.text.WriteString(" AND i.id <= " + c.arg(p.mark))
-	}
-	where := ` FROM ` + table + ` i WHERE i.epoch = $1 AND i.project_id = $2` + c.text.String()
-	if p.covers(table) {
-		return p.rows(ctx, yield, "i", where, c.args)
-	}
-	first := epoch << epochBits
-	last := min(first+1<<epochBits-1, p.mark)
-	if p.scan.Names != nil || p.scan.DistinctIDs != nil {
-		var n int64
-		if err := p.store.read.QueryRowContext(ctx, `SELECT COUNT(*)`+where, c.args...).Scan(&n); err != nil || n == 0 {
-			return err
-		}
-		if n < fewRows {
-			join := ` FROM ` + table + ` i CROSS JOIN events e WHERE i.epoch = $1 AND i.project_id = $2` + c.text.String() + ` AND e.id = i.id`
-			if p.scan.DistinctIDs != nil && p.scan.Names != nil {
-				more := &conditions{args: c.args}
-				more.named("e.event", p.scan.Names)
-				join, c.args = join+more.text.String(), more.args
-			}
-			return p.rows(ctx, yield, "e", join, c.args)
-		}
-	}
-	// Of short rows an epoch is read at once: the more people are asked for together,
-	// the nearer they lie to each other.
-	step := int64(scanBatch)
-	if p.scan.Columns&longColumns == 0 {
-		step = 1 << epochBits
-	}
-	for id := first; id <= last; id += step {
-		if err := p.stretch(ctx, id, min(id+step-1, last), yield); err != nil {
+	if p.scan.Columns&insights.People != 0 {
+		switch err := p.attribute(ctx, e, p.scan.Reserve); {
+		case errors.Is(err, errWithoutIDs):
+			return p.deliverWithIDs(ctx, u, yield)
+		case err != nil:
 			return err
 		}
 	}
-	return nil
-}
-
-const longColumns = insights.Properties | insights.PersonProperties | insights.Elements
-
-// fewRows is how many of the 16,384 events of an epoch are read one by one rather
-// than by reading all of them.
-const fewRows = 1 << epochBits / 8
-
-// stretch reads the rows of events with first <= id <= last.
-func (p *insightScan) stretch(ctx context.Context, first, last int64, yield func(*insights.Batch) error) error {
-	c := &conditions{args: []any{first, last, p.project}}
-	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
-		fmt.Fprintf(&c.text, " AND e.timestamp >= %s AND e.timestamp <= %s", c.arg(p.from), c.arg(p.to))
+	if p.scan.Columns&insights.Names != 0 && p.read&insights.Names == 0 {
+		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.time))...)
 	}
-	if p.scan.Names != nil {
-		c.named("e.event", p.scan.Names)
-	}
-	if p.scan.DistinctIDs != nil {
-		c.oneOf("e.distinct_id", p.scan.DistinctIDs)
-	}
-	return p.rows(ctx, yield, "e", ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String(), c.args)
-}
-
-// scanColumn is a column of events: what has to be asked for, its expression, and
-// where it goes.
-type scanColumn struct {
-	column insights.Columns
-	text   string
-	fill   func(*eventColumnsRead, driver.Value) error
-}
-
-func textColumn(to func(*eventColumnsRead) *[]string) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
-		list := to(e)
-		*list = append(*list, v.(string))
-		return nil
-	}
-}
-
-func numberColumn(to func(*eventColumnsRead) *[]int64) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
-		list := to(e)
-		*list = append(*list, v.(int64))
-		return nil
-	}
-}
-
-func uuidsColumn(to func(*eventColumnsRead) *[]capture.UUID) func(*eventColumnsRead, driver.Value) error {
-	return func(e *eventColumnsRead, v driver.Value) error {
-		list := to(e)
-		uuid, err := uuidOf(v.([]byte))
-		*list = append(*list, uuid)
-		return err
-	}
-}
-
-// scanColumns are all columns, of an index too where the table is i.
-var scanColumns = []scanColumn{
-	{0, "%s.id", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.id })},
-	{0, "%s.timestamp", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.time })},
-	{insights.Names, "%s.event", textColumn(func(e *eventColumnsRead) *[]string { return &e.names })},
-	{insights.DistinctIDs | insights.People, "%s.distinct_id", textColumn(func(e *eventColumnsRead) *[]string { return &e.ids })},
-	{insights.UUIDs, "%s.uuid", uuidsColumn(func(e *eventColumnsRead) *[]capture.UUID { return &e.uuid })},
-	{insights.CreatedAt, "%s.created_at", numberColumn(func(e *eventColumnsRead) *[]int64 { return &e.created })},
-	{insights.PeopleThen, "%s.person_uuid", uuidsColumn(func(e *eventColumnsRead) *[]capture.UUID { return &e.stored })},
-	{insights.Modes, "%s.person_mode", func(e *eventColumnsRead, v driver.Value) error {
-		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
-		return nil
-	}},
-	{insights.Elements, "%s.elements_chain", textColumn(func(e *eventColumnsRead) *[]string { return &e.elements })},
-	{insights.Properties, "%s.properties", textColumn(func(e *eventColumnsRead) *[]string { return &e.properties })},
-	{insights.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = %s.person_state), '{}')`,
-		textColumn(func(e *eventColumnsRead) *[]string { return &e.personProperty })},
-}
-
-// rows reads the events of a statement without its columns, and gives them away.
-func (p *insightScan) rows(ctx context.Context, yield func(*insights.Batch) error, table, rest string, args []any) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	var texts []string
-	p.fill = p.fill[:0]
-	sameName := len(p.scan.Names) == 1
-	for i := range scanColumns {
-		if c := &scanColumns[i]; c.column == 0 || p.scan.Columns&c.column != 0 && !(sameName && c.column == insights.Names) {
-			texts, p.fill = append(texts, fmt.Sprintf(c.text, table)), append(p.fill, c.fill)
-		}
-	}
-	e := &p.read
-	e.reset()
-	err := plainRows(ctx, p.store.read, func(row []driver.Value) error {
-		for i, fill := range p.fill {
-			if err := fill(e, row[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
-	if sameName && p.scan.Columns&insights.Names != 0 {
-		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.id))...)
-	}
-	if err == nil && p.scan.Columns&insights.People != 0 {
-		err = p.attribute(ctx, e, p.scan.Reserve)
-	}
-	if err != nil {
-		return err
-	}
-	for from := 0; from < len(e.id); from += givenBatch {
-		b := e.batch(p.scan.Columns, from, min(from+givenBatch, len(e.id)))
+	for from := 0; from < len(e.time); from += givenBatch {
+		b := e.batch(p.scan.Columns, from, min(from+givenBatch, len(e.time)))
 		if err := yield(&b); err != nil {
 			return err
 		}
@@ -309,26 +153,14 @@ func (p *insightScan) rows(ctx context.Context, yield func(*insights.Batch) erro
 			return err
 		}
 	}
-	return nil
+	return p.scan.Reserve(-held)
 }
 
-// batch is some of the events.
-func (e *eventColumnsRead) batch(asked insights.Columns, from, to int) insights.Batch {
-	b := insights.Batch{
-		ID: e.id[from:to], Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
-		Person: part(e.person, from, to), PersonThen: part(e.stored, from, to), Mode: part(e.mode, from, to),
-		Elements: part(e.elements, from, to), Properties: part(e.properties, from, to), PersonProperties: part(e.personProperty, from, to),
-	}
-	if asked&insights.DistinctIDs != 0 {
-		b.DistinctID = part(e.ids, from, to)
-	}
-	return b
-}
-
-// part is a part of a column, nil of one that was not asked for.
-func part[T any](column []T, from, to int) []T {
-	if len(column) == 0 {
-		return nil
-	}
-	return column[from:to:to]
+// deliverWithIDs reads a unit once more, with the ids of events.
+func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*insights.Batch) error) error {
+	with := *p
+	with.read |= insights.IDs
+	s := &unitScan{insightScan: &with, unit: u, e: &eventColumnsRead{}}
+	s.give = func(e *eventColumnsRead) error { return with.deliver(ctx, u, e, yield) }
+	return s.run(ctx)
 }

@@ -30,6 +30,15 @@ func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, 
 	return out, s.reading("how fresh answers are", err)
 }
 
+// rewritten is State.Rewritten alone.
+func (s *Store) rewritten(ctx context.Context, projectID int64) (n int64, err error) {
+	found, err := column[int64](ctx, s.read, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, counterRewritten)
+	if len(found) == 1 {
+		n = found[0]
+	}
+	return n, err
+}
+
 // countEvents counts what is recorded.
 func (t *ledgerTx) countEvents(events []capture.Record) error {
 	sums := map[int64]int64{}

@@ -36,6 +36,7 @@ type Store struct {
 	people      *peopleCache
 	changed     func(projectID int64)
 	states      *states
+	owners      *ownersCache
 	checkpoints *checkpointer // nil where none are needed
 
 	name     string        // of this server, for the others
@@ -103,7 +104,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 func newStore(o *opened, c Config) *Store {
 	return &Store{
 		read: o.read, write: o.write, quick: o.quick, dialect: o.dialect, file: o.file, shown: o.shown, unlock: o.unlock,
-		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(),
+		logger: c.Logger, now: c.Now, people: newPeopleCache(c.MaxRemembered), changed: c.Changed, states: newStates(), owners: newOwnersCache(),
 		name: serverName(), managing: make(chan struct{}, 1),
 	}
 }

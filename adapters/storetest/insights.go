@@ -91,6 +91,9 @@ func scans(t *testing.T, s InsightStore) {
 	erasePerson(t, s, "id 4", false)
 	delete(plain.owner, "id 4")
 	ask("after an erasure that keeps events")
+	save(t, s, capture.Changes{IDs: []capture.ProjectID{{ProjectID: testProject, DistinctID: "id 4", Person: uuidOf("id 6")}}})
+	plain.owner["id 4"] = uuidOf("id 6")
+	ask("after its id has come back")
 	erasePerson(t, s, "id 5", true)
 	delete(plain.owner, "id 5")
 	plain.events = slices.DeleteFunc(plain.events, func(e capture.Record) bool { return e.DistinctID == "id 5" })
@@ -99,12 +102,12 @@ func scans(t *testing.T, s InsightStore) {
 	ask("when all is indexed")
 }
 
-const allColumns = insights.PersonProperties<<1 - 1
+const allColumns = insights.IDs<<1 - 1
 
 func randomScan(random *rand.Rand) insights.Scan {
 	s := insights.Scan{Columns: insights.Columns(random.IntN(int(allColumns) + 1))}
 	if random.IntN(2) == 0 {
-		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.PeopleCreated | insights.Names}[random.IntN(5)]
+		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.PeopleCreated | insights.Names, insights.People | insights.IDs | insights.Names}[random.IntN(6)]
 	}
 	if random.IntN(3) > 0 {
 		s.From = epoch.Add(time.Duration(random.IntN(5000)-500) * time.Second).UnixMicro()
@@ -118,6 +121,9 @@ func randomScan(random *rand.Rand) insights.Scan {
 	}
 	if random.IntN(4) == 0 {
 		s.DistinctIDs = []string{"id 7", "id 38", "nobody"}
+	}
+	if random.IntN(2) == 0 {
+		s.Spare = func() bool { return true }
 	}
 	return s
 }
@@ -133,8 +139,11 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 			want[p.line(s.Columns, e)]++
 		}
 	}
-	n := 0
+	n, ids := 0, map[int64]bool{}
 	err := r.Scan(context.Background(), s, func(b *insights.Batch) error {
+		for _, id := range b.ID {
+			ids[id] = true
+		}
 		if b.Len() == 0 || b.Len() > 5000 {
 			t.Errorf("%s: a batch of %d events", what, b.Len())
 		}
@@ -145,6 +154,9 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		return nil
 	})
 	must(t, err)
+	if of := map[bool]int{true: n}[s.Columns&insights.IDs != 0]; len(ids) != of {
+		t.Errorf("%s, %+v: %d different ids of %d events", what, s, len(ids), n)
+	}
 	wrong := 0
 	for line, left := range want {
 		if left != 0 && wrong < 5 {

@@ -124,7 +124,7 @@ func (t *trends) behind(r *run, p *period, series, bucket int, wanted []string, 
 	b := &binder{run: r}
 	b.from, b.to = p.counted()
 	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
-	b.needs.columns |= DistinctIDs
+	b.needs.columns |= DistinctIDs | IDs
 	c := t.series[series].begin(b, t, p, common, values)
 	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
 	found.prepare(b, &t.series[series].math)

@@ -201,6 +201,7 @@ func (n node) eventsBehind(p *Project) crowdFinder {
 // among says whether an event is behind a point.
 func (b *binder) among(of crowdFinder) (func(*row) bool, error) {
 	b.wantIDs = true
+	b.needs.columns |= IDs
 	found, err := of(b.run)
 	if err != nil {
 		return nil, err

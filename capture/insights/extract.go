@@ -12,20 +12,99 @@ import (
 )
 
 // keys are the members of JSON objects that a query looks at.
-type keys struct{ names []string }
+type keys struct {
+	names []string
+	// quoted are the names as they stand in objects, none where some name has a
+	// character that may be escaped, or there are more than fewKeys.
+	quoted []string
+}
+
+// fewKeys is how many names are looked for by their text.
+const fewKeys = 3
 
 // slot is the place of a name's value in what extract fills.
 func (k *keys) slot(name string) int {
 	if i := slices.Index(k.names, name); i >= 0 {
 		return i
 	}
-	k.names = append(k.names, name)
+	if len(k.names) == len(k.quoted) {
+		k.quoted = append(k.quoted, `"`+name+`"`)
+	}
+	if k.names = append(k.names, name); len(k.names) > fewKeys || !plainKey(name) {
+		k.quoted = nil
+	}
 	return len(k.names) - 1
+}
+
+// plainKey says whether a name stands as it is in JSON without backslashes.
+func plainKey(name string) bool {
+	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) < 0
 }
 
 // extract finds the values of the names in a stored object, as JSON text; "" for
 // one that is not there. No object at all has none.
 func (k *keys) extract(object string, out []string) {
+	if len(k.quoted) == 0 || strings.IndexByte(object, '\\') >= 0 {
+		k.extractAll(object, out)
+		return
+	}
+	for slot, quoted := range k.quoted {
+		var ok bool
+		if out[slot], ok = find(object, quoted); !ok {
+			k.extractAll(object, out)
+			return
+		}
+	}
+}
+
+// find is the value of an object's member whose name in quotes is given, by looking for
+// that text. There is no backslash in the object. False where it is not certain.
+func find(object, quoted string) (value string, ok bool) {
+	// The quote in front is everywhere.
+	at := strings.Index(object, quoted[1:]) - 1
+	if at == -2 {
+		return "", true
+	}
+	if at < 1 || object[at] != '"' || object[0] != '{' || !outermost(object, at) {
+		return "", false
+	}
+	i := blank(object, at+len(quoted))
+	if i >= len(object) || object[i] != ':' {
+		return "", false
+	}
+	i = blank(object, i+1)
+	value = object[i:skipValue(object, i)]
+	return value, value != "" && (value[0] != '"' || isQuoted(value))
+}
+
+// outermost says whether what stands at a place of an object, which has no backslashes,
+// is within no text and in nothing that opens before.
+func outermost(object string, at int) bool {
+	quotes := 0
+	for i := 1; ; {
+		open := strings.IndexByte(object[i:at], '[')
+		if open < 0 {
+			open = at - i
+		}
+		if brace := strings.IndexByte(object[i:i+open], '{'); brace >= 0 {
+			open = brace
+		}
+		quotes += strings.Count(object[i:i+open], `"`)
+		switch i += open; {
+		case i == at:
+			return quotes%2 == 0
+		case quotes%2 == 1: // within a text
+			i++
+		default:
+			if i = skipValue(object, i); i > at {
+				return false
+			}
+		}
+	}
+}
+
+// extractAll is extract by looking at one member after the other.
+func (k *keys) extractAll(object string, out []string) {
 	clear(out)
 	left := len(k.names)
 	i := blank(object, 0)
@@ -35,7 +114,7 @@ func (k *keys) extract(object string, out []string) {
 	i = blank(object, i+1)
 	for left > 0 && i < len(object) && object[i] == '"' {
 		end := skipText(object, i)
-		if !quoted(object[i:end]) {
+		if !isQuoted(object[i:end]) {
 			return
 		}
 		name := object[i+1 : end-1]
@@ -45,7 +124,7 @@ func (k *keys) extract(object string, out []string) {
 		}
 		from := blank(object, i+1)
 		i = skipValue(object, from)
-		if from < len(object) && object[from] == '"' && !quoted(object[from:i]) {
+		if from < len(object) && object[from] == '"' && !isQuoted(object[from:i]) {
 			return
 		}
 		if slot := k.find(name); slot >= 0 {
@@ -71,8 +150,8 @@ func (k *keys) find(name string) int {
 	return -1
 }
 
-// quoted says whether a text has both its quotes.
-func quoted(s string) bool { return len(s) > 1 && s[len(s)-1] == '"' }
+// isQuoted says whether a text has both its quotes.
+func isQuoted(s string) bool { return len(s) > 1 && s[len(s)-1] == '"' }
 
 func blank(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {

@@ -17,6 +17,7 @@ type firstEvent struct {
 
 func (m *measure) firstTime(b *binder, c *counting) tally {
 	c.from = 0
+	b.needs.columns |= IDs
 	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.of == "firstMatching", firsts: map[uint32]*firstEvent{}}
 }
 

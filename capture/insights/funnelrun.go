@@ -24,7 +24,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	for _, x := range q.exclusions {
 		f.exclusions = append(f.exclusions, x.exclusion)
 	}
-	s := Scan{From: period.from.UnixMicro(), To: period.to.UnixMicro()}
+	s := Scan{From: period.from.UnixMicro(), To: period.to.UnixMicro(), Columns: IDs}
 	b := &binder{run: r, from: s.From, to: s.To}
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
@@ -124,7 +124,7 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: names(m)}, func(r *row) error {
+		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: names(m), Columns: IDs}, func(r *row) error {
 			if !m.matches(r) {
 				return nil
 			}

@@ -300,6 +300,7 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 			cells = append(cells, hogqlFields[f.Path[0]].bind(b, f.Path[1:]))
 		}
 	}
+	b.needs.columns |= IDs
 	var event *row
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}
 	return func(r *row) *hogql.Row {

@@ -81,7 +81,7 @@ func (m *memoryReader) Scan(ctx context.Context, s Scan, yield func(*Batch) erro
 		if at < s.From || at > s.To || s.Names != nil && !slices.Contains(s.Names, e.name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, e.distinctID) {
 			continue
 		}
-		b.ID, b.Time = append(b.ID, int64(i+1)), append(b.Time, at)
+		b.Time = append(b.Time, at)
 		m.fill(b, s.Columns, e, int64(i+1))
 		if b.Len() == max(m.batch, 3) {
 			if err := flush(); err != nil {
@@ -93,6 +93,7 @@ func (m *memoryReader) Scan(ctx context.Context, s Scan, yield func(*Batch) erro
 }
 
 func (m *memoryReader) fill(b *Batch, c Columns, e memoryEvent, id int64) {
+	put(c, IDs, &b.ID, id)
 	put(c, Names, &b.Name, e.name)
 	put(c, DistinctIDs, &b.DistinctID, e.distinctID)
 	put(c, UUIDs, &b.UUID, capture.UUID{15: byte(id), 14: byte(id >> 8)})

@@ -166,15 +166,18 @@ func TestTextAndNumber(t *testing.T) {
 
 // What is found in an object is what encoding/json finds there.
 func FuzzExtract(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":1}`, `{"b":{"a":2},"a":[1,"]"]}`, `{"\u0061":"\"}"}`, `{"a" : null , "b":"x"}`, `{"b":"\\","a":true}`} {
+	for _, seed := range []string{`{}`, `{"a":1}`, `{"b":{"a":2},"a":[1,"]"]}`, `{"\u0061":"\"}"}`, `{"a" : null , "b":"x"}`, `{"b":"\\","a":true}`, `{"x":"a","a":"b"}`, `{"x":"\"a","b": [{"a":3}] }`, ` {"b":"x,","a"	: "{"}`, `{"x":[],"a":1}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, object string) {
-		k := keys{names: []string{"a", "b"}}
+		k := keys{}
+		k.slot("a")
+		k.slot("b")
 		out := make([]string, 2)
 		k.extract(object, out) // never panics
 		var want map[string]json.RawMessage
-		if json.Unmarshal([]byte(object), &want) != nil || want == nil || strings.Count(object, `"a"`)+strings.Count(object, `"b"`)+strings.Count(object, `\`) > 2 {
+		plain, escaped := max(strings.Count(object, `"a"`), strings.Count(object, `"b"`)), strings.Count(object, `\u`)
+		if json.Unmarshal([]byte(object), &want) != nil || want == nil || plain+escaped > 1 { // the same name may come twice
 			return
 		}
 		for i, name := range k.names {

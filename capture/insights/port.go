@@ -40,8 +40,7 @@ type Reader interface {
 	Close() error
 }
 
-// Columns are what a scan fills of a batch beside ID and Time, which are always
-// there.
+// Columns are what a scan fills of a batch beside Time, which is always there.
 type Columns uint16
 
 // The columns of events.
@@ -57,6 +56,7 @@ const (
 	Elements         // Batch.Elements
 	Properties       // Batch.Properties
 	PersonProperties // Batch.PersonProperties: as they were after the event
+	IDs              // Batch.ID: the order of recording
 )
 
 // Scan asks for the events of a stretch of time. Zero members ask for all.
@@ -68,17 +68,22 @@ type Scan struct {
 	// DistinctIDs are the ids that events may have; nil: any.
 	DistinctIDs []string
 	Columns     Columns
-	// Reserve is asked for the memory that the reader keeps for the query, in bytes;
-	// its error ends the scan.
+	// Reserve is asked for the memory that the reader takes for the query, in bytes,
+	// less than zero where it gives some back; its error ends the scan.
 	Reserve func(bytes int64) error
+	// Spare says whether there is a processor to spare for reading beside who scans. It
+	// is asked again and again by a goroutine of the reader. Nil: there is none.
+	Spare func() bool
 }
 
 // Batch is some events as columns of one length. Columns that were not asked for
 // are nil.
 type Batch struct {
-	// ID is the order of recording, Time in microseconds since 1970.
-	ID, Time []int64
-	Name     []string
+	// Time is in microseconds since 1970.
+	Time []int64
+	// ID grows from event to event as they are recorded.
+	ID   []int64
+	Name []string
 	// DistinctID is as it was sent.
 	DistinctID []string
 	UUID       []capture.UUID
@@ -96,7 +101,7 @@ type Batch struct {
 }
 
 // Len is the number of events.
-func (b *Batch) Len() int { return len(b.ID) }
+func (b *Batch) Len() int { return len(b.Time) }
 
 // Person is somebody whom events belong to.
 type Person struct {

@@ -94,7 +94,7 @@ func (b *binder) sessions() map[string]*session {
 	id, url := n.event.slot("$session_id"), n.event.slot("$current_url")
 	r := newRow(n)
 	around := aroundSessions.Microseconds()
-	b.err = b.scan(Scan{From: b.from - around, To: b.to + around, Columns: Names | Properties}, func(batch *Batch) error {
+	b.err = b.scan(Scan{From: b.from - around, To: b.to + around, Columns: Names | Properties | IDs}, func(batch *Batch) error {
 		for i := range batch.Len() {
 			r.at(batch, i)
 			if key := r.property(id); !missing(key) && strings.HasPrefix(batch.Properties[i], "{") {

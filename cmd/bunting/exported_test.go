@@ -33,7 +33,7 @@ var mostExported = map[string]int{
 	"adapters/storetest":       32,
 	"capture":                  172,
 	"capture/experiments":      22,
-	"capture/insights":         31,
+	"capture/insights":         32,
 	"capture/queries":          43,
 	"flags":                    273,
 	"flags/flagsdiff":          33,

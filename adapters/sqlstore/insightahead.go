@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// readAhead reads units and delivers what was read, by the goroutine that calls run;
+// a second one reads beside it as long as there is a processor to spare.
+type readAhead struct {
+	units []unit
+	spare func() bool // nil: there is none
+	// read reads a unit into memory that give gets once or more often.
+	read    func(ctx context.Context, u unit, e *eventColumnsRead, give func(*eventColumnsRead) error) error
+	deliver func(ctx context.Context, u unit, e *eventColumnsRead) error
+
+	mu      sync.Mutex
+	next    int
+	beside  sync.WaitGroup
+	filled  chan handed            // nil: nobody reads beside
+	free    chan *eventColumnsRead // memory for who reads beside
+	stopped chan struct{}          // closed when nobody takes what is read
+}
+
+// handed is what was read beside. Without columns it is the end.
+type handed struct {
+	unit unit
+	e    *eventColumnsRead
+	err  error
+}
+
+// aheadBuffers is how many pieces are held that were read beside.
+const aheadBuffers = 2
+
+func (a *readAhead) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	a.stopped = make(chan struct{})
+	defer func() {
+		cancel()
+		close(a.stopped)
+		a.beside.Wait()
+	}()
+	mine := &eventColumnsRead{}
+	for {
+		if err := a.take(ctx, false); err != nil {
+			return err
+		}
+		u, ok := a.claim()
+		if !ok {
+			return a.take(ctx, true)
+		}
+		if a.filled == nil && a.spare != nil && a.spare() {
+			a.begin(ctx)
+		}
+		err := a.read(ctx, u, mine, func(e *eventColumnsRead) error { return a.deliver(ctx, u, e) })
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// claim takes the next unit.
+func (a *readAhead) claim() (unit, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == len(a.units) {
+		return unit{}, false
+	}
+	a.next++
+	return a.units[a.next-1], true
+}
+
+// take delivers what was read beside: what is there, or all that will be.
+func (a *readAhead) take(ctx context.Context, all bool) error {
+	for a.filled != nil {
+		var h handed
+		if all {
+			h = <-a.filled
+		} else {
+			select {
+			case h = <-a.filled:
+			default:
+				return nil
+			}
+		}
+		if h.err != nil {
+			return h.err
+		}
+		if h.e == nil {
+			a.filled = nil
+			return nil
+		}
+		if err := a.deliver(ctx, h.unit, h.e); err != nil {
+			return err
+		}
+		a.free <- h.e
+	}
+	return nil
+}
+
+// begin has a goroutine read beside.
+func (a *readAhead) begin(ctx context.Context) {
+	a.filled, a.free = make(chan handed, aheadBuffers+1), make(chan *eventColumnsRead, aheadBuffers)
+	for range aheadBuffers {
+		a.free <- &eventColumnsRead{}
+	}
+	filled, free := a.filled, a.free // which never block who sends
+	a.beside.Go(func() { filled <- handed{err: a.readBeside(ctx, filled, free)} })
+}
+
+func (a *readAhead) readBeside(ctx context.Context, filled chan<- handed, free <-chan *eventColumnsRead) (err error) {
+	defer func() { // a mistake of ours ends the query, not the process
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	e := &eventColumnsRead{}
+	for a.spare() {
+		u, ok := a.claim()
+		if !ok {
+			return nil
+		}
+		err := a.read(ctx, u, e, func(e *eventColumnsRead) error {
+			select {
+			case full := <-free:
+				*full, *e = *e, *full
+				filled <- handed{unit: u, e: full}
+				return nil
+			case <-a.stopped:
+				return context.Canceled
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
