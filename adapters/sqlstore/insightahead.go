@@ -24,6 +24,11 @@ type readAhead struct {
 	stopped chan struct{}          // closed when nobody takes what is read
 }
 
+// unit is a stretch of ids that is read on its own: some of an epoch.
+type unit struct{ first, last int64 }
+
+func (u unit) epoch() int64 { return u.first >> epochBits }
+
 // handed is what was read beside. Without columns it is the end.
 type handed struct {
 	unit unit

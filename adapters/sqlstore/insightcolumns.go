@@ -26,6 +26,13 @@ type eventColumnsRead struct {
 	joining *joining // memory, nil until it is needed
 }
 
+// joining is memory for putting the columns of two indexes together.
+type joining struct {
+	named eventColumnsRead
+	// at is the place in named of an event of the epoch, and one; 0: it is not there.
+	at [1 << epochBits]uint16
+}
+
 func (e *eventColumnsRead) reset() {
 	e.id, e.time, e.created = e.id[:0], e.time[:0], e.created[:0]
 	for _, texts := range e.texts() {

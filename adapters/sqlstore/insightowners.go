@@ -1,9 +1,6 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql/driver"
-	"encoding/json"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -92,57 +89,4 @@ func (c *ownersCache) put(project int64, o *owners) {
 	for c.bytes += o.size; c.bytes > ownersBytes; {
 		c.of.RemoveOldest()
 	}
-}
-
-// ownersOf asks to whom distinct ids belong, a JSON list of them, with when these
-// people were made. (Hundreds of places for arguments take longer than the looking.)
-func (d *dialect) ownersOf(created bool) string {
-	person, join := "", ""
-	if created {
-		person, join = ", p.created_at", " LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid"
-	}
-	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM ` + d.listed + ` j CROSS JOIN distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id = j.value`
-}
-
-// resolveSome finds to whom some distinct ids belong, of which nothing is known.
-func (r *insightReader) resolveSome(ctx context.Context, ids []string, reserve func(int64) error) error {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return err
-	}
-	size := int64(0)
-	for _, id := range ids {
-		size += int64(len(id)) + knownSize
-	}
-	known := len(r.owners.people)
-	err = plainRows(ctx, r.store.read, func(row []driver.Value) (err error) {
-		n := uint32(noPerson)
-		if owner, _ := row[1].([]byte); owner != nil {
-			var p insights.Person
-			p.UUID, err = uuidOf(owner)
-			if r.created {
-				p.CreatedAt, p.Exists = row[2].(int64)
-			}
-			n = r.owners.number(p)
-		}
-		r.numbers[row[0].(string)] = n
-		return err
-	}, r.store.dialect.ownersOf(r.created), r.project, string(list))
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if r.numbers[id] == askedFor {
-			r.numbers[id] = noPerson
-			r.owners.unknown = append(r.owners.unknown, id)
-		}
-	}
-	size += int64(len(r.owners.people)-known) * numberSize
-	if !r.created {
-		r.owners.size += size
-	}
-	if reserve == nil {
-		return nil
-	}
-	return reserve(size)
 }

@@ -3,10 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -20,9 +16,9 @@ import (
 //
 //	insights.go        what is seen, counts, who is asked for by name
 //	insightscan.go     events as columns
-//	insightahead.go    by two goroutines where one has nothing to do
+//	insightahead.go    read by two goroutines where a processor is to spare
 //	insightunit.go     an epoch of them
-//	insightjoin.go     out of two indexes
+//	insightindex.go    which index to look in
 //	insightcolumns.go  how columns are read
 //	insightpeople.go   to whom events belong now
 //	insightowners.go   which is remembered
@@ -65,28 +61,6 @@ func (s *Store) lastSeen(ctx context.Context, projectID int64, last *int64) erro
 	}
 	return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(last)
 }
-
-// insightReader implements insights.Reader.
-type insightReader struct {
-	store   *Store
-	project int64
-	// last is the id of the last event that is seen, mark that of the last one that is
-	// in the indexes.
-	last, mark int64
-
-	owners  *owners
-	numbers map[string]uint32 // by distinct id: those of owners until created
-	created bool              // it is known when people were made
-}
-
-// Close implements insights.Reader.
-func (r *insightReader) Close() error {
-	r.store.owners.put(r.project, r.owners)
-	return nil
-}
-
-// Person implements insights.Reader.
-func (r *insightReader) Person(number uint32) *insights.Person { return &r.owners.people[number] }
 
 // countedEpochs is how many epochs are counted exactly for an estimate.
 const countedEpochs = 8
@@ -147,9 +121,6 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 	}
 	return best, found, err
 }
-
-// profileStep is how many people or groups are asked for by name at a time.
-const profileStep = 500
 
 // Profiles implements insights.Reader.
 func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {
@@ -265,51 +236,6 @@ func (r *insightReader) Members(ctx context.Context, cohort int64) (out []captur
 		`SELECT DISTINCT d.person_uuid FROM cohort_members m CROSS JOIN distinct_ids d
 		WHERE m.project_id = $1 AND m.cohort_id = $2 AND d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL`, r.project, cohort)
 	return out, r.store.reading("the members of a cohort", err)
-}
-
-// cancelRows is after how many rows plainRows looks whether it was cancelled: the
-// driver may not.
-const cancelRows = 512
-
-// plainRows runs a statement on the driver's connection itself: between the driver
-// and sql.Rows every value is copied and looked at once more, which is half of the
-// time of reading a short row. see may keep the texts, not the slice.
-func plainRows(ctx context.Context, db *sql.DB, see func(row []driver.Value) error, text string, args ...any) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(of any) error {
-		named := make([]driver.NamedValue, len(args))
-		for i, v := range args {
-			named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
-		}
-		q, ok := of.(driver.QueryerContext)
-		if !ok {
-			return fmt.Errorf("a connection that is a %T cannot be asked", of)
-		}
-		rows, err := q.QueryContext(ctx, text, named)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		row := make([]driver.Value, len(rows.Columns()))
-		for n := 1; ; n++ {
-			if n%cancelRows == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			switch err := rows.Next(row); {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil:
-				return err
-			}
-			if err := see(row); err != nil {
-				return err
-			}
-		}
-	})
 }
 
 var _ insights.Source = (*Store)(nil)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/insights"
@@ -18,12 +17,6 @@ const (
 	pieceBytes = 4 << 20
 	// scanNames is how many names or distinct ids one statement asks for.
 	scanNames = 400
-)
-
-// inNames and inIDs are the columns that the indexes of events hold.
-const (
-	inNames = insights.Names | insights.IDs
-	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
 )
 
 // Scan implements insights.Reader.
@@ -67,26 +60,6 @@ func chunked(list []string) (out [][]string) {
 	return out
 }
 
-// insightScan is a scan that is carried out.
-type insightScan struct {
-	*insightReader
-	scan     insights.Scan
-	from, to int64
-	// read are the columns that rows and indexes are asked for.
-	read insights.Columns
-}
-
-func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
-	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, read: s.Columns}
-	if s.From == 0 && s.To == 0 {
-		p.from, p.to = math.MinInt64, math.MaxInt64
-	}
-	if len(s.Names) == 1 { // it is known
-		p.read &^= insights.Names
-	}
-	return p
-}
-
 func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error) error {
 	units, err := p.units(ctx)
 	if err != nil {
@@ -99,11 +72,6 @@ func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error
 	ahead.deliver = func(ctx context.Context, u unit, e *eventColumnsRead) error { return p.deliver(ctx, u, e, yield) }
 	return ahead.run(ctx)
 }
-
-// unit is a stretch of ids that is read on its own: some of an epoch.
-type unit struct{ first, last int64 }
-
-func (u unit) epoch() int64 { return u.first >> epochBits }
 
 // units are all that can hold what is asked for: epochs, then what is in no index yet.
 func (p *insightScan) units(ctx context.Context) ([]unit, error) {
@@ -119,12 +87,6 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 		units = append(units, unit{id + 1, min(id+scanBatch, p.last)})
 	}
 	return units, nil
-}
-
-// epochs are those that can hold what is asked for.
-func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
-	return column[int64](ctx, p.store.read, `SELECT epoch FROM event_epochs
-		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch <= $4 ORDER BY epoch`, p.project, p.from, p.to, p.mark>>epochBits)
 }
 
 // deliver gives events away that were read.

@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// insightScan is a scan that is carried out.
+type insightScan struct {
+	*insightReader
+	scan     insights.Scan
+	from, to int64
+	// read are the columns that rows and indexes are asked for.
+	read insights.Columns
+}
+
+func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
+	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, read: s.Columns}
+	if s.From == 0 && s.To == 0 {
+		p.from, p.to = math.MinInt64, math.MaxInt64
+	}
+	if len(s.Names) == 1 { // it is known
+		p.read &^= insights.Names
+	}
+	return p
+}
+
+// The indexes of events.
+const (
+	inTimeOrder = "events_by_time"
+	inNameOrder = "events_by_name"
+	inIDOrder   = "events_by_distinct_id"
+)
+
+// inNames and inIDs are the columns that the indexes of events hold.
+const (
+	inNames = insights.Names | insights.IDs
+	inIDs   = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
+)
+
+// epochs are those that can hold what is asked for.
+func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
+	return column[int64](ctx, p.store.read, `SELECT epoch FROM event_epochs
+		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch <= $4 ORDER BY epoch`, p.project, p.from, p.to, p.mark>>epochBits)
+}
+
+// index is the index to look in; the conditions on it are written to c.
+func (p *insightScan) index(c *conditions) (table string) {
+	switch {
+	case p.scan.DistinctIDs != nil:
+		table = inIDOrder
+		c.oneOf("i.distinct_id", p.scan.DistinctIDs)
+	case p.scan.Names != nil:
+		table = inNameOrder
+		c.named("i.event", p.scan.Names)
+	case p.read&insights.Names != 0:
+		table = inNameOrder
+	case p.read&inIDs&^insights.IDs != 0:
+		table = inIDOrder
+	default:
+		table = inTimeOrder
+	}
+	p.inTime(c, "i")
+	return table
+}
+
+// inTime asks for the scan's stretch of time.
+func (p *insightScan) inTime(c *conditions, table string) {
+	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
+		fmt.Fprintf(&c.text, " AND %s.timestamp >= %s AND %s.timestamp <= %s", table, c.arg(p.from), table, c.arg(p.to))
+	}
+}
+
+// named asks for names of events.
+func (c *conditions) named(column string, names []string) {
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = c.arg(cleanText(name))
+	}
+	c.text.WriteString(" AND " + column + " IN (" + strings.Join(values, ", ") + ")")
+}
+
+// covers says whether an index holds all that is asked for.
+func (p *insightScan) covers(table string) bool {
+	switch {
+	case table == inNameOrder:
+		return p.read&^inNames == 0
+	case table == inIDOrder:
+		return p.read&^inIDs == 0 && p.scan.Names == nil
+	}
+	return p.read&^insights.IDs == 0
+}
