@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -44,6 +45,11 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		return nil, *fault
 	}
 	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
+	if about, ok := q.plan.(interface {
+		about() *experiments.Experiment
+	}); ok {
+		q.Experiment = about.about()
+	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)
 	if *fault != nil {
 		return nil, *fault

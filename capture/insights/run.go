@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -26,6 +27,9 @@ type Project struct {
 	PersonMode string
 	// GroupTypes are the names of the group types by their number.
 	GroupTypes []string
+	// Experiment finds one that is not deleted; nil where there is none. A nil function
+	// knows none.
+	Experiment func(id int64) *experiments.Experiment
 	// Actions are those that are not deleted, by their ids.
 	Actions map[int64]Action
 	// Definitions holds the project's cohorts (and flags), by which cohorts have the
@@ -93,10 +97,12 @@ type Query struct {
 	// Kind is the kind after wrappers were taken off.
 	Kind string
 	// Source is the JSON of that kind: wrappers taken off, names of members as given.
-	Source  json.RawMessage
-	project *Project
-	plan    plan
-	mode    string
+	Source json.RawMessage
+	// Experiment is the one that the query is about, nil for none.
+	Experiment *experiments.Experiment
+	project    *Project
+	plan       plan
+	mode       string
 }
 
 // plan is a kind's own part of a query.

@@ -1,0 +1,33 @@
+package experiments
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Experiment is what must be known of an experiment to measure it (§1.1).
+type Experiment struct {
+	FlagKey string
+	// Variants are those of the flag, in its order.
+	Variants []Variant
+	// GroupType is the number of the group type that the flag is about; nil: people.
+	GroupType *int
+	// Start is zero for a draft, End for one that goes on.
+	Start, End time.Time
+	// Stats is stats_config, Criteria exposure_criteria, as they are stored; empty for
+	// none. What is out of bounds in them counts as absent.
+	Stats, Criteria json.RawMessage
+	// Excluded are keys of variants that are left out.
+	Excluded []string
+	// Matured leaves out people whose window has not closed yet (§1.6).
+	Matured bool
+}
+
+// Variant is one of a flag, with its share of the people in per cent.
+type Variant struct {
+	Key   string
+	Share float64
+}
+
+// MaxVariants bounds the variants of an experiment (E15).
+const MaxVariants = 20

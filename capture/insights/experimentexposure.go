@@ -1,0 +1,240 @@
+package insights
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// exposure says by which events people come into an experiment (experiments.md §1.3).
+type exposure struct {
+	entity
+	variant    string  // the property that has the variant's key
+	activation *entity // who has not done it is not exposed; nil: everybody is
+	firstSeen  bool    // who has seen several variants counts to the first one
+}
+
+// flagCalled is the event of SDKs that have shown a flag.
+const flagCalled = "$feature_flag_called"
+
+// readExposure reads the stored criteria; n is for faults alone.
+func readExposure(x trial, n node, p *Project) exposure {
+	criteria, _ := decodeQuery(x.Criteria, "")
+	criteria.place, criteria.fault = "query__exposure_criteria", n.fault
+	criteria = criteria.object()
+	config := criteria.get("exposure_config").object()
+	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.get("multiple_variant_handling").value == "first_seen"}
+	switch {
+	case config.get("kind").value == "ActionsNode":
+		e.entity = config.entity(p)
+	default:
+		name := config.get("event").text(flagCalled)
+		e.entity = entity{place: config, project: p, event: &name, conditions: config.get("properties").filters(p)}
+		if name == flagCalled {
+			e.variant = "$feature_flag_response"
+			e.conditions = append(e.conditions, hasText{"$feature_flag", x.FlagKey})
+		}
+		if activation := criteria.get("activation_config").object(); !activation.absent() && name == flagCalled {
+			done := activation.get("event").text("")
+			e.activation = &entity{place: activation, project: p, event: &done, conditions: activation.get("properties").filters(p)}
+		}
+	}
+	tests := criteria.get("filterTestAccounts")
+	if tests.absent() || tests.boolean() {
+		e.conditions = append(e.conditions, testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p))
+	}
+	return e
+}
+
+// hasText holds for events with a text as a property.
+type hasText struct{ name, text string }
+
+func (h hasText) bind(b *binder) func(*row) bool {
+	value := b.eventProperty(h.name)
+	return func(r *row) bool {
+		text, _ := textOf(value(r))
+		return text == h.text
+	}
+}
+
+// exposed is what is known of one entity's exposures.
+type exposed struct {
+	first   int64 // microseconds since 1970: F of experiments.md §1.5
+	id      int64 // of the first exposure: the order of recording
+	seen    uint32
+	tuple   uint32 // of the breakdown's values
+	variant uint8  // of the first exposure
+	active  bool   // there is an exposure, and an activation where one is asked for
+}
+
+// exposedSize is about the bytes of an exposed.
+const exposedSize = 32
+
+// place is that of the variant that the entity counts to, -1 for several.
+func (e *exposed) place(firstSeen bool) int {
+	if !firstSeen && bits.OnesCount32(e.seen) > 1 {
+		return -1
+	}
+	return int(e.variant)
+}
+
+// experimentRun is an experiment's events as they are read.
+type experimentRun struct {
+	*run
+	trial
+	exposure exposure
+	b        *binder
+	actors   *actors
+	matcher  *matcher
+	variant  func(*row) int // the place of the event's variant, -1 for none
+	from, to int64          // the span, in microseconds since 1970
+	entities []exposed      // by number; those without an exposure are zero
+	parts    []getter
+	tuples   *texts
+}
+
+// newExperimentRun binds what all queries of experiments look at.
+func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
+	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newTexts(r.reserve)}
+	f.b = &binder{run: r, from: f.from, to: f.to}
+	f.matcher = e.bind(f.b)
+	f.actors = f.b.actors(x.groupType())
+	value := f.b.eventProperty(e.variant)
+	included := f.included()
+	f.variant = func(r *row) int {
+		raw := value(r)
+		if raw == "" || raw[0] != '"' {
+			return -1
+		}
+		text, _ := textOf(raw)
+		if i := x.variant(text); slices.Contains(included, i) {
+			return i
+		}
+		return -1
+	}
+	for _, part := range parts {
+		f.parts = append(f.parts, part.of(f.b))
+	}
+	return f
+}
+
+// readExposures finds who was exposed when, and to what.
+func (f *experimentRun) readExposures() error {
+	var activation *matcher
+	if f.exposure.activation != nil {
+		activation = f.exposure.activation.bind(f.b)
+	}
+	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(f.matcher)}, func(r *row) error {
+		if !f.matcher.matches(r) {
+			return nil
+		}
+		variant := f.variant(r)
+		if variant < 0 {
+			return nil
+		}
+		actor, ok := f.actors.number(r)
+		if !ok {
+			return nil
+		}
+		return f.expose(r, actor, variant)
+	})
+	if err != nil || activation == nil {
+		return err
+	}
+	return f.activate(activation)
+}
+
+func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
+	if f.entities, err = grown(f.entities, actor, exposedSize, f.reserve); err != nil {
+		return err
+	}
+	e, at, id := &f.entities[actor], r.b.Time[r.i], r.b.ID[r.i]
+	e.seen |= 1 << variant
+	if e.active && (e.first < at || e.first == at && e.id < id) {
+		return nil
+	}
+	e.active, e.first, e.id, e.variant = true, at, id, uint8(variant)
+	if f.parts == nil {
+		return nil
+	}
+	e.tuple, err = f.tuples.number(f.tuple(r))
+	return err
+}
+
+// tuple are the values of the breakdown, joined by what no JSON text holds.
+func (f *experimentRun) tuple(r *row) string {
+	values := make([]string, len(f.parts))
+	for i, part := range f.parts {
+		text, ok := textOf(part(r))
+		if values[i] = text; !ok {
+			values[i] = nullValue
+		}
+	}
+	return strings.Join(values, tupleMark)
+}
+
+const tupleMark = "\x00\xff"
+
+// activate moves everybody's beginning to the first activation at or after the first
+// exposure; who has none is not exposed.
+func (f *experimentRun) activate(m *matcher) error {
+	begun := make([]int64, len(f.entities))
+	if err := f.reserve(8 * int64(len(begun))); err != nil {
+		return err
+	}
+	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: names(m)}, func(r *row) error {
+		if !m.matches(r) {
+			return nil
+		}
+		actor, ok := f.actors.number(r)
+		if !ok || int(actor) >= len(f.entities) {
+			return nil
+		}
+		e, at := &f.entities[actor], r.b.Time[r.i]
+		if e.active && at >= e.first && (begun[actor] == 0 || at < begun[actor]) {
+			begun[actor] = at
+		}
+		return nil
+	})
+	for i := range f.entities {
+		f.entities[i].active = begun[i] != 0
+		f.entities[i].first = begun[i]
+	}
+	return err
+}
+
+// entity is what is known of an event's entity, if it was exposed and is in one variant.
+func (f *experimentRun) entity(r *row) (uint32, *exposed) {
+	actor, ok := f.actors.number(r)
+	if !ok || int(actor) >= len(f.entities) {
+		return 0, nil
+	}
+	e := &f.entities[actor]
+	if !e.active || e.place(f.exposure.firstSeen) < 0 {
+		return 0, nil
+	}
+	return actor, e
+}
+
+// ordered are the numbers of the entities that count, by their ids: sums are the same
+// on every server (experiments.md §2.13).
+func (f *experimentRun) ordered() ([]uint32, error) {
+	var out []uint32
+	if err := f.reserve(28 * int64(len(f.entities))); err != nil {
+		return nil, err
+	}
+	for actor := range f.entities {
+		if e := &f.entities[actor]; e.active && e.place(f.exposure.firstSeen) >= 0 {
+			out = append(out, uint32(actor))
+		}
+	}
+	compare := func(a, b uint32) int { return strings.Compare(f.actors.keys.all[a], f.actors.keys.all[b]) }
+	if f.actors.keys == nil {
+		compare = func(a, b uint32) int {
+			x, y := f.personID(a), f.personID(b)
+			return slices.Compare(x[:], y[:])
+		}
+	}
+	slices.SortFunc(out, compare)
+	return out, nil
+}

@@ -1,0 +1,171 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+)
+
+// exposuresQuery is an ExperimentExposureQuery (experiments.md §3.4).
+type exposuresQuery struct {
+	trial
+	exposure exposure
+}
+
+// several is the variant of those who have seen more than one.
+const several = "$multiple"
+
+func parseExposures(n node, p *Project) plan {
+	key := n.get("feature_flag").object().get("key").text("")
+	if key == "" {
+		n.get("feature_flag").fail(required, "feature_flag key is required")
+	}
+	given := trial{&experiments.Experiment{FlagKey: key, Criteria: n.get("exposure_criteria").object().raw()}}
+	given.Start, given.End = n.get("start_date").stamp(), n.get("end_date").stamp()
+	if stored := n.experiment(p, false); stored.Experiment != nil {
+		x := *stored.Experiment
+		if !given.Start.IsZero() {
+			x.Start = given.Start
+		}
+		if !given.End.IsZero() {
+			x.End = given.End
+		}
+		if given.Criteria != nil {
+			x.Criteria = given.Criteria
+		}
+		given.Experiment = &x
+	} else {
+		readFlag(given.Experiment, n.get("feature_flag"))
+	}
+	return &exposuresQuery{given, readExposure(given, n, p)}
+}
+
+// readFlag takes variants and the group type from the flag of a request.
+func readFlag(x *experiments.Experiment, n node) {
+	filters := n.get("filters").object()
+	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
+		x.Variants = append(x.Variants, experiments.Variant{Key: v.get("key").text(""), Share: v.get("rollout_percentage").number(0)})
+	}
+	if len(x.Variants) == 0 && !n.failed() {
+		n.fail(required, "A query without an experiment_id needs the variants of its flag.")
+	}
+	if index := filters.get("aggregation_group_type_index"); !index.absent() {
+		i := int(index.whole(0, maxGroupTypes-1, 0))
+		x.GroupType = &i
+	}
+}
+
+// stamp is an instant, zero for none.
+func (n node) stamp() time.Time {
+	text := n.text("")
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		n.fail(invalidInput, "Expected an instant such as 2026-01-02T15:04:05Z, not %s.", describe(text))
+	}
+	return at
+}
+
+func (q *exposuresQuery) run(r *run) (*Result, error) {
+	out := map[string]any{
+		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
+		"sample_ratio_mismatch": nil, "bias_risk": nil,
+	}
+	if q.Start.IsZero() {
+		return &Result{Extra: out}, nil
+	}
+	f := newExperimentRun(r, q.trial, q.exposure, nil)
+	if err := f.readExposures(); err != nil {
+		return nil, err
+	}
+	days, err := r.calendar().bucketsBetween(day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
+	if err != nil {
+		return nil, err
+	}
+	counts := q.count(f, days)
+	q.fill(out, counts, days.days(), r.now)
+	return &Result{Extra: out}, nil
+}
+
+// count counts first exposures by variant, of which the last is several, and day.
+func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
+	counts := make([][]int64, len(q.Variants)+1)
+	for i := range counts {
+		counts[i] = make([]int64, days.len())
+	}
+	for i := range f.entities {
+		e := &f.entities[i]
+		if !e.active {
+			continue
+		}
+		variant := e.place(q.exposure.firstSeen)
+		if variant < 0 {
+			variant = len(q.Variants)
+		}
+		if day := days.find(e.first); day >= 0 {
+			counts[variant][day]++
+		}
+	}
+	for _, series := range counts {
+		for day := 1; day < len(series); day++ {
+			series[day] += series[day-1]
+		}
+	}
+	return counts
+}
+
+func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []string, now time.Time) {
+	timeseries, totals := []any{}, map[string]int64{}
+	shares, observed := make([]float64, len(q.Variants)), make([]int64, len(q.Variants))
+	included := q.included()
+	all := int64(0)
+	for i, series := range counts {
+		total := series[len(series)-1]
+		key := several
+		if all += total; i < len(q.Variants) {
+			key = q.Variants[i].Key
+			observed[i] = total
+			if slices.Contains(included, i) {
+				shares[i] = q.Variants[i].Share
+			}
+		} else if total == 0 {
+			continue
+		}
+		timeseries = append(timeseries, map[string]any{"variant": key, "days": days, "exposure_counts": series})
+		totals[key] = total
+	}
+	out["timeseries"], out["total_exposures"] = timeseries, totals
+	if p, expected, ok := experiments.Mismatch(observed, shares); ok {
+		of := map[string]float64{}
+		for i, share := range shares {
+			if share > 0 {
+				of[q.Variants[i].Key] = expected[i]
+			}
+		}
+		out["sample_ratio_mismatch"] = map[string]any{"expected": of, "p_value": p}
+	}
+	if biased := float64(totals[several]) / float64(max(all, 1)); biased > 0.001 && q.end(now).Equal(now) && !alike(shares) {
+		out["bias_risk"] = map[string]any{"multiple_variant_percentage": 100 * biased}
+	}
+}
+
+// alike says whether all shares above zero are the same.
+func alike(shares []float64) bool {
+	of := slices.DeleteFunc(slices.Clone(shares), func(s float64) bool { return s <= 0 })
+	return len(slices.Compact(of)) < 2
+}
+
+// dates are the experiment's own.
+func (q *exposuresQuery) dates() map[string]any {
+	out := map[string]any{"date_from": nil, "date_to": nil, "explicitDate": true}
+	for name, at := range map[string]time.Time{"date_from": q.Start, "date_to": q.End} {
+		if !at.IsZero() {
+			out[name] = json.RawMessage(timeText(at.UnixMicro()))
+		}
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+package insights
+
+import (
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+)
+
+// metric is what an experiment measures (experiments.md §3.2).
+type metric struct {
+	kind experiments.Kind
+	// window is how many microseconds after somebody's exposure events count; 0: there
+	// is no end but that of the experiment.
+	window int64
+	// sides are the sources of a mean (one) and of a ratio (two).
+	sides []metricSource
+	stepsMetric
+	returnMetric
+}
+
+// stepsMetric is a funnel (experiments.md §1.9).
+type stepsMetric struct {
+	series []entity
+	order  string // ordered, unordered, strict
+}
+
+// returnMetric is a retention (experiments.md §1.11).
+type returnMetric struct {
+	start, completion entity
+	fromExposure      bool
+	unit              string
+	begin, end        int64 // of the window, in units
+	latest            bool  // the last start event counts, not the first one
+}
+
+// metricSource is a number of an entity (experiments.md §1.7).
+type metricSource struct {
+	entity
+	math      string
+	value     func(b *binder) getter // of the maths with a property
+	groupType int
+	sessions  bool // the value is the session's, once for each
+	threshold *float64
+	cut       cut
+}
+
+// cut is how outliers are handled (experiments.md §1.8).
+type cut struct {
+	lower, upper *float64
+	ignoreZeros  bool
+}
+
+// metricUnits are units in microseconds; months are not those of funnels.
+var metricUnits = map[string]int64{"second": 1e6, "minute": 60e6, "hour": 3600e6, "day": 86400e6, "week": 7 * 86400e6, "month": 30 * 86400e6}
+
+// unitNames are the keys of metricUnits.
+var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
+
+// metricKinds are the kinds of metrics and how each is read.
+var metricKinds = map[string]func(m *metric, n node, p *Project){
+	"mean": func(m *metric, n node, p *Project) {
+		m.kind = experiments.Mean
+		side := n.get("source").metricSource(p)
+		if !n.get("threshold").absent() {
+			c := n.get("threshold").number(0)
+			if side.math == "total" || side.math == "sum" {
+				side.threshold = &c
+			}
+		}
+		side.cut = n.cut()
+		m.sides = []metricSource{side}
+	},
+	"ratio": func(m *metric, n node, p *Project) {
+		m.kind = experiments.Ratio
+		for _, name := range []string{"numerator", "denominator"} {
+			side := n.get(name).metricSource(p)
+			side.cut = n.get(name + "_outlier_handling").object().cut()
+			m.sides = append(m.sides, side)
+		}
+	},
+	"funnel":    readFunnelMetric,
+	"retention": readComeback,
+}
+
+func readMetric(n node, p *Project) metric {
+	var m metric
+	if n.absent() {
+		n.fail(required, "metric is required")
+		return m
+	}
+	if kind := n.get("kind").text(""); kind != "ExperimentMetric" {
+		n.get("kind").fail(invalidInput, "metric kind must be 'ExperimentMetric'")
+	}
+	name := n.get("metric_type").text("")
+	read := metricKinds[name]
+	if read == nil {
+		n.get("metric_type").fail(invalidChoice, "%s is not one of mean, funnel, ratio, retention.", describe(name))
+		return m
+	}
+	if window := n.get("conversion_window"); !window.absent() {
+		unit := metricUnits[n.get("conversion_window_unit").choice("day", unitNames...)]
+		m.window = unit * window.whole(1, mostWindow/unit, 1)
+	}
+	read(&m, n, p)
+	return m
+}
+
+// mostWindow bounds what is looked at after an experiment's end; a funnel without a
+// window has the same (experiments.md §1.9).
+const mostWindow = 3 * 365 * 86400e6
+
+// metricSource reads a node with its maths.
+func (n node) metricSource(p *Project) metricSource {
+	if n.absent() {
+		n.fail(required, "This field is required.")
+		return metricSource{}
+	}
+	s := metricSource{entity: n.object().entity(p), math: n.get("math").text("total")}
+	property := n.get("math_property").text("")
+	switch s.math {
+	case "sum", "avg", "min", "max":
+		s.sessions = property == "$session_duration"
+		switch {
+		case property == "":
+			n.get("math_property").fail(required, "The math %q needs a math_property.", s.math)
+		case s.sessions:
+			s.value = func(b *binder) getter { return b.sessionValue(property) }
+		default:
+			s.value = func(b *binder) getter { return b.eventProperty(property) }
+		}
+	case "unique_group":
+		if n.get("math_group_type_index").absent() {
+			n.get("math_group_type_index").fail(required, "The math unique_group needs a math_group_type_index.")
+		}
+		s.groupType = int(n.get("math_group_type_index").whole(0, maxGroupTypes-1, 0))
+	case "total", "unique_session", "dau":
+	default:
+		n.get("math").fail(notSupported, "The math %s is not supported of experiments.", describe(s.math))
+	}
+	return s
+}
+
+func (n node) cut() cut {
+	c := cut{ignoreZeros: n.get("ignore_zeros").boolean()}
+	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
+		if bound := n.get(name); !bound.absent() {
+			f := bound.number(0)
+			if f < 0 || f > 1 {
+				bound.fail(invalidInput, "%s is not between 0 and 1.", describe(bound.value))
+			}
+			*to = &f
+		}
+	}
+	if c.lower != nil && c.upper != nil && *c.lower > *c.upper {
+		n.get("lower_bound_percentile").fail(invalidInput, "The lower bound is above the upper one.")
+	}
+	return c
+}
+
+func readFunnelMetric(m *metric, n node, p *Project) {
+	m.kind = experiments.Funnel
+	m.series = n.get("series").entities(p, maxFunnelSteps)
+	m.order = n.get("funnel_order_type").choice("ordered", "ordered", "unordered", "strict")
+}
+
+// maxFunnelSteps is the most steps of a metric; the exposure is one more.
+const maxFunnelSteps = 20
+
+func readComeback(m *metric, n node, p *Project) {
+	m.kind = experiments.Retention
+	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
+		if n.get(name).absent() {
+			n.get(name).fail(required, "This field is required.")
+		}
+	}
+	start := n.get("start_event").object()
+	if m.fromExposure = start.get("kind").value == "ExperimentExposureNode"; !m.fromExposure {
+		m.start = start.entity(p)
+	}
+	m.completion = n.get("completion_event").object().entity(p)
+	m.unit = n.get("retention_window_unit").choice("day", unitNames...)
+	m.begin = n.get("retention_window_start").whole(0, 10_000, 0)
+	m.end = n.get("retention_window_end").whole(0, 10_000, 0)
+	if m.begin > m.end {
+		n.get("retention_window_start").fail(invalidInput, "retention_window_start is above retention_window_end.")
+	}
+	m.latest = n.get("start_handling").choice("first_seen", "first_seen", "last_seen") == "last_seen"
+}

@@ -1,0 +1,313 @@
+package insights
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/experiments"
+)
+
+func (q *experimentQuery) run(r *run) (*Result, error) {
+	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
+	found := &experimentAnswer{experimentQuery: q, f: f}
+	if !q.Start.IsZero() {
+		if err := found.read(); err != nil {
+			return nil, err
+		}
+	}
+	if q.parts != nil && len(f.tuples.all) > maxTuples {
+		return nil, failure(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are more than the %d that are allowed.", len(f.tuples.all), maxTuples)
+	}
+	return &Result{Extra: found.members()}, nil
+}
+
+// maxTuples bounds the values of a breakdown (experiments.md §1.12).
+const maxTuples = 1000
+
+// experimentAnswer is what the events of an experiment come to.
+type experimentAnswer struct {
+	*experimentQuery
+	f        *experimentRun
+	measure  measurer
+	entities []uint32
+	measured []figures
+}
+
+// read finds the exposures, and then what the exposed did.
+func (a *experimentAnswer) read() error {
+	f := a.f
+	if err := f.readExposures(); err != nil {
+		return err
+	}
+	before := int64(0)
+	if a.covariate() {
+		before = int64(a.cuped) * metricUnits["day"]
+	}
+	a.measure = measurerOf(&a.metric, before)
+	matchers := a.measure.bind(f)
+	err := f.b.scanBound(Scan{From: f.from - before, To: a.until(), Names: names(matchers...)}, func(r *row) error {
+		actor, e := f.entity(r)
+		if e == nil {
+			return nil
+		}
+		return a.measure.see(r, actor, e)
+	})
+	if err != nil {
+		return err
+	}
+	if a.entities, err = f.ordered(); err != nil {
+		return err
+	}
+	if err := f.reserve(figuresSize * int64(len(f.entities))); err != nil {
+		return err
+	}
+	a.measured = make([]figures, len(f.entities))
+	if err := a.measure.finish(f, a.measured); err != nil {
+		return err
+	}
+	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return a.measured[actor].out })
+	return a.cutOutliers()
+}
+
+// covariate says whether the metric has one (experiments.md §1.14).
+func (a *experimentAnswer) covariate() bool {
+	m := &a.metric
+	switch m.kind {
+	case experiments.Mean:
+		return a.cuped > 0 && m.sides[0].threshold == nil && !m.sides[0].sessions
+	case experiments.Funnel:
+		return a.cuped > 0 && m.order == "ordered"
+	}
+	return false
+}
+
+// until is when the last event lies that can count.
+func (a *experimentAnswer) until() int64 {
+	to := a.f.to + a.metric.window
+	if a.metric.kind == experiments.Retention {
+		to += (a.metric.end + 1) * max(metricUnits[a.metric.unit], 26*metricUnits["hour"])
+	}
+	return to
+}
+
+// cutOutliers cuts what lies beyond the bounds, in each value of the breakdown (experiments.md §1.8).
+func (a *experimentAnswer) cutOutliers() error {
+	for i := range a.metric.sides {
+		side := &a.metric.sides[i]
+		if side.cut.lower == nil && side.cut.upper == nil || side.threshold != nil {
+			continue
+		}
+		of := func(m *figures) *float64 { return &m.value }
+		if i > 0 {
+			of = func(m *figures) *float64 { return &m.below }
+		}
+		if err := a.f.reserve(8 * int64(len(a.entities))); err != nil {
+			return err
+		}
+		values := map[uint32][]float64{}
+		for _, actor := range a.entities {
+			tuple := a.f.entities[actor].tuple
+			values[tuple] = append(values[tuple], *of(&a.measured[actor]))
+		}
+		found := map[uint32]bounds{}
+		for tuple, list := range values {
+			found[tuple] = side.cut.bounds(list)
+		}
+		for _, actor := range a.entities {
+			v := of(&a.measured[actor])
+			*v = found[a.f.entities[actor].tuple].cut(*v)
+		}
+	}
+	return nil
+}
+
+// arm is what the entities of one variant come to.
+type arm struct {
+	key    string
+	sample experiments.Sample
+	steps  []int64
+	behind [][]any // by step: some of those who came no further
+	sums   [8]exactSum
+}
+
+func (m *arm) add(v *figures) {
+	m.sample.N++
+	for i, x := range [8]float64{v.value, v.value * v.value, v.below, v.below * v.below, v.value * v.below, v.before, v.before * v.before, v.value * v.before} {
+		m.sums[i].add(x)
+	}
+	for i := range int(v.reached) {
+		m.steps[i]++
+	}
+}
+
+func (m *arm) close() {
+	s := &m.sample
+	for i, to := range []*float64{&s.Sum, &s.Squares, &s.Below, &s.BelowSquares, &s.Product, &s.Before, &s.BeforeSquares, &s.BeforeProduct} {
+		*to = m.sums[i].total()
+	}
+}
+
+// arms sums the entities with a tuple by their variants; nil: all of them.
+func (a *experimentAnswer) arms(tuple *uint32) []arm {
+	out := make([]arm, len(a.Variants))
+	for i := range out {
+		out[i] = arm{key: a.Variants[i].Key, steps: make([]int64, len(a.metric.series))}
+	}
+	for _, actor := range a.entities {
+		e := &a.f.entities[actor]
+		if tuple == nil || e.tuple == *tuple {
+			out[e.place(a.exposure.firstSeen)].add(&a.measured[actor])
+		}
+	}
+	for i := range out {
+		out[i].close()
+	}
+	if w, ok := a.measure.(*walk); ok && tuple == nil {
+		for i := range out {
+			out[i].behind = a.sessions(w, i)
+		}
+	}
+	return out
+}
+
+// members are those of the answer (experiments.md §3.3).
+func (a *experimentAnswer) members() map[string]any {
+	baseline, variants := a.compared(a.arms(nil))
+	out := map[string]any{
+		"kind": "ExperimentQuery", "baseline": baseline, "variant_results": variants, "breakdown_results": nil,
+		"clickhouse_sql": nil, "is_precomputed": false,
+	}
+	if a.parts == nil {
+		return out
+	}
+	tuples := make([]uint32, len(a.f.tuples.all))
+	for i := range tuples {
+		tuples[i] = uint32(i)
+	}
+	slices.SortFunc(tuples, func(x, y uint32) int { return strings.Compare(a.f.tuples.all[x], a.f.tuples.all[y]) })
+	list := []any{}
+	for _, tuple := range tuples {
+		if !slices.ContainsFunc(a.entities, func(actor uint32) bool { return a.f.entities[actor].tuple == tuple }) {
+			continue
+		}
+		baseline, variants := a.compared(a.arms(&tuple))
+		list = append(list, map[string]any{"breakdown_value": strings.Split(a.f.tuples.all[tuple], tupleMark), "baseline": baseline, "variants": variants})
+	}
+	out["breakdown_results"] = list
+	return out
+}
+
+// compared are the baseline's numbers and those of the variants beside it.
+func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
+	base := a.baseline()
+	baseline := a.statistics(&arms[base])
+	failures := a.failures(&arms[base].sample, true)
+	baseline["validation_failures"] = failures
+	variants := []any{}
+	for _, i := range a.included() {
+		if i == base {
+			continue
+		}
+		own := a.failures(&arms[i].sample, false)
+		v := a.statistics(&arms[i])
+		v["validation_failures"] = own
+		var found experiments.Comparison
+		ok := len(failures) == 0 && len(own) == 0
+		if ok {
+			test := a.test
+			test.Covariates = a.covariate()
+			found, ok = test.Compare(a.metric.kind, &arms[i].sample, &arms[base].sample)
+		}
+		a.verdict(v, &found, ok)
+		variants = append(variants, v)
+	}
+	return baseline, variants
+}
+
+// verdict adds what a comparison says, null where there is none.
+func (a *experimentAnswer) verdict(to map[string]any, c *experiments.Comparison, ok bool) {
+	method, number, interval := "bayesian", "chance_to_win", "credible_interval"
+	value := c.Chance
+	if a.test.Frequentist {
+		method, number, interval = "frequentist", "p_value", "confidence_interval"
+		value = c.P
+	}
+	to["method"], to["significant"], to[number], to[interval] = method, nil, nil, nil
+	if ok && !math.IsInf(c.Interval[0], 0) && !math.IsInf(c.Interval[1], 0) {
+		to["significant"], to[number], to[interval] = c.Significant, value, c.Interval
+	}
+}
+
+// failures are why there are no statistics, by name (experiments.md §2.9).
+func (a *experimentAnswer) failures(s *experiments.Sample, base bool) []string {
+	out := []string{}
+	if s.N < 50 {
+		out = append(out, "not-enough-exposures")
+	}
+	if (a.metric.kind == experiments.Funnel || a.metric.kind == experiments.Retention) && s.Sum < 5 {
+		out = append(out, "not-enough-metric-data")
+	}
+	if base && s.Sum == 0 {
+		out = append(out, "baseline-mean-is-zero")
+	}
+	return out
+}
+
+// statistics are the sums of a variant (experiments.md §1.13).
+func (a *experimentAnswer) statistics(m *arm) map[string]any {
+	s := &m.sample
+	out := map[string]any{"key": m.key, "number_of_samples": s.N, "sum": s.Sum, "sum_squares": s.Squares}
+	switch a.metric.kind {
+	case experiments.Ratio, experiments.Retention:
+		out["denominator_sum"], out["denominator_sum_squares"], out["numerator_denominator_sum_product"] = s.Below, s.BelowSquares, s.Product
+	case experiments.Funnel:
+		out["step_counts"] = m.steps
+		if m.behind != nil {
+			out["step_sessions"] = m.behind
+		}
+	}
+	if a.covariate() {
+		out["covariate_sum"], out["covariate_sum_squares"], out["covariate_sum_product"] = s.Before, s.BeforeSquares, s.BeforeProduct
+	}
+	return out
+}
+
+// maxStepSessions is how many are named of each step.
+const maxStepSessions = 100
+
+// sessions are the latest of those of a variant who came no further than each step
+// (experiments.md §1.9).
+func (a *experimentAnswer) sessions(w *walk, variant int) [][]any {
+	out := make([][]any, len(w.series))
+	for step := range out {
+		var behind []uint32
+		for _, actor := range a.entities {
+			if int(a.measured[actor].reached) == step+1 && a.f.entities[actor].place(a.exposure.firstSeen) == variant {
+				behind = append(behind, actor)
+			}
+		}
+		slices.SortFunc(behind, func(x, y uint32) int {
+			return cmp.Or(cmp.Compare(w.furthest[y].at, w.furthest[x].at), cmp.Compare(w.furthest[y].id, w.furthest[x].id))
+		})
+		out[step] = []any{}
+		for _, actor := range behind[:min(len(behind), maxStepSessions)] {
+			e, session := &w.furthest[actor], ""
+			if e.session > 0 {
+				session = w.sessions.names[e.session-1]
+			}
+			m := a.f.actors.member(a.f.run, actor)
+			person := m.group
+			if m.person != (capture.UUID{}) {
+				person = m.person.String()
+			}
+			out[step] = append(out[step], map[string]any{
+				"person_id": person, "session_id": session, "event_uuid": e.uuid.String(), "timestamp": time.UnixMicro(e.at).UTC().Format(time.RFC3339Nano),
+			})
+		}
+	}
+	return out
+}

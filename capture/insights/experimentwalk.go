@@ -1,0 +1,267 @@
+package insights
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// milestone is an event of an entity that a funnel or a retention looks at. Bit 0 of what is
+// an exposure, or a start; the others are steps.
+type milestone struct {
+	at, id  int64
+	what    uint32
+	session uint32 // one more than the number of the session, 0: none
+	uuid    capture.UUID
+}
+
+const milestoneSize = 40
+
+func compareMilestones(a, b milestone) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(bits.TrailingZeros32(a.what), bits.TrailingZeros32(b.what)), cmp.Compare(a.id, b.id))
+}
+
+// walk is a funnel from exposure over steps (experiments.md §1.9).
+type walk struct {
+	*metric
+	f        *experimentRun
+	before   int64 // as of sideSums
+	steps    []*matcher
+	acts     *chains[milestone]
+	earlier  []bool // by entity: its covariate
+	session  func(*row) (uint32, bool)
+	sessions *interner
+	furthest []milestone // by entity: the event of its furthest step
+}
+
+func (w *walk) bind(f *experimentRun) []*matcher {
+	w.f = f
+	for i := range w.series {
+		w.steps = append(w.steps, w.series[i].bind(f.b))
+	}
+	w.acts = newChains[milestone](milestoneSize, f.reserve)
+	w.sessions = &interner{run: f.run, value: f.b.eventProperty("$session_id")}
+	w.session = w.sessions.number
+	f.b.needs.columns |= UUIDs
+	if w.order == strictSteps {
+		return []*matcher{{}}
+	}
+	return append([]*matcher{f.matcher}, w.steps...)
+}
+
+func (w *walk) see(r *row, actor uint32, e *exposed) (err error) {
+	f, at := w.f, r.b.Time[r.i]
+	last := w.steps[len(w.steps)-1]
+	if at < e.first {
+		if at >= e.first-w.before && w.order == "ordered" && last.matches(r) {
+			if w.earlier, err = grown(w.earlier, actor, 1, f.reserve); err == nil {
+				w.earlier[actor] = true
+			}
+		}
+		return err
+	}
+	if at > f.to+w.window {
+		return nil
+	}
+	a := milestone{at: at, id: r.b.ID[r.i], uuid: r.b.UUID[r.i]}
+	if f.exposure.activation == nil && at <= f.to && f.matcher.matches(r) && f.variant(r) >= 0 {
+		a.what = 1
+	}
+	for i, step := range w.steps {
+		if step.matches(r) {
+			a.what |= 2 << i
+		}
+	}
+	if a.what == 0 && w.order != strictSteps {
+		return nil
+	}
+	if n, ok := w.session(r); ok {
+		a.session = n + 1
+	}
+	return w.acts.add(actor, a)
+}
+
+// longest is the window of a funnel without one, in microseconds.
+func (w *walk) longest() int64 { return cmp.Or(w.window, mostWindow) }
+
+func (w *walk) finish(f *experimentRun, out []figures) error {
+	if err := f.reserve(milestoneSize * int64(len(out))); err != nil {
+		return err
+	}
+	w.furthest = make([]milestone, len(out))
+	for actor := range out {
+		m := &out[actor]
+		m.before = share(actor < len(w.earlier) && w.earlier[actor])
+		m.out = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now.UnixMicro()
+	}
+	return w.acts.each(func(actor uint32, acts []milestone) error {
+		if err := f.stopped(actor); err != nil {
+			return err
+		}
+		if f.exposure.activation != nil {
+			acts = append(acts, milestone{at: f.entities[actor].first, what: 1})
+		}
+		slices.SortFunc(acts, compareMilestones)
+		m := &out[actor]
+		if w.order == unorderedSteps {
+			m.reached, w.furthest[actor] = w.together(acts)
+		} else {
+			m.reached, w.furthest[actor] = w.inOrder(acts)
+		}
+		m.value = share(int(m.reached) == len(w.steps))
+		return nil
+	})
+}
+
+// inOrder is how far somebody came, step by step from an exposure within the window.
+func (w *walk) inOrder(acts []milestone) (reached uint8, furthest milestone) {
+	var entered [maxFunnelSteps + 1]int64 // by step: the exposure that led there, 0: none did
+	window := w.longest()
+	for _, a := range acts {
+		if a.what == 0 { // only in a strict one
+			clear(entered[:])
+		}
+		for k := len(w.steps); k > 0; k-- {
+			if a.what>>k&1 == 0 || entered[k-1] == 0 || a.at-entered[k-1] > window {
+				continue
+			}
+			entered[k] = max(entered[k], entered[k-1])
+			if uint8(k) > reached {
+				reached, furthest = uint8(k), a
+			}
+		}
+		if a.what&1 != 0 {
+			entered[0] = a.at
+		}
+	}
+	return reached, furthest
+}
+
+// together is how many different steps somebody did within a window, in any order.
+func (w *walk) together(acts []milestone) (reached uint8, furthest milestone) {
+	var times [maxFunnelSteps + 1]int // by step: how many acts of the window are it
+	begin, window, distinct := 0, w.longest(), uint8(0)
+	count := func(a milestone, by int) {
+		for k := 1; k <= len(w.steps); k++ {
+			if a.what>>k&1 == 0 {
+				continue
+			}
+			before := times[k]
+			if times[k] += by; before == 0 {
+				distinct++
+			} else if times[k] == 0 {
+				distinct--
+			}
+		}
+	}
+	for _, a := range acts {
+		count(a, 1)
+		for a.at-acts[begin].at > window {
+			count(acts[begin], -1)
+			begin++
+		}
+		if distinct > reached {
+			reached, furthest = distinct, a
+		}
+	}
+	return reached, furthest
+}
+
+// returns is a metric of who comes back (experiments.md §1.11).
+type returns struct {
+	*metric
+	f                 *experimentRun
+	begins, completes *matcher
+	acts              *chains[milestone]
+}
+
+func (c *returns) bind(f *experimentRun) []*matcher {
+	c.f, c.acts = f, newChains[milestone](milestoneSize, f.reserve)
+	c.completes = c.completion.bind(f.b)
+	if c.fromExposure {
+		return []*matcher{c.completes}
+	}
+	c.begins = c.start.bind(f.b)
+	return []*matcher{c.begins, c.completes}
+}
+
+func (c *returns) see(r *row, actor uint32, e *exposed) error {
+	at := r.b.Time[r.i]
+	if at < e.first {
+		return nil
+	}
+	a := milestone{at: at, id: r.b.ID[r.i]}
+	if c.begins != nil && at <= c.f.to+c.window && (c.window == 0 || at <= e.first+c.window) && c.begins.matches(r) {
+		a.what = 1
+	}
+	if c.completes.matches(r) {
+		a.what |= 2
+	}
+	if a.what == 0 {
+		return nil
+	}
+	return c.acts.add(actor, a)
+}
+
+func (c *returns) finish(f *experimentRun, out []figures) error {
+	for actor := range out {
+		out[actor].out = !c.fromExposure
+		out[actor].below = 1
+		if c.fromExposure {
+			c.judge(f, &out[actor], milestone{at: f.entities[actor].first, id: f.entities[actor].id}, nil)
+		}
+	}
+	return c.acts.each(func(actor uint32, acts []milestone) error {
+		if err := f.stopped(actor); err != nil {
+			return err
+		}
+		slices.SortFunc(acts, func(a, b milestone) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+		begin := milestone{at: f.entities[actor].first, id: f.entities[actor].id}
+		if !c.fromExposure {
+			starts := func(a milestone) bool { return a.what&1 != 0 }
+			i := slices.IndexFunc(acts, starts)
+			if i < 0 {
+				return nil
+			}
+			for k := len(acts) - 1; c.latest && k > i; k-- {
+				if starts(acts[k]) {
+					i = k
+				}
+			}
+			begin = acts[i]
+		}
+		out[actor].out = false
+		c.judge(f, &out[actor], begin, acts)
+		return nil
+	})
+}
+
+// judge says whether somebody who began came back in the window.
+func (c *returns) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
+	unit := metricUnits[c.unit]
+	m.out = f.Matured && begin.at+c.end*unit > f.now.UnixMicro()
+	m.value = share(slices.ContainsFunc(acts, func(a milestone) bool {
+		if a.what&2 == 0 || a.id == begin.id || a.at < begin.at {
+			return false
+		}
+		since := c.since(f.calendar(), begin.at, a.at)
+		return c.begin*unit <= since && since <= c.end*unit
+	}))
+}
+
+// since is the time between two instants in microseconds. Of days and hours those of
+// the project's clock count, whatever their length.
+func (c *returns) since(cal calendar, from, to int64) int64 {
+	begin, end := time.UnixMicro(from), time.UnixMicro(to)
+	switch interval(c.unit) {
+	case day:
+		const whole = 24 * time.Hour
+		return cal.clock(end).Truncate(whole).Sub(cal.clock(begin).Truncate(whole)).Microseconds()
+	case hour:
+		return cal.startOf(hour, end).Sub(cal.startOf(hour, begin)).Microseconds()
+	}
+	return to - from
+}
