@@ -73,8 +73,8 @@ type Service struct {
 	Things map[string]Finder
 }
 
-// UsedEvery is how exactly the time of a key's last use is kept (§1.2).
-const UsedEvery = time.Hour
+// usedEvery is how exactly the time of a key's last use is kept (§1.2).
+const usedEvery = time.Hour
 
 // Authenticate finds out whose key it is. place is where the key stood, for the
 // error: Authorization header, body or query string.
@@ -101,7 +101,7 @@ func (s *Service) Authenticate(ctx context.Context, key, place string) (*Caller,
 	if c.Key == nil || c.Key.Secret || c.User == nil || c.User.Inactive {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace("Personal API key found in request " + place + " is invalid. " + WrongKindOfKey(key))}
 	}
-	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > UsedEvery {
+	if now := s.Desk.Now(); now.Sub(c.Key.LastUsedAt) > usedEvery {
 		err = s.Desk.Store.Write(ctx, func(tx Tx) error {
 			k, err := tx.Key(hash)
 			if err != nil || k == nil {
@@ -204,6 +204,21 @@ func StandIn(tx Tx, c *Caller, p *ProjectRecord) (st *Standing, err error) {
 		st.rules, err = rulesAbout(tx, c, p)
 	}
 	return st, err
+}
+
+// UserIn is a user in a project without a key, as jobs stand there for whoever has asked
+// for them: nil for one who may not be in it, or is gone.
+func UserIn(tx Tx, user int64, p *ProjectRecord) (*Standing, error) {
+	u, err := UserByNumber(tx, user)
+	if err != nil || u == nil || u.Inactive {
+		return nil, err
+	}
+	c, err := CallerFor(tx, u)
+	if err != nil || !c.Reaches(p) {
+		return nil, err
+	}
+	c.Key = &KeyRecord{}
+	return StandIn(tx, c, p)
 }
 
 // keyOpens looks whether the lists of the key have a project (§1.6).

@@ -162,9 +162,11 @@ type activityPage struct {
 // ActivityQuery narrows the log down. Empty members do not. Limit and Page are at
 // least 1.
 type ActivityQuery struct {
-	Scopes      []string // kinds of things
-	Item        string
-	User        string // number or uuid of who made the change
+	Scopes []string // kinds of things
+	Item   string
+	User   string // number or uuid of who made the change
+	// Allowed: whether the reader may see the Item has been looked at.
+	Allowed     bool
 	Limit, Page int
 }
 
@@ -208,7 +210,11 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 				return out, err
 			}
 		}
-		list, count, err := tx.List(q.query(st.Parent(), user))
+		seen, err := q.seenBy(tx, st)
+		if err != nil {
+			return nil, err
+		}
+		list, count, err := tx.List(q.query(st.Parent(), user, seen))
 		if err != nil {
 			return nil, err
 		}
@@ -218,23 +224,25 @@ func (s *Service) ActivityLog(ctx context.Context, st *Standing, q ActivityQuery
 			if err != nil {
 				return nil, fmt.Errorf("the log: %w", err)
 			}
+			st.trim(a)
 			out.Results = append(out.Results, *a)
 		}
 		return out, nil
 	})
 }
 
-// query asks the store for a page of the log; user is nil for everybody.
-func (q *ActivityQuery) query(parent string, user *User) Query {
+// query asks the store for a page of the log; user is nil for everybody, seen for all
+// lines.
+func (q *ActivityQuery) query(parent string, user *User, seen func(*storedActivity) bool) Query {
 	out := Query{Kind: KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
 	scopes := q.Scopes
 	if len(scopes) == 1 && q.Item != "" {
 		out.Other, scopes = activityOf(parent, scopes[0], q.Item), nil
 	}
-	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil {
+	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil || seen != nil {
 		out.Match = func(r *Record) bool {
 			a, err := Decode[storedActivity](r)
-			return err == nil && Among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user))
+			return err == nil && Among(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.by(user)) && (seen == nil || seen(a))
 		}
 	}
 	return out

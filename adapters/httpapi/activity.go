@@ -62,14 +62,14 @@ func flagActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 	if _, err := of.FeatureFlags.Get(c.ctx, c.standing, id); err != nil {
 		return activityBody{}, flagHint(of.FeatureFlags.Flags, c, err)
 	}
-	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10)})
+	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10), Allowed: true})
 }
 
 func cohortActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 	if _, err := of.FeatureFlags.Cohorts.Get(c.ctx, c.standing, c.part("id")); err != nil {
 		return activityBody{}, err
 	}
-	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id")})
+	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id"), Allowed: true})
 }
 
 // activityPage is a page of the log of what the call is in: the project or the

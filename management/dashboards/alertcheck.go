@@ -315,22 +315,11 @@ func (s Alerts) tell(tx management.Tx, p *management.ProjectRecord, a *storedAle
 // whoSees are those of some users to whom access rules do not hide a thing.
 func whoSees(tx management.Tx, p *management.ProjectRecord, users []int64, o management.Thing) (out []int64, err error) {
 	for _, id := range users {
-		u, err := management.UserByNumber(tx, id)
+		in, err := management.UserIn(tx, id, p)
 		if err != nil {
 			return nil, err
 		}
-		if u == nil {
-			continue
-		}
-		c, err := management.CallerFor(tx, u)
-		if err != nil {
-			return nil, err
-		}
-		in, err := management.StandIn(tx, c, p)
-		if err != nil {
-			return nil, err
-		}
-		if in.Sees(o) {
+		if in != nil && in.Sees(o) {
 			out = append(out, id)
 		}
 	}

@@ -34,7 +34,7 @@ func newEarlyAccess(c *core) (s EarlyAccess) {
 		},
 		Rules: s.rules, Leave: s.leave,
 		Show: func(v *view, f *storedFeature) (*feature, error) {
-			flag, err := minimalOf(v.Tx, v.Project.ID, f.Flag)
+			flag, _, err := minimalOf(v, f.Flag)
 			return &feature{f.featureSettings, flag}, err
 		},
 	})
@@ -84,22 +84,25 @@ var (
 	}...)
 )
 
-// minimalOf is a flag inside of another answer, null for 0 and for one that is
-// gone.
-func minimalOf(tx Tx, project, id int64) (json.RawMessage, error) {
+// minimalOf is a flag inside of another answer, null for 0, for one that is gone and for
+// one that the reader may not see.
+func minimalOf(v *view, id int64) (_ json.RawMessage, hidden bool, err error) {
 	null := json.RawMessage("null")
 	if id == 0 {
-		return null, nil
+		return null, false, nil
 	}
-	d, err := tx.Definition(FlagDefinition, project, id)
+	d, err := v.Tx.Definition(FlagDefinition, v.Project.ID, id)
 	if err != nil || d == nil || d.Deleted {
-		return null, err
+		return null, false, err
 	}
-	f, err := decodeFlag(project, d)
-	if err != nil {
-		return nil, err
+	f, err := decodeFlag(v.Project.ID, d)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !v.Sees(f.thing()):
+		return null, true, nil
 	}
-	return flagMinimal(f), nil
+	return flagMinimal(f), false, nil
 }
 
 // rules give a feature its flag, which is another one while people may enroll.

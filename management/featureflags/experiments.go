@@ -114,7 +114,7 @@ var ExperimentFields = management.Fields{
 }
 
 func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
-	flag, err := minimalOf(v.Tx, v.Project.ID, e.Flag)
+	flag, hidden, err := minimalOf(v, e.Flag)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +125,9 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 		*list = rawOr(*list, "[]")
 	}
 	out.Filters = rawOr(e.Filters, "{}")
+	if hidden {
+		out.FlagKey = ""
+	}
 	if shown := management.JSONObject(flag); shown != nil { // the flag may have been changed by itself
 		out.FlagKey = management.JSONText(shown["key"])
 		out.Parameters = withVariants(out.Parameters, shown["filters"])

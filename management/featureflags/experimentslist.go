@@ -36,16 +36,16 @@ func (q *ExperimentQuery) match(st *management.Standing, e *storedExperiment) bo
 	return st.Sees(e.thing()) && e.Archived == q.Archived && management.HoldsText(e.Name, q.Search) && management.Among(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
-// status is how far an experiment is: while its flag is off it is paused.
-func (e *storedExperiment) status(tx Tx, st *management.Standing) (string, error) {
+// statusOf is how far an experiment is: while its flag is off it is paused.
+func (s *core) statusOf(tx Tx, st *management.Standing, e *storedExperiment) (string, error) {
 	switch {
 	case e.draft():
 		return "draft", nil
 	case !e.End.IsZero():
 		return "stopped", nil
 	}
-	flag, err := minimalOf(tx, st.Project.ID, e.Flag)
-	if shown := management.JSONObject(flag); err == nil && shown != nil && string(shown["active"]) == "false" {
+	flag, err := flagOf(tx, st, Flags{s}, e.Flag)
+	if err == nil && flag != nil && !flag.Active {
 		return "paused", nil
 	}
 	return "running", err
@@ -75,7 +75,7 @@ func (s Experiments) chosen(tx Tx, st *management.Standing, q *ExperimentQuery) 
 	if status := experimentStatuses[q.Status]; status != "" {
 		var failed error
 		all = slices.DeleteFunc(all, func(e storedExperiment) bool {
-			is, err := e.status(tx, st)
+			is, err := s.statusOf(tx, st, &e)
 			failed = cmp.Or(failed, err)
 			return is != status
 		})

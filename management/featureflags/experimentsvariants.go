@@ -133,7 +133,15 @@ func (s Experiments) Exposures(ctx context.Context, st *management.Standing, id 
 		if err != nil {
 			return nil, err
 		}
-		calls, err := v.Tx.FlagCalls(st.Project.ID, shown.FlagKey)
+		key := e.FlagKey
+		flag, err := flagOf(v.Tx, st, Flags{s.core}, e.Flag)
+		if flag != nil { // which may have another one now
+			key = flag.Key
+		}
+		if err != nil {
+			return nil, err
+		}
+		calls, err := v.Tx.FlagCalls(st.Project.ID, key)
 		if err != nil {
 			return nil, fmt.Errorf("exposures: %w", err)
 		}

@@ -33,6 +33,7 @@ type flagCohort struct {
 	ID     int64
 	Name   string
 	Record json.RawMessage
+	thing  management.Thing
 }
 
 // cohortOf is a cohort that is not deleted, nil for none.
@@ -49,7 +50,13 @@ func cohortOf(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 		Name *string `json:"name"`
 	}
 	_ = json.Unmarshal(d.Record, &record) // one from a file may be a bare tree, which has no name
-	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record}
+	var meta cohortMeta
+	if len(d.Meta) > 0 {
+		if err := json.Unmarshal(d.Meta, &meta); err != nil {
+			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", id, err)
+		}
+	}
+	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, thing: management.Thing{Kind: kindCohort, ID: number.String(), Author: meta.CreatedBy}}
 	if record.Name != nil {
 		c.Name = *record.Name
 	}

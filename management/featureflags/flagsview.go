@@ -64,7 +64,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	out := &Flag{
 		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
-		Experiments: []linkID{}, Surveys: liveLinks(f.Links.Surveys), Features: liveLinks(f.Links.Features),
+		Experiments: []linkID{}, Features: liveLinks(f.Links.Features),
 		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.thing()),
 		Tags: management.Texts(f.Tags), EvaluationTag: management.Texts(f.Contexts), Contexts: management.Texts(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
@@ -91,6 +91,9 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}
 	var err error
+	if out.Surveys, err = l.surveys(f); err != nil {
+		return nil, err
+	}
 	if out.CreatedBy, err = l.Author(f.CreatedBy); err != nil {
 		return nil, err
 	}
@@ -103,6 +106,25 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	called, err := lastCalled(l.Tx, f)
 	out.LastCalled = management.At(called)
 	return out, err
+}
+
+// surveys are those of a flag that the reader may see.
+func (l *flagLook) surveys(f *storedFlag) ([]flagLink, error) {
+	list := liveLinks(f.Links.Surveys)
+	if !l.Ruled() {
+		return list, nil
+	}
+	seen := []flagLink{}
+	for _, link := range list {
+		x, err := management.LoadRecord[storedSurvey](l.Tx, kindSurvey, l.Parent(), string(link.ID))
+		if err != nil {
+			return nil, err
+		}
+		if x != nil && l.Sees(x.thing()) {
+			seen = append(seen, link)
+		}
+	}
+	return seen, nil
 }
 
 // lastCalled is when an SDK last told that it had used a flag, zero for never.
@@ -155,7 +177,7 @@ func (l *flagLook) filters(f *storedFlag) (json.RawMessage, error) {
 	return wire.MustEncode(filters), nil
 }
 
-// cohort is the name of a cohort, nil for one that there is none of.
+// cohort is the name of a cohort, nil for one that there is none of or that is hidden.
 func (l *flagLook) cohort(value any) (*string, error) {
 	number, ok := value.(json.Number)
 	if !ok {
@@ -165,7 +187,7 @@ func (l *flagLook) cohort(value any) (*string, error) {
 		return name, nil
 	}
 	c, err := cohortOf(l.Tx, l.Project.ID, number)
-	if err != nil || c == nil {
+	if err != nil || c == nil || !l.Sees(c.thing) {
 		return nil, err
 	}
 	l.cohorts[number.String()] = &c.Name

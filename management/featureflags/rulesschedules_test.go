@@ -340,3 +340,46 @@ func TestScheduledChanges_ProjectGone(t *testing.T) {
 		t.Errorf("it is tried again: %d, %v", n, err)
 	}
 }
+
+// A change is made by who may make it when it comes, not when it was scheduled
+// (clients.md §11.2, §11.3): flag 1 is bob's, and cyd has scheduled that it goes off.
+func TestScheduledChanges_AccessIsThatOfNow(t *testing.T) {
+	const mayNot, isOut = "You do not have editor access to this resource.", "Who has scheduled this change may not work in the project any more."
+	control := func(kind, id, body string) func(*testing.T, *ruletest.World) {
+		return func(t *testing.T, w *ruletest.World) {
+			body := strings.ReplaceAll(body, "CYD", w.Standing(t, "cyd").Memberships[0].ID)
+			if _, err := w.SetControl(t.Context(), w.Standing(t, "ann"), kind, id, ruletest.Body(t, body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(*testing.T, *ruletest.World)
+		failure string // null: it is made
+	}{
+		"nothing":                 {func(*testing.T, *ruletest.World) {}, `null`},
+		"viewer of this flag":     {control("feature_flag", "1", `{"access_level":"viewer","organization_member":"CYD"}`), `"` + mayNot + `"`},
+		"none of flags":           {control("", "", `{"access_level":"none","resource":"feature_flag"}`), `"` + mayNot + `"`},
+		"an editor among viewers": {control("feature_flag", "1", `{"access_level":"editor","organization_member":"CYD"}`), `null`},
+		"out of the project":      {control(management.KindProject, "1", `{"access_level":"none","organization_member":"CYD"}`), `"` + isOut + `"`},
+		"out of the organization": {func(t *testing.T, w *ruletest.World) {
+			if err := w.Organizations.Members.Delete(t.Context(), w.Standing(t, "ann"), ruletest.UUID("cyd")); err != nil {
+				t.Fatal(err)
+			}
+		}, `"` + isOut + `"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			calls := roomCalls(t, w)
+			w.Ask(t, calls, []ruletest.Row{aFlag, {"§5.1.3", "cyd", "schedule", later("2026-01-03T00:00:00Z", off), `{"id":1}`}})
+			c.change(t, w)
+			w.Ask(t, calls, []ruletest.Row{
+				{"its time has come", "bob", "wait 13h", ``, `null`},
+				{"it is looked at once", "bob", "due", ``, `1`},
+				{"it is looked at once", "bob", "due", ``, `0`},
+				{"clients.md §11.3", "bob", "getschedule 1", ``, `{"failure_reason":` + c.failure + `,"executed_at":"(like) ^2026-01-03"}`},
+				{"clients.md §11.3", "bob", "get 1", ``, `{"active":` + fmt.Sprint(c.failure != `null`) + `}`},
+			})
+		})
+	}
+}

@@ -311,7 +311,8 @@ func (c *storedChange) advance(now management.Stamp) {
 	}
 }
 
-// make makes a change in the name of who has scheduled it.
+// make makes a change in the name of who has scheduled it, who has to be able to make it
+// now.
 func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	p, err := tx.Project(c.Team)
 	if err != nil {
@@ -320,15 +321,17 @@ func (s ScheduledChanges) make(tx Tx, c *storedChange) error {
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
 	}
-	u, err := management.UserByNumber(tx, c.Creator)
+	st, err := management.UserIn(tx, c.Creator, p)
+	if err == nil && st == nil {
+		err = management.Denied("Who has scheduled this change may not work in the project any more.")
+	}
 	if err != nil {
 		return err
 	}
-	if u == nil {
-		u = &management.User{FirstName: "System"}
-	}
-	st := &management.Standing{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
 	f, err := s.flag(tx, st, c)
+	if err == nil {
+		err = st.Needs(management.Editor, f.thing())
+	}
 	if err != nil {
 		return err
 	}

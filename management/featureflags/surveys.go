@@ -168,7 +168,7 @@ func (s Surveys) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 		{"targeting_flag_key", numberOr0(x.TargetingID), &out.Targeting},
 		{"internal_targeting_flag_key", x.InternalTargeting, &out.Internal},
 	} {
-		if *f.to, err = minimalOf(v.Tx, v.Project.ID, f.id); err != nil {
+		if *f.to, _, err = minimalOf(v, f.id); err != nil {
 			return nil, err
 		}
 		pair := SurveyFlagKey{Key: f.name}

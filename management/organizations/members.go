@@ -273,7 +273,7 @@ func (s Members) Keys(ctx context.Context, st *management.Standing, named string
 				continue
 			}
 			out.Keys = append(out.Keys, memberKey{k.Label, management.At(k.LastUsedAt)})
-			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*management.UsedEvery
+			out.ActiveWeek = out.ActiveWeek || !k.LastUsedAt.IsZero() && s.Desk.Now().Sub(k.LastUsedAt) < 7*24*time.Hour
 		}
 		out.HasKeys = len(out.Keys) > 0
 		return out, nil
