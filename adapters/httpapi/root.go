@@ -46,6 +46,11 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Add("Vary", "Accept")
 	if prefersPage(r) {
+		if s.Console != nil {
+			w.Header().Set("Location", hereOf(r)+"/console/")
+			w.WriteHeader(http.StatusSeeOther)
+			return nil
+		}
 		return rootPage(w, r, there)
 	}
 	out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, prefixOf(r)
@@ -55,14 +60,19 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.writeJSON(w, http.StatusOK, out)
 }
 
+// hereOf is the root, relative to the path of the request.
+func hereOf(r *http.Request) string {
+	asked, _, _ := strings.Cut(r.RequestURI, "?")
+	if prefix := prefixOf(r); strings.HasSuffix(asked, prefix) && prefix != "" { // without the slash at its end
+		return "." + prefix[strings.LastIndexByte(prefix, '/'):]
+	}
+	return "."
+}
+
 // rootPage has links relative to it: a proxy may have cut a prefix off.
 func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 	type row struct{ Path, Link, About string }
-	rows, here := make([]row, len(links)), "."
-	asked, _, _ := strings.Cut(r.RequestURI, "?")
-	if prefix := prefixOf(r); strings.HasSuffix(asked, prefix) && prefix != "" { // without the slash at its end
-		here += prefix[strings.LastIndexByte(prefix, '/'):]
-	}
+	rows, here := make([]row, len(links)), hereOf(r)
 	for i, l := range links {
 		rows[i] = row{l.path, here + l.path, l.about}
 	}

@@ -72,6 +72,10 @@ func (s *server) router() http.Handler {
 			mux.Handle(row.path, s.serve(row))
 		}
 	}
+	if s.Console != nil {
+		mux.Handle("/console", s.Console)
+		mux.Handle("/console/*", s.Console)
+	}
 	for path, h := range s.Extra {
 		mux.Handle(path, h)
 	}

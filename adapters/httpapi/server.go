@@ -129,6 +129,9 @@ type Config struct {
 	// those that a middleware has made: 1 to 128 letters, digits and -_.:/+=@. An answer
 	// to flags has it where it is a UUID. Nil, or another text: a random UUID.
 	NewID func(*http.Request) string
+	// Console serves /console and what is below it, pages for people: adapters/console
+	// has one. A browser that asks for the root is sent there. Nil: there is none.
+	Console http.Handler
 	// Extra adds routes: path, which begins with a slash, to handler. A path of
 	// the table of routes is taken over.
 	Extra map[string]http.Handler

@@ -85,7 +85,7 @@ func (p *parts) openHandler() (err error) {
 		Keys: p.keys(), TrustedProxies: p.TrustedProxies, StrictGeoIP: p.StrictGeoIP,
 		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID,
 		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
-		PosthogJS: p.server.scripts,
+		PosthogJS: p.server.scripts, Console: p.Console,
 	}
 	if p.Without.has(Flags) {
 		c.Decider = nil

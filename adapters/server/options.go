@@ -88,6 +88,10 @@ type Options struct {
 	// which does not tell it.
 	Authenticate func(*http.Request) (*management.Caller, error)
 
+	// Console serves /console, pages for people: adapters/console has one. Nil: there
+	// is none.
+	Console http.Handler
+
 	// SiteURL is where people reach the server, such as https://flags.example.com, for
 	// links in mails. SMTP sends these.
 	SiteURL string

@@ -77,6 +77,7 @@ var table = map[string]room{
 	"adapters/internal/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike, and commands replace files
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
+	"adapters/console":             {},
 	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/internal/shadow":     {},
 	"adapters/flaglint":            {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
@@ -100,7 +101,7 @@ var table = map[string]room{
 		"adapters/internal/exports", "adapters/metrics", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
-		"flags", "adapters/server", "adapters/remote/lastgood",
+		"flags", "adapters/server", "adapters/console", "adapters/remote/lastgood",
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}},
 	"cmd/examples": {

@@ -85,7 +85,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	defer ignore()
 	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
 	o := r.Config.Options
-	o.Logger, o.Version, o.Grace, o.OwnerKey = s.log, cli.ReadBuild().Version, p.Grace, s.key.get
+	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
 	if s.Server, err = server.Open(ctx, o); err != nil {
 		return errors.New(settings.Named(err.Error()))
 	}

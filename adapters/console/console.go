@@ -1,0 +1,107 @@
+// Package console serves the web console: a shell document and the scripts and styles
+// that it loads. It knows no API and no session; the scripts ask the management API of
+// the same server, as any program may.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"html/template"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:generate go run -C build .
+
+// dist is what build makes of src: the shell, and assets that are stored compressed.
+//
+//go:embed dist
+var dist embed.FS
+
+var shell = template.Must(template.ParseFS(dist, "dist/shell.html"))
+
+// shellHeaders are sent with the shell, exactly (§5.3).
+var shellHeaders = [][2]string{
+	{"Cache-Control", "no-store"},
+	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+	{"X-Content-Type-Options", "nosniff"},
+	{"X-Frame-Options", "DENY"},
+	{"Referrer-Policy", "same-origin"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()"},
+}
+
+// New makes the handler of /console and everything below it. Its links are relative, so
+// that it works below any prefix, also one that a proxy takes away.
+func New() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "the console is only read", http.StatusMethodNotAllowed)
+			return
+		}
+		// Escaped: an escaped slash parts nothing, for browsers too.
+		below, ok := strings.CutPrefix(r.URL.EscapedPath(), "/console/")
+		switch {
+		case !ok:
+			w.Header().Set("Location", "console/")
+			w.WriteHeader(http.StatusSeeOther)
+		case path.Ext(below) != "":
+			serveAsset(w, r, path.Base(below))
+		default:
+			serveShell(w, below)
+		}
+	})
+}
+
+func serveShell(w http.ResponseWriter, below string) {
+	base := strings.Repeat("../", strings.Count(below, "/"))
+	if base == "" {
+		base = "./"
+	}
+	var page bytes.Buffer
+	if err := shell.Execute(&page, base); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	for _, h := range shellHeaders {
+		w.Header().Set(h[0], h[1])
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(page.Bytes()) // who has gone needs no page
+}
+
+var types = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+// serveAsset sends a file whose name has its hash in it. It is stored compressed; who
+// takes no gzip gets it unpacked.
+func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	packed, err := dist.ReadFile("dist/" + name + ".gz")
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", types[path.Ext(name)])
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(packed)))
+		_, _ = w.Write(packed)
+		return
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = io.Copy(w, unpacked)
+}

@@ -1,0 +1,112 @@
+// The one way to the server.
+
+/** An answer that is no success: as the API words it. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly detail: string,
+    readonly attr: string | null,
+    readonly request: string,
+  ) {
+    super(detail);
+  }
+}
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+const base = new URL("../", document.baseURI);
+const patience = 15_000;
+
+/** What the frame does where a request needs a person first. */
+export const asks = {
+  /** Signs in again; false: the person has cancelled. */
+  signIn: async (): Promise<boolean> => false,
+  /** Proves again who is there. */
+  proof: async (): Promise<boolean> => false,
+  /** Told of the network: the seconds until it is tried again, or null. */
+  offline: (_seconds: number | null): void => {},
+};
+
+/** A path with its query, below /api/. */
+export function url(path: string, query: Query = {}): string {
+  const u = new URL("api/" + path, base);
+  for (const [k, v] of Object.entries(query)) {
+    if (v !== undefined && v !== null && v !== "") u.searchParams.set(k, String(v));
+  }
+  return u.href;
+}
+
+/** What reaches this server from outside. */
+export function site(): string {
+  return base.href.replace(/\/$/, "");
+}
+
+export function get<T>(path: string, query?: Query, cancel?: AbortSignal): Promise<T> {
+  return ask<T>("GET", url(path, query), undefined, cancel);
+}
+
+export function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: unknown, cancel?: AbortSignal): Promise<T> {
+  return ask<T>(method, url(path), body, cancel);
+}
+
+async function ask<T>(method: string, address: string, body: unknown, cancel?: AbortSignal, again = true): Promise<T> {
+  const request = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
+  let answer: Response;
+  try {
+    answer = await once(method, address, body, request, cancel);
+  } catch (e) {
+    if (cancel?.aborted) throw e;
+    if (method === "GET" && again) {
+      asks.offline(1);
+      await pause(1);
+      return ask<T>(method, address, body, cancel, false);
+    }
+    asks.offline(5);
+    throw new ApiError(0, "no_connection", "No connection to the server.", null, request);
+  }
+  asks.offline(null);
+  if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T;
+  const fault = await faultOf(answer, request);
+  if (again && (await recovered(answer, fault, address))) return ask<T>(method, address, body, cancel, false);
+  throw fault;
+}
+
+async function once(method: string, address: string, body: unknown, request: string, cancel?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json", "X-Request-Id": request, Prefer: "return=representation" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const late = AbortSignal.timeout(patience);
+  return fetch(address, {
+    method,
+    headers,
+    credentials: "same-origin",
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: cancel ? AbortSignal.any([cancel, late]) : late,
+  });
+}
+
+async function faultOf(answer: Response, request: string): Promise<ApiError> {
+  try {
+    const e = (await answer.json()) as { code?: string; detail?: string; attr?: string | null };
+    return new ApiError(answer.status, e.code ?? "error", e.detail ?? answer.statusText, e.attr ?? null, request);
+  } catch {
+    return new ApiError(answer.status, "error", `The server answered ${answer.status}.`, null, request);
+  }
+}
+
+/** Whether the request may succeed now. */
+async function recovered(answer: Response, fault: ApiError, address: string): Promise<boolean> {
+  if (fault.status === 401 && !address.includes("/api/session/")) return asks.signIn();
+  if (fault.status === 403 && fault.code === "proof_required") return asks.proof();
+  if (fault.status === 429) {
+    const wait = Math.min(Number(answer.headers.get("Retry-After")) || 1, 60);
+    asks.offline(wait);
+    await pause(wait);
+    return true;
+  }
+  return false;
+}
+
+function pause(seconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, seconds * 1000));
+}

@@ -1,0 +1,202 @@
+// What stands around every page: banner, navigation, main, and what is asked of people
+// wherever they are.
+import { append, effect, h, scope, signal, type Child } from "./ui/dom";
+import { announcements } from "./ui/announce";
+import { dialog } from "./ui/dialog";
+import { icon } from "./ui/icons";
+import { menu } from "./ui/menu";
+import { heading, problem } from "./ui/parts";
+import { arrival, go, href, place } from "./router";
+import { find, routes, type Page, type Route } from "./routes";
+import { homeProject, may, project, session, signOut } from "./session";
+import { setTheme, theme, type Theme } from "./theme";
+import { openSearch } from "./search";
+import { asks } from "./api/client";
+import { w } from "./words";
+
+const waiting = signal<number | null>(null);
+asks.offline = (s) => waiting.set(s);
+
+/** The whole document. */
+export function frame(): void {
+  const main = h("main", { id: "main", tabindex: -1 });
+  const bare = () => find(place().path).route?.bare === true;
+  append(document.body, [
+    h("a", { class: "skip", href: "#main", onclick: (e: Event) => (e.preventDefault(), main.focus()) }, w.skip),
+    () => (bare() ? null : banner()),
+    () => (waiting() ? h("div", { class: "strip", role: "alert" }, w.offline(waiting()!)) : null),
+    h("div", { class: () => (bare() ? "bare" : "columns") }, () => (bare() ? null : h("nav", { "aria-label": w.main, class: "nav" }, navigation())), main),
+    announcements(),
+  ]);
+  showPages(main);
+  addEventListener("keydown", shortcuts);
+}
+
+function banner(): HTMLElement {
+  return h(
+    "header",
+    { class: "banner" },
+    h("button", { type: "button", class: "button quiet small-only", onclick: openMenu, "aria-label": w.menu }, icon("menu")),
+    h("a", { class: "brand", href: () => href(`p/${project() || homeProject()}`), "aria-label": w.bunting }, mark(), h("span", { class: "word" }, w.bunting)),
+    projects(),
+    h("span", { class: "space" }),
+    h("button", { type: "button", class: "button quiet find", "aria-label": w.search, title: w.searchHint, onclick: openSearch }, icon("search"), h("span", { class: "wide-only" }, w.search), h("kbd", { class: "wide-only" }, w.searchHint)),
+    account(),
+  );
+}
+
+function mark(): SVGElement {
+  const el = icon("flag");
+  el.classList.add("mark");
+  return el;
+}
+
+function projects(): HTMLElement {
+  const name = () => session()?.projects.find((p) => p.id === project())?.name ?? session()?.projects[0]?.name ?? "";
+  const box = h("span", null, () =>
+    menu(
+      w.projectIs(name()),
+      [h("span", { class: "clip" }, name()), icon("down")],
+      () => [
+        ...(session.peek()?.projects ?? []).map((p) => ({ label: p.name, run: () => void go(`p/${p.id}`) })),
+        { label: w.newProject, line: true, disabled: may("project:write") ? null : w.needs("project:write"), run: () => void go("organization/settings") },
+      ],
+      "button quiet project",
+    ),
+  );
+  return box;
+}
+
+function account(): HTMLElement {
+  const look = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
+  return menu(w.accountMenu, icon("user"), () => [
+    { label: w.account, run: () => void go("account") },
+    { label: w.shortcuts, run: openShortcuts },
+    { ...look("light", w.light), line: true },
+    look("dark", w.dark),
+    look("system", w.system),
+    { label: w.signOut, line: true, run: () => void signOut().then(() => go("sign-in")) },
+  ]);
+}
+
+/** The links of the navigation, in the order of the table. */
+function navigation(): Child {
+  const link = (r: Route) => {
+    const at = () => r.path.replace(":project", String(project() || homeProject()));
+    const current = () => (find(place().path).route?.nav ?? find(place().path).route?.within) === (r.nav ?? null);
+    return h("a", { href: () => href(at()), "aria-current": () => (current() ? "page" : null), onpointerenter: () => void r.page(), onfocus: () => void r.page() }, icon(r.icon!), r.nav);
+  };
+  const rows = routes.filter((r) => r.nav);
+  const [mine, all] = [rows.filter((r) => r.path.startsWith("p/")), rows.filter((r) => r.path.startsWith("organization"))];
+  return [h("ul", null, mine.map((r) => h("li", null, link(r)))), all.length ? h("div", { class: "nav-head" }, w.organization) : null, h("ul", null, all.map((r) => h("li", null, link(r))))];
+}
+
+function openMenu(): void {
+  void dialog({ title: w.menu, cancel: w.close }, (d) => ({ content: h("nav", { "aria-label": w.menu, class: "nav in-dialog", onclick: (e: Event) => (e.target as Element).closest("a") && d.close() }, navigation()), buttons: null }));
+}
+
+const keys: [string, string][] = [
+  ["Ctrl K", w.search],
+  ["Ctrl S", w.save],
+  ["g f", w.flags],
+  ["g p", w.people],
+  ["g w", w.why],
+  ["/", w.search],
+  ["?", w.shortcuts],
+];
+
+function openShortcuts(): void {
+  void dialog({ title: w.shortcuts, cancel: w.close }, () => ({ content: h("dl", { class: "keys" }, keys.map(([k, text]) => [h("dt", null, h("kbd", null, k)), h("dd", null, text)])), buttons: null }));
+}
+
+let pressed = "";
+
+function shortcuts(e: KeyboardEvent): void {
+  const typing = (e.target as Element).closest("input, textarea, select, [contenteditable], dialog");
+  if ((e.ctrlKey || e.metaKey) && e.key === "k") {
+    e.preventDefault();
+    if (!document.querySelector("dialog[open]")) openSearch();
+    return;
+  }
+  if (typing || e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem("bunting.keys") === "off") return;
+  const to: Record<string, string> = { f: "flags", p: "people", w: "why", h: "", e: "events" };
+  if (pressed === "g" && e.key in to) void go(`p/${project.peek()}/${to[e.key]}`.replace(/\/$/, ""));
+  else if (e.key === "?") openShortcuts();
+  else if (e.key === "/") {
+    e.preventDefault();
+    const box = document.querySelector<HTMLElement>("main input[type=search]");
+    if (box) box.focus();
+    else openSearch();
+  }
+  pressed = e.key;
+}
+
+/** Shows the page of the address; a new one gets the focus. */
+function showPages(main: HTMLElement): void {
+  let close: (() => void) | undefined;
+  let shown = "";
+  let first = true;
+  effect(() => {
+    const { path } = place();
+    const who = session();
+    const { route, params } = find(path);
+    if (who === undefined) return;
+    if (who === null && !route?.open) {
+      void go("sign-in", { next: path + location.search }, true);
+      return;
+    }
+    if (path === "") {
+      void go(`p/${homeProject()}`, {}, true);
+      return;
+    }
+    const id = Number(params.project);
+    if (id) {
+      project.set(id);
+      localStorage.setItem("bunting.project", String(id));
+    } else if (!project.peek()) project.set(homeProject());
+    if (shown === path) return;
+    shown = path;
+    main.setAttribute("aria-busy", "true");
+    const mine = path;
+    const arrive = !first;
+    first = false;
+    void open(route).then((page) => {
+      if (mine !== shown) return;
+      close?.();
+      main.replaceChildren();
+      const [, end] = scope(() => append(main, guarded(page, params)));
+      close = end;
+      main.removeAttribute("aria-busy");
+      settle(main, arrive);
+    });
+  });
+}
+
+function open(route: Route | undefined): Promise<Page> {
+  if (!route) return find("not-found").route!.page().then((m) => m.default);
+  return route.page().then(
+    (m) => m.default,
+    (e: unknown) => () => [heading(route.title), problem(w.failed, e, () => location.reload())],
+  );
+}
+
+/** A page that throws shows it; the frame lives on. */
+function guarded(page: Page, params: Record<string, string>): Child {
+  try {
+    return page(params);
+  } catch (e) {
+    reportError(e);
+    return [heading(w.notDone), problem(w.notDone, e)];
+  }
+}
+
+function settle(main: HTMLElement, arrive: boolean): void {
+  const target = main.querySelector<HTMLElement>("[data-first-focus]") ?? main.querySelector<HTMLElement>("h1");
+  if (arrival.restored) {
+    requestAnimationFrame(() => scrollTo(0, arrival.scroll));
+  } else {
+    scrollTo(0, 0);
+  }
+  if (arrive || target?.hasAttribute("data-first-focus")) target?.focus({ preventScroll: true });
+}
+

@@ -1,0 +1,196 @@
+// The list of flags: search, filters, order, switches, and what is done to several.
+import { computed, effect, h, onEnd, signal, type Child } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { button, empty, heading, linkButton, problem, bars, select } from "../../ui/parts";
+import { icon } from "../../ui/icons";
+import { rows } from "../../ui/rows";
+import { stale } from "../../api/cache";
+import { ApiError, get, send } from "../../api/client";
+import type { Row } from "../../api/flags";
+import { href, param, setParams } from "../../router";
+import { inProject, may, project, session } from "../../session";
+import { w } from "../../words";
+import { ask, change } from "./actions";
+import { flagRow } from "./row";
+
+interface List {
+  count: number;
+  results: Row[];
+}
+
+const size = 200;
+
+/** Columns that the list can be ordered by, by what the API calls them. */
+const columns: [string, string | null, string][] = [
+  [w.key, "key", "key"],
+  [w.status, "active", ""],
+  [w.rollout, null, ""],
+  [w.calls7, null, "number"],
+  [w.changed, "updated_at", ""],
+  [w.on, null, "tight"],
+];
+
+const filterNames = ["search", "status", "type", "tag", "mine"];
+
+/** What the page's query asks of the API. */
+function asked(): Record<string, string> {
+  const status = param("status");
+  const out: Record<string, string> = { search: param("search"), order: param("sort") || "key" };
+  if (status === "archived") out.archived = "true";
+  if (status === "on") out.active = "true";
+  if (status === "off") out.active = "false";
+  if (status === "stale") out.active = "STALE";
+  if (param("type")) out.type = param("type");
+  if (param("tag")) out.tags = JSON.stringify([param("tag")]);
+  if (param("mine")) out.created_by_id = String(session.peek()?.user.id);
+  return out;
+}
+
+export default function flagsPage(): Child {
+  const list = signal<Row[]>([]);
+  const total = signal<number | null>(null);
+  const error = signal<unknown>(undefined);
+  const busy = signal(true);
+  const again = signal(0);
+  const chosen = signal<ReadonlySet<number>>(new Set());
+  const calls = signal<ReadonlyMap<number, { calls: number; days: number[] }>>(new Map());
+  let cancel: AbortController | undefined;
+  onEnd(() => cancel?.abort());
+
+  const load = async (query: Record<string, string>) => {
+    cancel?.abort();
+    const mine = (cancel = new AbortController());
+    busy.set(true);
+    let all: Row[] = [];
+    try {
+      do {
+        const page = await get<List>(inProject("feature_flags/"), { ...query, limit: size, offset: all.length }, mine.signal);
+        all = [...all, ...page.results];
+        total.set(page.count);
+        list.set(all);
+        error.set(undefined);
+        if (!page.results.length) break;
+      } while (all.length < total.peek()! && !mine.signal.aborted);
+    } catch (e) {
+      if (mine.signal.aborted) return;
+      error.set(e);
+    }
+    busy.set(false);
+  };
+  const query = computed(() => JSON.stringify(asked()));
+  effect(() => {
+    again();
+    project();
+    void load(JSON.parse(query()) as Record<string, string>);
+  });
+  const reload = () => {
+    stale("feature_flags");
+    again.update((n) => n + 1);
+  };
+  const filtered = () => filterNames.some((n) => param(n));
+  const put = (f: Row) => {
+    stale("feature_flags");
+    list.update((all) => all.map((x) => (x.id === f.id ? { ...x, ...f } : x)));
+  };
+  const actions = { put, drop: (f: Row) => (list.update((all) => all.filter((x) => x.id !== f.id)), total.update((n) => (n ?? 1) - 1), stale("feature_flags")), reload };
+
+  return [
+    heading(w.flags, may("feature_flag:write") ? linkButton(w.newFlag, href(`p/${project()}/flags/new`), "primary") : button(w.newFlag, { kind: "primary", scope: "feature_flag:write" })),
+    filters(total, list),
+    () => (error() ? problem(w.failed, error(), reload) : null),
+    () => {
+      if (total() === null) return error() ? null : bars(10);
+      if (total() === 0 && !busy.peek()) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) })) : empty(w.noFlags, w.noFlagsText);
+      return table();
+    },
+    () => (chosen().size ? bulk(chosen, list, reload) : null),
+  ];
+
+  function table(): HTMLElement {
+    const body = h("tbody", { role: "rowgroup" });
+    const el = h(
+      "table",
+      { class: "flags cards", "aria-label": w.flags, "aria-rowcount": () => (total() ?? 0) + 1, role: "table" },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row", "aria-rowindex": 1 }, h("td", { class: "tight", role: "cell" }), columns.map(head), h("td", { class: "tight", role: "cell" }))),
+      body,
+    );
+    rows(body, list, (f) => f.id, (f, i) => flagRow(f, i, chosen, calls, actions), columns.length + 2);
+    return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": w.flags }, el);
+  }
+}
+
+function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
+  if (!order) return h("th", { scope: "col", role: "columnheader", class: cls }, label);
+  const now = () => param("sort") || "key";
+  const way = () => (now() === order ? "ascending" : now() === "-" + order ? "descending" : "none");
+  const next = () => setParams({ sort: now() === order ? "-" + order : order === "key" ? "" : order });
+  return h(
+    "th",
+    { scope: "col", role: "columnheader", class: cls, "aria-sort": way },
+    h("button", { type: "button", "aria-label": w.sortBy(label), onclick: next }, label, () => (way() === "none" ? null : icon(way() === "ascending" ? "up" : "down"))),
+  );
+}
+
+function filters(total: () => number | null, list: () => readonly Row[]): HTMLElement {
+  let timer = 0;
+  const search = h("input", {
+    type: "search",
+    "aria-label": w.searchFlags,
+    placeholder: w.searchFlags,
+    oninput: () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => setParams({ search: search.value }), 120);
+    },
+  });
+  effect(() => {
+    if (document.activeElement !== search) search.value = param("search");
+  });
+  const known = computed(() => [...new Set([...list().flatMap((f) => f.tags ?? []), ...(param("tag") ? [param("tag")] : [])])].sort().join("\n"));
+  const choice = (label: string, name: string, options: () => (readonly [string, string])[]) =>
+    h("label", { class: "inline" }, h("span", null, label), select(() => param(name), options, (v) => setParams({ [name]: v }), { "aria-label": label }));
+  const mine: HTMLInputElement = h("input", { type: "checkbox", checked: () => param("mine") === "1", onchange: () => setParams({ mine: mine.checked ? "1" : "" }) });
+  return h(
+    "div",
+    { class: "filters", role: "search", "aria-label": w.flags },
+    search,
+    choice(w.status, "status", () => [["", w.anyStatus], ["on", w.on], ["off", w.off], ["stale", w.stale], ["archived", w.archived]]),
+    choice(w.type, "type", () => [["", w.anyType], ["boolean", w.boolean], ["multivariant", w.multivariate], ["remote_config", w.remoteConfig], ["experiment", w.experiment]]),
+    choice(w.tag, "tag", () => [["", w.anyTag], ...known().split("\n").filter(Boolean).map((t) => [t, t] as const)]),
+    h("label", { class: "check" }, mine, w.mine),
+    h("p", { role: "status" }, () => (total() === null ? "" : w.nFlags(total()!))),
+  );
+}
+
+/** What is done to all that are chosen, each alone: what is refused says why. */
+function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () => readonly Row[], reload: () => void): HTMLElement {
+  const of = () => list().filter((f) => chosen().has(f.id));
+  const all = async (ask1: () => Promise<unknown>, patch: (f: Row) => object) => {
+    if (!(await ask1())) return;
+    const refused: string[] = [];
+    for (const f of of()) {
+      try {
+        await send("PATCH", inProject(`feature_flags/${f.id}/`), patch(f));
+      } catch (e) {
+        refused.push(`${f.key}: ${e instanceof ApiError ? e.detail : String(e)}`);
+      }
+    }
+    chosen.set(new Set());
+    announce(refused.length ? w.bulkFailed(refused.length, refused.join(" ")) : w.saved);
+    reload();
+  };
+  const names = () => of().map((f) => f.key).join(", ");
+  const scope = "feature_flag:write";
+  return h(
+    "div",
+    { role: "region", "aria-label": w.selection, class: "bulk" },
+    h("strong", null, () => w.nSelected(chosen().size)),
+    button(w.switchOn, { scope, run: () => all(() => ask(w.switchOnAsk(names()), w.switchOnText, w.switchOn), () => ({ active: true })) }),
+    button(w.switchOff, { scope, run: () => all(() => ask(w.switchOffAsk(names()), w.switchOffText, w.switchOff), () => ({ active: false })) }),
+    button(w.archive, { scope, run: () => all(() => ask(w.archiveAsk(names()), w.archiveText, w.archive), () => ({ archived: true, active: false })) }),
+    button(w.addTag, { scope, run: () => change.tags(of(), all) }),
+    button(w.delete, { scope, kind: "danger", run: () => all(() => ask(w.deleteAsk(names()), w.deleteText, w.delete), () => ({ deleted: true })) }),
+    h("span", { class: "space" }),
+    button(w.clearSelection, { kind: "quiet", run: () => chosen.set(new Set()) }),
+  );
+}
+

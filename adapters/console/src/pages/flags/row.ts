@@ -1,0 +1,54 @@
+// One flag of the list.
+import { h, type Signal } from "../../ui/dom";
+import { icon, shape } from "../../ui/icons";
+import { menu } from "../../ui/menu";
+import { toggle } from "../../ui/toggle";
+import { time } from "../../ui/time";
+import { rolloutText, stateOf, stateWords, type Row } from "../../api/flags";
+import { go, href } from "../../router";
+import { may, project } from "../../session";
+import { number, w } from "../../words";
+import { change, refused } from "./actions";
+
+interface Actions {
+  put(f: Row): void;
+  drop(f: Row): void;
+  reload(): void;
+}
+
+type Chosen = Signal<ReadonlySet<number>>;
+type Calls = () => ReadonlyMap<number, { calls: number; days: number[] }>;
+
+export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, calls: Calls, act: Actions): HTMLElement {
+  const pick = () =>
+    chosen.update((was) => {
+      const now = new Set(was);
+      if (!now.delete(f.peek().id)) now.add(f.peek().id);
+      return now;
+    });
+  const state = () => stateOf(f());
+  const barred = () => (may("feature_flag:write") ? (f().can_edit ? null : w.readOnly) : w.needs("feature_flag:write"));
+  return h(
+    "tr",
+    { role: "row", "aria-rowindex": () => index() + 2 },
+    h("td", { role: "cell", class: "tight" }, h("input", { type: "checkbox", "aria-label": () => w.select(f().key), checked: () => chosen().has(f().id), onchange: pick })),
+    h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, h("a", { class: "code", title: () => f().key, href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key)), h("span", { class: "meta" }, h("bdi", null, () => f().name), () => (f().tags ?? []).map((t) => [" ", h("span", { class: "tag" }, t)])))),
+    h("td", { role: "cell" }, h("span", { class: () => `state ${state()}`, title: () => f().status_reason ?? null }, () => shape(state()), () => stateWords[state()])),
+    h("td", { role: "cell", class: "clip" }, () => rolloutText(f())),
+    h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : w.dash)),
+    h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
+    h("td", { role: "cell", class: "tight" }, toggle(() => w.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), refused), barred)),
+    h("td", { role: "cell", class: "tight" }, menu(w.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
+  );
+}
+
+function items(f: Row, act: Actions) {
+  const barred = may("feature_flag:write") ? null : w.needs("feature_flag:write");
+  const at = `p/${project.peek()}`;
+  return [
+    { label: w.why, run: () => void go(`${at}/why`, { flag: f.key }) },
+    { label: w.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
+    { label: f.archived ? w.unarchive : w.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), refused) },
+    { label: w.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), refused) },
+  ];
+}

@@ -1,0 +1,57 @@
+// Home: the first steps until they are done, and what changed lately.
+import { each, h, type Child } from "../ui/dom";
+import { icon, shape } from "../ui/icons";
+import { heading, shown } from "../ui/parts";
+import { time } from "../ui/time";
+import { answer } from "../api/cache";
+import { rolloutText, stateOf, type Row } from "../api/flags";
+import { href } from "../router";
+import { inProject, project } from "../session";
+import { w } from "../words";
+
+interface List {
+  count: number;
+  results: Row[];
+}
+
+export default function home(): Child {
+  const flags = answer<List>(() => ({ path: inProject("feature_flags/"), query: { order: "-updated_at", limit: 8 } }));
+  const calls = answer<{ results: unknown[] }>(() => ({ path: inProject("events/"), query: { event: "$feature_flag_called", limit: 1 } }));
+  const members = answer<{ count?: number; results: unknown[] }>(() => ({ path: "organizations/@current/members/" }));
+  const done = {
+    flag: () => (flags.data()?.count ?? 0) > 0,
+    call: () => (calls.data()?.results.length ?? 0) > 0,
+    invite: () => (members.data()?.results.length ?? 0) > 1,
+  };
+  const known = () => flags.data() !== undefined && calls.data() !== undefined && members.data() !== undefined;
+  const at = (path: string) => href(`p/${project()}/${path}`);
+  const firstFlag = () => flags.data()?.results.at(-1)?.id;
+  const steps: [string, () => boolean, () => string][] = [
+    [w.steps.flag, done.flag, () => at("flags/new")],
+    [w.steps.ask, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
+    [w.steps.call, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
+    [w.steps.invite, done.invite, () => href("organization/members")],
+  ];
+  const step = ([text, is, to]: (typeof steps)[number]) =>
+    h("li", { class: () => (is() ? "step done" : "step") }, h("span", { class: "tick", "aria-hidden": "true" }, () => (is() ? icon("check") : null)), h("a", { href: to }, text), " ", h("span", { class: "meta" }, () => (is() ? w.done : w.todo)));
+  return [
+    heading(w.home),
+    () =>
+      known() && !steps.every(([, is]) => is())
+        ? h("section", { class: "card" }, h("h2", { id: "first-steps" }, w.firstSteps), h("ul", { class: "steps", "aria-labelledby": "first-steps" }, steps.map(step)))
+        : null,
+    h("section", { class: "card" }, h("h2", null, w.changedLately), shown(flags, (data) => (data().results.length ? h("ul", { class: "rows" }, each(() => data().results, (f) => f.id, (f) => changed(f))) : h("p", { class: "meta" }, w.nothingChanged)))),
+  ];
+}
+
+function changed(f: () => Row): HTMLElement {
+  return h(
+    "li",
+    null,
+    h("span", { class: () => `state ${stateOf(f())}` }, () => shape(stateOf(f()))),
+    h("a", { class: "code", href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key),
+    h("span", { class: "meta" }, () => rolloutText(f())),
+    h("span", { class: "space" }),
+    h("span", { class: "meta" }, () => [time(f().updated_at), " ", f().last_modified_by?.first_name ?? ""]),
+  );
+}

@@ -1,0 +1,55 @@
+// Sign in: by the link of the first start, a key, or what else this server has.
+import { h, signal, type Child } from "../ui/dom";
+import { icon } from "../ui/icons";
+import { button, heading } from "../ui/parts";
+import { send } from "../api/client";
+import { go, param } from "../router";
+import { loadSession } from "../session";
+import { ways } from "../signin";
+import { w } from "../words";
+
+/** A path of the console, or nothing. */
+function safe(next: string): string {
+  const bad = /\/\/|\\|[\x00-\x1f]|(^|\/)\.\.?(\/|$)/;
+  let plain = next;
+  try {
+    plain = decodeURIComponent(next);
+  } catch {
+    return "";
+  }
+  return bad.test(plain) || next.startsWith("/") || /^[a-z]+:/i.test(plain) ? "" : next;
+}
+
+async function enter(): Promise<void> {
+  const [path, query] = safe(param("next")).split("?");
+  await loadSession();
+  await go(path!, Object.fromEntries(new URLSearchParams(query)), true);
+}
+
+export default function signInPage(): Child {
+  const token = location.hash.slice(1);
+  if (token) history.replaceState(history.state, "", location.pathname + location.search);
+  return h(
+    "div",
+    { class: "card sign-in" },
+    h("div", { class: "brand large" }, icon("flag"), w.bunting),
+    heading(w.signIn),
+    h("p", { class: "meta" }, w.signInText),
+    token ? byLink(token) : ways({ submit: w.signInWithKey, path: "session/", next: param("next"), in: enter }),
+  );
+}
+
+/** Whose link it is is shown first, so that nobody is signed into a stranger's account. */
+function byLink(link: string): Child {
+  const email = signal<string | null>(null);
+  const spent = signal(false);
+  send<{ email: string }>("POST", "session/link/look/", { link }).then(
+    (a) => email.set(a.email),
+    () => spent.set(true),
+  );
+  const use = () => send("POST", "session/", { link }).then(enter, () => spent.set(true));
+  return () =>
+    spent()
+      ? [h("p", { class: "problem", role: "alert" }, w.badLink), ways({ submit: w.signInWithKey, path: "session/", next: param("next"), in: enter })]
+      : [button(w.signIn, { kind: "primary wide", run: use, disabled: () => email() === null }), h("p", { class: "meta center" }, () => (email() ? w.asWho(email()!) : ""))];
+}

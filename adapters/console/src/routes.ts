@@ -1,0 +1,50 @@
+// The table of pages. A new one is a file in pages and a row here.
+import type { Child } from "./ui/dom";
+import type { Icon } from "./ui/icons";
+import { w } from "./words";
+
+export type Params = Record<string, string>;
+export type Page = (params: Params) => Child;
+
+export interface Route {
+  /** Path below the console; a part that begins with a colon is a parameter. */
+  path: string;
+  title: string;
+  page: () => Promise<{ default: Page }>;
+  /** Its words in the navigation, and the picture there. */
+  nav?: string;
+  icon?: Icon;
+  /** The entry of the navigation that it belongs to. */
+  within?: string;
+  /** What a caller needs to see it. */
+  scope?: string;
+  /** Shown without a session. */
+  open?: boolean;
+  /** Without banner and navigation. */
+  bare?: boolean;
+}
+
+export const routes: Route[] = [
+  { path: "sign-in", title: w.signIn, page: () => import("./pages/signin"), open: true, bare: true },
+  { path: "not-found", title: w.notFound, page: () => import("./pages/notfound") },
+  { path: "p/:project", title: w.home, page: () => import("./pages/home"), nav: w.home, icon: "home" },
+  { path: "p/:project/flags", title: w.flags, page: () => import("./pages/flags/list"), nav: w.flags, icon: "flag", scope: "feature_flag:read" },
+];
+
+const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));
+
+/** The route of a path, and what its parameters are. */
+export function find(path: string): { route: Route | undefined; params: Params } {
+  const parts = path.split("/");
+  for (const p of patterns) {
+    if (p.parts.length !== parts.length) continue;
+    const params: Params = {};
+    const fits = p.parts.every((want, i) => {
+      if (!want.startsWith(":")) return want === parts[i];
+      params[want.slice(1)] = decodeURIComponent(parts[i]!);
+      return parts[i] !== "";
+    });
+    if (fits) return { route: p.route, params };
+  }
+  return { route: undefined, params: {} };
+}

@@ -1,0 +1,80 @@
+// Search: pages by name, and after a pause flags and people.
+import { effect, h, signal, untracked } from "./ui/dom";
+import { dialog } from "./ui/dialog";
+import { get } from "./api/client";
+import { go } from "./router";
+import { routes } from "./routes";
+import { inProject, project } from "./session";
+import { w } from "./words";
+
+interface Found {
+  text: string;
+  kind: string;
+  to: string;
+}
+
+function pages(words: string): Found[] {
+  const wanted = words.toLowerCase();
+  return routes.filter((r) => r.nav && r.nav.toLowerCase().includes(wanted)).map((r) => ({ text: r.nav!, kind: "", to: r.path.replace(":project", String(project.peek())) }));
+}
+
+type List<T> = { results: T[] };
+
+async function records(words: string, cancel: AbortSignal): Promise<Found[]> {
+  const p = project.peek();
+  const q = { search: words, limit: 6 };
+  const none = () => [] as Found[];
+  const lists = await Promise.all([
+    get<List<{ id: number; key: string }>>(inProject("feature_flags/"), q, cancel).then((a) => a.results.map((f) => ({ text: f.key, kind: w.flags, to: `p/${p}/flags/${f.id}` })), none),
+    get<List<{ uuid: string; name: string }>>(inProject("persons/"), q, cancel).then((a) => a.results.map((f) => ({ text: f.name, kind: w.people, to: `p/${p}/people/${f.uuid}` })), none),
+  ]);
+  return lists.flat();
+}
+
+export function openSearch(): void {
+  void dialog<Found>({ title: w.search, cancel: w.close }, (d) => {
+    const words = signal("");
+    const found = signal<Found[]>(pages(""));
+    const at = signal(0);
+    let timer = 0;
+    let cancel: AbortController | undefined;
+    effect(() => {
+      const typed = words().trim();
+      untracked(() => {
+        found.set(pages(typed));
+        at.set(0);
+        clearTimeout(timer);
+        cancel?.abort();
+        if (!typed) return;
+        const mine = (cancel = new AbortController());
+        timer = setTimeout(() => void records(typed, mine.signal).then((list) => mine.signal.aborted || found.update((f) => [...f, ...list])), 150);
+      });
+    });
+    const input: HTMLInputElement = h("input", {
+      type: "search",
+      role: "combobox",
+      "aria-label": w.search,
+      "aria-expanded": true,
+      "aria-controls": "found",
+      "aria-autocomplete": "list",
+      "aria-activedescendant": () => (found().length ? `found-${at()}` : null),
+      placeholder: w.searchAll,
+      "data-first": "",
+      oninput: () => words.set(input.value),
+      onkeydown: (e: KeyboardEvent) => {
+        const n = found.peek().length;
+        if (e.key === "ArrowDown") at.update((i) => (i + 1) % n);
+        else if (e.key === "ArrowUp") at.update((i) => (i - 1 + n) % n);
+        else if (e.key === "Enter" && n) d.close(found.peek()[at.peek()]);
+        else return;
+        e.preventDefault();
+      },
+    });
+    const options = h("div", { role: "listbox", id: "found", class: "options", "aria-label": w.search }, () =>
+      found().map((f, i) =>
+        h("div", { role: "option", id: `found-${i}`, "aria-selected": () => at() === i, onclick: () => d.close(f) }, h("bdi", null, f.text), f.kind ? h("span", { class: "meta" }, f.kind) : null),
+      ),
+    );
+    return { content: [input, options], buttons: null };
+  }).then((f) => f && go(f.to));
+}

@@ -1,0 +1,86 @@
+// Ways in: the same controls on the page, over a page whose session has ended, and where
+// a fresh proof is asked for.
+import { h, signal, type Child } from "./ui/dom";
+import { announce } from "./ui/announce";
+import { dialog } from "./ui/dialog";
+import { button, field, linkButton } from "./ui/parts";
+import { ApiError, asks, get, send, url } from "./api/client";
+import { loadSession, session } from "./session";
+import { w } from "./words";
+
+interface Methods {
+  link: boolean;
+  key: boolean;
+  mail: boolean;
+  passkey: boolean;
+  oidc: { id: string; name: string }[];
+  secure: boolean;
+}
+
+const methods = signal<Methods | null>(null);
+
+async function loadMethods(): Promise<void> {
+  if (methods.peek()) return;
+  methods.set(await get<Methods>("session/methods/").catch(() => ({ link: true, key: true, mail: false, passkey: false, oidc: [], secure: true })));
+}
+
+/** The controls; in is called when somebody is signed in. */
+export function ways(o: { submit: string; path: string; next: string; in: () => unknown }): Child {
+  void loadMethods();
+  const fault = signal<string | undefined>(undefined);
+  const key = h("input", { type: "password", autocomplete: "off", spellcheck: "false", "data-first": "", required: true });
+  const withKey = async () => {
+    fault.set(undefined);
+    try {
+      await send("POST", o.path, { key: key.value.trim() });
+      key.value = "";
+      await o.in();
+    } catch (e) {
+      fault.set(e instanceof ApiError && e.status !== 0 && e.status < 500 && e.status !== 429 ? w.badKey : String((e as Error).message));
+      key.focus();
+    }
+  };
+  const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void withKey()) }, field(key, { label: w.personalKey, hint: w.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
+  return [
+    () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, w.needHTTPS) : null),
+    () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+    () => (methods()?.key === false ? null : form),
+    () => (methods()?.mail ? mail(o.next) : null),
+    () => (methods()?.oidc ?? []).map((p) => linkButton(w.signInWith(p.name), url(`session/oidc/${encodeURIComponent(p.id)}/`, { next: o.next }), "wide")),
+  ];
+}
+
+function mail(next: string): HTMLElement {
+  const email = h("input", { type: "email", autocomplete: "email" });
+  const ask = async () => {
+    await send("POST", "session/mail/", { email: email.value.trim(), next });
+    announce(w.linkSent);
+  };
+  return h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void ask()) }, field(email, { label: w.email }), button(w.sendLink, { kind: "wide", submit: true }));
+}
+
+let open: Promise<boolean> | undefined;
+
+/** Asks once, whatever number of requests wait for it. */
+function ask(title: string, text: string, submit: string, path: string): Promise<boolean> {
+  open ??= dialog<boolean>({ title }, (d) => ({
+    content: [h("p", null, text), ways({ submit, path, next: "", in: () => d.close(true) })],
+    buttons: null,
+  })).then((done) => {
+    open = undefined;
+    return done === true;
+  });
+  return open;
+}
+
+export function startSignIn(): void {
+  asks.signIn = async () => {
+    if (!session.peek()) return false;
+    const before = session.peek()!.user.uuid;
+    if (!(await ask(w.signInAgain, w.signInAgainText, w.signInWithKey, "session/"))) return false;
+    await loadSession();
+    if (session.peek()?.user.uuid !== before) location.reload(); // nothing of the other stays
+    return true;
+  };
+  asks.proof = () => ask(w.confirmYou, w.confirmText, w.confirm, "session/proof/");
+}

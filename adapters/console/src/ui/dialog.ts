@@ -1,0 +1,62 @@
+// Dialogs: the platform's own, with a name, a first focus, and the focus given back.
+import { append, detached, h, newID, type Child } from "./dom";
+import { w } from "../words";
+
+export interface Dialog<T> {
+  close(result?: T): void;
+}
+
+export interface Options {
+  title: string;
+  /** alertdialog asks before what cannot be undone: its first focus is Cancel. */
+  alert?: boolean;
+  wide?: boolean;
+  /** Words of the button that closes without doing; null leaves it out. */
+  cancel?: string | null;
+  onsubmit?: () => unknown;
+}
+
+/** Opens a dialog; the promise gives what close was called with, undefined for Cancel. */
+export function dialog<T>(o: Options, body: (d: Dialog<T>) => { content: Child; buttons: Child }): Promise<T | undefined> {
+  const opener = document.activeElement as HTMLElement | null;
+  return new Promise((done) => {
+    const id = newID();
+    let result: T | undefined;
+    const el = h("dialog", { class: o.wide ? "dialog wide" : "dialog", "aria-labelledby": id, role: o.alert ? "alertdialog" : null });
+    const d: Dialog<T> = {
+      close(r) {
+        result = r;
+        el.close();
+      },
+    };
+    const [, end] = detached(() => {
+      const { content, buttons } = body(d);
+      const cancel = o.cancel === null ? null : h("button", { type: "button", class: "button", "data-cancel": "", onclick: () => d.close() }, o.cancel ?? w.cancel);
+      const form = h("form", { method: "dialog", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), o.onsubmit?.()) });
+      append(form, [h("h2", { id }, o.title), h("div", { class: "dialog-body" }, content), h("div", { class: "dialog-buttons" }, cancel, buttons)]);
+      append(el, form);
+    });
+    el.addEventListener("keydown", (e) => {
+      if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) el.querySelector<HTMLButtonElement>(".dialog-buttons .primary, .dialog-buttons .danger")?.click();
+    });
+    el.addEventListener("close", () => {
+      end();
+      el.remove();
+      if (opener?.isConnected) opener.focus();
+      else document.querySelector<HTMLElement>("h1")?.focus();
+      done(result);
+    });
+    document.body.append(el);
+    el.showModal();
+    const first = o.alert ? el.querySelector<HTMLElement>("[data-cancel]") : el.querySelector<HTMLElement>("[data-first], input, select, textarea, .dialog-buttons .primary, .dialog-buttons .danger");
+    first?.focus();
+  });
+}
+
+/** Asks whether to do something; gives true when it is to be done. */
+export function confirm(title: string, text: Child, action: string, kind: "primary" | "danger" = "danger", alert = true): Promise<boolean> {
+  return dialog<boolean>({ title, alert }, (d) => ({
+    content: h("p", null, text),
+    buttons: h("button", { type: "button", class: `button ${kind}`, onclick: () => d.close(true) }, action),
+  })).then((r) => r === true);
+}

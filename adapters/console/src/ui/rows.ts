@@ -1,0 +1,61 @@
+// Rows of a long table: those in sight and some around them are there, the others are
+// room above and below.
+import { each, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
+
+const around = 20;
+
+/** Fills a body whose rows are all as high as the first. */
+export function rows<T>(body: HTMLElement, list: () => readonly T[], key: (item: T) => string | number, render: (item: Signal<T>, index: () => number) => HTMLElement, columns: number): void {
+  const range = signal({ from: 0, to: 60 });
+  let height = 36;
+  const spacer = () => h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns }));
+  const [above, below] = [spacer(), spacer()];
+  const measure = () => {
+    const n = list().length;
+    const first = above.nextElementSibling as HTMLElement | null;
+    if (first && first !== below && first.offsetHeight) height = first.offsetHeight;
+    const top = -body.getBoundingClientRect().top;
+    const from = Math.max(0, Math.min(n, Math.floor(top / height) - around));
+    const to = Math.min(n, Math.ceil((top + innerHeight) / height) + around);
+    const r = range.peek();
+    if (Math.abs(r.from - from) >= around / 2 || Math.abs(r.to - to) >= around / 2 || (from === 0 && r.from) || (to === n && r.to < n)) range.set({ from, to });
+  };
+  let asked = 0;
+  const look = () => {
+    asked ||= requestAnimationFrame(() => {
+      asked = 0;
+      untracked(measure);
+    });
+  };
+  addEventListener("scroll", look, { passive: true });
+  addEventListener("resize", look, { passive: true });
+  onEnd(() => {
+    removeEventListener("scroll", look);
+    removeEventListener("resize", look);
+    cancelAnimationFrame(asked);
+  });
+  const positions = new Map<string | number, Signal<number>>();
+  const shown = () => {
+    const { from, to } = range();
+    const part = list().slice(from, Math.max(to, from + 40));
+    positions.forEach((_, k) => part.some((x) => key(x) === k) || positions.delete(k));
+    part.forEach((x, i) => {
+      const p = positions.get(key(x));
+      if (p) p.set(from + i);
+      else positions.set(key(x), signal(from + i));
+    });
+    return part;
+  };
+  body.append(above);
+  body.append(each(shown, key, (item) => render(item, positions.get(key(item.peek()))!)) as Node);
+  body.append(below);
+  effect(() => {
+    const { from, to } = range();
+    const n = list().length;
+    above.hidden = from === 0;
+    below.hidden = to >= n;
+    (above.firstElementChild as HTMLElement).style.height = `${from * height}px`;
+    (below.firstElementChild as HTMLElement).style.height = `${Math.max(0, n - Math.max(to, from + 40)) * height}px`;
+    look();
+  });
+}
