@@ -31,6 +31,7 @@ type Comparison struct {
 	P           float64 // frequentist: of no effect; 0 below the least number
 	Degrees     float64 // frequentist with a fixed end: of freedom
 	Chance      float64 // Bayesian: that the variant is above the baseline
+	Theta       float64 // with covariates: how much of them explains the values
 	Keep, Take  float64 // Bayesian: the expected loss of keeping the baseline, of taking the variant
 }
 
@@ -46,15 +47,16 @@ func (t *Test) Compare(k Kind, variant, baseline *Sample) (Comparison, bool) {
 	if !vOK || !bOK || k == Funnel && !t.Frequentist && (few(variant) || few(baseline)) {
 		return Comparison{}, false
 	}
-	share := b.mean
+	share, theta := b.mean, 0.0
 	if t.Covariates && k == Mean {
-		theta := pooledTheta(variant, baseline)
+		theta = pooledTheta(variant, baseline)
 		v, b = variant.adjusted(v, theta), baseline.adjusted(b, theta)
 	}
 	out, ok := t.effect(v, b, share, variant.N, baseline.N)
 	if !ok {
 		return Comparison{}, false
 	}
+	out.Theta = theta
 	switch {
 	case !t.Frequentist:
 		t.bayesian(&out)

@@ -17,6 +17,8 @@ type Experiment struct {
 	// Stats is stats_config, Criteria exposure_criteria, as they are stored; empty for
 	// none. What is out of bounds in them counts as absent.
 	Stats, Criteria json.RawMessage
+	// Primary and Secondary are the metrics in their order, as they are stored.
+	Primary, Secondary []json.RawMessage
 	// Excluded are keys of variants that are left out.
 	Excluded []string
 	// Matured leaves out people whose window has not closed yet (§1.6).

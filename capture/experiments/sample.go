@@ -33,6 +33,12 @@ func (e estimate) of(n int64) float64 { return e.variance / float64(n) }
 // least is what is taken for zero in a denominator.
 const least = 1e-10
 
+// Mean is the number of a variant. It is false where there is none.
+func (s *Sample) Mean(k Kind) (float64, bool) {
+	e, ok := s.estimate(k)
+	return e.mean, ok
+}
+
 // estimate follows the row of §2.2 for a kind. It is false where there are no
 // statistics.
 func (s *Sample) estimate(k Kind) (estimate, bool) {

@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures})
+	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures}, kind{"ExperimentResultsQuery", parseResults})
 }
 
 // trial is an experiment as its queries look at it.

@@ -97,6 +97,7 @@ type experimentRun struct {
 func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
 	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newTexts(r.reserve)}
 	f.b = &binder{run: r, from: f.from, to: f.to}
+	f.b.needs.columns |= IDs
 	f.matcher = e.bind(f.b)
 	f.actors = f.b.actors(x.groupType())
 	value := f.b.eventProperty(e.variant)
@@ -116,6 +117,16 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 		f.parts = append(f.parts, part.of(f.b))
 	}
 	return f
+}
+
+// again is the same experiment, its exposures known, for another metric.
+func (f *experimentRun) again() *experimentRun {
+	out := newExperimentRun(f.run, f.trial, f.exposure, nil)
+	out.entities = f.entities
+	if keys := f.actors.keys; keys != nil {
+		*out.actors.keys = *keys
+	}
+	return out
 }
 
 // readExposures finds who was exposed when, and to what.

@@ -15,6 +15,9 @@ func (q *experimentQuery) run(r *run) (*Result, error) {
 	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
 	if !q.Start.IsZero() {
+		if err := f.readExposures(); err != nil {
+			return nil, err
+		}
 		if err := found.read(); err != nil {
 			return nil, err
 		}
@@ -37,13 +40,9 @@ type experimentAnswer struct {
 	measured []figures
 }
 
-// read finds the exposures, and then what the exposed did.
+// read finds what the exposed did.
 func (a *experimentAnswer) read() error {
-	f := a.f
-	if err := f.readExposures(); err != nil {
-		return err
-	}
-	before := int64(0)
+	f, before := a.f, int64(0)
 	if a.covariate() {
 		before = int64(a.cuped) * metricUnits["day"]
 	}
@@ -129,6 +128,7 @@ func (a *experimentAnswer) cutOutliers() error {
 type arm struct {
 	key    string
 	sample experiments.Sample
+	valued int64 // entities whose value is not 0
 	steps  []int64
 	behind [][]any // by step: some of those who came no further
 	sums   [8]exactSum
@@ -136,6 +136,9 @@ type arm struct {
 
 func (m *arm) add(v *figures) {
 	m.sample.N++
+	if v.value != 0 {
+		m.valued++
+	}
 	for i, x := range [8]float64{v.value, v.value * v.value, v.below, v.below * v.below, v.value * v.below, v.before, v.before * v.before, v.value * v.before} {
 		m.sums[i].add(x)
 	}
@@ -205,27 +208,30 @@ func (a *experimentAnswer) members() map[string]any {
 func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
 	base := a.baseline()
 	baseline := a.statistics(&arms[base])
-	failures := a.failures(&arms[base].sample, true)
-	baseline["validation_failures"] = failures
+	baseline["validation_failures"] = a.failures(&arms[base].sample, true)
 	variants := []any{}
 	for _, i := range a.included() {
 		if i == base {
 			continue
 		}
-		own := a.failures(&arms[i].sample, false)
 		v := a.statistics(&arms[i])
-		v["validation_failures"] = own
-		var found experiments.Comparison
-		ok := len(failures) == 0 && len(own) == 0
-		if ok {
-			test := a.test
-			test.Covariates = a.covariate()
-			found, ok = test.Compare(a.metric.kind, &arms[i].sample, &arms[base].sample)
-		}
+		v["validation_failures"] = a.failures(&arms[i].sample, false)
+		found, ok := a.compare(&arms[i], &arms[base])
 		a.verdict(v, &found, ok)
 		variants = append(variants, v)
 	}
 	return baseline, variants
+}
+
+// compare compares a variant with the baseline. It is false where that fails, by name or
+// for want of statistics.
+func (a *experimentAnswer) compare(variant, baseline *arm) (experiments.Comparison, bool) {
+	if len(a.failures(&baseline.sample, true)) > 0 || len(a.failures(&variant.sample, false)) > 0 {
+		return experiments.Comparison{}, false
+	}
+	test := a.test
+	test.Covariates = a.covariate()
+	return test.Compare(a.metric.kind, &variant.sample, &baseline.sample)
 }
 
 // verdict adds what a comparison says, null where there is none.

@@ -32,6 +32,7 @@ type experimentCase struct {
 	GroupType          string `json:"group_type"`
 	People             []experimentPeople
 	Metric             json.RawMessage
+	Metrics            []json.RawMessage
 	Expect             json.RawMessage
 }
 
@@ -60,35 +61,41 @@ func TestExperiments_Vectors(t *testing.T) {
 		switch c.Kind {
 		case "exposures":
 			query = map[string]any{"kind": "ExperimentExposureQuery", "experiment_id": 1, "feature_flag": map[string]any{"key": c.Flag}}
+		case "results":
+			query = map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": 1}
 		case "query":
 		default: // of the wire, or of the statistics alone
 			continue
 		}
 		ran++
 		t.Run(c.ID, func(t *testing.T) {
-			var want map[string]any
+			var want any
 			if err := wire.Decode(c.Expect, &want); err != nil {
 				t.Fatal(err)
 			}
-			got := c.answer(t, wire.MustEncode(query))
-			if c.Kind == "exposures" {
-				got["last"], got["by_date"] = byVariant(got)
-			} else {
-				got = byKey(got)
+			answer := c.answer(t, wire.MustEncode(query))
+			var got any = answer
+			switch c.Kind {
+			case "exposures":
+				answer["last"], answer["by_date"] = byVariant(answer)
+			case "results":
+				got = byMetric(answer)
+			default:
+				got = byKey(answer)
 			}
 			if fault := c.unlike("", want, got); fault != "" {
 				t.Error(fault)
 			}
 		})
 	}
-	if ran < 69 {
-		t.Errorf("%d cases ran, want 69: is the file whole?", ran)
+	if ran < 72 {
+		t.Errorf("%d cases ran, want 72: is the file whole?", ran)
 	}
 }
 
 func (c *experimentCase) answer(t *testing.T, query json.RawMessage) map[string]any {
 	t.Helper()
-	x := &experiments.Experiment{FlagKey: c.Flag, Start: experimentsBegin, End: experimentsBegin.AddDate(0, 0, c.Experiment.Days), Stats: c.Experiment.Stats, Criteria: c.Experiment.Criteria, Excluded: c.Experiment.Excluded}
+	x := &experiments.Experiment{FlagKey: c.Flag, Start: experimentsBegin, End: experimentsBegin.AddDate(0, 0, c.Experiment.Days), Stats: c.Experiment.Stats, Criteria: c.Experiment.Criteria, Excluded: c.Experiment.Excluded, Primary: c.Metrics}
 	for _, v := range c.Experiment.Variants {
 		x.Variants = append(x.Variants, experiments.Variant{Key: v[0].(string), Share: v[1].(float64)})
 	}
@@ -197,6 +204,15 @@ func byKey(got map[string]any) map[string]any {
 			breakdowns[strings.Trim(string(values), `[]"`)] = map[string]any{"baseline": m["baseline"], "variants": of(m["variants"])}
 		}
 		out["breakdowns"] = breakdowns
+	}
+	return out
+}
+
+// byMetric are the first test variants of the primary metrics.
+func byMetric(got map[string]any) []any {
+	out := []any{}
+	for _, m := range got["primary"].([]any) {
+		out = append(out, m.(map[string]any)["variants"].([]any)[0])
 	}
 	return out
 }

@@ -33,7 +33,7 @@ var mostExported = map[string]int{
 	"adapters/sqlstore":        87,
 	"adapters/storetest":       32,
 	"capture":                  172,
-	"capture/experiments":      25,
+	"capture/experiments":      26,
 	"capture/insights":         32,
 	"capture/queries":          43,
 	"flags":                    273,

@@ -1,0 +1,253 @@
+package insights
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// resultsQuery are all metrics of an experiment at once (experiments.md §3.5): a query of
+// ours.
+type resultsQuery struct {
+	trial
+	exposures          *exposuresQuery
+	primary, secondary []storedMetric
+	several            string // multiple_testing
+}
+
+// storedMetric is a metric of the record.
+type storedMetric struct {
+	raw   json.RawMessage
+	query *experimentQuery
+	fault error
+}
+
+// maxMetrics bounds the metrics of one answer.
+const maxMetrics = 100
+
+func parseResults(n node, p *Project) plan {
+	q := &resultsQuery{trial: n.experiment(p, true)}
+	if q.Experiment == nil {
+		return q
+	}
+	q.exposures = &exposuresQuery{q.trial, readExposure(q.trial, n, p)}
+	stats, _ := decodeQuery(q.Stats, "")
+	q.several = "none"
+	if v := stats.get("multiple_testing").value; v == "holm" || v == "benjamini_hochberg" {
+		q.several = v.(string)
+	}
+	var only []string
+	for _, uuid := range n.get("metrics").list(maxMetrics) {
+		only = append(only, uuid.text(""))
+	}
+	q.primary, q.secondary = q.metrics(q.Primary, only, p), q.metrics(q.Secondary, only, p)
+	if count := len(q.primary) + len(q.secondary); count > maxMetrics {
+		n.fail(tooLarge, "%d metrics are more than the %d that are answered at once.", count, maxMetrics)
+	}
+	return q
+}
+
+// metrics reads those of the record; only those with one of some uuids, where there are.
+func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project) (out []storedMetric) {
+	for _, raw := range list {
+		m := storedMetric{raw: raw}
+		text, _ := wire.Value(rawMember(raw, "uuid")).(string)
+		if only != nil && !slices.Contains(only, text) {
+			continue
+		}
+		n, fault := decodeQuery(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
+		own := *p
+		own.Experiment = func(int64) *experiments.Experiment { return q.Experiment }
+		m.query = parseExperiment(n, &own).(*experimentQuery)
+		if *fault != nil {
+			m.fault = *fault
+		}
+		m.query.parts = nil
+		out = append(out, m)
+	}
+	return out
+}
+
+// rawMember is one of a JSON object, nil for none.
+func rawMember(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members)
+	return members[name]
+}
+
+func (q *resultsQuery) run(r *run) (*Result, error) {
+	exposures, err := q.exposures.run(r)
+	if err != nil {
+		return nil, err
+	}
+	test, _ := readStats(q.Stats)
+	method, difference := "bayesian", "RELATIVE"
+	if test.Frequentist {
+		method = "frequentist"
+	}
+	if test.Absolute {
+		difference = "ABSOLUTE"
+	}
+	mismatch := false
+	if ratio, ok := exposures.Extra["sample_ratio_mismatch"].(map[string]any); ok {
+		mismatch = ratio["p_value"].(float64) < 0.001
+	}
+	out := map[string]any{
+		"as_of": r.now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
+		"difference_type": difference, "multiple_testing": q.several, "exposures": exposures.Extra, "mismatch": mismatch,
+	}
+	f := newExperimentRun(r, q.trial, q.exposures.exposure, nil)
+	if !q.Start.IsZero() {
+		if err := f.readExposures(); err != nil {
+			return nil, err
+		}
+	}
+	for name, list := range map[string][]storedMetric{"primary": q.primary, "secondary": q.secondary} {
+		if out[name], err = q.answers(f, list); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Extra: out}, nil
+}
+
+// compared is a test variant of a metric beside the baseline.
+type compared struct {
+	shown map[string]any
+	found experiments.Comparison
+	test  experiments.Test
+}
+
+// answers are those of some metrics, which are one family of tests.
+func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, error) {
+	out, family := []any{}, []*compared{}
+	for i := range list {
+		m := &list[i]
+		shown := map[string]any{"error": nil}
+		for _, name := range strings.Fields("uuid name metric_type goal fingerprint") {
+			shown[name] = wire.Value(rawMember(m.raw, name))
+		}
+		out = append(out, shown)
+		a := &experimentAnswer{experimentQuery: m.query, f: f.again()}
+		err := m.fault
+		if err == nil && !q.Start.IsZero() {
+			err = a.read()
+		}
+		var fault *Error
+		if errors.As(err, &fault) {
+			shown["error"] = fault.Detail
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		family = append(family, a.detailed(shown)...)
+	}
+	q.correct(family)
+	return out, nil
+}
+
+// detailed fills a metric's answer with what is beyond an ExperimentQuery's.
+func (a *experimentAnswer) detailed(to map[string]any) (family []*compared) {
+	arms := a.arms(nil)
+	base := a.baseline()
+	baseline, variants := a.compared(arms)
+	to["baseline"], to["variants"], to["warnings"] = baseline, variants, a.warnings(arms)
+	addMean(baseline, &arms[base], a.metric.kind)
+	at := 0
+	for _, i := range a.included() {
+		if i == base {
+			continue
+		}
+		v := variants[at].(map[string]any)
+		at++
+		addMean(v, &arms[i], a.metric.kind)
+		found, ok := a.compare(&arms[i], &arms[base])
+		a.detail(v, &found, ok)
+		if ok {
+			family = append(family, &compared{v, found, a.test})
+		}
+	}
+	return family
+}
+
+func addMean(to map[string]any, m *arm, k experiments.Kind) {
+	delete(to, "step_sessions")
+	to["mean"] = nil
+	if mean, ok := m.sample.Mean(k); ok {
+		to["mean"] = mean
+	}
+}
+
+// detail adds the numbers of one comparison (experiments.md §3.5, §2.14).
+func (a *experimentAnswer) detail(to map[string]any, c *experiments.Comparison, ok bool) {
+	for _, name := range strings.Fields("effect standard_error degrees_of_freedom theta expected_loss") {
+		to[name] = nil
+	}
+	to["better"] = false
+	switch failures := to["validation_failures"].([]string); {
+	case slices.Contains(failures, "not-enough-exposures"):
+		to["significance_code"] = "not_enough_exposure"
+	case !ok:
+		to["significance_code"] = "not_enough_data"
+	case c.Significant:
+		to["significance_code"] = "significant"
+	case a.test.Frequentist:
+		to["significance_code"] = "high_p_value"
+	default:
+		to["significance_code"] = "low_win_probability"
+	}
+	if !ok {
+		return
+	}
+	to["effect"], to["standard_error"] = c.Effect, c.Error
+	if a.test.Frequentist && !a.test.Sequential {
+		to["degrees_of_freedom"] = c.Degrees
+	}
+	if a.covariate() {
+		to["theta"] = c.Theta
+	}
+	if !a.test.Frequentist {
+		to["expected_loss"] = map[string]float64{"baseline": c.Keep, "variant": c.Take}
+	}
+	to["better"] = c.Significant && (c.Effect > 0) != a.test.Decrease
+}
+
+// warnings are what makes the numbers doubtful, by name (experiments.md §6).
+func (a *experimentAnswer) warnings(arms []arm) []string {
+	included := a.included()
+	least, whole := included[0], 0.0
+	for _, i := range included {
+		whole += a.Variants[i].Share
+		if a.Variants[i].Share < a.Variants[least].Share {
+			least = i
+		}
+	}
+	if whole > 0 && a.Variants[least].Share/whole < 0.2 && arms[least].valued < 25 {
+		return []string{"uneven_rare"}
+	}
+	return []string{}
+}
+
+// correct raises the p-values of a family (experiments.md §2.11).
+func (q *resultsQuery) correct(family []*compared) {
+	raise := map[string]func([]float64) []float64{"holm": experiments.Holm, "benjamini_hochberg": experiments.BenjaminiHochberg}[q.several]
+	if raise == nil || len(family) == 0 || !family[0].test.Frequentist {
+		return
+	}
+	p := make([]float64, len(family))
+	for i, c := range family {
+		p[i] = c.found.P
+	}
+	for i, adjusted := range raise(p) {
+		c, alpha := family[i], 1-family[i].test.Level
+		c.shown["p_value_adjusted"], c.shown["significant_adjusted"], c.shown["confidence_interval_adjusted"] = adjusted, adjusted < alpha, nil
+		if interval, ok := experiments.Adjusted(c.found.Effect, adjusted, alpha); ok {
+			c.shown["confidence_interval_adjusted"] = interval
+		}
+	}
+}
