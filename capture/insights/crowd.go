@@ -225,7 +225,7 @@ func (s *stickiness) crowd(n node) crowdFinder {
 			if n := int64(n); n == days || operator == "gte" && n > days || operator == "lte" && n < days {
 				m := member{}
 				if out.groupType >= 0 {
-					m.group = b.groupsOf[out.groupType].names[who]
+					m.group = b.groupsOf[out.groupType].all[who]
 				} else {
 					m.person = r.personID(who)
 				}

@@ -124,7 +124,7 @@ func (k *collector) crowd(r *run, group int, chosen func(value int) bool) *crowd
 	out := &crowd{groupType: group}
 	for who, m := range byActor {
 		if group >= 0 {
-			m.group = k.groups.names[who]
+			m.group = k.groups.all[who]
 		} else {
 			m.person = r.personID(who)
 		}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
 // dateForm is how a date of a query is given (§3.1.1).
@@ -34,9 +36,6 @@ var relativeDate = regexp.MustCompile(`^-?(\d{0,5})([sMhdwmqy])(Start|End)?$`)
 // edges are the units whose start or end can be asked for.
 var edges = map[string]string{"Start": "hdwmqy", "End": "hdmy"}
 
-// dateLayouts are the absolute forms, without an offset and with one.
-var dateLayouts = []string{"2006-1-2", "2006-1-2T15:04", "2006-1-2T15:04:05", "2006-1-2T15:04:05.999999999"}
-
 // parseDate reads a date; all says whether "all" is one.
 func parseDate(text string, all bool) (date, bool) {
 	if all && text == "all" {
@@ -57,22 +56,12 @@ func parseDate(text string, all bool) (date, bool) {
 
 // parseAbsolute reads a calendar date, with or without a time and an offset.
 func parseAbsolute(text string) (date, bool) {
-	text = strings.Replace(text, " ", "T", 1)
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return date{form: wall, at: t}, inRange(t)
-		}
-		if t, err := time.Parse(layout+"Z07:00", text); err == nil {
-			return date{form: instant, at: t}, inRange(t)
-		}
-		if t, err := time.Parse(layout+"Z0700", text); err == nil {
-			return date{form: instant, at: t}, inRange(t)
-		}
+	t, local, ok := hogql.ParseDate(text)
+	if local {
+		return date{form: wall, at: t}, ok
 	}
-	return date{}, false
+	return date{form: instant, at: t}, ok
 }
-
-func inRange(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2100 }
 
 // date reads the node as a date or nothing.
 func (n node) date(all bool) date {
@@ -137,43 +126,19 @@ func backOnCalendar(w time.Time, d date) time.Time {
 		return w.AddDate(0, 0, -7*n)
 	case 'q':
 		if d.edge != "" { // a calendar quarter, where the bare unit has 13 weeks
-			return backMonths(w, 3*n)
+			return hogql.AddMonths(w, -3*n)
 		}
 		return w.AddDate(0, 0, -91*n)
 	case 'm':
-		return backMonths(w, n)
+		return hogql.AddMonths(w, -n)
 	case 'y':
-		return backMonths(w, 12*n)
+		return hogql.AddMonths(w, -12*n)
 	}
 	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.unit])
 }
 
-func backMonths(w time.Time, n int) time.Time {
-	first := time.Date(w.Year(), w.Month(), 1, w.Hour(), w.Minute(), w.Second(), w.Nanosecond(), time.UTC).AddDate(0, -n, 0)
-	last := first.AddDate(0, 1, -1).Day()
-	return first.AddDate(0, 0, min(w.Day(), last)-1)
-}
+// clock is what the clock of the project's zone shows.
+func (c calendar) clock(t time.Time) time.Time { return hogql.Clock(t, c.zone) }
 
-// clock is what the wall clock of the zone shows, as a time in UTC.
-func (c calendar) clock(t time.Time) time.Time {
-	_, offset := t.In(c.zone).Zone()
-	return t.UTC().Add(time.Duration(offset) * time.Second)
-}
-
-// local is the first instant at which the wall clock shows a time; where clocks
-// skip it, the first one after.
-func (c calendar) local(w time.Time) time.Time {
-	w = w.UTC()
-	_, before := w.Add(-24 * time.Hour).In(c.zone).Zone()
-	_, after := w.Add(24 * time.Hour).In(c.zone).Zone()
-	early := w.Add(-time.Duration(max(before, after)) * time.Second)
-	late := w.Add(-time.Duration(min(before, after)) * time.Second)
-	switch {
-	case c.clock(early).Equal(w):
-		return early
-	case c.clock(late).Equal(w):
-		return late
-	}
-	start, _ := late.In(c.zone).ZoneBounds()
-	return start.UTC()
-}
+// local is the first instant at which that clock shows a time.
+func (c calendar) local(w time.Time) time.Time { return hogql.Local(w, c.zone) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -13,7 +12,7 @@ import (
 func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 	if groupType >= 0 {
 		if b.groupsOf[groupType] == nil {
-			b.groupsOf[groupType] = &interner{run: b.run, value: b.eventProperty("$group_" + strconv.Itoa(groupType))}
+			b.groupsOf[groupType] = b.newInterner(b.eventProperty("$group_" + strconv.Itoa(groupType)))
 		}
 		return b.groupsOf[groupType].number
 	}
@@ -23,15 +22,17 @@ func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 
 // interned numbers the texts of a value; missing and empty ones have none.
 func (b *binder) interned(value getter) func(*row) (uint32, bool) {
-	return (&interner{run: b.run, value: value}).number
+	return b.newInterner(value).number
 }
 
-// interner numbers texts.
+// interner numbers the texts of a value.
 type interner struct {
-	*run
-	value   getter
-	numbers map[string]uint32
-	names   []string
+	*texts
+	value getter
+}
+
+func (b *binder) newInterner(value getter) *interner {
+	return &interner{newTexts(b.reserve), value}
 }
 
 func (in *interner) number(r *row) (uint32, bool) {
@@ -39,16 +40,7 @@ func (in *interner) number(r *row) (uint32, bool) {
 	if text == "" {
 		return 0, false
 	}
-	n, ok := in.numbers[text]
-	if !ok {
-		if in.numbers == nil {
-			in.numbers = map[string]uint32{}
-		}
-		text = strings.Clone(text)
-		n = uint32(len(in.names))
-		in.numbers[text], in.names = n, append(in.names, text)
-		in.spent += int64(len(text)) + 64 // looked at with the next reservation
-	}
+	n, _ := in.texts.number(text) // what it spends is looked at with the next reservation
 	return n, true
 }
 

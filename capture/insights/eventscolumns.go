@@ -27,7 +27,7 @@ func (b *binder) wholeEvent() cellOf {
 	return func(r *row) hogql.Value {
 		out := append(make([]byte, 0, len(r.b.Properties[r.i])+400), `{"uuid":"`+r.b.UUID[r.i].String()+`","event":`...)
 		out = wire.AppendQuoted(out, r.b.Name[r.i])
-		out = append(out, `,"properties":`+compact(r.b.Properties[r.i])+`,"timestamp":"`+at(r.b.Time[r.i])+`","team_id":`...)
+		out = append(out, `,"properties":`+hogql.Compact(r.b.Properties[r.i])+`,"timestamp":"`+at(r.b.Time[r.i])+`","team_id":`...)
 		out = append(strconv.AppendInt(out, b.project.ID, 10), `,"distinct_id":`...)
 		out = wire.AppendQuoted(out, r.b.DistinctID[r.i])
 		out = wire.AppendQuoted(append(out, `,"elements_chain":`...), r.b.Elements[r.i])

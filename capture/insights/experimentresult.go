@@ -303,7 +303,7 @@ func (a *experimentAnswer) sessions(w *walk, variant int) [][]any {
 		for _, actor := range behind[:min(len(behind), maxStepSessions)] {
 			e, session := &w.furthest[actor], ""
 			if e.session > 0 {
-				session = w.sessions.names[e.session-1]
+				session = w.sessions.all[e.session-1]
 			}
 			m := a.f.actors.member(a.f.run, actor)
 			person := m.group

@@ -43,7 +43,7 @@ func (w *walk) bind(f *experimentRun) []*matcher {
 		w.steps = append(w.steps, w.series[i].bind(f.b))
 	}
 	w.acts = newChains[milestone](milestoneSize, f.reserve)
-	w.sessions = &interner{run: f.run, value: f.b.eventProperty("$session_id")}
+	w.sessions = f.b.newInterner(f.b.eventProperty("$session_id"))
 	w.session = w.sessions.number
 	f.b.needs.columns |= UUIDs
 	if w.order == strictSteps {

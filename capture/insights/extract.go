@@ -1,13 +1,11 @@
 package insights
 
 import (
-	"bytes"
-	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -224,22 +222,11 @@ func textOf(raw string) (string, bool) {
 		}
 		return wire.Unquote(raw), true
 	case '{', '[':
-		return compact(raw), true
+		return hogql.Compact(raw), true
 	case 't', 'f':
 		return raw, true
 	}
 	return numberText(raw), true
-}
-
-func compact(raw string) string {
-	if !strings.ContainsAny(raw, " \t\r\n") {
-		return raw
-	}
-	var b bytes.Buffer
-	if json.Compact(&b, []byte(raw)) != nil {
-		return raw
-	}
-	return b.String()
 }
 
 // numberText is the shortest decimal form of a JSON number; whole ones keep their
@@ -259,17 +246,8 @@ func numberText(raw string) string {
 	return formatNumber(f)
 }
 
-// formatNumber writes a number plainly, and with an exponent from 1e21 on and below
-// 1e-6.
-func formatNumber(f float64) string {
-	switch abs := math.Abs(f); {
-	case f == 0:
-		return "0"
-	case abs >= 1e21, abs < 1e-6:
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
-}
+// formatNumber is the shortest decimal form of a number.
+func formatNumber(f float64) string { return string(hogql.AppendFloat(nil, f)) }
 
 // numberOf is a property as a number (§3.2.2): a JSON number, or a text that is
 // wholly a decimal number.

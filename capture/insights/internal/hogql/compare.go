@@ -189,7 +189,7 @@ func appendKey(dst []byte, v Value) []byte {
 		}
 		mark := len(dst)
 		dst = append(dst, 1, 0, 0)
-		return sized(appendFloat(dst, v.float()), mark)
+		return sized(AppendFloat(dst, v.float()), mark)
 	case Time, Date, period:
 		return binary.BigEndian.AppendUint64(append(dst, 2+byte(v.kind)), uint64(v.n))
 	case List, Tuple:

@@ -29,12 +29,12 @@ var jsonFunctions = []function{
 		return test(v.kind == Bool && v.n != 0)
 	})},
 	{name: "JSONExtractRaw", args: "sa*", result: gives(TextType), all: extracting(func(_ *site, _ Value, raw string) Value {
-		return TextOf(compact(raw))
+		return TextOf(Compact(raw))
 	})},
 	{name: "JSONExtractArrayRaw", args: "sa*", result: gives(TextType.ListOf()), all: extracting(func(s *site, _ Value, raw string) Value {
 		var all []Value
 		elements(raw, func(_, element string) bool {
-			all = append(all, TextOf(compact(element)))
+			all = append(all, TextOf(Compact(element)))
 			return true
 		})
 		if raw == "" || raw[0] != '[' {

@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// appendFloat appends the shortest decimal form of a number: whole numbers without a
+// AppendFloat appends the shortest decimal form of a number: whole numbers without a
 // point, an exponent from 1e21 and below 1e-6 (§3.2.2).
-func appendFloat(dst []byte, f float64) []byte {
+func AppendFloat(dst []byte, f float64) []byte {
 	if size := math.Abs(f); size == 0 {
 		return append(dst, '0')
 	} else if size >= 1e-6 && size < 1e21 {
@@ -35,7 +35,7 @@ func (e *env) appendText(dst []byte, v Value) []byte {
 		if v.s != "" {
 			return append(dst, v.s...)
 		}
-		return appendFloat(dst, v.float())
+		return AppendFloat(dst, v.float())
 	case Time:
 		t := e.local(v)
 		layout := "2006-01-02 15:04:05"

@@ -25,8 +25,18 @@ const (
 )
 
 // ParseTime reads the absolute forms of a date (§3.1.1), local where no offset is
-// given, as microseconds since 1970. Years are 1970 to 2100.
+// given, as microseconds since 1970.
 func ParseTime(s string, zone *time.Location) (int64, bool) {
+	t, local, ok := ParseDate(s)
+	if ok && local {
+		t = Local(t, zone)
+	}
+	return t.UnixMicro(), ok
+}
+
+// ParseDate reads the absolute forms of a date (§3.1.1): an instant, or what a local
+// clock shows, as if it stood in UTC. Years are 1970 to 2100.
+func ParseDate(s string) (t time.Time, local, ok bool) {
 	r := digits{rest: s}
 	year, month, dayOf := r.number(4, 4), r.after('-', 1, 2), r.after('-', 1, 2)
 	var clock [3]int
@@ -34,7 +44,7 @@ func ParseTime(s string, zone *time.Location) (int64, bool) {
 	offset, hasOffset := 0, false
 	if !r.bad && r.rest != "" {
 		if !r.sign('T') && !r.sign(' ') {
-			return 0, false
+			return t, false, false
 		}
 		clock[0], clock[1] = r.number(1, 2), r.after(':', 2, 2)
 		if r.sign(':') {
@@ -44,19 +54,13 @@ func ParseTime(s string, zone *time.Location) (int64, bool) {
 		offset, hasOffset = r.offset()
 	}
 	if r.bad || r.rest != "" || year < 1970 || year > 2100 || month < 1 || month > 12 || clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
-		return 0, false
+		return t, false, false
 	}
 	if dayOf < 1 || dayOf > daysIn(year, time.Month(month)) {
-		return 0, false
+		return t, false, false
 	}
-	if hasOffset {
-		zone = time.UTC
-	}
-	t := time.Date(year, time.Month(month), dayOf, clock[0], clock[1], clock[2], micros*1000, zone)
-	if !hasOffset && clock == [3]int{} && micros == 0 {
-		t = midnight(year, time.Month(month), dayOf, zone)
-	}
-	return t.UnixMicro() - int64(offset)*minute, true
+	t = time.Date(year, time.Month(month), dayOf, clock[0], clock[1], clock[2], micros*1000, time.UTC)
+	return t.Add(-time.Duration(offset) * time.Minute), !hasOffset, true
 }
 
 // digits reads the parts of a date.
@@ -118,8 +122,7 @@ func (r *digits) offset() (int, bool) {
 		r.bad = true
 	}
 	n := r.number(2, 2) * 60
-	r.sign(':')
-	if r.rest != "" {
+	if r.sign(':') || r.rest != "" {
 		n += r.number(2, 2)
 	}
 	if negative {
@@ -132,20 +135,38 @@ func daysIn(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// midnight is the first instant of a local date, which is later where clocks skip
-// midnight, and the first of two where they repeat it.
-func midnight(year int, month time.Month, dayOf int, zone *time.Location) time.Time {
-	t := time.Date(year, month, dayOf, 0, 0, 0, 0, zone)
-	if zone == time.UTC {
-		return t
+// Clock is what the clock of a zone shows at an instant, as a time in UTC.
+func Clock(t time.Time, zone *time.Location) time.Time {
+	_, offset := t.In(zone).Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// Local is the first instant at which the clock of a zone shows a time; where clocks
+// skip it, the first one after.
+func Local(w time.Time, zone *time.Location) time.Time {
+	if w = w.UTC(); zone == time.UTC {
+		return w
 	}
-	if t.Hour() > 12 { // still the day before
-		_, t = t.ZoneBounds()
+	_, before := w.Add(-24 * time.Hour).In(zone).Zone()
+	_, after := w.Add(24 * time.Hour).In(zone).Zone()
+	early := w.Add(-time.Duration(max(before, after)) * time.Second)
+	late := w.Add(-time.Duration(min(before, after)) * time.Second)
+	switch {
+	case Clock(early, zone).Equal(w):
+		return early
+	case Clock(late, zone).Equal(w):
+		return late
 	}
-	if earlier := t.Add(-time.Hour); earlier.Day() == t.Day() {
-		t = earlier
-	}
-	return t
+	start, _ := late.In(zone).ZoneBounds()
+	return start.UTC()
+}
+
+// AddMonths moves a time by months and keeps its clock; a day that a month does not
+// have is its last.
+func AddMonths(t time.Time, n int) time.Time {
+	y, m, d := t.Date()
+	y, m, _ = time.Date(y, m+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Date()
+	return time.Date(y, m, min(d, daysIn(y, m)), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
 }
 
 // dayNumber is the number of a date since 1970.
@@ -161,8 +182,7 @@ func dateTime(days int64) time.Time { return time.Unix(days*86400, 0).UTC() }
 func (e *env) midnight(days int64) int64 { return midnightIn(days, e.zone) }
 
 func midnightIn(days int64, zone *time.Location) int64 {
-	y, m, d := dateTime(days).Date()
-	return midnight(y, m, d, zone).UnixMicro()
+	return Local(dateTime(days), zone).UnixMicro()
 }
 
 // local is a time or date on the clock of its zone.
@@ -203,10 +223,7 @@ func (e *env) addPeriod(v Value, n int64, unit int) Value {
 	case unitWeek:
 		t = t.AddDate(0, 0, int(7*n))
 	default:
-		y, m, d := t.Date()
-		first := time.Date(y, m+time.Month(n*months[unit]), 1, 0, 0, 0, 0, time.UTC)
-		y, m, _ = first.Date()
-		t = time.Date(y, m, min(d, daysIn(y, m)), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+		t = AddMonths(t, int(n*months[unit]))
 	}
 	if v.kind == Date {
 		v.n = dayNumber(t)

@@ -97,7 +97,7 @@ func Property(raw string) Value {
 		}
 		return Value{kind: Text, json: true, s: wire.Unquote(raw)}
 	case c == '{' || c == '[':
-		return Value{kind: Text, json: true, s: compact(raw)}
+		return Value{kind: Text, json: true, s: Compact(raw)}
 	case raw == "true" || raw == "false":
 		v := BoolOf(raw == "true")
 		v.json = true
@@ -111,8 +111,8 @@ func Property(raw string) Value {
 	return v
 }
 
-// compact takes the white space out of a JSON text.
-func compact(raw string) string {
+// Compact takes the white space out of a JSON text.
+func Compact(raw string) string {
 	if !strings.ContainsAny(raw, " \n\r\t") {
 		return raw
 	}
