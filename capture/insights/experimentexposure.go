@@ -100,6 +100,7 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 	f.b.needs.columns |= IDs
 	f.matcher = e.bind(f.b)
 	f.actors = f.b.actors(x.groupType())
+	f.b.needs.columns |= IDs
 	value := f.b.eventProperty(e.variant)
 	included := f.included()
 	f.variant = func(r *row) int {
