@@ -14,25 +14,27 @@ func Compile(d Definitions) *Set { return compile(d, nil) }
 
 // compile uses what old has of the same flags, if it is not nil.
 func compile(d Definitions, old *Set) *Set {
-	if set := compileWith(&d, old, true); set != nil {
+	kept := d.sums()
+	if set := compileWith(&d, kept, old, true); set != nil {
 		return set
 	}
-	return compileWith(&d, old, false)
+	return compileWith(&d, kept, old, false)
 }
 
 // compileWith uses the cohorts of old as well, with cohorts. It is nil when one of them
 // turns out to be no longer asked for.
-func compileWith(d *Definitions, old *Set, cohorts bool) *Set {
+func compileWith(d *Definitions, kept kept, old *Set, cohorts bool) *Set {
 	c := &compiler{
 		d:             d,
-		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]bool{}},
+		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, kept: kept},
 		preparation:   preparation{matchingVersion: max(d.PropertyMatchingVersion, 1), patterns: map[string]*compiledPattern{}},
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},
 		texts:         map[string]string{},
-		matchers:      map[string]prepared{},
+		matchers:      map[uint64]prepared{},
 		variant:       map[string]int32{},
 		staticCohorts: d.staticCohorts(),
+		reuse:         reuse{reused: make([]bool, len(d.Flags))},
 	}
 	zone, fault := d.zone()
 	if fault != nil {
@@ -40,18 +42,14 @@ func compileWith(d *Definitions, old *Set, cohorts bool) *Set {
 	}
 	c.zone, c.set.zone, c.set.zoneTag = zone, zone, zone.String()
 	c.set.faults = append(c.set.faults, d.faults...)
-	c.reuseFrom(old)
-	if cohorts {
-		c.reuseCohorts()
-	}
+	c.reuseFrom(old, cohorts)
 	c.names()
 	c.flags()
-	if slices.Contains(c.reached, false) {
+	if c.cohortsKept && slices.ContainsFunc(c.set.cohorts, func(co compiledCohort) bool { return co.uses == 0 }) {
 		return nil
 	}
 	c.order()
 	c.finishNeeds()
-	c.set.dated = c.dated
 	return c.set
 }
 
@@ -61,12 +59,10 @@ type compiler struct {
 	preparation
 	slotIndex     map[slotKey]int32
 	texts         map[string]string   // see keep
-	matchers      map[string]prepared // see match
-	operand       sums                // what match looks for
+	matchers      map[uint64]prepared // see match
 	cohortIndex   map[int64]int32
 	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
 	reuse
-	direct [][]int32 // flags that each flag depends on directly, -1 for one that is not there
 
 	flag    int              // being compiled
 	variant map[string]int32 // its variants by key, the first of each
@@ -102,12 +98,10 @@ func (c *compiler) report(code ReasonCode, path, problem string) {
 // a fault and is not evaluated.
 func (c *compiler) names() {
 	n := len(c.d.Flags)
-	c.set.flags = make([]compiledFlag, n)
-	c.direct = make([][]int32, n)
-	c.same = c.sameNames()
-	if c.same {
-		c.set.byKey, c.set.byID = c.old.byKey, c.old.byID
+	if c.same = c.sameNames(); c.same {
+		c.set.flags, c.set.byKey, c.set.byID = slices.Clone(c.old.flags), c.old.byKey, c.old.byID
 	} else {
+		c.set.flags = make([]compiledFlag, n)
 		c.set.byKey = make(map[string]int32, n)
 		c.set.byID = make(map[int64]int32, n)
 	}
@@ -128,6 +122,11 @@ func (c *compiler) names() {
 		}
 		if !c.same {
 			c.claim(f, out)
+		}
+	}
+	for i, taken := range c.taken {
+		if !taken {
+			c.ask(&c.old.flags[i], -1)
 		}
 	}
 }
@@ -156,6 +155,7 @@ func (c *compiler) claim(f *Flag, out *compiledFlag) {
 	} else {
 		if c.reused[c.flag] {
 			c.reused[c.flag] = false
+			c.ask(out, -1)
 			c.begin(f, out, out.prefix)
 		}
 		out.bits &^= bitActive
@@ -230,7 +230,6 @@ func (c *compiler) flags() {
 		c.flag = i
 		yield(i)
 		if c.reused[i] {
-			c.again(out)
 			continue
 		}
 		faults := len(c.set.faults)

@@ -37,7 +37,6 @@ func (c *compiler) cohort(id int64) int32 {
 		if c.set.cohorts[i].failure == compiling {
 			c.cycle(i)
 		}
-		c.reach(i)
 		return i
 	}
 	if c.nesting++; c.nesting > maxCohortNesting {
@@ -73,11 +72,13 @@ func (c *compiler) cohort(id int64) int32 {
 		if in.Tree != nil && !in.Unsupported {
 			tree := c.node(in.Tree, &out)
 			out.tree = &tree
+			c.askNode(out.tree, 1)
 		}
 	}
 	if c.set.cohorts[i].failure == CohortCycle && out.failure == NoReason {
 		out.failure = CohortCycle
 	}
+	out.uses = c.set.cohorts[i].uses
 	c.set.cohorts[i] = out
 	return i
 }

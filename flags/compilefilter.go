@@ -109,21 +109,23 @@ type prepared struct {
 	problem string
 }
 
-// maxPrepared bounds how many are remembered, and maxOperand how long their values are.
-const maxPrepared, maxOperand = 4096, 256
+// maxPrepared bounds how many are remembered, and maxOperand how long their lists are.
+const maxPrepared, maxOperand = 4096, 16
 
 // match prepares the value of a filter. Many filters have the same.
 func (c *compiler) match(op *operator, value any) (matcher, string) {
-	c.operand.buf, c.operand.opaque = append(append(c.operand.buf[:0], op.name...), 0), false
-	c.operand.value(value, 0)
-	if c.operand.opaque || len(c.operand.buf) > maxOperand {
+	if list, _ := value.([]any); len(list) > maxOperand {
 		return op.compile(&c.preparation, normalize(value))
 	}
-	known, ok := c.matchers[string(c.operand.buf)]
-	if !ok {
+	var operand sums
+	operand.begin()
+	operand.text(string(op.name))
+	operand.value(value, 0)
+	known, ok := c.matchers[operand.sum]
+	if !ok || operand.opaque {
 		known.matcher, known.problem = op.compile(&c.preparation, normalize(value))
-		if len(c.matchers) < maxPrepared {
-			c.matchers[string(c.operand.buf)] = known
+		if len(c.matchers) < maxPrepared && !operand.opaque {
+			c.matchers[operand.sum] = known
 		}
 	}
 	return known.matcher, known.problem
@@ -133,9 +135,6 @@ func (c *compiler) match(op *operator, value any) (matcher, string) {
 func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	k := slotKey{kind, group, key}
 	if i, ok := c.slotIndex[k]; ok {
-		if c.used != nil {
-			c.used[i] = true
-		}
 		return i
 	}
 	key, group = c.keep(key), c.keep(group)
@@ -153,9 +152,6 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	i := int32(len(c.set.slots))
 	c.set.slots = append(c.set.slots, s)
 	c.slotIndex[k] = i
-	if c.used != nil {
-		c.used = append(c.used, true)
-	}
 	return i
 }
 
@@ -163,11 +159,10 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
 	*out = filter{kind: filterNever, operator: op, name: c.keep(p.Key)}
 	target, found := c.set.findFlag(p)
-	if found {
-		c.direct[c.flag] = append(c.direct[c.flag], target)
-	} else {
-		c.direct[c.flag] = append(c.direct[c.flag], -1)
-		if own := &c.set.flags[c.flag]; !c.d.mayExist(p.Key) {
+	own := &c.set.flags[c.flag]
+	own.deps = append(own.deps, target) // -1 for one that is not there
+	if !found {
+		if !c.d.mayExist(p.Key) {
 			own.bits |= bitSurelyMissing
 		} else if own.absent == nil {
 			own.absent = &Undecided{Fact: "flag", Name: out.name}

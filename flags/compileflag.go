@@ -17,7 +17,6 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 	set(f.EarlyExit, bitEarlyExit)
 	set(f.DeviceBucketing, bitDevice)
-	c.set.devices = c.set.devices || f.DeviceBucketing
 	set(f.Continuity && f.Group == nil && !f.DeviceBucketing, bitContinuity)
 	set(f.Hash == Murmur3 || f.Hash == "" && c.d.BucketingHash == Murmur3, bitMurmur3)
 	set(f.HasExperiment, bitExperiment)
@@ -57,9 +56,7 @@ func (c *compiler) audience(f *Flag, out *compiledFlag) {
 		out.bits |= bitContextsAll
 	}
 	for _, context := range f.Contexts {
-		context = c.keep(context)
-		c.set.contexts[context] = true
-		out.contexts = append(out.contexts, context)
+		out.contexts = append(out.contexts, c.keep(context))
 	}
 }
 

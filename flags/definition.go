@@ -96,6 +96,7 @@ type Flag struct {
 	HasEncryptedPayloads bool
 
 	source   string             // the record's JSON as read, empty for a flag built by hand
+	lists    []readList         // of its values, in order
 	fault    *DefinitionError   // why the record cannot be evaluated
 	unknown  bool               // fault: the filters are of a format that is not read (§1.10)
 	warnings []*DefinitionError // what was ignored on reading
@@ -156,8 +157,8 @@ type Property struct {
 	Type PropertyType
 	// Operator is exact when empty; for cohorts "in".
 	Operator Operator
-	// Value is any JSON value, in the Go types of [Properties]. HasValue tells a
-	// null from no value.
+	// Value is any JSON value, in the Go types of [Properties]. A list that was read is
+	// not to be changed, but replaced by another. HasValue tells a null from no value.
 	Value    any
 	HasValue bool
 	// GroupType is the group type whose property is meant. Nil: the condition's.

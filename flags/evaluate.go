@@ -169,7 +169,7 @@ func (s *Set) narrow(sel *Selection) *Selection {
 	narrowed.Contexts = sel.Contexts[:1:1] // even when no flag names it: an empty list would mean no filtering
 	seen := make(map[string]bool, len(s.contexts))
 	for _, context := range sel.Contexts[1:] {
-		if s.contexts[context] && !seen[context] {
+		if s.contexts[context] > 0 && !seen[context] {
 			seen[context] = true
 			narrowed.Contexts = append(narrowed.Contexts, context)
 		}
@@ -244,7 +244,7 @@ func (d *Decisions) begin(s *Set, sub *Subject, at time.Time) *evaluation {
 	e.members = grow(e.members, len(s.cohorts))
 	e.distinct, e.device = truncate(sub.DistinctID), ""
 	e.plain = sub.uncut() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
-	if s.devices {
+	if s.devices > 0 {
 		e.device = sub.deviceID()
 	}
 	e.arena, e.holdoutKnown, e.failed = e.arena[:0], false, false

@@ -23,7 +23,6 @@ type preparation struct {
 	matchingVersion int
 	zone            *time.Location // the project's
 	patterns        map[string]*compiledPattern
-	dated           bool   // some value is a date
 	buf             []byte // for texts on their way
 }
 

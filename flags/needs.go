@@ -48,10 +48,11 @@ func (c *compiler) finishNeeds() {
 	needs := &c.set.needs
 	groups := map[string]bool{}
 	for i := range c.set.slots {
-		if !c.asked(i) {
+		s := &c.set.slots[i]
+		if s.uses == 0 {
 			continue
 		}
-		switch s := &c.set.slots[i]; s.kind {
+		switch s.kind {
 		case slotPerson:
 			needs.Located = needs.Located || s.located
 			if !s.distinct {

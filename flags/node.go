@@ -18,6 +18,7 @@ type jsonText struct {
 	// boxed are short texts and numbers as values of properties, by their JSON: few
 	// different ones stand in many conditions.
 	boxed map[string]any
+	texts *strings.Builder // see beside; nil: none yet
 	// anchor is the member or element that is being read, so that its place need not
 	// be looked for among all of its list.
 	anchor anchor

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
@@ -66,7 +67,26 @@ func (n node) text() string {
 	if !n.isText() {
 		n.want("text")
 	}
-	return n.t.Text(n.i)
+	return n.t.beside(n.t.Text(n.i))
+}
+
+// maxBeside is how long a text may be to be put beside others, besideBytes how many bytes
+// of such texts are put in one piece of memory.
+const maxBeside, besideBytes = 64, 1 << 14
+
+// beside puts a text of a long document beside those that were read before it. Whoever goes
+// through all flags again then finds their keys together, not one a page.
+func (t *jsonText) beside(text string) string {
+	if len(t.Src) < besideBytes || len(text) > maxBeside {
+		return text
+	}
+	if t.texts == nil || t.texts.Len()+len(text) > t.texts.Cap() {
+		t.texts = new(strings.Builder)
+		t.texts.Grow(besideBytes)
+	}
+	from := t.texts.Len()
+	t.texts.WriteString(text)
+	return t.texts.String()[from:]
 }
 
 // textOr is text where null and absent are allowed and empty.

@@ -41,8 +41,12 @@ type FileReader struct {
 	path    string
 	changed []func(error)
 	set     atomic.Pointer[Set]
+	defs    atomic.Pointer[Definitions] // that it was made of
 	closed  atomic.Bool
 	fault   atomic.Pointer[error]
+
+	mu       sync.Mutex
+	watchers []*func()
 
 	info os.FileInfo // of what was read last, nil: read it again
 	sum  [sha256.Size]byte
@@ -112,11 +116,8 @@ func (f *FileReader) follow() {
 		case <-poll.C:
 		}
 		news, err := f.look()
-		if !news {
-			continue
-		}
-		for _, changed := range f.changed {
-			changed(err)
+		if news {
+			f.tell(err)
 		}
 	}
 }
@@ -169,6 +170,7 @@ func (f *FileReader) take() (changed bool, err error) {
 		return false, err
 	}
 	f.set.Store(f.set.Load().Recompile(d))
+	f.defs.Store(&d)
 	return true, nil
 }
 

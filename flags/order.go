@@ -9,41 +9,103 @@ import (
 // inactive flag is false whatever it depends on, so nothing is followed beyond
 // it. Flags on a cycle and all behind them are left out.
 func (c *compiler) order() {
-	n := len(c.set.flags)
-	waiting := make([]int, n)        // dependencies not yet placed
-	dependants := make([][]int32, n) // the other direction
-	queue := make([]int32, 0, n)
-	active := 0
+	if c.sameOrder() {
+		c.set.order = c.old.order
+	} else {
+		c.orderAnew()
+	}
+	c.markPlain()
+}
+
+// sameOrder reports whether what decides the order of the flags is as it was; those that
+// were compiled again then have their places.
+func (c *compiler) sameOrder() bool {
+	if !c.same || c.old.cyclic {
+		return false
+	}
 	for i := range c.set.flags {
-		f := &c.set.flags[i]
-		if !f.is(bitActive) {
+		if c.reused[i] {
 			continue
 		}
-		active++
-		deps := c.direct[i]
-		slices.Sort(deps)
-		deps = slices.Compact(deps)
-		f.deps = deps[:0]
-		for _, d := range deps {
-			switch {
-			case d < 0:
-				f.bits |= bitMissingDependency
-			case c.set.flags[d].is(bitActive):
-				f.deps = append(f.deps, d)
-				waiting[i]++
-				dependants[d] = append(dependants[d], int32(i))
-				c.set.flags[d].bits |= bitDependedOn
+		was, is := &c.old.flags[i], &c.set.flags[i]
+		c.resolve(is)
+		if (was.bits|is.bits)&bitMissingDependency != 0 || was.is(bitActive) != is.is(bitActive) || !slices.Equal(was.deps, is.deps) {
+			return false
+		}
+		is.bits |= was.bits & (bitDependedOn | bitOrdered)
+	}
+	return true
+}
+
+// resolve leaves of what an active flag asks for the active flags, each once.
+func (c *compiler) resolve(f *compiledFlag) {
+	if !f.is(bitActive) {
+		return
+	}
+	slices.Sort(f.deps)
+	deps := slices.Compact(f.deps)
+	f.deps = deps[:0]
+	for _, d := range deps {
+		switch {
+		case d < 0:
+			f.bits |= bitMissingDependency
+		case c.set.flags[d].is(bitActive):
+			f.deps = append(f.deps, d)
+		}
+	}
+}
+
+// dependencies resolves those of all flags: of the flags that are reused, which lack none,
+// they stand in their requirements.
+func (c *compiler) dependencies() {
+	var room []int32
+	for i := range c.set.flags {
+		f := &c.set.flags[i]
+		f.bits &^= bitDependedOn | bitOrdered
+		if c.reused[i] {
+			f.bits &^= bitMissingDependency | bitSurelyMissing
+			f.deps, f.absent = nil, nil
+			if f.is(bitDepends) {
+				from := len(room)
+				room = f.askedFlags(room)
+				f.deps = room[from:len(room):len(room)]
 			}
 		}
-		if waiting[i] == 0 {
-			queue = append(queue, int32(i))
+		c.resolve(f)
+	}
+}
+
+// askedFlags appends the flags that the requirements ask for.
+func (f *compiledFlag) askedFlags(to []int32) []int32 {
+	for i := range f.conditions {
+		filters := f.conditions[i].filters
+		for j := range filters {
+			if filters[j].kind == filterFlag {
+				to = append(to, filters[j].target)
+			}
+		}
+	}
+	return to
+}
+
+func (c *compiler) orderAnew() {
+	c.dependencies()
+	waiting, dependants := c.dependants()
+	queue := make([]int32, 0, len(c.set.flags))
+	active := 0
+	for i := range c.set.flags {
+		if c.set.flags[i].is(bitActive) {
+			active++
+			if waiting[i] == 0 {
+				queue = append(queue, int32(i))
+			}
 		}
 	}
 	for next := 0; next < len(queue); next++ {
 		i := queue[next]
 		f := &c.set.flags[i]
 		f.bits |= bitOrdered
-		for _, d := range dependants[i] {
+		for _, d := range dependants(i) {
 			if f.is(bitMissingDependency) {
 				c.set.flags[d].bits |= f.bits & (bitMissingDependency | bitSurelyMissing)
 				if c.set.flags[d].absent == nil {
@@ -59,11 +121,41 @@ func (c *compiler) order() {
 	if len(queue) < active {
 		c.cycles(waiting)
 	}
-	c.markPlain()
+}
+
+// dependants is how many flags each active flag depends on, and which depend on it.
+func (c *compiler) dependants() (waiting []int32, of func(i int32) []int32) {
+	n := len(c.set.flags)
+	waiting = make([]int32, n)
+	ends := make([]int32, n+2) // at i+1 where those of i end, then where they begin, in all
+	for i := range c.set.flags {
+		f := &c.set.flags[i]
+		if !f.is(bitActive) {
+			continue
+		}
+		waiting[i] = int32(len(f.deps))
+		for _, d := range f.deps {
+			ends[d+1]++
+			c.set.flags[d].bits |= bitDependedOn
+		}
+	}
+	for i := range n + 1 {
+		ends[i+1] += ends[i]
+	}
+	all := make([]int32, ends[n+1])
+	for i := n - 1; i >= 0; i-- {
+		if c.set.flags[i].is(bitActive) {
+			for _, d := range c.set.flags[i].deps {
+				ends[d+1]--
+				all[ends[d+1]] = int32(i)
+			}
+		}
+	}
+	return waiting, func(i int32) []int32 { return all[ends[i+1]:ends[i+2]] }
 }
 
 // cycles reports the flags that could not be placed.
-func (c *compiler) cycles(waiting []int) {
+func (c *compiler) cycles(waiting []int32) {
 	c.set.cyclic = true
 	for i := range c.set.flags {
 		if !c.set.flags[i].is(bitActive) || waiting[i] == 0 {

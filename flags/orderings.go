@@ -131,7 +131,6 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
-		p.dated = true
 		return &dated{operand, want}, ""
 	}
 }

@@ -18,7 +18,9 @@ type slabs struct {
 	properties []Property
 	variants   []Variant
 	rollouts   []float64
-	payload    []byte // the one that is being read
+	lists      []readList
+	payload    []byte     // the one that is being read
+	read       []readList // of the flag that is being read
 }
 
 // slabSize is how many parts are made at a time.
@@ -58,7 +60,7 @@ func (s *slabs) parseFlag(n node, f *Flag) {
 
 func (s *slabs) flag(n node, f *Flag) {
 	o := n.object()
-	f.source = n.t.Raw(n.i)
+	f.source, s.read = n.t.Raw(n.i), s.read[:0]
 	n.known(flagShape)
 	f.Key = o.at(nKey).text()
 	if f.Key == "" {
@@ -89,6 +91,8 @@ func (s *slabs) flag(n node, f *Flag) {
 	f.RemoteConfig = o.at(nRemoteConfig).bool()
 	f.HasEncryptedPayloads = o.at(nEncrypted).bool()
 	s.filters(o.at(nFilters), f)
+	f.lists = cut(&s.lists, len(s.read))
+	copy(f.lists, s.read)
 }
 
 func (s *slabs) filters(n node, f *Flag) {
@@ -140,7 +144,7 @@ func (s *slabs) payloads(n node, f *Flag) {
 	for _, e := range entries {
 		if !e.null() {
 			s.payload = n.t.AppendJSON(s.payload[:0], e.i)
-			f.Payloads[e.name] = bytes.Clone(s.payload)
+			f.Payloads[n.t.beside(e.name)] = bytes.Clone(s.payload)
 		}
 	}
 }
@@ -173,7 +177,9 @@ func (s *slabs) condition(n node, c *Condition) {
 	list := properties.list()
 	c.Properties = cut(&s.properties, properties.count())
 	for list.next() {
-		parseProperty(list.node, &c.Properties[list.index])
+		p := &c.Properties[list.index]
+		parseProperty(list.node, p)
+		s.note(p)
 	}
 }
 

@@ -84,7 +84,7 @@ func (m *readMemory) one(s *Set, key string, sub *Subject, now func() time.Time)
 		return &out.List[0], nil
 	}
 	var at time.Time
-	if s.dated {
+	if s.dated > 0 {
 		at = now()
 	}
 	out.begin(s, sub, at)

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -26,87 +27,103 @@ type kept struct {
 
 // reuse is a compiler's use of the set before.
 type reuse struct {
-	old    *Set   // nil: nothing is used again
-	reused []bool // by flag
-	used   []bool // by slot: some flag or cohort asks for it; nil: all
-	same   bool   // the flags have the keys and ids of those before
-	// reached are the cohorts that are asked for, of those before, which are the first of
-	// the set; nil: none of those before is used.
-	reached []bool
+	old         *Set   // nil: nothing is used again
+	taken       []bool // by flag of old
+	reused      []bool // by flag
+	same        bool   // the flags have the keys and ids of those before
+	cohortsKept bool   // the cohorts of old are the first of the set
 }
 
 func (d *Definitions) surroundings() string {
 	return fmt.Sprintf("%d %q %q %q", max(d.PropertyMatchingVersion, 1), d.BucketingHash, d.Timezone, d.GroupTypes)
 }
 
-// reuseFrom takes the slots of a set, whose flags may then be taken, unless it is of no use.
-func (c *compiler) reuseFrom(old *Set) {
-	c.reused = make([]bool, len(c.d.Flags))
-	c.set.kept = kept{surroundings: c.d.surroundings(), sums: make([]uint64, len(c.d.Flags))}
+// sums is what the next compilation will need to know of these definitions.
+func (d *Definitions) sums() kept {
+	k := kept{surroundings: d.surroundings(), sums: make([]uint64, len(d.Flags))}
 	var s sums
-	for i := range c.d.Flags {
-		c.set.kept.sums[i] = s.flag(&c.d.Flags[i])
+	for i := range d.Flags {
+		k.sums[i] = s.flag(&d.Flags[i])
 		yield(i)
 	}
-	c.set.kept.cohorts = s.cohorts(c.d)
-	if old == nil || old.kept.age == maxAge || old.kept.surroundings != c.set.kept.surroundings {
+	k.cohorts = s.cohorts(d)
+	return k
+}
+
+// reuseFrom takes the slots of a set, and its cohorts if that is wanted and they are the
+// same, unless it is of no use. Its flags may be taken then.
+func (c *compiler) reuseFrom(old *Set, cohorts bool) {
+	is := &c.set.kept
+	if old == nil || old.kept.age == maxAge || old.kept.surroundings != is.surroundings {
 		return
 	}
-	c.old, c.set.kept.age = old, old.kept.age+1
-	c.set.slots = slices.Clone(old.slots)
-	c.used = make([]bool, len(old.slots), len(old.slots)+8)
+	c.old, is.age = old, old.kept.age+1
+	c.taken = make([]bool, len(old.flags))
+	c.set.slots, c.set.contexts = slices.Clone(old.slots), maps.Clone(old.contexts)
+	c.set.devices, c.set.dated = old.devices, old.dated
 	for i := range old.slots {
 		s := &old.slots[i]
 		c.slotIndex[slotKey{s.kind, s.groupType, s.key}] = int32(i)
 	}
-}
-
-// reuseCohorts takes the cohorts of the set before, if they are the same and none fails.
-func (c *compiler) reuseCohorts() {
-	if c.old == nil || c.old.kept.cohorts == 0 || c.old.kept.cohorts != c.set.kept.cohorts ||
-		slices.ContainsFunc(c.old.cohorts, func(co compiledCohort) bool { return co.failure != NoReason }) {
-		return
+	fails := func(co compiledCohort) bool { return co.failure != NoReason }
+	if cohorts && is.cohorts != 0 && is.cohorts == old.kept.cohorts && !slices.ContainsFunc(old.cohorts, fails) {
+		c.cohortsKept, c.set.cohorts = true, slices.Clone(old.cohorts)
 	}
-	c.set.cohorts = slices.Clip(c.old.cohorts)
-	c.reached = make([]bool, len(c.old.cohorts))
-	for i := range c.set.cohorts {
-		c.cohortIndex[c.set.cohorts[i].id] = int32(i)
+	for i := range old.cohorts {
+		if co := &old.cohorts[i]; c.cohortsKept {
+			c.cohortIndex[co.id] = int32(i)
+		} else if co.tree != nil {
+			c.askNode(co.tree, -1)
+		}
 	}
 }
 
-// reach notes what a cohort asks for that was compiled before.
-func (c *compiler) reach(i int32) {
-	if int(i) >= len(c.reached) || c.reached[i] {
-		return
+// ask counts what a flag asks for; by is -1 for one that is gone.
+func (c *compiler) ask(f *compiledFlag, by int32) {
+	for _, context := range f.contexts {
+		c.set.contexts[context] += by
 	}
-	c.reached[i] = true
-	if tree := c.set.cohorts[i].tree; tree != nil {
-		c.reachFrom(tree)
+	if f.is(bitDevice) {
+		c.set.devices += by
+	}
+	if f.enrollment >= 0 {
+		c.set.slots[f.enrollment].uses += by
+	}
+	for i := range f.conditions {
+		filters := f.conditions[i].filters
+		for j := range filters {
+			c.askFilter(&filters[j], by)
+		}
 	}
 }
 
-func (c *compiler) reachFrom(n *compiledNode) {
+func (c *compiler) askNode(n *compiledNode, by int32) {
 	if n.leaf != nil {
-		c.asks(n.leaf)
+		c.askFilter(n.leaf, by)
 	}
 	for i := range n.children {
-		c.reachFrom(&n.children[i])
+		c.askNode(&n.children[i], by)
 	}
 }
 
-// asks notes what a requirement asks for that was compiled before.
-func (c *compiler) asks(f *filter) {
+func (c *compiler) askFilter(f *filter, by int32) {
 	switch f.kind {
 	case filterProperty:
-		c.used[f.target] = true
+		c.set.slots[f.target].uses += by
 		if _, isDate := f.matcher.(*dated); isDate {
-			c.dated = true
+			c.set.dated += by
 		}
 	case filterCohort:
-		c.reach(f.target)
-	case filterFlag:
-		c.direct[c.flag] = append(c.direct[c.flag], f.target)
+		if by > 0 || c.cohortsKept { // else those before have no place here
+			c.set.cohorts[f.target].uses += by
+		}
 	}
+}
+
+// unchanged reports whether flag i is the one that was there before.
+func (c *compiler) unchanged(i, was int) bool {
+	sum := c.set.kept.sums[i]
+	return sum != 0 && was < len(c.old.flags) && c.old.kept.sums[was] == sum
 }
 
 // sameNames reports whether the flags have the keys and ids of those before, each its
@@ -117,6 +134,9 @@ func (c *compiler) sameNames() bool {
 		return false
 	}
 	for i := range c.d.Flags {
+		if c.unchanged(i, i) {
+			continue
+		}
 		if f := &c.old.flags[i]; f.id != c.d.Flags[i].ID || f.key() != c.d.Flags[i].Key {
 			return false
 		}
@@ -126,52 +146,34 @@ func (c *compiler) sameNames() bool {
 
 // take uses what was prepared for the flag that is being compiled, if there is that.
 func (c *compiler) take(f *Flag, out *compiledFlag) bool {
-	sum := c.set.kept.sums[c.flag]
-	if c.old == nil || sum == 0 {
+	if c.old == nil {
 		return false
 	}
-	was := int32(c.flag)
-	if c.flag >= len(c.old.flags) || c.old.flags[c.flag].id != f.ID {
-		var ok bool
-		if was, ok = c.old.byKey[f.Key]; !ok {
+	was := c.flag
+	if !c.same && (was >= len(c.old.flags) || c.old.flags[was].id != f.ID) {
+		of, ok := c.old.byKey[f.Key]
+		if !ok {
 			return false
 		}
+		was = int(of)
 	}
-	if c.old.kept.sums[was] != sum {
+	if !c.unchanged(c.flag, was) || c.taken[was] {
 		return false
 	}
 	old := &c.old.flags[was]
-	if old.is(bitDepends) && !c.same || old.is(bitCohorts) && c.reached == nil {
+	if old.is(bitDepends) && !c.same || old.is(bitCohorts) && !c.cohortsKept {
 		return false
 	}
-	*out = *old
-	out.bits &^= bitDependedOn | bitOrdered | bitMissingDependency | bitSurelyMissing
-	out.deps, out.absent = nil, nil
+	c.taken[was] = true
+	if !c.same {
+		*out = *old
+	}
 	return true
 }
 
-// again notes what a flag that was compiled before asks for.
-func (c *compiler) again(f *compiledFlag) {
-	for _, context := range f.contexts {
-		c.set.contexts[context] = true
-	}
-	c.set.devices = c.set.devices || f.is(bitDevice)
-	if f.enrollment >= 0 {
-		c.used[f.enrollment] = true
-	}
-	for i := range f.conditions {
-		filters := f.conditions[i].filters
-		for j := range filters {
-			c.asks(&filters[j])
-		}
-	}
-}
-
-// asked reports whether some flag or cohort asks for what is in a slot.
-func (c *compiler) asked(slot int) bool { return c.used == nil || c.used[slot] }
-
-// settle notes whether a flag may be taken next time: not one about which there is
-// something to report. One that asks for other flags or cohorts may if those are the same.
+// settle notes what a flag asks for, and whether it may be taken next time: not one about
+// which there is something to report. One that asks for other flags or cohorts may if
+// those are the same.
 func (c *compiler) settle(f *compiledFlag, faults int) {
 	asksCohort := func(cond compiledCondition) bool {
 		return slices.ContainsFunc(cond.filters, func(p filter) bool { return p.kind == filterCohort })
@@ -179,10 +181,11 @@ func (c *compiler) settle(f *compiledFlag, faults int) {
 	if len(c.set.faults) > faults {
 		c.set.kept.sums[c.flag] = 0
 	}
-	if c.direct[c.flag] != nil {
+	if f.deps != nil {
 		f.bits |= bitDepends
 	}
 	if slices.ContainsFunc(f.conditions, asksCohort) {
 		f.bits |= bitCohorts
 	}
+	c.ask(f, 1)
 }

@@ -1,23 +1,57 @@
 package flags
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"hash/maphash"
+	"maps"
 	"math"
+	"math/bits"
+	"slices"
 )
 
 // sums names flags by all that compiling them depends on, so that a set need not
-// keep its definitions to tell which of them are others now.
+// keep its definitions to tell which of them are others now. Nobody can make two that
+// have the same: every sum begins with the secret of this process.
 type sums struct {
-	buf []byte
+	sum uint64
 	// opaque: two different values would have the same sum.
 	opaque bool
+	read   []readList // of the flag, which are still to come
 }
+
+// readList is a long list among the values of a flag that was read. It is summed while its
+// texts are at hand: later they are far apart in the memory of the document.
+type readList struct {
+	first *any
+	sum   uint64
+}
+
+// longList is how many elements a list has at least for that.
+const longList = 8
+
+// note sums the value of a property that has just been read, if it is a long list.
+func (s *slabs) note(p *Property) {
+	list, _ := p.Value.([]any)
+	if len(list) < longList {
+		return
+	}
+	sum := sums{sum: sumSeed}
+	for i := range list {
+		sum.value(list[i], 1)
+	}
+	if !sum.opaque {
+		s.read = append(s.read, readList{&list[0], sum.sum})
+	}
+}
+
+var sumSeed = maphash.String(contentSeed, "sums")
+
+func (s *sums) begin() { *s = sums{sum: sumSeed} }
 
 // flag is 0 for a flag that has to be compiled whenever it is met.
 func (s *sums) flag(f *Flag) uint64 {
-	s.buf, s.opaque = s.buf[:0], f.fault != nil || len(f.warnings) > 0
+	s.begin()
+	s.opaque, s.read = f.fault != nil || len(f.warnings) > 0, f.lists
 	s.number(uint64(f.ID))
 	s.number(uint64(f.Version))
 	s.text(f.Key)
@@ -46,25 +80,18 @@ func (s *sums) flag(f *Flag) uint64 {
 	if s.opaque {
 		return 0
 	}
-	return maphash.Bytes(contentSeed, s.buf)
+	return s.sum
 }
 
 func (s *sums) payloads(all map[string]json.RawMessage) {
-	s.number(uint64(len(all)))
-	payload := func(key string) {
-		s.text(key)
-		s.number(uint64(len(all[key])))
-		s.buf = append(s.buf, all[key]...)
+	sum := uint64(len(all))
+	for key, payload := range all { // in no order
+		one := sums{sum: sumSeed}
+		one.text(key)
+		one.number(maphash.Bytes(contentSeed, payload))
+		sum += one.sum
 	}
-	if len(all) == 1 { // need not be sorted
-		for key := range all {
-			payload(key)
-		}
-		return
-	}
-	for _, key := range sortedKeys(all) {
-		payload(key)
-	}
+	s.number(sum)
 }
 
 func (s *sums) condition(c *Condition) {
@@ -94,22 +121,21 @@ func (s *sums) cohorts(d *Definitions) uint64 {
 	if len(d.Cohorts) == 0 && len(d.StaticCohorts) == 0 {
 		return 0
 	}
-	s.buf, s.opaque = s.buf[:0], false
+	s.begin()
 	s.bools(d.StaticCohorts != nil)
+	s.number(uint64(len(d.StaticCohorts)))
 	for _, id := range d.StaticCohorts {
 		s.number(uint64(id))
 	}
-	sum := maphash.Bytes(contentSeed, s.buf)
-	for id, c := range d.Cohorts { // in no order
-		s.buf = s.buf[:0]
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) { // as they stand in memory, mostly
+		c := d.Cohorts[id]
 		s.number(uint64(id))
 		s.cohort(&c)
-		sum += maphash.Bytes(contentSeed, s.buf)
 	}
 	if s.opaque {
 		return 0
 	}
-	return sum
+	return s.sum
 }
 
 func (s *sums) cohort(c *Cohort) {
@@ -138,20 +164,24 @@ func (s *sums) node(n *CohortNode, depth int) {
 	}
 }
 
-func (s *sums) number(n uint64) { s.buf = binary.LittleEndian.AppendUint64(s.buf, n) }
-
-func (s *sums) text(text string) {
-	s.buf = append(binary.LittleEndian.AppendUint32(s.buf, uint32(len(text))), text...)
+// number mixes a number in: the two halves of a product depend on all its bits.
+func (s *sums) number(n uint64) {
+	high, low := bits.Mul64(s.sum^n, 0x9e3779b97f4a7c15) // odd, from the golden ratio
+	s.sum = high ^ low
 }
 
+func (s *sums) text(text string) { s.number(maphash.String(contentSeed, text)) }
+
+// bools takes up to 64.
 func (s *sums) bools(all ...bool) {
+	n := uint64(0)
 	for _, b := range all {
+		n <<= 1
 		if b {
-			s.buf = append(s.buf, 1)
-		} else {
-			s.buf = append(s.buf, 0)
+			n |= 1
 		}
 	}
+	s.number(n)
 }
 
 func (s *sums) index(i *int) {
@@ -165,36 +195,49 @@ func (s *sums) index(i *int) {
 func (s *sums) value(v any, depth int) {
 	switch v := v.(type) {
 	case nil:
-		s.buf = append(s.buf, 'z')
+		s.number('z')
 	case bool:
-		s.buf = append(s.buf, 'b')
+		s.number('b')
 		s.bools(v)
-	case string:
-		s.buf = append(s.buf, 's')
+	case string: // whose sum is like no letter's
 		s.text(v)
 	case json.Number:
-		s.buf = append(s.buf, 'n')
+		s.number('n')
 		s.text(string(v))
 	case int64:
-		s.buf = append(s.buf, 'i')
+		s.number('i')
 		s.number(uint64(v))
 	case uint64:
-		s.buf = append(s.buf, 'u')
+		s.number('u')
 		s.number(v)
 	case float64:
-		s.buf = append(s.buf, 'f')
+		s.number('f')
 		s.number(math.Float64bits(v))
 	case []any:
 		if depth == maxDepth {
 			s.opaque = true
 			return
 		}
-		s.buf = append(s.buf, 'l')
+		s.number('l')
 		s.number(uint64(len(v)))
-		for i := range v {
-			s.value(v[i], depth+1)
-		}
+		s.list(v, depth+1)
 	default:
 		s.opaque = true
 	}
+}
+
+func (s *sums) list(v []any, depth int) {
+	if len(s.read) > 0 && len(v) > 0 && s.read[0].first == &v[0] {
+		s.number(s.read[0].sum)
+		s.read = s.read[1:]
+		return
+	}
+	outer := s.sum
+	s.sum = sumSeed
+	for i := range v {
+		s.value(v[i], depth)
+	}
+	inner := s.sum
+	s.sum = outer
+	s.number(inner)
 }

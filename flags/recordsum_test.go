@@ -3,6 +3,8 @@ package flags
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -43,6 +45,40 @@ func TestSums_SeeEveryFieldOfCohorts(t *testing.T) {
 	if c.Tree = &leaf; sum() != 0 {
 		t.Error("a tree without an end has a sum")
 	}
+}
+
+// A long list that was read is summed once: the sum is that of its elements, also when a
+// list before it is replaced by another.
+func TestSums_OfListsThatWereRead(t *testing.T) {
+	lists := []string{`["a","b","c","d","e","f","g","h"]`, `["1"]`, `[1,2,3,4,5,6,7,8,9,true,null,[1]]`, `["a","b","c","d","e","f","g","i"]`}
+	properties := ""
+	for i, list := range lists {
+		properties += `,{"key":"p` + strconv.Itoa(i) + `","value":` + list + `}`
+	}
+	d, err := ParseDefinitions([]byte(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{"properties":[` + properties[1:] + `]}]}}]}`))
+	if err != nil || len(d.Flags[0].lists) != 3 {
+		t.Fatal(err, len(d.Flags[0].lists))
+	}
+	f := &d.Flags[0]
+	read := f.lists
+	var s sums
+	same := func(step string) uint64 {
+		t.Helper()
+		f.lists = nil
+		whole := s.flag(f)
+		if f.lists = read; s.flag(f) != whole || whole == 0 {
+			t.Errorf("%s: the sum is another one", step)
+		}
+		return whole
+	}
+	was := same("as it was read")
+	p := f.Conditions[0].Properties
+	p[0].Value = append(slices.Clone(p[0].Value.([]any)), "z")
+	if same("the first is another") == was {
+		t.Error("the sum of another list is the same")
+	}
+	p[2].Value = []any{"x"}
+	same("the third is short")
 }
 
 // seesEveryField changes each field of what root points to, and what is below it.

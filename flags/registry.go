@@ -267,7 +267,7 @@ func (e *entry) unchanged(l *live, p Project, now time.Time, changes uint64) *li
 func (r *registry) compile(p Project, d Definitions, old *live) *live {
 	d.Revision = p.Revision
 	var before *Set
-	if old != nil {
+	if old != nil && p.Revision != 0 { // else what the source handed out may be changed in place
 		before = old.set
 	}
 	l := &live{project: p, set: before.Recompile(d), defs: d}

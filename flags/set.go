@@ -29,10 +29,10 @@ type Set struct {
 	cyclic   bool
 	minimal  bool
 	revision int64
-	devices  bool            // some flag is bucketed by device
-	dated    bool            // some flag compares dates
-	contexts map[string]bool // named by some flag
-	kept     kept
+	// How many flags are bucketed by device, compare dates and name a context.
+	devices, dated int32
+	contexts       map[string]int32
+	kept           kept
 }
 
 // Faults are the flags, cohorts and operands that cannot work, with their
@@ -51,7 +51,7 @@ func (s *Set) Revision() int64 { return s.given().revision }
 
 // Dated reports whether an answer could depend on the instant of its evaluation: some
 // flag or cohort compares dates. Otherwise the clock need not be read.
-func (s *Set) Dated() bool { return s.given().dated }
+func (s *Set) Dated() bool { return s.given().dated > 0 }
 
 // MinimalFlagCalledEvents is passed on to clients (§10.3).
 func (s *Set) MinimalFlagCalledEvents() bool { return s.given().minimal }
@@ -220,6 +220,7 @@ type compiledCohort struct {
 	// behavioural: it contains something that is computed from events.
 	behavioural bool
 	height      int32 // how deep the cohorts below it are nested
+	uses        int32 // how many requirements of flags and cohorts ask for it
 	undecided   *Undecided
 }
 

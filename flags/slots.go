@@ -49,6 +49,7 @@ type slot struct {
 	key       string
 	groupType string // slotGroup: the group type's name, "" when the index has none
 	undecided *Undecided
+	uses      int32 // how many requirements of flags and cohorts ask for it
 }
 
 // find lays the properties over one another for one slot (§8.1, §7).

@@ -3,41 +3,91 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
-// plainLoad reads 10,000 flags with encoding/json into structs.
+// plainLoad reads 10,000 flags of the mix with encoding/json into structs.
 const plainLoad = "PlainLoad"
 
-// load is a limit on work with 10,000 flags, by the CPU of the whole process.
+// load is a limit on work with 10,000 flags, by the CPU of the whole process: for the mix,
+// and for each of the documents of BenchmarkDocuments.
 type load struct {
 	name, what string
-	ratio      float64 // at most this many times plainLoad
+	ratio      float64 // at most this many times encoding/json
+	part       string  // the benchmark of a document
+	// own: beside encoding/json with the document; else with the mix, as a limit in
+	// milliseconds that goes with the machine.
+	own bool
 }
 
 var loads = []load{
-	{"OursLoad", "parse and compile 10,000 flags", 40.0 / 47},
-	{"OursSwap", "compile them when one has changed", 5.0 / 47},
+	{"OursLoad", "parse and compile 10,000 flags", 40.0 / 47, "ours", true},
+	{"OursSwap", "compile them when one has changed", 5.0 / 47, "swap", false},
 }
 
-// verdict lists what a load fails, as that of rows.
-func (l load) verdict(r results) (ratio float64, fails []string) {
-	ours, ok := r.byName[l.name].median("cpu-ns/op")
-	plain, okPlain := r.byName[plainLoad].median("cpu-ns/op")
+// of is the CPU of a benchmark, and how many times that of another it is.
+func (r results) of(name, plain string) (nanos, ratio float64, missing string) {
+	nanos, ok := r.byName[name].median("cpu-ns/op")
+	beside, okPlain := r.byName[plain].median("cpu-ns/op")
 	switch {
 	case !ok:
-		return 0, []string{"no figure of ours"}
-	case !okPlain || plain == 0:
-		return 0, []string{"no figure of encoding/json"}
-	case ours > l.ratio*plain:
-		fails = []string{fmt.Sprintf("above %.2f x encoding/json", l.ratio)}
+		return 0, 0, "no figure of ours"
+	case !okPlain || beside == 0:
+		return nanos, 0, "no figure of encoding/json"
 	}
-	return ours / plain, fails
+	return nanos, nanos / beside, ""
 }
 
+// verdict lists what the load of a document fails, as that of rows; "" is the mix.
+func (l load) verdict(r results, document string) (nanos, ratio float64, fails []string) {
+	name, plain := l.name, plainLoad
+	if document != "" {
+		name = documents + document + "/" + l.part
+		if l.own {
+			plain = documents + document + "/plain"
+		}
+	}
+	nanos, ratio, missing := r.of(name, plain)
+	switch {
+	case missing != "":
+		fails = []string{missing}
+	case ratio > l.ratio:
+		fails = []string{fmt.Sprintf("above %.2f x encoding/json", l.ratio)}
+	}
+	return nanos, ratio, fails
+}
+
+const documents = "Documents/"
+
+// documents are the names of those that were measured, in order.
+func (r results) documents() []string {
+	var names []string
+	for name := range r.byName {
+		if rest, ok := strings.CutPrefix(name, documents); ok {
+			names = append(names, rest[:strings.LastIndex(rest, "/")])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// printLoads shows the mix, and of the documents the one with the highest ratio.
 func (r results) printLoads(out io.Writer, say func(fails []string) string) {
 	for _, l := range loads {
-		ours, _ := r.byName[l.name].median("cpu-ns/op")
-		ratio, fails := l.verdict(r)
-		fmt.Fprintf(out, "%s: %.1f ms of CPU, %.2f x encoding/json into structs: %s\n", l.what, ours/1e6, ratio, say(fails))
+		nanos, ratio, fails := l.verdict(r, "")
+		fmt.Fprintf(out, "%s: %.1f ms of CPU, %.2f x encoding/json into structs: %s\n", l.what, nanos/1e6, ratio, say(fails))
+		worst, most := "", -1.0
+		var worstNanos float64
+		var worstFails []string
+		for _, document := range r.documents() {
+			nanos, ratio, fails := l.verdict(r, document)
+			if ratio > most || len(fails) > len(worstFails) {
+				worst, most, worstNanos, worstFails = document, ratio, nanos, fails
+			}
+		}
+		if worst != "" {
+			fmt.Fprintf(out, "  worst of the documents, %q: %.1f ms, %.2f x: %s\n", strings.ReplaceAll(worst, "_", " "), worstNanos/1e6, most, say(worstFails))
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,8 +21,40 @@ func TestLoadVerdict(t *testing.T) {
 		"medians of runs": {of("OursLoad", "90") + of("OursLoad", "39") + of("OursLoad", "40") + of(plainLoad, "47"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, fails := loads[0].verdict(parsed(t, c.text)); cmp.Diff(c.want, fails) != "" {
+			if _, _, fails := loads[0].verdict(parsed(t, c.text), ""); cmp.Diff(c.want, fails) != "" {
 				t.Errorf("%v, want %v", fails, c.want)
+			}
+		})
+	}
+}
+
+// Of the documents the worst is shown: beside encoding/json with the same document for
+// loading, with the mix for a swap, whose limit is 5 ms where that takes 47.
+func TestPrintLoads_WorstDocument(t *testing.T) {
+	of := func(name, ns string) string { return "Benchmark" + name + "-2 \t 9\t 1 ns/op\t " + ns + " cpu-ns/op\n" }
+	mix := of(plainLoad, "47e6") + of("OursLoad", "30e6") + of("OursSwap", "3e6")
+	light := of("Documents/a_list/plain", "100e6") + of("Documents/a_list/ours", "80e6") + of("Documents/a_list/swap", "4e6")
+	heavy := of("Documents/of_cohorts/plain", "100e6") + of("Documents/of_cohorts/ours", "70e6") + of("Documents/of_cohorts/swap", "6e6")
+	for name, c := range map[string]struct{ text, load, swap string }{
+		"each has its worst": {mix + light + heavy, `"a list": 80.0 ms, 0.80 x: pass`, `"of cohorts": 6.0 ms, 0.13 x: FAIL: above 0.11 x encoding/json`},
+		"within":             {mix + light, `"a list": 80.0 ms, 0.80 x: pass`, `"a list": 4.0 ms, 0.09 x: pass`},
+		"part of them":       {mix + light + of("Documents/of_cohorts/swap", "1e6"), `"of cohorts": 0.0 ms, 0.00 x: not judged: no figure of ours`, `"a list": 4.0 ms, 0.09 x: pass`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			r := parsed(t, c.text)
+			r.printLoads(&out, func(fails []string) string {
+				if fails == nil {
+					return "pass"
+				}
+				if strings.HasPrefix(fails[0], "no figure") {
+					return "not judged: " + fails[0]
+				}
+				return "FAIL: " + fails[0]
+			})
+			lines := strings.Split(out.String(), "\n")
+			if len(lines) != 5 || lines[1] != "  worst of the documents, "+c.load || lines[3] != "  worst of the documents, "+c.swap {
+				t.Error(out.String())
 			}
 		})
 	}
