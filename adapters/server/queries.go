@@ -37,6 +37,10 @@ func (p *parts) openQueries() (err error) {
 			})
 			return out, err
 		},
+		Work: func() uint64 {
+			recorded := p.recorder.Stats()
+			return p.decider.Stats().Requests + recorded.Events + recorded.Duplicates + recorded.Commits
+		},
 		Slow: func(s queries.Slow) {
 			p.log.Warn("a query took long", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
 		},

@@ -14,17 +14,17 @@ type insightScan struct {
 	*insightReader
 	scan     insights.Scan
 	from, to int64
-	// read are the columns that rows and indexes are asked for.
-	read insights.Columns
+	// want are the columns that rows and indexes are asked for.
+	want insights.Columns
 }
 
 func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
-	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, read: s.Columns}
+	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, want: s.Columns}
 	if s.From == 0 && s.To == 0 {
 		p.from, p.to = math.MinInt64, math.MaxInt64
 	}
 	if len(s.Names) == 1 { // it is known
-		p.read &^= insights.Names
+		p.want &^= insights.Names
 	}
 	return p
 }
@@ -57,9 +57,9 @@ func (p *insightScan) index(c *conditions) (table string) {
 	case p.scan.Names != nil:
 		table = inNameOrder
 		c.named("i.event", p.scan.Names)
-	case p.read&insights.Names != 0:
+	case p.want&insights.Names != 0:
 		table = inNameOrder
-	case p.read&inIDs&^insights.IDs != 0:
+	case p.want&inIDs&^insights.IDs != 0:
 		table = inIDOrder
 	default:
 		table = inTimeOrder
@@ -88,9 +88,9 @@ func (c *conditions) named(column string, names []string) {
 func (p *insightScan) covers(table string) bool {
 	switch {
 	case table == inNameOrder:
-		return p.read&^inNames == 0
+		return p.want&^inNames == 0
 	case table == inIDOrder:
-		return p.read&^inIDs == 0 && p.scan.Names == nil
+		return p.want&^inIDs == 0 && p.scan.Names == nil
 	}
-	return p.read&^insights.IDs == 0
+	return p.want&^insights.IDs == 0
 }

@@ -17,7 +17,7 @@ const (
 	// ownersProjects bounds the projects.
 	ownersProjects = 1024
 	// ownersStep is how many distinct ids are asked for at a time.
-	ownersStep = 2000
+	ownersStep = 500
 )
 
 // owners are to whom distinct ids of a project belong: people have numbers from 0 on.

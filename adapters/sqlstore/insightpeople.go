@@ -26,9 +26,9 @@ var errWithoutIDs = errors.New("the ids of events are needed")
 // attribute fills in the people of a piece of events. Those of distinct ids that
 // belong to nobody have the person that the event was stored with, which is read now
 // where it is not there yet.
-func (r *insightReader) attribute(ctx context.Context, e *eventColumnsRead, reserve func(int64) error) error {
+func (r *insightReader) attribute(ctx context.Context, e *eventColumnsRead, s *insights.Scan) error {
 	r.owners.filling = true
-	if err := r.resolve(ctx, e, reserve); err != nil {
+	if err := r.resolve(ctx, e, s); err != nil {
 		return err
 	}
 	r.owners.filling = false
@@ -72,7 +72,7 @@ func (r *insightReader) attributeLost(ctx context.Context, e *eventColumnsRead, 
 }
 
 // resolve finds to whom the distinct ids of a piece belong now.
-func (r *insightReader) resolve(ctx context.Context, e *eventColumnsRead, reserve func(int64) error) error {
+func (r *insightReader) resolve(ctx context.Context, e *eventColumnsRead, s *insights.Scan) error {
 	var unknown []string
 	var asked []int // the events of unknown, and of others whose id is one of them
 	e.person = e.person[:0]
@@ -93,9 +93,10 @@ func (r *insightReader) resolve(ctx context.Context, e *eventColumnsRead, reserv
 		e.person = append(e.person, n)
 	}
 	for chunk := range slices.Chunk(unknown, ownersStep) {
-		if err := r.resolveSome(ctx, chunk, reserve); err != nil {
+		if err := r.resolveSome(ctx, chunk, s.Reserve); err != nil {
 			return err
 		}
+		s.Rest(ctx)
 	}
 	for _, i := range asked {
 		e.person[i] = r.numbers[e.ids[i]]
@@ -149,9 +150,6 @@ func (r *insightReader) resolveSome(ctx context.Context, ids []string, reserve f
 	size += int64(len(r.owners.people)-known) * numberSize
 	if !r.created {
 		r.owners.size += size
-	}
-	if reserve == nil {
-		return nil
 	}
 	return reserve(size)
 }

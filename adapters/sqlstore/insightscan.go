@@ -27,6 +27,9 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	if s.Reserve == nil {
 		s.Reserve = func(int64) error { return nil }
 	}
+	if s.Rest == nil {
+		s.Rest = func(context.Context) {}
+	}
 	var seen error // what yield and Reserve say is not the store's
 	give := func(b *insights.Batch) error {
 		seen = yield(b)
@@ -96,14 +99,14 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 		return err
 	}
 	if p.scan.Columns&insights.People != 0 {
-		switch err := p.attribute(ctx, e, p.scan.Reserve); {
+		switch err := p.attribute(ctx, e, &p.scan); {
 		case errors.Is(err, errWithoutIDs):
 			return p.deliverWithIDs(ctx, u, yield)
 		case err != nil:
 			return err
 		}
 	}
-	if p.scan.Columns&insights.Names != 0 && p.read&insights.Names == 0 {
+	if p.scan.Columns&insights.Names != 0 && p.want&insights.Names == 0 {
 		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.time))...)
 	}
 	for from := 0; from < len(e.time); from += givenBatch {
@@ -121,7 +124,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *eventColumnsRead, 
 // deliverWithIDs reads a unit once more, with the ids of events.
 func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*insights.Batch) error) error {
 	with := *p
-	with.read |= insights.IDs
+	with.want |= insights.IDs
 	s := &unitScan{insightScan: &with, unit: u, e: &eventColumnsRead{}}
 	s.give = func(e *eventColumnsRead) error { return with.deliver(ctx, u, e, yield) }
 	return s.run(ctx)

@@ -30,11 +30,11 @@ func (u *unitScan) run(ctx context.Context) error {
 	where := u.within(c, table)
 	switch {
 	case u.covers(table):
-		if err := u.readInto(ctx, u.e, "i", u.read, where, c.args); err != nil {
+		if err := u.readInto(ctx, u.e, "i", u.want, where, c.args); err != nil {
 			return err
 		}
 		return u.hand()
-	case table == inNameOrder && u.scan.DistinctIDs == nil && u.read&^(inNames|inIDs) == 0:
+	case table == inNameOrder && u.scan.DistinctIDs == nil && u.want&^(inNames|inIDs) == 0:
 		return u.joined(ctx, where, c)
 	case u.scan.Names != nil || u.scan.DistinctIDs != nil:
 		var n int64
@@ -76,7 +76,7 @@ func (u *unitScan) few(ctx context.Context, where string, c *conditions) error {
 // people are asked for together, the nearer they lie to each other.
 func (u *unitScan) stretches(ctx context.Context) error {
 	step := int64(scanBatch)
-	if u.read&longColumns == 0 {
+	if u.want&longColumns == 0 {
 		step = 1 << epochBits
 	}
 	for id := u.first; id <= u.last; id += step {
@@ -107,7 +107,7 @@ var errFull = errors.New("enough is read for now")
 // the argument from, and hands them over whenever there are many bytes of them.
 func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) error {
 	for {
-		err := u.readInto(ctx, u.e, "e", u.read|insights.IDs, rest, args)
+		err := u.readInto(ctx, u.e, "e", u.want|insights.IDs, rest, args)
 		full := errors.Is(err, errFull)
 		if err != nil && !full {
 			return err
@@ -121,6 +121,20 @@ func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) 
 	}
 }
 
+// restRows is after how many rows a reader may rest.
+const restRows = 256
+
+// read runs a statement, and rests between its rows.
+func (u *unitScan) read(ctx context.Context, see func(row []driver.Value) error, text string, args ...any) error {
+	n := 0
+	return plainRows(ctx, u.store.read, func(row []driver.Value) error {
+		if n++; n%restRows == 0 {
+			u.scan.Rest(ctx)
+		}
+		return see(row)
+	}, text, args...)
+}
+
 // readInto reads columns of the rows of one statement.
 func (u *unitScan) readInto(ctx context.Context, e *eventColumnsRead, table string, columns insights.Columns, rest string, args []any) error {
 	if err := ctx.Err(); err != nil {
@@ -128,7 +142,7 @@ func (u *unitScan) readInto(ctx context.Context, e *eventColumnsRead, table stri
 	}
 	texts, fill := columnTexts(columns, table)
 	e.reset()
-	return plainRows(ctx, u.store.read, func(row []driver.Value) error {
+	return u.read(ctx, func(row []driver.Value) error {
 		for i, fill := range fill {
 			if err := fill(e, row[i]); err != nil {
 				return err
@@ -157,7 +171,7 @@ func (u *unitScan) joined(ctx context.Context, where string, c *conditions) erro
 		u.e.joining = &joining{}
 	}
 	j := u.e.joining
-	if err := u.readInto(ctx, &j.named, "i", insights.IDs|u.read&insights.Names, where, c.args); err != nil || len(j.named.id) == 0 {
+	if err := u.readInto(ctx, &j.named, "i", insights.IDs|u.want&insights.Names, where, c.args); err != nil || len(j.named.id) == 0 {
 		return err
 	}
 	if len(j.named.id) < fewRows {
@@ -172,7 +186,7 @@ func (u *unitScan) joined(ctx context.Context, where string, c *conditions) erro
 	all := &conditions{args: []any{u.epoch(), u.project}}
 	u.inTime(all, "i")
 	where = u.within(all, inIDOrder)
-	err := plainRows(ctx, u.store.read, func(row []driver.Value) error {
+	err := u.read(ctx, func(row []driver.Value) error {
 		id := row[0].(int64)
 		at := int(j.at[id&(1<<epochBits-1)]) - 1
 		if at < 0 {

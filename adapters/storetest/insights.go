@@ -300,6 +300,17 @@ func stops(t *testing.T, s InsightStore) {
 	if err == nil || batches != 1 {
 		t.Errorf("after the end: %d batches, %v", batches, err)
 	}
+	// Cancelled while rows are read, it reads some hundred more and gives none away.
+	ctx, cancel = context.WithCancelCause(context.Background())
+	rests := 0
+	rest := func(context.Context) { rests++; cancel(nil) }
+	err = r.Scan(ctx, insights.Scan{Columns: insights.Properties, Rest: rest}, func(*insights.Batch) error {
+		t.Error("a batch after the end")
+		return nil
+	})
+	if err == nil || rests < 1 || rests > 3 {
+		t.Errorf("after the end while rows are read: %d rests, %v", rests, err)
+	}
 }
 
 func profiles(t *testing.T, s InsightStore) {

@@ -95,7 +95,10 @@ func (b *bench) measureQuestions(n int, file string) error {
 		}
 		b.table.judge(demand, met)
 	}
-	return nil
+	if err := errors.Join(bare.Close(), store.Close()); err != nil {
+		return err
+	}
+	return b.measureBeside(file)
 }
 
 func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other time.Duration, err error) {

@@ -74,6 +74,9 @@ type Scan struct {
 	// Spare says whether there is a processor to spare for reading beside who scans. It
 	// is asked again and again by a goroutine of the reader. Nil: there is none.
 	Spare func() bool
+	// Rest is called by whoever reads, now and then: about every tenth of a millisecond of
+	// work. It may stand still, to leave the processor to others. Nil: nobody wants that.
+	Rest func(ctx context.Context)
 }
 
 // Batch is some events as columns of one length. Columns that were not asked for

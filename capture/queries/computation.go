@@ -90,7 +90,7 @@ func (d *Desk) run(c *computation) (result *insights.Result, err error) {
 			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.asked.query.Kind, fault, debug.Stack())
 		}
 	}()
-	return c.asked.query.Run(c.ctx, counted{d.Source, c}, insights.Options{Now: c.asked.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+	return c.asked.query.Run(c.ctx, counted{d.Source, c, d}, insights.Options{Now: c.asked.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
 }
 
 func (d *Desk) answer(c *computation) (*entry, error) {
@@ -192,21 +192,25 @@ func timings(list []insights.Timing, took time.Duration) []map[string]any {
 // stamp is an instant as responses have it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// counted is a source whose events are counted while they are read.
+// counted is a source whose events are counted while they are read, not faster than
+// others can bear.
 type counted struct {
 	insights.Source
-	of *computation
+	of   *computation
+	desk *Desk
 }
 
 // Open implements insights.Source.
 func (s counted) Open(ctx context.Context, project int64) (insights.Reader, error) {
 	r, err := s.Source.Open(ctx, project)
-	return countedReader{r, s.of}, err
+	return countedReader{r, s.of, &turn{pace: &s.desk.pace, began: time.Now()}, s.desk}, err
 }
 
 type countedReader struct {
 	insights.Reader
-	of *computation
+	of   *computation
+	turn *turn
+	desk *Desk
 }
 
 // Scan implements insights.Reader.
@@ -218,9 +222,12 @@ func (r countedReader) Scan(ctx context.Context, s insights.Scan, yield func(*in
 		}
 		r.of.guessed.Add(n)
 	}
+	s.Spare, s.Rest = r.desk.spare, r.turn.rest
 	return r.Reader.Scan(ctx, s, func(b *insights.Batch) error {
 		r.of.rows.Add(int64(b.Len()))
-		return yield(b)
+		err := yield(b)
+		r.turn.rest(ctx)
+		return err
 	})
 }
 

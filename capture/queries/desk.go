@@ -72,6 +72,10 @@ type Config struct {
 	// Runs keeps what is known of runs for all servers of the database. Nil: only the
 	// server that began a run knows it.
 	Runs Runs
+	// Work counts what others ask of this process, such as requests for flags and events
+	// that come in. As long as it grows queries stand still two thirds of the time. Nil:
+	// nobody else asks.
+	Work func() uint64
 	// Slow is told of each query that computed for more than 5 seconds. Nil: nobody is.
 	Slow func(Slow)
 }
@@ -91,6 +95,7 @@ const slowAfter = 5 * time.Second
 type Desk struct {
 	Config
 	turns  turns
+	pace   pace
 	stats  stats
 	server string // this one's name in Runs
 	close  context.CancelFunc
@@ -116,6 +121,10 @@ func New(c Config) (*Desk, error) {
 	}
 	c.Limits = c.Limits.withDefaults()
 	d := &Desk{Config: c, computations: map[string]*computation{}}
+	if c.Work != nil {
+		d.pace.work = c.Work
+		d.pace.done.Store(c.Work())
+	}
 	d.turns.workers = min(c.Limits.Workers, max(int(c.Limits.MemoryTotal/c.Limits.Memory), 1))
 	d.ctx, d.close = context.WithCancel(context.Background())
 	if c.Runs != nil {

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The demands on what questions leave to others.
+const (
+	besideConnections = 4 // of batches
+	leastBeside       = 0.8
+	mostBeside        = 2
+	// mostFlags is what requests for flags are prepared for, a second.
+	mostFlags = 6000
+)
+
+// besideQuestions are asked back to back: of an index, and of all rows.
+var besideQuestions = []int{2, 3}
+
+// crowded is a load alone and while questions are asked, by round.
+type crowded struct {
+	rates    [2][]float64
+	p50, p99 [2][]time.Duration
+	answers  []float64 // questions that were answered a second
+}
+
+// measureBeside has a server on a copy of the file take events and answer flags, alone
+// and while questions are asked back to back, in turn.
+func (b *bench) measureBeside(file string) (err error) {
+	copied := filepath.Join(b.dir, "beside.db")
+	if err := copyFile(copied, file); err != nil {
+		return err
+	}
+	// The definitions are those that the file was filled with.
+	p, err := b.launch("beside", b.program, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(b.dir, "beside"), "--database", "sqlite:"+copied, "--log-level", "warn")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop(), os.Remove(copied)) }()
+	intake, flags := &crowded{}, &crowded{}
+	asked := load{address: p.address, connections: 1, until: b.config.time, check: decided}
+	for i := range int(b.config.time.Seconds() * mostFlags) {
+		asked.requests = append(asked.requests, flagsRequest(projectKey, known(i%rememberedPersons), ""))
+	}
+	for range b.config.rounds {
+		for _, questions := range []bool{false, true} {
+			requests, err := batches(int(b.config.time.Seconds()*mostRate/batchSize), func(*generator) {})
+			if err == nil {
+				err = intake.add(load{address: p.address, connections: besideConnections, until: b.config.time, requests: requests, check: took}, questions)
+			}
+			if err == nil {
+				time.Sleep(settle)
+				err = flags.add(asked, questions)
+			}
+			if err != nil {
+				return err
+			}
+			time.Sleep(settle)
+		}
+	}
+	t := b.table
+	t.section("while questions are asked back to back, %s, median of %d; other: without questions", b.config.time, b.config.rounds)
+	with, without := median(intake.rates[1]), median(intake.rates[0])
+	t.beside("events that come in", with, without, perSecond)
+	t.judge("≥ 0.8", with >= leastBeside*without)
+	t.beside("/flags, 99 %", float64(median(flags.p99[1])), float64(median(flags.p99[0])), func(v float64) string { return millis(time.Duration(v)) })
+	t.judge("≤ 2", median(flags.p99[1]) <= mostBeside*median(flags.p99[0]))
+	t.beside("/flags, median", float64(median(flags.p50[1])), float64(median(flags.p50[0])), func(v float64) string { return millis(time.Duration(v)) })
+	t.figure("questions beside events", fmt.Sprintf("%.2f/s", median(intake.answers)))
+	t.figure("questions beside /flags", fmt.Sprintf("%.2f/s", median(flags.answers)))
+	return nil
+}
+
+// add runs a load, with questions beside it or without.
+func (c *crowded) add(l load, questions bool) error {
+	stop, asked := make(chan struct{}), make(chan error, 1)
+	answers, with := 0, 0
+	began := time.Now()
+	if questions {
+		with = 1
+		go func() { asked <- askOn(l.address, stop, &answers) }()
+	}
+	r, err := l.run()
+	elapsed := time.Since(began)
+	if close(stop); questions {
+		err = errors.Join(err, <-asked)
+		c.answers = append(c.answers, float64(answers)/elapsed.Seconds())
+	}
+	if err != nil {
+		return err
+	}
+	c.rates[with] = append(c.rates[with], r.rate())
+	c.p50[with], c.p99[with] = append(c.p50[with], r.quantile(0.5)), append(c.p99[with], r.quantile(0.99))
+	return nil
+}
+
+// askOn asks questions, one after the other, and counts those answered.
+func askOn(address string, stop <-chan struct{}, answers *int) error {
+	c, err := dial(address)
+	if err != nil {
+		return err
+	}
+	defer c.net.Close()
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		body := `{"refresh":"force_blocking","query":` + questions[besideQuestions[i%len(besideQuestions)]].query + `}`
+		ask := post("/api/projects/1/query/", "", []byte(body), 0).raw
+		ask = bytes.Replace(ask, []byte("\r\n"), []byte("\r\nAuthorization: Bearer "+personalKey+"\r\n"), 1)
+		switch status, answer, err := c.do(ask, nil); {
+		case err != nil:
+			return err
+		case status != 200:
+			return fmt.Errorf("a question: status %d: %.300s", status, answer)
+		}
+		*answers++
+	}
+}
+
+func decided(body []byte) error {
+	if !wellDecided(body) {
+		return fmt.Errorf("answer %.300s", body)
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

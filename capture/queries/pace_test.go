@@ -1,0 +1,101 @@
+package queries
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights"
+)
+
+// pacedReader computes for a millisecond before each of 100 batches.
+type pacedReader struct {
+	hallReader
+	spare int // how often there was a processor to spare
+}
+
+func (r *pacedReader) Open(context.Context, int64) (insights.Reader, error) { return r, nil }
+func (r *pacedReader) Close() error                                         { return nil }
+
+func (r *pacedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	for range 100 {
+		time.Sleep(time.Millisecond)
+		s.Rest(ctx)
+		if s.Spare() {
+			r.spare++
+		}
+		if err := yield(&insights.Batch{Time: []int64{s.From}, Name: []string{"a"}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A query that computes for 100 ms stands still twice as long where others are at work
+// all the time, and not at all where nobody is; only then it takes a second processor.
+// One that is cancelled does not stand still.
+func TestPace(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		each  time.Duration // between two pieces of others' work, 0: there are none
+		takes [2]time.Duration
+		spare bool
+	}{
+		{"nobody else", 0, [2]time.Duration{100 * time.Millisecond, 100 * time.Millisecond}, true},
+		{"always somebody", 100 * time.Microsecond, [2]time.Duration{299 * time.Millisecond, 301 * time.Millisecond}, false},
+		{"seldom somebody", 50 * time.Millisecond, [2]time.Duration{104 * time.Millisecond, 112 * time.Millisecond}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				r := &pacedReader{hallReader: hallReader{&hall{}}}
+				work := func() uint64 {
+					if tt.each == 0 {
+						return 7
+					}
+					return uint64(time.Since(began) / tt.each)
+				}
+				d, err := New(Config{Source: r, States: r.hall, NewID: func() string { return "run" }, Work: work})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer d.Close()
+				time.Sleep(time.Hour)
+				at := time.Now()
+				if _, err := d.Ask(t.Context(), request(1, trend, ForceBlocking)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(at); took < tt.takes[0] || took > tt.takes[1] {
+					t.Errorf("it takes %s, want %s", took, tt.takes)
+				}
+				if spare := tt.spare && runtime.GOMAXPROCS(0) > 1; spare != (r.spare > 0) {
+					t.Errorf("%d times there was a processor to spare", r.spare)
+				}
+			})
+		})
+	}
+}
+
+// A query that is cancelled reads no further batch, not even while it stands still.
+func TestPace_Cancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := uint64(0)
+		r := &pacedReader{hallReader: hallReader{&hall{}}}
+		d, err := New(Config{Source: r, States: r.hall, NewID: func() string { return fmt.Sprint("run ", n) }, Work: func() uint64 { n++; return n }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 31*time.Millisecond+time.Microsecond)
+		defer cancel()
+		at := time.Now()
+		answer, err := d.Ask(ctx, Request{Project: &insights.Project{ID: 1}, Query: json.RawMessage(trend), Mode: ForceBlocking})
+		if took := time.Since(at); err == nil || took > 33*time.Millisecond {
+			t.Errorf("%v, %v after %s", answer, err, took)
+		}
+	})
+}
