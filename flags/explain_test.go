@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/dlclark/regexp2/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // replays checks that the explanation of a flag gives the answer of an

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/dlclark/regexp2/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // richDefinitions meet most of the evaluator: every kind of filter, all three

@@ -5,8 +5,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/dlclark/regexp2/v2"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // This file holds laws that every operator keeps, whatever the values.

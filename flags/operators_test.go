@@ -11,8 +11,9 @@ import (
 	"time"
 	_ "time/tzdata" // the zones of the cases, wherever they run
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/dlclark/regexp2/v2"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // operatorCase is one line of testdata/operators/<operator>.json: a filter, the

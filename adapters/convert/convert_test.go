@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // decideAll decides all flags for a person.

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // A payload that goes through decides as before: all members that the parser

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestOpen_Refuses(t *testing.T) {

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/fsnotify/fsnotify"
 	"go.uber.org/goleak"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

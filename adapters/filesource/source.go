@@ -27,8 +27,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 var _ flags.Source = (*Source)(nil)

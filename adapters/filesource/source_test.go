@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestSource_WrittenInPlace(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
 )
 
 const importPath = "/api/projects/1/import/"

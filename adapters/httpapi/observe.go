@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/go-chi/chi/v5"
 )
 
 // headerRequestID names a request in the answer and in every line of the log.

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
 // logged makes a handler that logs as JSON, and returns how to read the lines of

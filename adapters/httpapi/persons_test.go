@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
 )
 
 type shownPersons struct {

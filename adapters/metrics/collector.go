@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Config says whom to ask. A nil function leaves its metrics out.

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/geoip"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/geoip"
 )
 
 // The package may not import geoip; that its totals convert is held here.

@@ -1,8 +1,9 @@
 package metrics
 
 import (
-	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bunting-flags/bunting/capture/queries"
 )
 
 var (

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/go-chi/chi/v5"
 )
 
 // The goroutines of parts, by a name that stands in their stacks.

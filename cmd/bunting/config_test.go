@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 func TestConfig_Errors(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
-	"github.com/miekg/dns"
 )
 
 // site is where people reach the servers of these tests, as they are told.

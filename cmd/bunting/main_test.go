@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

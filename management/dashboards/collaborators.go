@@ -2,8 +2,9 @@ package dashboards
 
 import (
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // maxCollaborators is how many collaborators a dashboard may have.

@@ -3,9 +3,10 @@ package dashboards
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindDashboard is a dashboard: Parent is the project, ID its number, Hidden when

@@ -7,8 +7,9 @@ import (
 	"crypto/sha256"
 	"sync"
 
-	"github.com/bunting-flags/bunting/management"
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 const (

@@ -1,9 +1,10 @@
 package dashboards
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // title is the name, empty for none.

@@ -3,10 +3,11 @@ package dashboards
 import (
 	"cmp"
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // InsightQuery narrows a list of insights down. Zero members do not.

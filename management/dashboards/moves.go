@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // MoveTileFields are the fields of a move beside those of a dashboard (§4.1.6).

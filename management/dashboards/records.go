@@ -3,8 +3,9 @@ package dashboards
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // dashboardSettings are what is kept of a dashboard and shown as it is.

@@ -6,9 +6,10 @@ import (
 	"crypto/sha512"
 	"crypto/subtle"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // How passwords of links are kept: PBKDF2 with HMAC-SHA-512, with one random salt

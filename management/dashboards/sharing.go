@@ -5,10 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 const (

@@ -3,10 +3,11 @@ package dashboards
 import (
 	"cmp"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindTile is a tile: Parent is the dashboard, Other the insight that it shows,

@@ -2,9 +2,10 @@ package errortracking
 
 import (
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // assignee is who an issue belongs to: a user or a role. In answers it is the text

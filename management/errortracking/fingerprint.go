@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // maxFingerprint is how long a client's fingerprint may be, in characters, before

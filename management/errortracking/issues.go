@@ -2,8 +2,9 @@ package errortracking
 
 import (
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindIssue is an issue of a project: Unique is project and fingerprint, Other

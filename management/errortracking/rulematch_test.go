@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // §4.2, and what operators mean: spec/flags.md §4.

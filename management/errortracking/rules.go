@@ -3,10 +3,11 @@ package errortracking
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Config says what a Service stands on. Only Desk is required.

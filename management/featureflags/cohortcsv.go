@@ -3,11 +3,12 @@ package featureflags
 import (
 	"encoding/csv"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // MemberKind is what the members of a list are named by.

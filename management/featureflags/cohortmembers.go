@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // maxAdded is how many persons one call may add to a static cohort.

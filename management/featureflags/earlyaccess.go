@@ -5,10 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindFeature is an early access feature: Parent is the project, Sort the time.

@@ -3,10 +3,11 @@ package featureflags
 import (
 	"encoding/json"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindExperiment is an experiment: Parent is the project, ID its number, Other the cohort whose

@@ -3,9 +3,10 @@ package featureflags
 import (
 	"cmp"
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // ExperimentQuery narrows a list of experiments down. Zero members do not, but for

@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 func doesNotExist(field string, id int64) error {

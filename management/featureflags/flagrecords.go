@@ -3,9 +3,10 @@ package featureflags
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // flagScope is what changes of flags are noted under.

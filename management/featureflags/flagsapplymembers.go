@@ -1,8 +1,9 @@
 package featureflags
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // This file applies what a document says of the members of static cohorts. Without

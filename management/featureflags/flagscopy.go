@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // CopyFields are what copying a flag takes.

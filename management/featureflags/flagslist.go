@@ -3,10 +3,11 @@ package featureflags
 import (
 	"cmp"
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // FlagQuery narrows a list of flags down. Zero members do not, but for Archived.

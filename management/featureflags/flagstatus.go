@@ -2,9 +2,10 @@ package featureflags
 
 import (
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // staleAfter is how old a flag is that may be stale, and how long nobody has

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindScheduled is a change that is to come: Parent is the project, Other is

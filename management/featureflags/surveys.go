@@ -3,9 +3,10 @@ package featureflags
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindSurvey is a survey: Parent is the project, Sort the time, Unique the project

@@ -4,8 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // surveyFlagPrefix begins the keys of the flags that surveys make for themselves.

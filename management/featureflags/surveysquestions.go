@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // questionFields are what is looked at in a question of a survey.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Account is what a user sees of itself: /api/users/@me (§1.9) and personal keys (§1.10).

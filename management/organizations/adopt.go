@@ -3,8 +3,9 @@ package organizations
 import (
 	"context"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Adoption says who becomes the owner of organizations without members.

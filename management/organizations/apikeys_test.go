@@ -1,9 +1,10 @@
 package organizations
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"testing"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // §1.4: 41 objects, each to read and to write, and the scope of all.

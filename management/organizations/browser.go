@@ -3,8 +3,9 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // browserSettings are what posthog-js does and leaves in a project, in the words

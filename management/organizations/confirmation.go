@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // maxConfirmations is how many secrets of a pending address count: the newest.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindGroupType is what people call a group type: Parent is the project, ID the

@@ -2,6 +2,7 @@ package organizations
 
 import (
 	"context"
+
 	"github.com/bunting-flags/bunting/management"
 )
 

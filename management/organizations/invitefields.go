@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // InviteFields are the writable fields of an invitation (§4.5).

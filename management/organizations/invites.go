@@ -9,8 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/bunting-flags/bunting/management"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindInvite is an invitation: Parent is the organization, Other that and the

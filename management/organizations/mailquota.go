@@ -1,8 +1,9 @@
 package organizations
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // kindMailCount is how many mails were queued on a UTC day: ID is whose they are.

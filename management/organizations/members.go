@@ -3,10 +3,11 @@ package organizations
 import (
 	"context"
 	"errors"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Members are members of organizations (§4.6).

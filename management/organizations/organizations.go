@@ -3,9 +3,10 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // scopeOrganization is what the log calls an organization.

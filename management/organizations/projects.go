@@ -3,9 +3,10 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Projects are projects and their keys (§5.8, §1.11).

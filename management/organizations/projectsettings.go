@@ -2,10 +2,11 @@ package organizations
 
 import (
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // ProjectSettings are what a project keeps for its SDKs and pages (§5.8). Null is

@@ -1,8 +1,9 @@
 package organizations
 
 import (
-	"github.com/bunting-flags/bunting/management"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // NewProjectFields are the fields of a project that is made. Its key can be chosen

@@ -3,10 +3,11 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"github.com/bunting-flags/bunting/management"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // quotaResources are what an organization can be limited in (decision 11,

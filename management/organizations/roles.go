@@ -2,8 +2,9 @@ package organizations
 
 import (
 	"context"
-	"github.com/bunting-flags/bunting/management"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // role is a group of members of an organization (§5.1.3).

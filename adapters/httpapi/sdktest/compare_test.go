@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // answer is one flag's value and payload. A flag that is not answered is off.

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
 // fault is what happens to the server while an SDK sends an event (§19.4).

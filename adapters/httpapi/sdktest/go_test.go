@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/posthog/posthog-go"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // quiet is a logger that says nothing.

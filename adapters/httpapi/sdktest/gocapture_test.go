@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/google/go-cmp/cmp"
 	"github.com/posthog/posthog-go"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
 const (

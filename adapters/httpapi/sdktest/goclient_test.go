@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/google/go-cmp/cmp"
 	"github.com/posthog/posthog-go"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // One flag at a time, value and payload, as most applications ask.

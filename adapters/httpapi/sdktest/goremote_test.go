@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/posthog/posthog-go"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/google/go-cmp/cmp"
-	"github.com/posthog/posthog-go"
 )
 
 // remoteClient is our own client for Go services, beside posthog-go.

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/posthog/posthog-go"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // suite is a test of posthog-go's: definitions, and what it holds of them.

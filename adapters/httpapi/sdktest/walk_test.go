@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
 // The walk is what the SDKs of servers are made to send, in this order:

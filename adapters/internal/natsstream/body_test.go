@@ -3,8 +3,9 @@ package natsstream
 import (
 	"testing"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // Whatever stands in a message is read or is a fault.

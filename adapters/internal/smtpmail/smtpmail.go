@@ -22,8 +22,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/wneessen/go-mail"
+
+	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // Encryption says how a connection is kept from being read.

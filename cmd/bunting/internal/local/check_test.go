@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
 func TestCheck_DemoHasNoFaults(t *testing.T) {

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/google/go-cmp/cmp"
 )
 
 // evalJSON calls eval --json and returns the value of each flag.

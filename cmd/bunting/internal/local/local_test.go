@@ -3,9 +3,10 @@ package local
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
