@@ -42,6 +42,33 @@ func WithHooks(r Reader, hooks ...Hook) Reader {
 	return &hookReader{r, slices.Clone(hooks)}
 }
 
+// WithTrack is r whose snapshots send events by send: see [Snapshot].Track. The properties
+// are send's. With nil r stays as it is.
+func WithTrack(r Reader, send func(ctx context.Context, sub *Subject, event string, properties map[string]any) error) Reader {
+	if r == nil {
+		r = notReady
+	}
+	if send == nil {
+		return r
+	}
+	return &trackReader{r, send}
+}
+
+type trackReader struct {
+	Reader
+	send func(ctx context.Context, sub *Subject, event string, properties map[string]any) error
+}
+
+func (r *trackReader) For(ctx context.Context, sub *Subject) *Snapshot {
+	s := r.Reader.For(ctx, sub)
+	if s != nil {
+		s.config.Track = func(ctx context.Context, event string, properties map[string]any) error {
+			return r.send(ctx, s.subject, event, properties)
+		}
+	}
+	return s
+}
+
 type hookReader struct {
 	inner Reader
 	hooks []Hook

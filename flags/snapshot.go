@@ -180,8 +180,9 @@ func (r *firstRead) isReady() bool {
 // Track sends an event of the subject's, with the values of the flags that were read so
 // far: as $feature/<key>, and the keys of those that are on in $active_feature_flags.
 // What properties has goes before that. It needs a Reader that can send, such as a
-// remote.Client. Flags of a Set, a Decider, a file ([Open]) or definitions ([Static]) have
-// no server to send to: then it is errors.ErrUnsupported.
+// remote.Client or that of a server in the same process. Flags of a Set, a Decider, a file
+// ([Open]) or definitions ([Static]) have no server to send to: then it is
+// errors.ErrUnsupported, but where [WithTrack] gives them a way.
 func (s *Snapshot) Track(event string, properties map[string]any) error {
 	switch {
 	case s == nil:

@@ -74,3 +74,28 @@ func TestSnapshot_Track(t *testing.T) {
 		t.Errorf("no subject: %v", err)
 	}
 }
+
+// Where a Reader sends nothing, WithTrack does, with the subject and what was read.
+func TestWithTrack(t *testing.T) {
+	fixed, err := flags.Static([]byte(fileWith("wide")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whom string
+	var got sent
+	r := flags.WithTrack(fixed, func(_ context.Context, sub *flags.Subject, event string, properties map[string]any) error {
+		whom, got = sub.DistinctID, sent{event, properties}
+		return nil
+	})
+	s := r.For(t.Context(), &flags.Subject{DistinctID: "ana"})
+	if v := s.String("f", ""); v != "wide" || s.Track("paid", map[string]any{"total": 5}) != nil {
+		t.Fatal(v)
+	}
+	want := sent{"paid", map[string]any{"total": 5, "$feature/f": "wide", "$active_feature_flags": []string{"f"}}}
+	if whom != "ana" || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %v, want %v", whom, got, want)
+	}
+	if err := flags.WithTrack(nil, nil).For(t.Context(), nil).Track("x", nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+}

@@ -70,6 +70,9 @@ func TestServer_Without(t *testing.T) {
 			if (s.Intake() == nil) != (out&server.Capture != 0) || (s.Management() == nil) != (out&server.Management != 0) {
 				t.Error("parts that are left out can be had, or others not")
 			}
+			if err := s.Reader("").For(t.Context(), &flags.Subject{DistinctID: "u"}).Track("x", nil); errors.Is(err, errors.ErrUnsupported) != (out&server.Capture != 0) {
+				t.Error("tracked without capture, or not with it:", err)
+			}
 			if on := s.Reader("").Bool(t.Context(), "new-onboarding", &flags.Subject{DistinctID: "user-1"}, false); !on {
 				t.Error("the process is not told of flags")
 			}
@@ -181,7 +184,22 @@ func TestServer_Inside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w := get("GET", "/api/projects/1/events/?limit=1", "", "session=ana"); !strings.Contains(w.Body.String(), `"total":49`) || !strings.Contains(w.Body.String(), `"next":"http://example.com/a/ph/api/projects/1/events/?`) {
+	// What a snapshot tracks has what was read (capture.md: $feature/<key>), and whose it is.
+	of := s.Reader("").For(t.Context(), &flags.Subject{DistinctID: "ana", Groups: map[string]string{"company": "acme"}, DeviceID: "d"})
+	of.Bool("new", false)
+	if err := of.Track("paid", map[string]any{"total": 50, "$device_id": "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reader("").For(t.Context(), &flags.Subject{}).Track("paid", nil); !errors.Is(err, flags.ErrNoDistinctID) {
+		t.Error(err)
+	}
+	w := get("GET", "/api/projects/1/events/?event=paid", "", "session=ana")
+	for _, want := range []string{`"$feature/new":true`, `"$active_feature_flags":["new"]`, `"total":50`, `"$device_id":"mine"`, `"$groups":{"company":"acme"}`, `"distinct_id":"ana"`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in %s", want, w.Body)
+		}
+	}
+	if w := get("GET", "/api/projects/1/events/?event=ordered&limit=1", "", "session=ana"); !strings.Contains(w.Body.String(), `"total":49`) || !strings.Contains(w.Body.String(), `"next":"http://example.com/a/ph/api/projects/1/events/?`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if s.Management().FeatureFlags == nil {

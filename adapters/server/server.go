@@ -126,6 +126,7 @@ func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 // Reader reads the flags of a project in the process, as values of Go types: that of an
 // API key, or with an empty one the only project that there is. It is asked for once and
 // kept; one that is asked for before Recovered goes on with the last good definitions.
+// What its snapshots Track goes to Intake, and is durable when Track returns.
 func (s *Server) Reader(apiKey string) flags.Reader {
 	if apiKey == "" {
 		projects, err := s.Projects(context.Background())
@@ -137,7 +138,21 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 		}
 		apiKey = projects[0].APIKey
 	}
-	return s.Decider().Reader(apiKey, flags.Selection{})
+	r := s.Decider().Reader(apiKey, flags.Selection{})
+	if s.made() && s.options.Without&Capture != 0 {
+		return r
+	}
+	return flags.WithTrack(r, func(ctx context.Context, sub *flags.Subject, event string, properties map[string]any) error {
+		add := func(name string, value any, known bool) {
+			if _, given := properties[name]; known && !given {
+				properties[name] = value
+			}
+		}
+		add("$is_server", true, true)
+		add("$device_id", sub.DeviceID, sub.DeviceID != "")
+		add("$groups", sub.Groups, len(sub.Groups) > 0)
+		return s.Intake().Capture(ctx, apiKey, sub.DistinctID, event, properties)
+	})
 }
 
 // Intake takes events in as the routes of capture do, by the same rules: what it has

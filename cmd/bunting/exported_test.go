@@ -36,7 +36,7 @@ var mostExported = map[string]int{
 	"capture/experiments":      26,
 	"capture/insights":         32,
 	"capture/queries":          43,
-	"flags":                    275,
+	"flags":                    276,
 	"flags/flagsdiff":          33,
 	"flags/flagshttp":          3,
 	"flags/flagstest":          16,
