@@ -29,6 +29,8 @@ export const routes: Route[] = [
   { path: "not-found", title: w.notFound, page: () => import("./pages/notfound") },
   { path: "p/:project", title: w.home, page: () => import("./pages/home"), nav: w.home, icon: "home" },
   { path: "p/:project/flags", title: w.flags, page: () => import("./pages/flags/list"), nav: w.flags, icon: "flag", scope: "feature_flag:read" },
+  { path: "p/:project/flags/new", title: w.newFlag, page: () => import("./pages/flag/new"), within: w.flags },
+  { path: "p/:project/flags/:id", title: w.flag, page: () => import("./pages/flag/edit"), within: w.flags },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

@@ -215,6 +215,12 @@ function follow(parent: Node, child: () => Child): void {
   });
 }
 
+/** A child that is made anew only when the test turns, not at each change of what it reads. */
+export function when(test: () => unknown, make: () => Child): Child {
+  const is = computed(() => Boolean(test()));
+  return () => (is() ? untracked(make) : null);
+}
+
 interface Row<T> {
   item: Signal<T>;
   node: Element;

@@ -50,7 +50,6 @@ export default function flagsPage(): Child {
   const list = signal<Row[]>([]);
   const total = signal<number | null>(null);
   const error = signal<unknown>(undefined);
-  const busy = signal(true);
   const again = signal(0);
   const chosen = signal<ReadonlySet<number>>(new Set());
   const calls = signal<ReadonlyMap<number, { calls: number; days: number[] }>>(new Map());
@@ -60,7 +59,6 @@ export default function flagsPage(): Child {
   const load = async (query: Record<string, string>) => {
     cancel?.abort();
     const mine = (cancel = new AbortController());
-    busy.set(true);
     let all: Row[] = [];
     try {
       do {
@@ -75,7 +73,6 @@ export default function flagsPage(): Child {
       if (mine.signal.aborted) return;
       error.set(e);
     }
-    busy.set(false);
   };
   const query = computed(() => JSON.stringify(asked()));
   effect(() => {
@@ -100,7 +97,7 @@ export default function flagsPage(): Child {
     () => (error() ? problem(w.failed, error(), reload) : null),
     () => {
       if (total() === null) return error() ? null : bars(10);
-      if (total() === 0 && !busy.peek()) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) })) : empty(w.noFlags, w.noFlagsText);
+      if (total() === 0) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) })) : empty(w.noFlags, w.noFlagsText);
       return table();
     },
     () => (chosen().size ? bulk(chosen, list, reload) : null),

@@ -1,0 +1,145 @@
+package browsertest
+
+import "testing"
+
+// J2 and J3 (console.md §1.2): a first flag, and its release in steps; what SDKs get is
+// asked of /flags.
+func TestFlag_MadeAndReleased(t *testing.T) {
+	s := serve(t)
+	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "pro"})
+	p := s.open(t, "")
+	p.node("heading", "Home")
+	p.accessible()
+	p.click("navigation", "Main", "link", "Flags")
+	p.node("heading", "No flags yet")
+	p.accessible()
+	p.click("link", "New flag")
+	p.node("heading", "New flag")
+	if got := js[string](p, "document.activeElement.labels?.[0]?.innerText ?? document.activeElement.tagName"); got != "Key" {
+		t.Errorf("the focus is on %q, want Key", got)
+	}
+	p.fill("new-checkout", "textbox", "Key")
+	p.fill("New checkout", "textbox", "Description")
+	p.accessible()
+	p.click("button", "Save")
+	p.says("Saved")
+	p.node("heading", "new-checkout")
+	if got := s.flag("new-checkout", "ana"); got != true {
+		t.Errorf("ana gets %v, want true: a new flag is for everybody", got)
+	}
+
+	p.fill("0", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.accessible()
+	p.click("button", "Save")
+	p.node("dialog", "Review changes", "table", "Changes", "cell", "100 %")
+	p.node("dialog", "Review changes", "table", "Changes", "cell", "0 %")
+	p.accessible()
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 2")
+	if got := s.flag("new-checkout", "ana"); got != false {
+		t.Errorf("ana gets %v, want false at 0 %%", got)
+	}
+
+	p.click("group", "Condition 1", "button", "Add filter")
+	p.fill("plan", "group", "Filter 1", "combobox", "Property")
+	p.enter()
+	p.fill("pro", "group", "Filter 1", "combobox", "Value")
+	p.enter()
+	p.node("group", "Filter 1", "button", "Remove pro")
+	p.fill("100", "group", "Condition 1", "spinbutton", "Rollout percentage")
+	p.click("button", "Save")
+	p.node("dialog", "Review changes", "table", "Changes", "cell", "plan is pro")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.says("Saved version 3")
+	for id, want := range map[string]bool{"ana": true, "nobody": false} {
+		if got := s.flag("new-checkout", id); got != want {
+			t.Errorf("%s gets %v, want %v", id, got, want)
+		}
+	}
+}
+
+// J5 and J16: a switch of the list, after its dialog; search, order and filters stand in
+// the address; several at once. Names with markup stay texts (§5.4).
+func TestFlags_List(t *testing.T) {
+	s := serve(t)
+	for key, name := range map[string]string{"alpha": "First", "beta": "<img src=x onerror=alert(1)>", "gamma": "javascript:alert(1)"} {
+		s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": key, "name": name, "tags": []string{name},
+			"filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}}}}, nil)
+	}
+	p := s.open(t, "p/1/flags")
+	p.says("3 flags")
+	p.accessible()
+	p.click("switch", "Enabled: alpha")
+	p.node("dialog", "Switch off alpha?")
+	p.accessible()
+	p.click("dialog", "Switch off alpha?", "button", "Switch off")
+	p.says("Switched off alpha")
+	if got := s.flag("alpha", "ana"); got == true {
+		t.Errorf("ana gets %v of a flag that is off", got)
+	}
+	p.fill("bet", "searchbox", "Search flags")
+	p.says("1 flag")
+	p.gone("link", "alpha")
+	if got := js[string](p, "location.search"); got != "?search=bet" {
+		t.Errorf("the address has %q, want ?search=bet", got)
+	}
+	p.fill("nothing like it", "searchbox", "Search flags")
+	p.node("heading", "No flags match")
+	p.accessible()
+	p.click("button", "Clear filters")
+	p.says("3 flags")
+	p.choose("Off", "combobox", "Status")
+	p.gone("link", "beta")
+	p.node("link", "alpha")
+	p.choose("Any status", "combobox", "Status")
+	p.click("checkbox", "Select beta")
+	p.click("checkbox", "Select gamma")
+	p.accessible()
+	p.click("region", "Selection", "button", "Archive")
+	p.click("button", "Archive")
+	p.says("1 flag")
+	p.click("button", "More about alpha")
+	p.accessible()
+	p.click("menuitem", "Delete")
+	p.click("button", "Delete")
+	p.says("0 flags")
+	p.click("button", "Undo")
+	p.says("1 flag")
+}
+
+// T24: a link to a view shows it, back and forward too; what is no page says so.
+func TestFrame_Addresses(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/flags?sort=-updated_at&status=off")
+	p.node("heading", "No flags match")
+	p.click("link", "Bunting")
+	p.node("heading", "Home")
+	js[any](p, "history.back()")
+	p.node("heading", "No flags match")
+	p.visit("nowhere/at/all")
+	p.node("heading", "Not found")
+	p.node("main", "", "link", "Home")
+	p.accessible()
+	p.click("button", "Search")
+	p.node("dialog", "Search", "combobox", "Search")
+	p.accessible()
+	p.fill("flags", "combobox", "Search")
+	p.enter()
+	p.node("heading", "Flags")
+	p.size(360, 740)
+	p.click("button", "Menu")
+	p.accessible()
+}
+
+// Without a session every page leads to the sign-in page (§2.3), whose key field takes
+// no wrong key.
+func TestSignIn_Page(t *testing.T) {
+	s := serve(t)
+	p := s.stranger(t)
+	p.visit("p/1/flags")
+	p.node("heading", "Sign in")
+	p.accessible()
+	if got := js[string](p, "new URLSearchParams(location.search).get('next')"); got != "p/1/flags" {
+		t.Errorf("next is %q, want p/1/flags", got)
+	}
+}

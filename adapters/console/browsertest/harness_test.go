@@ -1,0 +1,176 @@
+// Package browsertest drives the console in Chromium over the real program, by ARIA
+// role and accessible name alone (console.md §3 and §7). All tests share one browser.
+package browsertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	program string          // the real one, built once
+	browser context.Context // the one Chromium
+	axe     string          // axe-core's source
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "console")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	for _, c := range [][]string{
+		{"go", "build", "-C", "../../..", "-o", filepath.Join(dir, "bunting"), "./cmd/bunting"},
+		{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"},
+	} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("%s: %w\n%s", strings.Join(c, " "), err, out)
+		}
+	}
+	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		return 1, err
+	}
+	program, axe = filepath.Join(dir, "bunting"), string(source)
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	defer stop()
+	ctx, end := chromedp.NewContext(allocator)
+	defer end()
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		return 1, fmt.Errorf("chromium (Debian's package chromium has it): %w", err)
+	}
+	browser = ctx
+	return m.Run(), nil
+}
+
+// server is the real program on an empty folder.
+type server struct {
+	t                   *testing.T
+	url, key, publicKey string
+}
+
+var (
+	listens = regexp.MustCompile(`listens on (http://\S+)`)
+	keys    = regexp.MustCompile(`ph[xc]_\w+`)
+)
+
+func serve(t *testing.T) *server {
+	t.Helper()
+	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--rate-limit", "off")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the server said\n%s", &log)
+		}
+	})
+	s := &server{t: t}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && s.publicKey == "" {
+		if at := listens.FindStringSubmatch(lines.Text()); at != nil {
+			s.url = at[1]
+		}
+		for _, k := range keys.FindAllString(lines.Text(), -1) {
+			if strings.HasPrefix(k, "phx_") {
+				s.key = k
+			} else {
+				s.publicKey = k
+			}
+		}
+	}
+	if s.url == "" || s.key == "" || s.publicKey == "" {
+		t.Fatalf("the start did not print an address and keys\n%s", &log)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return s
+}
+
+// api asks the management API with the owner's key, and decodes its answer.
+func (s *server) api(method, path string, body, answer any) {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequest(method, s.url+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	text, err = io.ReadAll(got.Body)
+	if err != nil || got.StatusCode >= 300 {
+		s.t.Fatalf("%s %s: %d %s %v", method, path, got.StatusCode, text, err)
+	}
+	if answer != nil {
+		if err := json.Unmarshal(text, answer); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// person sends an event that sets properties of a person.
+func (s *server) person(id string, set map[string]any) {
+	s.t.Helper()
+	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{
+		map[string]any{"event": "$set", "distinct_id": id, "properties": map[string]any{"$set": set}},
+	}}, nil)
+}
+
+// flag is what /flags answers for a person: the value that an SDK gets.
+func (s *server) flag(key, distinctID string) any {
+	s.t.Helper()
+	var got struct {
+		FeatureFlags map[string]any `json:"featureFlags"`
+	}
+	s.api("POST", "/flags?v=1", map[string]any{"api_key": s.publicKey, "distinct_id": distinctID}, &got)
+	return got.FeatureFlags[key]
+}
+
+// eventually waits for up to five seconds.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("five seconds have passed without: %s", what)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// page is a tab. What §7 lets no test pass over fails it: uncaught errors,
+// console.error, answers 5xx, violations of the policy, requests to another origin.
+type page struct {
+	t      *testing.T
+	ctx    context.Context
+	server *server
+	mu     sync.Mutex
+	faults []string
+}
+
+// open makes a tab whose requests carry the owner's key, and shows a path of the console.
+func (s *server) open(t *testing.T, path string) *page {
+	t.Helper()
+	p := s.stranger(t)
+	call(p, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Authorization": "Bearer " + s.key}})
+	p.visit(path)
+	return p
+}
+
+// stranger makes a tab of nobody.
+func (s *server) stranger(t *testing.T) *page {
+	t.Helper()
+	ctx, end := chromedp.NewContext(browser)
+	ctx, late := context.WithTimeout(ctx, 60*time.Second)
+	p := &page{t: t, ctx: ctx, server: s}
+	err := chromedp.Listen(ctx, func(ev any) {
+		if fault := p.fault(ev); fault != "" {
+			p.mu.Lock()
+			p.faults = append(p.faults, fault)
+			p.mu.Unlock()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.shoot(strings.ReplaceAll(t.Name(), "/", "_") + "-failed")
+		}
+		late()
+		end()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, f := range p.faults {
+			t.Error(f)
+		}
+	})
+	call(p, network.Enable, network.EnableParams{})
+	call(p, log.Enable, cdp.Empty{})
+	call(p, accessibility.Enable, cdp.Empty{})
+	p.size(1280, 800)
+	return p
+}
+
+func (p *page) fault(ev any) string {
+	switch e := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		text, _ := json.Marshal(e.ExceptionDetails)
+		return "uncaught: " + string(text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" {
+			text, _ := json.Marshal(e.Args)
+			return "console.error: " + string(text)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Source == "security" || e.Entry.Source == "violation" || strings.Contains(e.Entry.Text, "Content Security Policy") {
+			return "policy: " + e.Entry.Text
+		}
+	case *network.EventResponseReceived:
+		if e.Response.Status >= 500 {
+			return fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" {
+			return "a request to another origin: " + e.Request.URL
+		}
+	}
+	return ""
+}
+
+// call runs a command of the protocol.
+func call[P, R any](p *page, c cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	got, err := chromedp.Call(p.ctx, c, params)
+	if err != nil {
+		p.t.Fatalf("%s: %v", c.Method, err)
+	}
+	return got
+}
+
+func (p *page) size(width, height int64) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *page) visit(path string) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.Navigate(p.server.url+"/console/"+path)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// js evaluates an expression.
+func js[T any](p *page, expression string) T {
+	p.t.Helper()
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%.80s: %v", expression, err)
+	}
+	return got
+}
+
+// all are the nodes with a role and a name below a node, or in the document.
+func (p *page) all(within cdp.BackendNodeID, role, name string) (out []*accessibility.Node) {
+	params := accessibility.QueryAXTreeParams{Role: role, AccessibleName: name, BackendNodeID: within}
+	if within == 0 {
+		root, err := chromedp.Call(p.ctx, dom.GetDocument, dom.GetDocumentParams{})
+		if err != nil {
+			return nil
+		}
+		params.BackendNodeID = root.Root.BackendNodeID
+	}
+	got, err := chromedp.Call(p.ctx, accessibility.QueryAXTree, params)
+	if err != nil {
+		return nil // it goes away while it is asked about
+	}
+	for _, n := range got.Nodes {
+		if !n.Ignored {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// node is one thing of the page, found by role and name, within others: pairs of them
+// from the outside in.
+func (p *page) node(roleName ...string) cdp.BackendNodeID {
+	p.t.Helper()
+	var within cdp.BackendNodeID
+	found := 0
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+		within = 0
+		for i := 0; i < len(roleName); i += 2 {
+			nodes := p.all(within, roleName[i], roleName[i+1])
+			if found = len(nodes); found != 1 {
+				within = 0
+				break
+			}
+			within = nodes[0].BackendDOMNodeID
+		}
+		if within != 0 {
+			return within
+		}
+	}
+	p.t.Fatalf("there are %d of %q, want one", found, roleName)
+	return 0
+}
+
+// gone waits until there is no such thing.
+func (p *page) gone(role, name string) {
+	p.t.Helper()
+	eventually(p.t, "no more "+role+" "+name, func() bool { return len(p.all(0, role, name)) == 0 })
+}
+
+// on calls a function of JavaScript on a node.
+func (p *page) on(id cdp.BackendNodeID, function string) {
+	p.t.Helper()
+	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: id}).Object.ObjectID
+	call(p, runtime.CallFunctionOn, runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: object})
+}
+
+// click presses the mouse where a thing is.
+func (p *page) click(roleName ...string) {
+	p.t.Helper()
+	id := p.node(roleName...)
+	call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
+	quads := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads
+	if len(quads) == 0 {
+		p.t.Fatalf("%q cannot be seen", roleName)
+	}
+	q := quads[0]
+	for _, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseReleased"} {
+		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2, Button: "left", ClickCount: 1})
+	}
+}
+
+// fill writes a text in place of what a control has.
+func (p *page) fill(text string, roleName ...string) {
+	p.t.Helper()
+	p.on(p.node(roleName...), "function() { this.focus(); this.select && this.select(); }")
+	call(p, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// enter presses the key Enter.
+func (p *page) enter() {
+	p.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{"keyDown", "keyUp"} {
+		params := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13}
+		if kind == "keyDown" {
+			params.Text = "\r"
+		}
+		call(p, input.DispatchKeyEvent, params)
+	}
+}
+
+// choose takes an option of a select.
+func (p *page) choose(option string, roleName ...string) {
+	p.t.Helper()
+	text, _ := json.Marshal(option)
+	p.on(p.node(roleName...), "function() { this.value = [...this.options].find(o => o.text === "+string(text)+").value; this.dispatchEvent(new Event('change', {bubbles: true})); }")
+}
+
+// says waits until the page announces a text.
+func (p *page) says(text string) {
+	p.t.Helper()
+	want, _ := json.Marshal(text)
+	eventually(p.t, "status "+text, func() bool {
+		return js[bool](p, "[...document.querySelectorAll('[role=status]')].some(s => s.innerText.split('\\n').includes("+string(want)+"))")
+	})
+}
+
+func (p *page) theme(theme string) {
+	p.t.Helper()
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+}
+
+// settled waits until nothing is loading.
+func (p *page) settled() {
+	p.t.Helper()
+	eventually(p.t, "a page that has loaded", func() bool {
+		return js[bool](p, "!!document.querySelector('main h1') && !document.querySelector('main[aria-busy=true], main [aria-busy=true], .bars')")
+	})
+}
+
+// accessible is T17: axe finds nothing, and no colour too faint in the dark; and nothing is wider than a
+// phone (T19).
+func (p *page) accessible() {
+	p.t.Helper()
+	p.settled()
+	if !js[bool](p, "!!window.axe") {
+		js[any](p, axe+";null")
+	}
+	const everything = `runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], rules: {"label-content-name-mismatch": {enabled: false}}`
+	for theme, rules := range map[string]string{"light": everything, "dark": `runOnly: {type: "rule", values: ["color-contrast"]}`} {
+		p.theme(theme)
+		found := js[[]struct {
+			ID    string `json:"id"`
+			Help  string `json:"help"`
+			Nodes []struct {
+				HTML string `json:"html"`
+				Why  string `json:"failureSummary"`
+			} `json:"nodes"`
+		}](p, "axe.run({"+rules+`, resultTypes: ["violations"]}).then(r => r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`)
+		for _, v := range found {
+			for _, n := range v.Nodes {
+				p.t.Errorf("%s, %s: %s (%s)\n%s\n%s", js[string](p, "location.pathname"), theme, v.Help, v.ID, n.HTML, n.Why)
+			}
+		}
+	}
+	p.theme("light")
+	p.size(360, 740)
+	if wide := js[int](p, "document.documentElement.scrollWidth"); wide > 360 {
+		p.t.Errorf("%s is %d wide on a phone of 360", js[string](p, "location.pathname"), wide)
+	}
+	p.size(1280, 800)
+}
+
+// shoot keeps a picture where CONSOLE_PICTURES names a folder.
+func (p *page) shoot(name string) {
+	dir := os.Getenv("CONSOLE_PICTURES")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600)
+	}
+	if err != nil {
+		p.t.Log(err)
+	}
+}

@@ -1,0 +1,139 @@
+// A flag as its form has it, and back to what the API takes.
+import type { Condition, Filter, Filters, Flag, Variant } from "./flags";
+
+export type Kind = "boolean" | "variants" | "config";
+
+export interface FilterDraft {
+  id: number;
+  filter: Filter;
+}
+
+export interface ConditionDraft {
+  id: number;
+  open: boolean;
+  filters: FilterDraft[];
+  rollout: string;
+  variant: string;
+  rest: Condition;
+}
+
+export interface VariantDraft {
+  id: number;
+  was: Variant | null;
+  key: string;
+  share: string;
+  payload: string;
+}
+
+export interface Draft {
+  key: string;
+  name: string;
+  active: boolean;
+  kind: Kind;
+  about: string;
+  conditions: ConditionDraft[];
+  variants: VariantDraft[];
+  payload: string;
+  tags: string;
+  keep: boolean;
+  runtime: string;
+}
+
+let ids = 0;
+const next = () => ++ids;
+
+export const newFilter = (): FilterDraft => ({ id: next(), filter: { key: "", type: "person", operator: "exact", value: [] } });
+export const newCondition = (): ConditionDraft => ({ id: next(), open: true, filters: [], rollout: "100", variant: "", rest: { properties: [] } });
+export const newVariant = (key: string, share: string): VariantDraft => ({ id: next(), was: null, key, share, payload: "" });
+export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id: next(), open: true, filters: c.filters.map((f) => ({ ...f, id: next() })) });
+
+/** Pretty where it is JSON text. */
+function payloadText(p: unknown): string {
+  if (p === undefined || p === null) return "";
+  return typeof p === "string" ? p : JSON.stringify(p);
+}
+
+export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "tags"> & Partial<Flag>): Draft {
+  const variants = f.filters.multivariate?.variants ?? [];
+  const payloads = f.filters.payloads ?? {};
+  return {
+    key: f.key,
+    name: f.name ?? "",
+    active: f.active,
+    kind: f.is_remote_configuration ? "config" : variants.length ? "variants" : "boolean",
+    about: f.filters.aggregation_group_type_index === null || f.filters.aggregation_group_type_index === undefined ? "" : String(f.filters.aggregation_group_type_index),
+    conditions: (f.filters.groups ?? []).map((g, i) => ({
+      id: next(),
+      open: i < 3 || (f.filters.groups ?? []).length <= 5,
+      filters: (g.properties ?? []).map((filter) => ({ id: next(), filter })),
+      rollout: String(g.rollout_percentage ?? 100),
+      variant: g.variant ?? "",
+      rest: g,
+    })),
+    variants: variants.map((v) => ({ id: next(), was: v, key: v.key, share: String(v.rollout_percentage), payload: payloadText(payloads[v.key]) })),
+    payload: payloadText(payloads.true),
+    tags: (f.tags ?? []).join(", "),
+    keep: f.ensure_experience_continuity ?? false,
+    runtime: f.evaluation_runtime ?? "all",
+  };
+}
+
+export const emptyDraft = (): Draft => draftOf({ key: "", name: "", active: true, filters: { groups: [{ properties: [], rollout_percentage: 100 }] }, tags: [] });
+
+function condition(c: ConditionDraft, kind: Kind): Condition {
+  const out: Condition = { ...c.rest, properties: c.filters.map((f) => f.filter) };
+  const given = c.rest.rollout_percentage;
+  const share = c.rollout.trim() === "" ? 100 : Number(c.rollout);
+  if (!(share === 100 && (given === undefined || given === null) && "rollout_percentage" in c.rest)) out.rollout_percentage = share;
+  const variant = kind === "variants" ? c.variant : "";
+  if (variant) out.variant = variant;
+  else if (c.rest.variant) out.variant = null;
+  return out;
+}
+
+/** What the API takes; base is what the flag was, whose other members stay. */
+export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Filters } {
+  const filters: Filters = { ...(base ?? {}), groups: d.conditions.map((c) => condition(c, d.kind)) };
+  const payloads: Record<string, unknown> = {};
+  if (d.kind === "variants") {
+    filters.multivariate = { ...base?.multivariate, variants: d.variants.map((v) => ({ ...v.was, key: v.key.trim(), rollout_percentage: Number(v.share) || 0 })) };
+    for (const v of d.variants) if (v.payload.trim()) payloads[v.key.trim()] = v.payload;
+  } else {
+    if (base?.multivariate) filters.multivariate = null;
+    if (d.payload.trim()) payloads.true = d.payload;
+  }
+  if (Object.keys(payloads).length || base?.payloads) filters.payloads = payloads;
+  if (d.about !== "") filters.aggregation_group_type_index = Number(d.about);
+  else if (base && base.aggregation_group_type_index !== undefined) filters.aggregation_group_type_index = null;
+  return {
+    key: d.key.trim(),
+    name: d.name,
+    active: d.active,
+    filters,
+    tags: [...new Set(d.tags.split(",").map((t) => t.trim()).filter(Boolean))],
+    ensure_experience_continuity: d.keep,
+    evaluation_runtime: d.runtime,
+    is_remote_configuration: d.kind === "config",
+  };
+}
+
+/** The members of a body that differ from the flag. */
+export function changedOf(f: Flag, body: Partial<Flag>): Partial<Flag> {
+  const out: Record<string, unknown> = {};
+  for (const [k, v] of Object.entries(body)) {
+    const was = (f as unknown as Record<string, unknown>)[k] ?? (k === "ensure_experience_continuity" ? false : undefined);
+    if (canonical(was) !== canonical(v)) out[k] = v;
+  }
+  return out as Partial<Flag>;
+}
+
+/** The text of a value, whatever the order of its members. */
+export function canonical(v: unknown): string {
+  return JSON.stringify(v, (_, x: unknown) => (x && typeof x === "object" && !Array.isArray(x) ? Object.fromEntries(Object.entries(x).sort(([a], [b]) => (a < b ? -1 : 1))) : x)) ?? "";
+}
+
+/** The values of a filter as texts. */
+export function texts(v: unknown): string[] {
+  if (v === undefined || v === null) return [];
+  return (Array.isArray(v) ? v : [v]).map((x) => (typeof x === "string" ? x : JSON.stringify(x)));
+}

@@ -1,0 +1,61 @@
+// One condition of a flag: who, and how many of them.
+import { computed, each, h, when, type Signal } from "../../ui/dom";
+import { icon, type Icon } from "../../ui/icons";
+import { field, select } from "../../ui/parts";
+import { newFilter, type ConditionDraft, type Draft } from "../../api/draft";
+import { filtersText } from "../../ui/diff";
+import { w } from "../../words";
+import { filterRow } from "./filter";
+
+export interface ConditionActions {
+  change(id: number, change: Partial<ConditionDraft>): void;
+  move(id: number, by: number): void;
+  duplicate(id: number): void;
+  remove(id: number): void;
+}
+
+export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, act: ConditionActions, locked: () => boolean): HTMLElement {
+  const id = item.peek().id;
+  const n = computed(() => draft().conditions.findIndex((c) => c.id === id) + 1);
+  const last = () => n() === draft().conditions.length;
+  const put = (change: Partial<ConditionDraft>) => act.change(id, change);
+  const summary = () => `${filtersText({ properties: item().filters.map((f) => f.filter) })} · ${item().rollout || "100"} %`;
+  const blocked = () => draft().conditions.slice(0, n() - 1).some((c) => c.filters.length === 0 && Number(c.rollout || 100) >= 100);
+  const tool = (label: string, i: Icon, run: () => void, off: () => boolean = () => false) =>
+    h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => locked() || off(), onclick: run }, icon(i));
+  const share: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value: () => item().rollout, disabled: locked, oninput: () => put({ rollout: share.value }) });
+  const filters = {
+    change: (f: number, filter: ConditionDraft["filters"][number]["filter"]) => put({ filters: item.peek().filters.map((x) => (x.id === f ? { ...x, filter } : x)) }),
+    remove: (f: number) => put({ filters: item.peek().filters.filter((x) => x.id !== f) }),
+  };
+  const body = () =>
+    h(
+      "div",
+      { class: "condition-body" },
+      when(blocked, () => h("p", { class: "warning" }, w.unreachable)),
+      each(() => item().filters, (f) => f.id, (f) => filterRow(f, () => item().filters.findIndex((x) => x.id === f().id) + 1, filters, locked)),
+      h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ filters: [...item.peek().filters, newFilter()] }) }, icon("plus"), w.addFilter)),
+      h(
+        "div",
+        { class: "pair" },
+        h("div", { class: "share-row" }, field(share, { label: w.rolloutPercentage }), h("span", { class: "meta" }, "%")),
+        when(() => draft().kind === "variants", () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant })),
+      ),
+    );
+  return h(
+    "div",
+    { role: "group", "aria-label": () => w.condition(n()), class: "condition" },
+    h(
+      "div",
+      { class: "condition-head" },
+      h("button", { type: "button", class: "disclosure", "aria-expanded": () => item().open, onclick: () => put({ open: !item.peek().open }) }, () => icon(item().open ? "down" : "right"), () => w.condition(n())),
+      h("span", { class: "meta clip", "aria-hidden": "true" }, summary),
+      h("span", { class: "space" }),
+      tool(w.moveUp, "up", () => act.move(id, -1), () => n() === 1),
+      tool(w.moveDown, "down", () => act.move(id, 1), last),
+      tool(w.duplicate, "copy", () => act.duplicate(id)),
+      tool(w.removeCondition, "close", () => act.remove(id)),
+    ),
+    when(() => item().open, body),
+  );
+}

@@ -1,0 +1,97 @@
+// The Rules of a flag.
+import { computed, effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm } from "../../ui/dialog";
+import { button, problem } from "../../ui/parts";
+import { changes } from "../../ui/diff";
+import { ApiError } from "../../api/client";
+import { bodyOf, canonical, changedOf, draftOf, type Draft } from "../../api/draft";
+import type { Flag } from "../../api/flags";
+import { guard } from "../../router";
+import type { Params } from "../../routes";
+import { may } from "../../session";
+import { w } from "../../words";
+import { flagPage } from "./frame";
+import { drop, keep, kept } from "./kept";
+import { check, rules } from "./rules";
+import { save } from "./save";
+
+/** Asks before a form with changes is left. */
+export function guarded(dirty: () => boolean): void {
+  effect(() => {
+    guard.leave = dirty() ? () => confirm(w.leaveAsk, w.leaveText, w.leave, "danger", true) : null;
+  });
+  onEnd(() => (guard.leave = null));
+}
+
+/** Ctrl S. */
+export function saveKey(run: () => unknown): void {
+  const key = (e: KeyboardEvent) => {
+    if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;
+    e.preventDefault();
+    void run();
+  };
+  addEventListener("keydown", key);
+  onEnd(() => removeEventListener("keydown", key));
+}
+
+/** Takes a refusal to the place in the form that it names. */
+export function toFault(e: unknown, faults: Signal<Record<string, string>>, other: Signal<unknown>): void {
+  if (e instanceof ApiError && e.attr && ["key", "name", "tags"].includes(e.attr)) faults.set({ [e.attr]: e.detail });
+  else other.set(e);
+  queueMicrotask(() => document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus());
+}
+
+export default function edit(params: Params): Child {
+  return flagPage(params, "", (flag) => form(flag as Signal<Flag>));
+}
+
+function form(flag: Signal<Flag>): Child {
+  const record = `flag:${flag.peek().id}`;
+  const restored = kept(record);
+  const draft = signal<Draft>(restored ?? draftOf(flag.peek()));
+  const faults = signal<Record<string, string>>({});
+  const other = signal<unknown>(undefined);
+  const reason = () => (!may("feature_flag:write") ? w.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : w.readOnlyText);
+  const locked = () => reason() !== "";
+  const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active });
+  const patch = computed(() => canonical(changedOf(flag(), body())));
+  const dirty = () => patch() !== "{}";
+  const count = () => changes(flag(), { ...flag(), ...body() }).length || 1;
+  if (restored && dirty()) announce(w.draftRestored);
+  keep(record, draft, dirty);
+  guarded(dirty);
+  let version = flag.peek().version;
+  effect(() => {
+    const f = flag();
+    if (f.version === version) return;
+    version = f.version;
+    if (!dirty()) draft.set(draftOf(f));
+  });
+  const run = async () => {
+    if (!dirty()) return announce(w.noChanges);
+    other.set(undefined);
+    faults.set(check(draft.peek()));
+    if (Object.keys(faults.peek()).length) return toFault(new ApiError(400, "invalid", "", null, ""), faults, signal<unknown>(undefined));
+    try {
+      const got = await save(flag.peek(), body());
+      if (!got) return;
+      drop(record);
+      version = got.version;
+      flag.set({ ...flag.peek(), ...got });
+      draft.set(draftOf(got));
+    } catch (e) {
+      toFault(e, faults, other);
+    }
+  };
+  saveKey(run);
+  return [
+    () => (other() ? problem(w.notDone, other()) : null),
+    () => (reason() ? h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, h("strong", null, w.readOnly), " ", reason()) : null),
+    rules({ draft, faults, locked, flag }),
+    when(dirty, () =>
+      h("div", { class: "save-bar" }, h("span", { class: "meta" }, () => w.unsaved(count())), h("span", { class: "space" }), button(w.discard, { run: () => draft.set(draftOf(flag.peek())) }), button(w.save, { kind: "primary", run })),
+    ),
+    when(() => !dirty(), () => h("div", { class: "save-bar quiet" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "feature_flag:write", run }))),
+  ];
+}

@@ -1,0 +1,90 @@
+// One filter of a condition: property, operator, values.
+import { computed, each, h, when, type Signal } from "../../ui/dom";
+import { combobox, type Option } from "../../ui/combobox";
+import { icon } from "../../ui/icons";
+import { select } from "../../ui/parts";
+import { get } from "../../api/client";
+import { texts, type FilterDraft } from "../../api/draft";
+import type { Filter } from "../../api/flags";
+import { inProject } from "../../session";
+import { operators, w } from "../../words";
+
+type List<T> = { results: T[] };
+
+/** Operators whose filter has several values, and those with none. */
+const several = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
+const none = new Set(["is_set", "is_not_set"]);
+
+async function propertyNames(typed: string, type: string): Promise<Option[]> {
+  const list = await get<List<{ name: string; property_type: string | null }>>(inProject("property_definitions/"), { type, search: typed, limit: 20 });
+  const own: Option[] = [
+    { value: "@cohort", text: w.inCohort },
+    { value: "@flag", text: w.anotherFlag },
+    { value: "distinct_id", text: w.distinctID },
+  ].filter((o) => o.text.toLowerCase().includes(typed.toLowerCase()));
+  return [...list.results.map((p) => ({ value: p.name, text: p.name, note: p.property_type ?? "" })), ...own];
+}
+
+async function values(f: Filter, typed: string): Promise<Option[]> {
+  if (f.type === "cohort") {
+    const list = await get<List<{ id: number; name: string }>>(inProject("cohorts/"), { search: typed, limit: 20 });
+    return list.results.map((c) => ({ value: String(c.id), text: c.name, note: `#${c.id}` }));
+  }
+  if (f.type === "flag") return ["true", "false"].map((v) => ({ value: v, text: v }));
+  if (!f.key) return [];
+  const seen = await get<{ name: unknown; count: number }[]>(inProject("persons/values/"), { key: f.key, value: typed });
+  return seen.slice(0, 20).map((v) => ({ value: String(v.name), text: String(v.name), note: String(v.count) }));
+}
+
+function operatorsOf(f: Filter): (readonly [string, string])[] {
+  if (f.type === "cohort") return [["in", operators.exact!], ["not_in", operators.is_not!]];
+  if (f.type === "flag") return [["flag_evaluates_to", operators.exact!]];
+  const all = Object.entries(operators).map((o) => o as readonly [string, string]);
+  return f.operator && !operators[f.operator] ? [...all, [f.operator, f.operator]] : all;
+}
+
+export interface FilterActions {
+  change(id: number, filter: Filter): void;
+  remove(id: number): void;
+}
+
+export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean): HTMLElement {
+  const f = () => item().filter;
+  const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });
+  const shownKey = () => (f().type === "cohort" ? w.inCohort : f().type === "flag" ? w.anotherFlag : f().key === "distinct_id" ? w.distinctID : f().key);
+  const property = (v: string) => {
+    if (v === "@cohort") return put({ type: "cohort", key: "id", operator: "in", value: undefined });
+    if (v === "@flag") return put({ type: "flag", key: "", operator: "flag_evaluates_to", value: true });
+    const group = item.peek().filter.type === "group";
+    put({ type: group ? "group" : "person", key: v === w.distinctID ? "distinct_id" : v, ...(["cohort", "flag"].includes(item.peek().filter.type ?? "") ? { operator: "exact", value: [] } : {}) });
+  };
+  const operator = (op: string) => {
+    const was = texts(item.peek().filter.value);
+    put({ operator: op, value: none.has(op) ? op : several.has(op) ? was.filter((v) => !none.has(v)) : (was[0] ?? "") });
+  };
+  const add = (v: string) => {
+    const now = item.peek().filter;
+    if (now.type === "cohort") return put({ value: Number(v) });
+    if (now.type === "flag") return put({ value: v === "true" ? true : v === "false" ? false : v });
+    put({ value: several.has(now.operator ?? "exact") ? [...new Set([...texts(now.value), v])] : v });
+  };
+  const chips = computed(() => (several.has(f().operator ?? "exact") || f().type === "cohort") && f().type !== "flag");
+  const drop = (v: string) => put({ value: Array.isArray(item.peek().filter.value) ? (item.peek().filter.value as unknown[]).filter((x) => texts(x)[0] !== v) : undefined });
+  const one = (many: boolean) =>
+    combobox({ label: w.value, value: () => (many ? "" : (texts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: w.value, disabled: locked });
+  return h(
+    "div",
+    { role: "group", "aria-label": () => w.filter(n()), class: "filter" },
+    combobox({ label: w.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person"), change: property, free: true, placeholder: w.property, disabled: locked }),
+    when(() => f().type === "flag", () => h("input", { type: "text", "aria-label": w.flag, placeholder: w.flag, value: () => f().key, disabled: locked, onchange: (e: Event) => put({ key: (e.target as HTMLInputElement).value.trim() }) })),
+    select(() => f().operator ?? "exact", () => operatorsOf(f()), operator, { "aria-label": w.operator, disabled: locked }),
+    h(
+      "div",
+      { class: "values" },
+      each(() => (chips() ? texts(f().value) : []), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => w.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
+      when(() => !none.has(f().operator ?? "") && chips(), () => one(true)),
+      when(() => !none.has(f().operator ?? "") && !chips(), () => one(false)),
+    ),
+    h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeFilter, title: w.removeFilter, disabled: locked, onclick: () => act.remove(item.peek().id) }, icon("close")),
+  );
+}

@@ -1,0 +1,62 @@
+// What stands above the pages of one flag: key, switch, status, tabs.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { icon, shape } from "../../ui/icons";
+import { menu } from "../../ui/menu";
+import { bars, copyText, heading, problem } from "../../ui/parts";
+import { time } from "../../ui/time";
+import { toggle } from "../../ui/toggle";
+import { get } from "../../api/client";
+import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
+import { go, href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, may, project } from "../../session";
+import { w } from "../../words";
+import { change, refused } from "../flags/actions";
+
+const tabs: [string, string][] = [
+  ["", w.tabs.rules],
+  ["history", w.tabs.history],
+  ["code", w.tabs.code],
+];
+
+/** A page of one flag: loads it, and shows the tab below its frame. */
+export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag | undefined>, reload: () => Promise<void>) => Child): Child {
+  const flag = signal<Flag | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const load = async () => {
+    try {
+      flag.set(await get<Flag>(inProject(`feature_flags/${params.id}/`)));
+      fault.set(undefined);
+    } catch (e) {
+      fault.set(e);
+    }
+  };
+  void load();
+  const at = `p/${project.peek()}/flags/${params.id}`;
+  return [
+    heading(() => flag()?.key ?? "…", when(flag, () => tools(flag as Signal<Flag>))),
+    h("nav", { "aria-label": w.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !flag() && !fault(), () => bars(8)),
+    when(flag, () => show(flag, load)),
+  ];
+}
+
+function tools(flag: Signal<Flag>): Child {
+  const barred = () => (may("feature_flag:write") ? (flag().can_edit ? null : w.readOnly) : w.needs("feature_flag:write"));
+  const state = () => stateOf(flag());
+  const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
+  return [
+    h("span", { class: () => `state ${state()}` }, () => shape(state()), () => stateWords[state()]),
+    toggle(() => w.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, refused), barred),
+    h("span", { class: "meta" }, () => [w.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
+    h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, w.why),
+    menu(w.moreAbout(flag.peek().key), icon("more"), () => [
+      { label: w.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(w.copied)) },
+      { label: w.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
+      { label: flag.peek().archived ? w.unarchive : w.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, refused) },
+      { label: w.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), refused) },
+    ]),
+  ];
+}

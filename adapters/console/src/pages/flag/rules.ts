@@ -1,0 +1,192 @@
+// The form of a flag: kind, conditions, variants, payloads, and what saving would do.
+import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { icon } from "../../ui/icons";
+import { effectOf } from "../../ui/effect";
+import { button, field, select } from "../../ui/parts";
+import { answer } from "../../api/cache";
+import { get } from "../../api/client";
+import { bodyOf, canonical, copyCondition, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
+import type { Flag } from "../../api/flags";
+import { href } from "../../router";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { conditionCard } from "./condition";
+
+export interface Form {
+  draft: Signal<Draft>;
+  /** Faults by member; shown once saving was tried. */
+  faults: Signal<Record<string, string>>;
+  locked: () => boolean;
+  /** The flag that is edited; undefined for a new one. */
+  flag: () => Flag | undefined;
+}
+
+/** Why a payload is no JSON; empty when it is, or there is none. */
+export function jsonFault(text: string): string {
+  if (!text.trim()) return "";
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (e) {
+    return w.noJSON((e as Error).message);
+  }
+}
+
+export const shareSum = (d: Draft) => Math.round(d.variants.reduce((sum, v) => sum + (Number(v.share) || 0), 0) * 1e6) / 1e6;
+
+/** What the form itself can see. */
+export function check(d: Draft): Record<string, string> {
+  const out: Record<string, string> = {};
+  if (!/^[\w-]+$/.test(d.key.trim())) out.key = w.keyWanted;
+  if (d.kind === "variants" && shareSum(d) !== 100) out.variants = w.sharesWrong(shareSum(d));
+  const bad = d.kind === "variants" ? d.variants.map((v) => jsonFault(v.payload)).find(Boolean) : jsonFault(d.payload);
+  if (bad) out.payload = bad;
+  return out;
+}
+
+export function rules(form: Form): HTMLElement {
+  const { draft, faults, locked } = form;
+  const put = (change: Partial<Draft>) => draft.update((d) => ({ ...d, ...change }));
+  const text = (name: "key" | "name" | "tags", props: Record<string, string | boolean> = {}) => {
+    const el: HTMLInputElement = h("input", { type: "text", value: () => draft()[name], disabled: locked, autocomplete: "off", oninput: () => put({ [name]: el.value }), ...props });
+    return el;
+  };
+  const groups = answer<{ group_type: string; group_type_index: number }[]>(() => ({ path: inProject("groups_types/") }));
+  const isNew = !form.flag();
+  return h(
+    "div",
+    { class: "editor" },
+    h(
+      "div",
+      { class: "form" },
+      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: w.key, fault: () => faults().key }),
+      field(text("name"), { label: w.description }),
+      isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": w.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), w.enabledPlain) : null,
+      kinds(draft, put, locked),
+      field(select(() => draft().about, () => [["", w.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: w.about }),
+      when(() => draft().kind === "variants", () => variants(form, put)),
+      conditions(form, put),
+      when(() => draft().kind !== "variants", () => payload(form, put)),
+      field(text("tags"), { label: w.tags, hint: w.tagsHint }),
+      more(form, put),
+    ),
+    h("aside", { class: "side", "aria-label": w.effect }, effectOf(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
+  );
+}
+
+/** What N6 is asked: null while nothing that matters differs. */
+function changedBody(form: Form): () => object | null {
+  const text = computed(() => {
+    const f = form.flag();
+    const b = bodyOf(form.draft(), f?.filters);
+    if (f && canonical(f.filters) === canonical(b.filters) && f.active === b.active) return "";
+    return JSON.stringify({ key: b.key, filters: b.filters, active: f ? f.active : b.active });
+  });
+  return () => (text() ? (JSON.parse(text()) as object) : null);
+}
+
+function kinds(draft: Signal<Draft>, put: (c: Partial<Draft>) => void, locked: () => boolean): HTMLElement {
+  const choose = (kind: Kind) => {
+    const d = draft.peek();
+    put({ kind, ...(kind === "variants" && !d.variants.length ? { variants: [newVariant("control", "50"), newVariant("test", "50")] } : {}) });
+  };
+  const one = (kind: Kind, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => draft().kind === kind, disabled: locked, onchange: () => choose(kind) }), label);
+  return h("div", { role: "radiogroup", "aria-label": w.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, w.kind), h("div", { class: "choices" }, one("boolean", w.onOrOff), one("variants", w.variants), one("config", w.remoteConfig)));
+}
+
+function conditions(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+  const { draft, locked } = form;
+  const list = () => draft.peek().conditions;
+  const at = (id: number) => list().findIndex((c) => c.id === id);
+  const act = {
+    change: (id: number, change: Partial<ConditionDraft>) => put({ conditions: list().map((c) => (c.id === id ? { ...c, ...change } : c)) }),
+    move(id: number, by: number) {
+      const now = [...list()];
+      const [c] = now.splice(at(id), 1);
+      now.splice(at(id) + by, 0, c!);
+      put({ conditions: now });
+    },
+    duplicate: (id: number) => put({ conditions: list().flatMap((c) => (c.id === id ? [c, copyCondition(c)] : [c])) }),
+    remove: (id: number) => put({ conditions: list().filter((c) => c.id !== id) }),
+  };
+  return h(
+    "section",
+    { class: "field" },
+    h("div", { class: "between" }, h("h2", null, w.conditions), when(() => draft().conditions.some((c) => !c.open), () => button(w.expandAll, { kind: "quiet small", run: () => put({ conditions: list().map((c) => ({ ...c, open: true })) }) }))),
+    h("p", { class: "hint" }, w.conditionsText),
+    h("div", { class: "conditions" }, each(() => draft().conditions, (c) => c.id, (c) => conditionCard(c, draft, act, locked))),
+    h("div", null, h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ conditions: [...list(), newCondition()] }) }, icon("plus"), w.addCondition)),
+  );
+}
+
+function variants(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+  const { draft, locked } = form;
+  const list = () => draft.peek().variants;
+  const change = (id: number, c: Partial<VariantDraft>) => put({ variants: list().map((v) => (v.id === id ? { ...v, ...c } : v)) });
+  const equal = () => {
+    const n = list().length;
+    const each100 = Math.floor(10_000 / n) / 100;
+    put({ variants: list().map((v, i) => ({ ...v, share: String(i ? each100 : Math.round((100 - each100 * (n - 1)) * 100) / 100) })) });
+  };
+  const row = (v: Signal<VariantDraft>) => {
+    const id = v.peek().id;
+    const key: HTMLInputElement = h("input", { type: "text", class: "code", value: () => v().key, disabled: locked, oninput: () => change(id, { key: key.value }) });
+    const share: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value: () => v().share, disabled: locked, oninput: () => change(id, { share: share.value }) });
+    const text: HTMLInputElement = h("input", { type: "text", class: "code", value: () => v().payload, disabled: locked, oninput: () => change(id, { payload: text.value }) });
+    return h(
+      "div",
+      { role: "group", class: "variant", "aria-label": () => w.variantN(draft().variants.findIndex((x) => x.id === id) + 1) },
+      field(key, { label: w.variantKey }),
+      field(share, { label: w.share }),
+      field(text, { label: w.payload, fault: () => jsonFault(v().payload) || undefined }),
+      h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeVariant, title: w.removeVariant, disabled: locked, onclick: () => put({ variants: list().filter((x) => x.id !== id) }) }, icon("close")),
+    );
+  };
+  return h(
+    "section",
+    { class: "field" },
+    h("h2", null, w.variants),
+    h("div", { class: "variants" }, each(() => draft().variants, (v) => v.id, row)),
+    h("p", { class: () => (shareSum(draft()) === 100 ? "hint" : "fault") }, () => (shareSum(draft()) === 100 ? w.shares(100) : w.sharesWrong(shareSum(draft())))),
+    h("div", { class: "choices" }, button(w.addVariant, { kind: "small", disabled: locked, run: () => put({ variants: [...list(), newVariant(`variant-${list().length + 1}`, "0")] }) }), button(w.shareEqually, { kind: "small", disabled: locked, run: equal })),
+  );
+}
+
+function payload(form: Form, put: (c: Partial<Draft>) => void): HTMLElement {
+  const el: HTMLTextAreaElement = h("textarea", { rows: 3, class: "code", spellcheck: "false", value: () => form.draft().payload, disabled: form.locked, oninput: () => put({ payload: el.value }) });
+  const fault = computed(() => jsonFault(form.draft().payload));
+  return field(el, { label: w.payload, hint: () => (form.draft().payload.trim() && !fault() ? w.validJSON : ""), fault: () => fault() || undefined });
+}
+
+function more(form: Form, put: (c: Partial<Draft>) => void): Child {
+  const { draft, locked } = form;
+  const open = signal(draft.peek().keep || draft.peek().runtime !== "all");
+  const runs = () => select(() => draft().runtime, () => [["all", w.everywhere], ["server", w.server], ["client", w.client]], (v) => put({ runtime: v }), { disabled: locked });
+  return h(
+    "div",
+    { class: "more" },
+    h("button", { type: "button", class: "disclosure", "aria-expanded": open, onclick: () => open.update((x) => !x) }, () => icon(open() ? "down" : "right"), w.more),
+    when(open, () =>
+      h(
+        "div",
+        { class: "stack" },
+        h("div", null, h("label", { class: "check" }, h("input", { type: "checkbox", checked: () => draft().keep, disabled: locked, onchange: (e: Event) => put({ keep: (e.target as HTMLInputElement).checked }) }), w.keepValue), h("p", { class: "hint" }, w.keepValueHint)),
+        field(runs(), { label: w.runsIn, hint: w.runsInHint }),
+      ),
+    ),
+  );
+}
+
+/** Flags that ask for this one. */
+function usedBy(form: Form): Child {
+  const id = form.flag()?.id;
+  if (!id) return null;
+  const list = signal<{ id: number; key: string }[] | null>(null);
+  get<{ id: number; key: string }[]>(inProject(`feature_flags/${id}/dependents/`)).then((a) => list.set(a), () => list.set([]));
+  return h(
+    "section",
+    { class: "effect" },
+    h("h3", null, w.usedBy),
+    () => (list()?.length ? h("ul", null, list()!.map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, w.usedByNone)),
+  );
+}

@@ -1,0 +1,84 @@
+// Saving a flag: what changes is shown first, and a change by others is not lost.
+import { h, type Child } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { changes, changesTable, type Change } from "../../ui/diff";
+import { effectOf } from "../../ui/effect";
+import { field } from "../../ui/parts";
+import { ago } from "../../ui/time";
+import { ApiError, get, send } from "../../api/client";
+import { stale } from "../../api/cache";
+import { canonical, changedOf } from "../../api/draft";
+import type { Flag } from "../../api/flags";
+import { inProject } from "../../session";
+import { w } from "../../words";
+
+const path = (id: number) => inProject(`feature_flags/${id}/`);
+
+/** The note of a version, undefined when the person goes on editing. */
+function review(flag: Flag, body: Partial<Flag>): Promise<string | undefined> {
+  const note = h("textarea", { rows: 2, maxlength: 500 });
+  return dialog<string>({ title: w.reviewChanges, wide: true, cancel: w.keepEditing }, (d) => ({
+    content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: w.note, hint: w.noteHint })],
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, w.saveChanges),
+  }));
+}
+
+/** Saves; gives the flag as it is then, undefined when nothing was saved. */
+export async function save(flag: Flag, body: Partial<Flag>): Promise<Flag | undefined> {
+  const patch = changedOf(flag, body);
+  if (!Object.keys(patch).length) {
+    announce(w.noChanges);
+    return undefined;
+  }
+  const note = await review(flag, patch);
+  if (note === undefined) return undefined;
+  return write(flag, patch, note);
+}
+
+async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {
+  try {
+    const got = await send<Flag>("PATCH", path(flag.id), { ...patch, version: flag.version, original_flag: flag, ...(note ? { change_note: note } : {}) });
+    stale("feature_flags");
+    announce(got.version > flag.version + 1 ? w.savedMerged(got.version, got.last_modified_by?.email ?? "") : w.savedVersion(got.version));
+    return got;
+  } catch (e) {
+    if (!(e instanceof ApiError) || e.status !== 409) throw e;
+    const theirs = await get<Flag>(path(flag.id));
+    return conflict(flag, theirs, patch, note);
+  }
+}
+
+async function conflict(base: Flag, theirs: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {
+  const both = Object.keys(patch).filter((k) => {
+    const [was, now] = [base, theirs].map((f) => canonical((f as unknown as Record<string, unknown>)[k]));
+    return was !== now;
+  });
+  const mine = changes(base, { ...base, ...patch });
+  const others = changes(base, theirs);
+  const choice = await dialog<"theirs" | "mine">({ title: w.changedMeanwhile, wide: true, cancel: w.goOn }, (d) => ({
+    content: [h("p", null, w.changedMeanwhileText(theirs.last_modified_by?.email ?? "", ago(theirs.updated_at))), conflictTable(mine, others)],
+    buttons: [
+      h("button", { type: "button", class: "button", onclick: () => d.close("theirs") }, w.keepTheirs),
+      h("button", { type: "button", class: "button danger", onclick: () => d.close("mine") }, w.overwrite),
+    ],
+  }));
+  if (choice === "mine") return write(theirs, patch, note);
+  if (choice !== "theirs") return undefined;
+  const rest = Object.fromEntries(Object.entries(patch).filter(([k]) => !both.includes(k))) as Partial<Flag>;
+  return Object.keys(rest).length ? write(theirs, rest, note) : theirs;
+}
+
+function conflictTable(mine: Change[], theirs: Change[]): Child {
+  const rows = [...new Set([...mine, ...theirs].map((c) => c.what))].map((what) => ({ what, mine: mine.find((c) => c.what === what), theirs: theirs.find((c) => c.what === what) }));
+  return h(
+    "div",
+    { class: "scroller" },
+    h(
+      "table",
+      { class: "changes", "aria-label": w.conflicts },
+      h("thead", null, h("tr", null, [w.what, w.before, w.theirs, w.yours].map((t) => h("th", { scope: "col" }, t)))),
+      h("tbody", null, rows.map((r) => h("tr", null, h("th", { scope: "row" }, r.what), [(r.mine ?? r.theirs)!.before, r.theirs?.after ?? w.dash, r.mine?.after ?? w.dash].map((t) => h("td", null, h("bdi", null, t)))))),
+    ),
+  );
+}

@@ -1,0 +1,145 @@
+// What changes from one version of a flag to another, in words.
+import { h, type Child } from "./dom";
+import type { Condition, Filter, Filters, Flag } from "../api/flags";
+import { canonical, texts } from "../api/draft";
+import { operators, percent, w } from "../words";
+
+type Versioned = Partial<Omit<Flag, "filters">> & { filters?: Filters };
+
+export interface Change {
+  kind: "+" | "−" | "~";
+  what: string;
+  before: string;
+  after: string;
+}
+
+/** "plan is pro", "in cohort 3". */
+export function filterText(f: Filter): string {
+  const value = texts(f.value).join(", ");
+  if (f.type === "cohort") return `${f.operator === "not_in" ? w.notInCohort : w.inCohort} ${value}`;
+  if (f.type === "flag") return `${w.flag} ${f.key} ${operators.exact} ${value}`;
+  const op = operators[f.operator ?? "exact"] ?? f.operator ?? "";
+  return f.operator === "is_set" || f.operator === "is_not_set" ? `${f.key} ${op}` : `${f.key} ${op} ${value}`;
+}
+
+export function filtersText(c: Condition): string {
+  return c.properties.length ? c.properties.map(filterText).join(w.and) : w.everybody;
+}
+
+const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
+const whole = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
+
+/** Pairs of the same conditions, by the longest common subsequence of their content. */
+function matched(a: Condition[], b: Condition[]): [number, number][] {
+  const [x, y] = [a.map(canonical), b.map(canonical)];
+  const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) best[i]![j] = x[i] === y[j] ? best[i + 1]![j + 1]! + 1 : Math.max(best[i + 1]![j]!, best[i]![j + 1]!);
+  }
+  const out: [number, number][] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (x[i] === y[j]) out.push([i++, j++]);
+    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++;
+    else j++;
+  }
+  return out;
+}
+
+function conditions(a: Condition[], b: Condition[]): Change[] {
+  const same = [...matched(a, b), [a.length, b.length] as [number, number]];
+  const [before, after]: [number[], number[]] = [[], []];
+  const out: Change[] = [];
+  let [i, j] = [0, 0];
+  const moved = new Map<string, number>();
+  for (const [si, sj] of same) {
+    const [left, right] = [range(i, si), range(j, sj)];
+    const pairs = Math.min(left.length, right.length);
+    for (let k = 0; k < pairs; k++) out.push(...changed(a[left[k]!]!, b[right[k]!]!, right[k]! + 1));
+    before.push(...left.slice(pairs));
+    after.push(...right.slice(pairs));
+    [i, j] = [si + 1, sj + 1];
+  }
+  for (const k of before) moved.set(canonical(a[k]), k);
+  for (const k of after) {
+    const from = moved.get(canonical(b[k]));
+    if (from !== undefined) {
+      moved.delete(canonical(b[k]));
+      out.push({ kind: "~", what: w.condition(k + 1), before: w.nth(from + 1), after: w.nth(k + 1) });
+    } else out.push({ kind: "+", what: w.condition(k + 1), before: w.dash, after: whole(b[k]!) });
+  }
+  for (const k of moved.values()) out.push({ kind: "−", what: w.condition(k + 1), before: whole(a[k]!), after: w.dash });
+  return out;
+}
+
+const range = (from: number, to: number) => Array.from({ length: Math.max(0, to - from) }, (_, k) => from + k);
+
+function changed(a: Condition, b: Condition, n: number): Change[] {
+  const row = (what: string, before: string, after: string): Change[] => (before === after ? [] : [{ kind: "~", what, before, after }]);
+  return [...row(w.filtersOf(n), filtersText(a), filtersText(b)), ...row(w.rolloutOf(n), share(a), share(b)), ...row(w.variantOf(n), a.variant || w.byShare, b.variant || w.byShare)];
+}
+
+/** Rows of members by name: variants and payloads. */
+function named(a: Record<string, string>, b: Record<string, string>, what: (key: string) => string): Change[] {
+  const out: Change[] = [];
+  for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const [x, y] = [a[k], b[k]];
+    if (x !== y) out.push({ kind: x === undefined ? "+" : y === undefined ? "−" : "~", what: what(k), before: x ?? w.dash, after: y ?? w.dash });
+  }
+  return out;
+}
+
+const kindOf = (f: Versioned) => (f.is_remote_configuration ? w.remoteConfig : f.filters?.multivariate?.variants.length ? w.variants : w.onOrOff);
+const shares = (f: Versioned) => Object.fromEntries((f.filters?.multivariate?.variants ?? []).map((v) => [v.key, percent(v.rollout_percentage)]));
+const payloads = (f: Versioned) => Object.fromEntries(Object.entries(f.filters?.payloads ?? {}).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]));
+
+/** The rows of a diff, in the order of the form. */
+export function changes(a: Versioned, b: Versioned): Change[] {
+  const yes = (x: unknown) => (x ? w.on : w.off);
+  const both = (name: keyof Flag) => name in a && name in b;
+  const plain: [string, boolean, string, string][] = [
+    [w.key, both("key"), a.key ?? "", b.key ?? ""],
+    [w.description, both("name"), a.name ?? "", b.name ?? ""],
+    [w.enabledPlain, both("active"), yes(a.active), yes(b.active)],
+    [w.archived, both("archived"), yes(a.archived), yes(b.archived)],
+    [w.kind, both("filters"), kindOf(a), kindOf(b)],
+    [w.about, both("filters"), String(a.filters?.aggregation_group_type_index ?? w.people), String(b.filters?.aggregation_group_type_index ?? w.people)],
+  ];
+  const later: typeof plain = [
+    [w.tags, both("tags"), (a.tags ?? []).join(", "), (b.tags ?? []).join(", ")],
+    [w.keepValue, both("ensure_experience_continuity"), yes(a.ensure_experience_continuity), yes(b.ensure_experience_continuity)],
+    [w.runsIn, both("evaluation_runtime"), a.evaluation_runtime ?? "all", b.evaluation_runtime ?? "all"],
+  ];
+  const rows = (list: typeof plain) =>
+    list.filter(([, there, x, y]) => there && x !== y).map(([what, , x, y]): Change => ({ kind: x ? (y ? "~" : "−") : "+", what, before: x || w.dash, after: y || w.dash }));
+  const filters = a.filters && b.filters ? [...conditions(a.filters.groups ?? [], b.filters.groups ?? []), ...named(shares(a), shares(b), w.variantShare), ...named(payloads(a), payloads(b), w.payloadOf)] : [];
+  return [...rows(plain), ...filters, ...rows(later)];
+}
+
+const marks: Record<Change["kind"], [string, string]> = { "+": ["added", w.added], "−": ["removed", w.removed], "~": ["changed", ""] };
+
+/** The table Changes. */
+export function changesTable(list: readonly Change[]): Child {
+  if (!list.length) return h("p", { class: "meta" }, w.noChanges);
+  return h(
+    "div",
+    { class: "scroller" },
+    h(
+      "table",
+      { class: "changes", "aria-label": w.changes },
+      h("thead", null, h("tr", null, [w.what, w.before, w.after].map((t) => h("th", { scope: "col" }, t)))),
+      h(
+        "tbody",
+        null,
+        list.map((c) =>
+          h(
+            "tr",
+            { class: marks[c.kind][0] },
+            h("th", { scope: "row" }, h("span", { class: "mark", "aria-hidden": "true" }, c.kind), c.what, marks[c.kind][1] ? h("span", { class: "meta" }, ` ${marks[c.kind][1]}`) : null),
+            h("td", null, h("bdi", null, c.before)),
+            h("td", null, h("bdi", null, c.after)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
