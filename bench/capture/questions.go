@@ -61,7 +61,7 @@ var questions = []question{
 
 // measureQuestions asks questions of n events in a SQLite file, in this process, and
 // reads the same columns of the same rows beside each, in turn; the figures are the
-// least CPU time of seven, which is the time that passes on an idle machine. A file that is there is asked as it is.
+// least CPU time of seven, and the least time that passes on two processors. A file that is there is asked as it is.
 func (b *bench) measureQuestions(n int, file string) error {
 	if file == "" {
 		file = filepath.Join(b.dir, "questions.db")
@@ -84,16 +84,16 @@ func (b *bench) measureQuestions(n int, file string) error {
 	bare.SetMaxOpenConns(1)
 	b.table.section("questions about %d events, CPU, least of %d; other: reading the same rows", n, questionRuns)
 	for _, q := range questions {
-		ours, other, err := q.measure(store, bare)
+		ours, other, passed, err := q.measure(store, bare)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.name, err)
 		}
 		b.table.beside(q.name, ours.Seconds()*1000, other.Seconds()*1000, func(ms float64) string { return fmt.Sprintf("%.0f ms", ms) })
-		demand, met := "≤ 1.5", ours.Seconds() <= mostOfRead*other.Seconds()
+		b.table.judge("≤ 1.5", ours.Seconds() <= mostOfRead*other.Seconds())
+		b.table.figure("  time that passes, on two processors", millis(passed))
 		if q.most > 0 {
-			demand, met = fmt.Sprintf("≤ %s, ≤ 1.5", q.most), met && ours <= q.most
+			b.table.judge(fmt.Sprintf("≤ %s", q.most), passed <= q.most)
 		}
-		b.table.judge(demand, met)
 	}
 	if err := errors.Join(bare.Close(), store.Close()); err != nil {
 		return err
@@ -101,33 +101,54 @@ func (b *bench) measureQuestions(n int, file string) error {
 	return b.measureBeside(file)
 }
 
-func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other time.Duration, err error) {
+func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
 	asked, err := insights.Parse(json.RawMessage(q.query), &insights.Project{ID: 1})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for round := range questionRuns {
 		began := ownCPU()
 		result, err := asked.Run(context.Background(), store, insights.Options{Now: now})
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		between := ownCPU()
 		rows, err := q.read(bare)
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		took, read := between-began, ownCPU()-between
-		if round == 0 {
-			ours, other = took, read
+		beganAt := time.Now()
+		if _, err := asked.Run(context.Background(), sparing{store}, insights.Options{Now: now}); err != nil {
+			return 0, 0, 0, err
 		}
-		ours, other = min(ours, took), min(other, read)
+		on2 := time.Since(beganAt)
+		if round == 0 {
+			ours, other, passed = took, read, on2
+		}
+		ours, other, passed = min(ours, took), min(other, read), min(passed, on2)
 		if int64(rows) != result.Read {
-			return 0, 0, fmt.Errorf("%d events are read, beside it %d", result.Read, rows)
+			return 0, 0, 0, fmt.Errorf("%d events are read, beside it %d", result.Read, rows)
 		}
 	}
-	return ours, other, nil
+	return ours, other, passed, nil
+}
+
+// sparing is a store whose scans may use a second processor, as queries do while nobody
+// else is at work.
+type sparing struct{ insights.Source }
+
+func (s sparing) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+	r, err := s.Source.Open(ctx, projectID)
+	return sparingReader{r}, err
+}
+
+type sparingReader struct{ insights.Reader }
+
+func (r sparingReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+	s.Spare = func() bool { return true }
+	return r.Reader.Scan(ctx, s, yield)
 }
 
 // ownCPU is the user and system time of this process.

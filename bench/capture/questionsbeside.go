@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +41,9 @@ func (b *bench) measureBeside(file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.stop(), os.Remove(copied)) }()
+	if err := b.measureTiles(p); err != nil {
+		return err
+	}
 	intake, flags := &crowded{}, &crowded{}
 	asked := load{address: p.address, connections: 1, until: b.config.time, check: decided}
 	for i := range int(b.config.time.Seconds() * mostFlags) {
@@ -71,6 +73,12 @@ func (b *bench) measureBeside(file string) (err error) {
 	t.beside("/flags, 99 %", float64(median(flags.p99[1])), float64(median(flags.p99[0])), func(v float64) string { return millis(time.Duration(v)) })
 	t.judge("≤ 2", median(flags.p99[1]) <= mostBeside*median(flags.p99[0]))
 	t.beside("/flags, median", float64(median(flags.p50[1])), float64(median(flags.p50[0])), func(v float64) string { return millis(time.Duration(v)) })
+	_, most, err := p.memory()
+	if err != nil {
+		return err
+	}
+	t.figure("resident at most", megabytes(most))
+	t.judge("≤ 256 MB", most <= mostResident)
 	t.figure("questions beside events", fmt.Sprintf("%.2f/s", median(intake.answers)))
 	t.figure("questions beside /flags", fmt.Sprintf("%.2f/s", median(flags.answers)))
 	return nil
@@ -113,9 +121,7 @@ func askOn(address string, stop <-chan struct{}, answers *int) error {
 		default:
 		}
 		body := `{"refresh":"force_blocking","query":` + questions[besideQuestions[i%len(besideQuestions)]].query + `}`
-		ask := post("/api/projects/1/query/", "", []byte(body), 0).raw
-		ask = bytes.Replace(ask, []byte("\r\n"), []byte("\r\nAuthorization: Bearer "+personalKey+"\r\n"), 1)
-		switch status, answer, err := c.do(ask, nil); {
+		switch status, answer, err := c.do(withKey(post("/api/projects/1/query/", "", []byte(body), 0)).raw, nil); {
 		case err != nil:
 			return err
 		case status != 200:

@@ -73,7 +73,7 @@ type Config struct {
 	// server that began a run knows it.
 	Runs Runs
 	// Work counts what others ask of this process, such as requests for flags and events
-	// that come in. As long as it grows queries stand still two thirds of the time. Nil:
+	// that come in. As long as it grows queries stand still three quarters of the time. Nil:
 	// nobody else asks.
 	Work func() uint64
 	// Slow is told of each query that computed for more than 5 seconds. Nil: nobody is.

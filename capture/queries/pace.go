@@ -14,7 +14,7 @@ const (
 	paceStep = 500 * time.Microsecond
 	// paceShare is how many times as long as it computed it then stands still, maxPause
 	// the longest that it does.
-	paceShare = 2
+	paceShare = 3
 	maxPause  = 50 * time.Millisecond
 	// quietTime is for how long nobody else must have been at work before a query takes
 	// a second processor.
