@@ -7,11 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// ImportPerson makes a person with all its distinct ids and its own uuid
-// (decision 26), or replaces the person of that uuid. It fails with a *Refusal
-// when the person cannot be one, or an id belongs to somebody else: an import
-// merges nobody.
-func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
+// importPerson is People.Import within a transaction.
+func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	switch {
 	case p.UUID.IsZero():
 		return refuse("uuid", "the person has no uuid")
@@ -48,10 +45,8 @@ func ImportPerson(tx Tx, projectID int64, p StoredPerson) error {
 	return tx.Save(&Changes{Persons: []ProjectPerson{{projectID, &person, isNew}}, IDs: missing})
 }
 
-// ImportGroup makes a group, or replaces it. A new type takes the next free
-// number; without one it fails with a *Refusal, as for a group that cannot be
-// one.
-func ImportGroup(tx Tx, projectID int64, typeName string, g Group) error {
+// importGroup is People.ImportGroup within a transaction.
+func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	switch {
 	case typeName == "" || longer(typeName, maxGroupName):
 		return refuse("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))

@@ -131,7 +131,7 @@ func (p *People) group(ctx context.Context, projectID int64, id GroupID) (*Group
 // UnsetGroup takes a property of a group away, and returns the group.
 func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, name string) (*Group, error) {
 	err := p.transact(ctx, projectID, func(tx Tx) error {
-		found, err := UnsetGroupProperty(tx, projectID, id, name)
+		found, err := unsetGroupProperty(tx, projectID, id, name)
 		if err == nil && !found {
 			err = refuse("$unset", fmt.Sprintf("The group has no property \"%s\".", wire.Shorten(name, 64)))
 		}
@@ -143,15 +143,18 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 	return p.group(ctx, projectID, id)
 }
 
-// Import makes a person with all of its distinct ids, or replaces the person of
-// that uuid: see ImportPerson. ID and Version are not looked at.
+// Import makes a person with all of its distinct ids and its own uuid (decision 26), or
+// replaces the person of that uuid. It fails with a *Refusal when the person cannot be
+// one, or an id belongs to somebody else: an import merges nobody. ID and Version are
+// not looked at.
 func (p *People) Import(ctx context.Context, projectID int64, person StoredPerson) error {
-	return p.transact(ctx, projectID, func(tx Tx) error { return ImportPerson(tx, projectID, person) })
+	return p.transact(ctx, projectID, func(tx Tx) error { return importPerson(tx, projectID, person) })
 }
 
-// ImportGroup makes a group, or replaces it: see the function of that name.
+// ImportGroup makes a group, or replaces it. A new type takes the next free number;
+// without one it fails with a *Refusal, as for a group that cannot be one.
 func (p *People) ImportGroup(ctx context.Context, projectID int64, typeName string, g Group) error {
-	return p.transact(ctx, projectID, func(tx Tx) error { return ImportGroup(tx, projectID, typeName, g) })
+	return p.transact(ctx, projectID, func(tx Tx) error { return importGroup(tx, projectID, typeName, g) })
 }
 
 // send has the Intake take an event in. It is not located: the caller is not whom it

@@ -56,9 +56,9 @@ func splitID(projectID int64, old *Person, id string) UUID {
 	return nameID(splitNamespace, projectID, old.UUID.String()+":"+strconv.FormatInt(old.Version, 10)+":"+id)
 }
 
-// UnsetGroupProperty takes a property of a group away, which no event can. False:
+// unsetGroupProperty takes a property of a group away, which no event can. False:
 // there is no such group, or it has no such property.
-func UnsetGroupProperty(tx Tx, projectID int64, id GroupID, name string) (bool, error) {
+func unsetGroupProperty(tx Tx, projectID int64, id GroupID, name string) (bool, error) {
 	stored, err := tx.Groups(projectID, []GroupID{id})
 	if err != nil || stored[0] == nil {
 		return false, err

@@ -27,7 +27,7 @@ func TestZero(t *testing.T) {
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
 		"PersonID": capture.PersonID, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
-	}, left: "ImportPerson ImportGroup SplitPerson UnsetGroupProperty", // they get a transaction from who has begun it
+	}, left: "SplitPerson", // it gets a transaction from who has begun it
 		handles: []any{
 			(*capture.Intake)(nil), (*capture.Recorder)(nil), (*capture.Processor)(nil), (*capture.People)(nil), (*capture.AppenderFunc)(nil),
 		}, data: []any{

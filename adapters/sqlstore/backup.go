@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // schemaVersion reads the schema that a database has, as goose keeps it.
@@ -79,7 +81,7 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copi
 	if err := os.Rename(part, to); err != nil {
 		return out, err
 	}
-	return out, syncFolder(filepath.Dir(to))
+	return out, lastgood.SyncFolder(filepath.Dir(to))
 }
 
 // write copies to a file that only its owner may read, and returns its hash.
@@ -127,15 +129,6 @@ func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, 
 	return faults, err
 }
 
-// syncFolder makes a new name in a folder durable.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // Restore makes the SQLite file to, which no server may be using, out of a backup. A
 // database that is there is only replaced when asked for, and is kept as kept, with
 // its log.
@@ -162,7 +155,7 @@ func Restore(ctx context.Context, from, to string, replace bool, progress progre
 	if err := os.Rename(restored, to); err != nil {
 		return out, kept, err
 	}
-	return out, kept, syncFolder(filepath.Dir(to))
+	return out, kept, lastgood.SyncFolder(filepath.Dir(to))
 }
 
 // setAside gives a database that is there another name, and its log with it, and
@@ -196,7 +189,7 @@ func setAside(path string, there bool) (kept string, err error) {
 			return kept, err
 		}
 	}
-	return kept, syncFolder(filepath.Dir(path))
+	return kept, lastgood.SyncFolder(filepath.Dir(path))
 }
 
 // newestSchema is the schema that this version makes.

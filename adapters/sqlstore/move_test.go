@@ -106,20 +106,15 @@ func furnished(t *testing.T, address string) {
 	if err := commitEvents(s, 0, 3000); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
-		properties, err := capture.ParseObject(`{"name":"Zoë \u0000 \"x\"","n":1.0}`)
-		if err != nil {
-			return err
-		}
-		for _, id := range []string{"ana", "bo", "gone"} {
-			p := capture.StoredPerson{Person: capture.Person{UUID: capture.PersonID(1, id), Properties: properties, CreatedAt: s.now()}, DistinctIDs: []string{id}}
-			if err := capture.ImportPerson(tx, 1, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
+	properties, err := capture.ParseObject(`{"name":"Zoë \u0000 \"x\"","n":1.0}`)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, id := range []string{"ana", "bo", "gone"} {
+		p := capture.StoredPerson{Person: capture.Person{UUID: capture.PersonID(1, id), Properties: properties, CreatedAt: s.now()}, DistinctIDs: []string{id}}
+		if err := peopleOf(s).Import(t.Context(), 1, p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// The last person is gone: its number must not be given again.
 	if _, err := s.write.Exec(`DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`); err != nil {
@@ -210,9 +205,8 @@ func TestMove_ThereAndBack(t *testing.T) {
 			if err := commitEvents(s, 5000, 1); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
-				return capture.ImportPerson(tx, 1, capture.StoredPerson{Person: capture.Person{UUID: capture.PersonID(1, "new"), CreatedAt: s.now()}, DistinctIDs: []string{"new"}})
-			}); err != nil {
+			added := capture.StoredPerson{Person: capture.Person{UUID: capture.PersonID(1, "new"), CreatedAt: s.now()}, DistinctIDs: []string{"new"}}
+			if err := peopleOf(s).Import(ctx, 1, added); err != nil {
 				t.Fatal(err)
 			}
 			if err := errors.Join(s.write.QueryRow(`SELECT MAX(id) FROM events`).Scan(&event), s.write.QueryRow(`SELECT MAX(id) FROM persons`).Scan(&person)); err != nil {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -21,22 +22,17 @@ func TestManagement_5_3_Split(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := func(work func(capture.Tx) error) {
-				t.Helper()
-				if err := s.Commit(ctx, []int64{1}, work); err != nil {
-					t.Fatal(err)
-				}
+			person := capture.StoredPerson{Person: capture.Person{UUID: id, CreatedAt: created, Properties: properties}, DistinctIDs: []string{"a", "b", "c"}}
+			if err := peopleOf(s).Import(ctx, 1, person); err != nil {
+				t.Fatal(err)
 			}
-			in(func(tx capture.Tx) error {
-				return capture.ImportPerson(tx, 1, capture.StoredPerson{
-					Person: capture.Person{UUID: id, CreatedAt: created, Properties: properties}, DistinctIDs: []string{"a", "b", "c"},
-				})
-			})
 			split := func(main string, ids ...string) (found bool) {
-				in(func(tx capture.Tx) (err error) {
+				if err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) (err error) {
 					found, err = capture.SplitPerson(tx, 1, id, ids, main)
 					return err
-				})
+				}); err != nil {
+					t.Fatal(err)
+				}
 				return found
 			}
 			if split("x", "a", "b", "c", "x") || split("", "x") {
@@ -80,10 +76,8 @@ func TestManagement_5_4_UnsetGroupProperty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
-				return capture.ImportGroup(tx, 1, "company", capture.Group{GroupID: group, CreatedAt: time.Unix(1, 0), Properties: properties})
-			})
-			if err != nil {
+			people := peopleOf(s)
+			if err := people.ImportGroup(ctx, 1, "company", capture.Group{GroupID: group, CreatedAt: time.Unix(1, 0), Properties: properties}); err != nil {
 				t.Fatal(err)
 			}
 			for _, step := range []struct {
@@ -95,16 +89,22 @@ func TestManagement_5_4_UnsetGroupProperty(t *testing.T) {
 				{"acme", "b", `{"a":1}`, true},
 				{"acme", "b", `{"a":1}`, false},
 			} {
-				found := false
-				err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) (err error) {
-					found, err = capture.UnsetGroupProperty(tx, 1, capture.GroupID{Key: step.key}, step.name)
-					return err
-				})
+				_, err := people.UnsetGroup(ctx, 1, capture.GroupID{Key: step.key}, step.name)
+				var refused *capture.Refusal
 				g, readErr := s.Group(ctx, 1, group)
-				if err != nil || readErr != nil || found != step.found || g.Properties.String() != step.left {
-					t.Errorf("%+v: %v %v %v %v", step, found, g, err, readErr)
+				if (err == nil) != step.found || err != nil && !errors.As(err, &refused) || readErr != nil || g.Properties.String() != step.left {
+					t.Errorf("%+v: %v %v %v", step, g, err, readErr)
 				}
 			}
 		})
 	}
 }
+
+// between changes people in commits of their own.
+type between struct{ *Store }
+
+func (b between) Transact(ctx context.Context, project int64, work func(capture.Tx) error) error {
+	return b.Commit(ctx, []int64{project}, work)
+}
+
+func peopleOf(s *Store) *capture.People { return &capture.People{History: s, Between: between{s}} }

@@ -70,7 +70,7 @@ var table = map[string]room{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{
+	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},

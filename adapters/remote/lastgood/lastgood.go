@@ -71,11 +71,11 @@ func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
 	if err != nil {
 		return errors.Join(err, os.Remove(unfinished))
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes a new name durable, where folders can be asked for that.
-func syncFolder(folder string) error {
+// SyncFolder makes new names in a folder durable, where folders can be asked for that.
+func SyncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
