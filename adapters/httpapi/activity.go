@@ -43,6 +43,12 @@ var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []
 	by(http.MethodGet, "/cohorts/{id}/activity", "List changes of a cohort", cohortActivity).asking(activityQuery...),
 })
 
+// insightActivityEndpoints are the logs of a project's insights.
+var insightActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
+	by(http.MethodGet, "/insights/activity", "List changes of insights", activityOf("Insight")).asking(activityQuery...),
+	by(http.MethodGet, "/insights/{id}/activity", "List changes of an insight", insightActivity).asking(activityQuery...),
+})
+
 // organizationActivityEndpoints are the log of an organization.
 var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*rooms.Rooms]{
 	by(http.MethodGet, "/activity_log", "Read who changed what in an organization", activityLog).asking(activityQuery...),
@@ -70,6 +76,14 @@ func cohortActivity(of *rooms.Rooms, c *call) (activityBody, error) {
 		return activityBody{}, err
 	}
 	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id"), Allowed: true})
+}
+
+func insightActivity(of *rooms.Rooms, c *call) (activityBody, error) {
+	i, err := of.Dashboards.Insights.Get(c.ctx, c.standing, c.part("id"))
+	if err != nil {
+		return activityBody{}, err
+	}
+	return activityPage(of, c, management.ActivityQuery{Scopes: []string{"Insight"}, Item: strconv.FormatInt(i.ID, 10)})
 }
 
 // activityPage is a page of the log of what the call is in: the project or the

@@ -14,7 +14,7 @@ var experimentEndpoints = resource(inProject, "experiment", func(s *server) feat
 	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
 	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update),
-	remove("/experiments/{id}", "Remove an experiment; its flag stays", featureflags.Experiments.Delete),
+	by(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).answering(http.StatusMethodNotAllowed),
 	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
 })
 

@@ -64,6 +64,7 @@ var managementTables = []struct {
 		sharingEndpoints,
 		sharedEndpoints,
 		insightEndpoints,
+		insightActivityEndpoints,
 		resultEndpoints,
 		actionEndpoints,
 		annotationEndpoints,

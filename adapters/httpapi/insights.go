@@ -13,6 +13,9 @@ var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards
 	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create),
 	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update),
 	by(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).answering(http.StatusMethodNotAllowed),
+	read("/insights/my_last_viewed", "List the insights that the caller has viewed last", dashboards.Insights.Viewed),
+	trendingInsights(dashboards.Insights.Trending),
+	by(http.MethodPost, "/insights/{id}/viewed", "Note that the caller views an insight", viewInsight).needs("insight:read").created(),
 	act(http.MethodPost, "/insights/{id}/duplicate", "Copy an insight", dashboards.Insights.Duplicate).created(),
 })
 
@@ -23,7 +26,18 @@ func listInsights(of dashboards.Insights, c *call) (management.List[dashboards.I
 		Tags: v.Texts("tags"), Dashboards: v.Ints("dashboards"), Search: v.Text("search"), Kind: v.Text("insight"), Order: v.Text("order"),
 		Changed: dashboards.Between{From: v.Time("date_from"), To: v.Time("date_to")},
 		Made:    dashboards.Between{From: v.Time("created_date_from"), To: v.Time("created_date_to")},
+		Viewed:  dashboards.Between{From: v.Time("last_viewed_date_from"), To: v.Time("last_viewed_date_to")},
 	}
 	management.SetNull(v, "short_id", &q.ShortID)
 	return of.List(c.ctx, c.standing, q)
+}
+
+func trendingInsights[T any](do func(dashboards.Insights, ctx, standing, int64, management.Page) (T, error)) row[dashboards.Insights] {
+	return by(http.MethodGet, "/insights/trending", "List the insights that most people view", func(of dashboards.Insights, c *call) (T, error) {
+		return do(of, c.ctx, c.standing, c.listed.Int("days"), c.page())
+	})
+}
+
+func viewInsight(of dashboards.Insights, c *call) (any, error) {
+	return nil, of.View(c.ctx, c.standing, c.part("id"))
 }

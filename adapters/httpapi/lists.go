@@ -69,12 +69,13 @@ var lists = map[string][]listParameter{
 		{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
 			"created_at", "-created_at", "last_modified_at", "-last_modified_at", "name", "-name",
 		}},
-		{name: "basic", kind: idle},
-		{name: "include_dashboards", kind: idle},
+		{name: "basic", kind: ofBool, help: "without results"},
+		{name: "include_dashboards", kind: idle}, // they always are
 		{name: "feature_flag", kind: undone},
-		{name: "last_viewed_date_from", kind: undone},
-		{name: "last_viewed_date_to", kind: undone},
+		{name: "last_viewed_date_from", kind: ofMoment, help: "last viewed by the caller after this time"},
+		{name: "last_viewed_date_to", kind: ofMoment, help: "last viewed by the caller before this time"},
 	},
+	"/insights/trending": {{name: "days", kind: ofInt, help: "how many days back, 7 by default, at most 90"}},
 	"/dashboards": {
 		{name: "search", kind: ofText, help: "a part of name or description"},
 		{name: "pinned", kind: ofBool, help: "whether it is pinned"},
@@ -127,6 +128,8 @@ var lists = map[string][]listParameter{
 	"/activity_log":                activityLogParameters,
 	"/feature_flags/activity":      activityParameters,
 	"/feature_flags/{id}/activity": activityParameters,
+	"/insights/activity":           activityParameters,
+	"/insights/{id}/activity":      activityParameters,
 	"/cohorts/activity":            activityParameters,
 	"/cohorts/{id}/activity":       activityParameters,
 	"/events": {

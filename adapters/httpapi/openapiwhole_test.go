@@ -13,13 +13,13 @@ import (
 var withoutBody = []string{
 	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
-	"feature_flags/{}/enable", "feature_flags/{}/disable", "insights/{}/duplicate", "persons/{}/delete_events",
+	"feature_flags/{}/enable", "feature_flags/{}/disable", "insights/{}/duplicate", "insights/{}/viewed", "persons/{}/delete_events",
 	"query/check_auth_for_async", "instance/backup", "domains/{}/verify", "personal_api_keys/{}/roll",
 }
 
-// withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3).
+// withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3; clients.md §3.2).
 var withoutAnswer = []string{
-	"persons/{}", "persons/bulk_delete", "persons/{}/update_property", "persons/{}/delete_events",
+	"insights/{}/viewed", "persons/{}", "persons/bulk_delete", "persons/{}/update_property", "persons/{}/delete_events",
 }
 
 // freeAnswers are JSON that others have made: the description itself, payloads, what

@@ -242,7 +242,7 @@ func (of *asker) laidBy(c *call, dashboard string, insight int64, replaced bool)
 // results; with refresh some are computed.
 func getInsights(of *asker, c *call) (management.List[dashboards.Insight], error) {
 	page, err := listInsights(of.dashboards.Insights, c)
-	if err != nil {
+	if err != nil || c.listed.Bool("basic") {
 		return page, err
 	}
 	s, err := of.showing(c, queries.CacheOnly)

@@ -44,7 +44,7 @@ var mostExported = map[string]int{
 	"geoip":                    21,
 	"management":               253,
 	"management/batchexports":  59,
-	"management/dashboards":    67,
+	"management/dashboards":    70,
 	"management/errortracking": 20,
 	"management/featureflags":  118,
 	"management/organizations": 111,

@@ -11,10 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindAlertTask is an alert that is to be checked: ID is the alert's, Sort the time when
-// it is due.
-const kindAlertTask = "alert_task"
-
 // alertTask says which alert is due, and who checks it.
 type alertTask struct {
 	Project int64  `json:"project"`

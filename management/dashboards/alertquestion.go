@@ -31,9 +31,6 @@ type alertQuestion struct {
 	condition  string
 }
 
-// wrappers are nodes around a query.
-var wrappers = []string{"InsightVizNode", "DataVisualizationNode", "DataTableNode"}
-
 // intervalUnits are the units of dates back from now, by interval.
 var intervalUnits = map[string]string{"minute": "M", "hour": "h", "day": "d", "week": "w", "month": "m"}
 
@@ -50,18 +47,9 @@ func (a *storedAlert) ask(query json.RawMessage) (*alertQuestion, error) {
 	if q.bounds, q.percentage, q.condition, err = a.limits(); err != nil {
 		return nil, err
 	}
-	node := management.JSONObject(query)
-	for range maxSources {
-		if !slices.Contains(wrappers, management.JSONText(node["kind"])) {
-			break
-		}
-		node = management.JSONObject(node["source"])
-	}
-	switch kind := management.JSONText(node["kind"]); {
-	case len(node) == 0:
-		return nil, management.Fault("insight", "Alerts are not supported for this insight.")
-	case kind != "TrendsQuery":
-		return nil, management.Fault("insight", "Alert's insight query kind '%s' is not supported (only TrendsQuery)", management.ShortText(kind))
+	node, err := trendsOf(query)
+	if err != nil {
+		return nil, err
 	}
 	filter := management.JSONObject(node["trendsFilter"])
 	display := management.JSONText(filter["display"])

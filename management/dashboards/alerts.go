@@ -8,14 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindAlert is an alert: Parent is the project, ID its uuid, Other its insight, Sort
-// the time it was made.
-const kindAlert = "alert"
-
-// kindAlertCheck is what a check of an alert has found, and when it was snoozed: Parent
-// is the alert, Sort the time.
-const kindAlertCheck = "alert_check"
-
 // Bounds of alerts.
 const (
 	maxAlerts      = 10_000 // of a project
@@ -59,43 +51,6 @@ var AlertFields = management.Fields{
 	{Name: "detector_config", Type: management.Any, Ruled: true, Help: "null: there are no detectors of anomalies"},
 }
 
-// alertSettings are what is kept of an alert and shown as it is.
-type alertSettings struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Threshold   alertThreshold   `json:"threshold"`
-	Condition   json.RawMessage  `json:"condition"`
-	Config      json.RawMessage  `json:"config"`
-	Interval    string           `json:"calculation_interval"`
-	Enabled     bool             `json:"enabled"`
-	SkipWeekend *bool            `json:"skip_weekend"`
-	Detector    *string          `json:"detector_config"` // always null
-	Snoozed     management.Stamp `json:"snoozed_until"`
-	State       string           `json:"state"`
-	Notified    management.Stamp `json:"last_notified_at"`
-	Checked     management.Stamp `json:"last_checked_at"`
-	Next        management.Stamp `json:"next_check_at"`
-	LastValue   *float64         `json:"last_value"`
-	Created     management.Stamp `json:"created_at"`
-}
-
-type alertThreshold struct {
-	ID            string           `json:"id"`
-	Name          string           `json:"name"`
-	Created       management.Stamp `json:"created_at"`
-	Configuration json.RawMessage  `json:"configuration"`
-}
-
-type storedAlert struct {
-	alertSettings
-	Insight     string  `json:"insight"`
-	Subscribers []int64 `json:"subscribed_users"`
-	Author      int64   `json:"created_by"` // a user's number
-
-	stirred bool // it is to be looked at when it is due, whatever was planned
-	snoozes bool // it has just been snoozed
-}
-
 // Alert is an alert as it is shown. Only one that is asked for has its checks.
 type Alert struct {
 	alertSettings
@@ -120,7 +75,7 @@ type alertEdit = management.Edit[management.Tx, storedAlert]
 func newAlerts(c *core) (s Alerts) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Desk, management.Spec[management.Tx, storedAlert, Alert]{
-		Kind: kindAlert, Scope: "AlertConfiguration", Fields: AlertFields, Newest: true,
+		Kind: kindAlert, Scope: alertScope, Fields: AlertFields, Newest: true,
 		Place: func(st *management.Standing, a *storedAlert) management.Place {
 			return management.Place{ID: a.ID, Title: a.Name, Other: alertsOf(st.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
 		},
@@ -139,18 +94,6 @@ func newAlerts(c *core) (s Alerts) {
 	return s
 }
 
-// alertsOf is Other of the alerts of an insight.
-func alertsOf(project int64, insight string) string {
-	return management.ProjectParent(project) + "/insight/" + insight
-}
-
-// noted is what people change of an alert.
-func (a *storedAlert) noted() any {
-	out := *a
-	out.State, out.Notified, out.Checked, out.Next, out.LastValue = "", management.Stamp{}, management.Stamp{}, management.Stamp{}, nil
-	return out
-}
-
 func (s Alerts) fresh(v *view) (*storedAlert, error) {
 	_, count, err := v.Tx.List(management.Query{Kind: kindAlert, Parent: v.Parent(), Limit: 1})
 	if err == nil && count >= maxAlerts {
@@ -165,18 +108,9 @@ func (s Alerts) fresh(v *view) (*storedAlert, error) {
 }
 
 func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
-	out = &Alert{alertSettings: a.alertSettings, Subscribers: []*management.UserView{}}
-	if out.CreatedBy, err = v.Author(a.Author); err != nil {
+	out = &Alert{alertSettings: a.alertSettings}
+	if out.Subscribers, out.CreatedBy, err = a.people(v); err != nil {
 		return nil, err
-	}
-	for _, id := range a.Subscribers {
-		u, err := v.Author(id)
-		if err != nil {
-			return nil, err
-		}
-		if u != nil {
-			out.Subscribers = append(out.Subscribers, u)
-		}
 	}
 	i, err := insightOf(v.Tx, v.Project.ID, a.Insight)
 	if err != nil || i == nil || !v.Sees(i.thing()) {

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"errors"
 	"slices"
 	"unicode/utf8"
 
@@ -31,7 +32,7 @@ func (s Insights) place(tx management.Tx, st *management.Standing, i *insightRec
 		}
 		d, err := dashboardOf(tx, st.Project.ID, id)
 		if err == nil && d == nil {
-			err = management.ErrNoObject("dashboards", id)
+			err = management.Fault("dashboards", "Dashboard not found")
 		}
 		if err != nil {
 			return err
@@ -51,10 +52,20 @@ func (s Insights) place(tx management.Tx, st *management.Standing, i *insightRec
 	return nil
 }
 
+// mayPlace refuses who may not edit a dashboard, and says what they wanted to do.
+func mayPlace(d *dashboardRecord, tx management.Tx, st *management.Standing, wanted string) error {
+	err := d.mayEdit(tx, st)
+	var told *management.Error
+	if errors.As(err, &told) {
+		return management.Denied("You don't have permission to %s: %d", wanted, d.ID)
+	}
+	return err
+}
+
 // putOn gives an insight a tile on a dashboard, the one that it had there before
 // if there is one.
 func (s Insights) putOn(tx management.Tx, st *management.Standing, d *dashboardRecord, i *insightRecord) error {
-	if err := d.mayEdit(tx, st); err != nil {
+	if err := mayPlace(d, tx, st, "add insights to dashboard"); err != nil {
 		return err
 	}
 	t, err := tileOfInsightOn(tx, d.ID, i.id())
@@ -80,7 +91,7 @@ func (s Insights) takeFrom(tx management.Tx, st *management.Standing, dashboard 
 	if err != nil || d == nil {
 		return err
 	}
-	if err := d.mayEdit(tx, st); err != nil {
+	if err := mayPlace(d, tx, st, "remove insights from dashboards"); err != nil {
 		return err
 	}
 	t, err := tileOfInsightOn(tx, d.ID, i.id())

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,12 +33,19 @@ type Insight struct {
 	insightSettings
 	InsightResult
 	Dashboards      []int64                `json:"dashboards,omitzero"`
+	Tiles           []insightSpot          `json:"dashboard_tiles,omitzero"` // left out as Dashboards are
+	Alerts          []insightAlert         `json:"alerts,omitzero"`          // left out as Dashboards are, and in lists
 	Tags            []string               `json:"tags"`
 	Favorited       bool                   `json:"favorited"`
 	Saved           bool                   `json:"saved"`
 	CreatedBy       *management.UserView   `json:"created_by"`
 	LastModified    management.Stamp       `json:"last_modified_at"`
+	Updated         management.Stamp       `json:"updated_at"` // the same by another name
 	LastModifiedBy  *management.UserView   `json:"last_modified_by"`
+	LastViewed      management.Stamp       `json:"last_viewed_at"` // by the caller
+	Sample          bool                   `json:"is_sample"`      // always false
+	Restriction     int64                  `json:"effective_restriction_level"`
+	Privilege       int64                  `json:"effective_privilege_level"`
 	UserAccessLevel management.AccessLevel `json:"user_access_level"`
 
 	question insightSettings // see Question
@@ -46,13 +54,16 @@ type Insight struct {
 // InsightFields are the writable fields of an insight.
 var InsightFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName},
-	{Name: "description", Type: management.Text, Blank: true, Max: maxDashboardText},
+	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, Max: maxInsightName, Help: "what a client calls it as long as it has no name"},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, Max: maxDashboardText},
 	{Name: "query", Type: management.Any, Help: "kept as given; what cannot be run is said where its result would be"},
 	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given; query goes first"},
 	{Name: "dashboards", Type: management.IntList, Ruled: true, Help: "the dashboards on which it stands"},
 	{Name: "tags", Type: management.TextList, Max: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
 	{Name: "favorited", Type: management.Bool},
 	{Name: "saved", Type: management.Bool},
+	{Name: "order", Type: management.Int, Null: true},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Max: 1000, Ruled: true, Help: "without effect"},
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
@@ -61,9 +72,11 @@ type insightSettings struct {
 	ID          int64            `json:"id"`
 	ShortID     string           `json:"short_id"` // stands for the id in paths too
 	Name        *string          `json:"name"`
+	Derived     *string          `json:"derived_name"`
 	Description string           `json:"description"`
 	Query       json.RawMessage  `json:"query"`
 	Filters     json.RawMessage  `json:"filters"` // the older form of a query
+	Order       *int64           `json:"order"`
 	Deleted     bool             `json:"deleted"`
 	Created     management.Stamp `json:"created_at"`
 }
@@ -94,6 +107,11 @@ func (s Insights) resource() *management.Resource[management.Tx, insightRecord, 
 		Rules: s.rules,
 		Put:   func(v *view, i *insightRecord) error { return putInsight(v.Tx, v.Project.ID, i) },
 		Done: func(e *management.Edit[management.Tx, insightRecord]) error {
+			if !e.Fresh && e.Values.Has("query") {
+				if err := s.dropAlerts(e.View, e.Now.id(), e.Now.Query); err != nil {
+					return err
+				}
+			}
 			if !e.Values.Has("dashboards") {
 				return nil
 			}
@@ -136,7 +154,16 @@ func (i *insightRecord) thing() management.Thing {
 
 // show is the insight without its dashboards.
 func (i *insightRecord) show(v *view) (_ *Insight, err error) {
-	out := &Insight{insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved, LastModified: i.Modified, UserAccessLevel: v.AccessTo(i.thing())}
+	out := &Insight{
+		insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.Texts(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
+		LastModified: i.Modified, Updated: i.Modified, Restriction: everyoneEdits, Privilege: canView, UserAccessLevel: v.AccessTo(i.thing()),
+	}
+	if v.Standing != nil && out.UserAccessLevel.Allows(management.Editor) {
+		out.Privilege = canEdit
+	}
+	if out.LastViewed, err = i.viewed(v); err != nil {
+		return nil, err
+	}
 	if out.CreatedBy, err = v.Author(i.Author); err != nil {
 		return nil, err
 	}
@@ -150,27 +177,51 @@ func (i *insightRecord) showFull(v *view) (*Insight, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Dashboards, err = dashboardsOfInsight(v.Tx, i.id())
+	if out.Tiles, err = tilesOfInsight(v.Tx, i.id()); err != nil {
+		return nil, err
+	}
+	out.Dashboards = dashboardsOf(out.Tiles)
+	out.Alerts, err = alertsShown(v, i.ID)
 	return out, err
+}
+
+// insightSpot says on which dashboard an insight stands, and with which tile.
+type insightSpot struct {
+	ID        int64 `json:"id"`
+	Dashboard int64 `json:"dashboard_id"`
 }
 
 // dashboardsOfInsight are the numbers of the dashboards on which an insight
 // stands, in order.
 func dashboardsOfInsight(tx management.Tx, id string) ([]int64, error) {
+	tiles, err := tilesOfInsight(tx, id)
+	return dashboardsOf(tiles), err
+}
+
+func dashboardsOf(tiles []insightSpot) []int64 {
+	out := []int64{}
+	for _, t := range tiles {
+		out = append(out, t.Dashboard)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
 	list, _, err := tx.List(management.Query{Kind: kindTile, Other: tileOfInsight(id)})
 	if err != nil {
 		return nil, err
 	}
-	out := []int64{}
+	out := []insightSpot{}
 	for i := range list {
-		number, err := strconv.ParseInt(strings.TrimPrefix(list[i].Parent, dashboardParentPrefix), 10, 64)
-		if err != nil {
+		dashboard, err := strconv.ParseInt(strings.TrimPrefix(list[i].Parent, dashboardParentPrefix), 10, 64)
+		number, err2 := strconv.ParseInt(list[i].ID, 10, 64)
+		if err = errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("the tile %s is not stored as it should be: %w", list[i].ID, err)
 		}
-		out = append(out, number)
+		out = append(out, insightSpot{number, dashboard})
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return out, nil
 }
 
 // tileOfInsightOn is the tile of an insight on a dashboard, else one that is

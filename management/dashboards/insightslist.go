@@ -24,9 +24,11 @@ type InsightQuery struct {
 	Kind         string   // a word of insightKinds, JSON or SQL
 	Changed      Between
 	Made         Between
-	Order        string // a field of insightOrders, with - in front for descending; empty: newest first
+	Viewed       Between // when the caller has last
+	Order        string  // a field of insightOrders, with - in front for descending; empty: newest first
 	onDashboards []map[string]bool
 	onAny        map[string]bool
+	viewed       map[string]management.Stamp
 }
 
 // Between are two times: From < t < To; zero ones are no bounds.
@@ -55,9 +57,6 @@ const (
 	insightSQL  = "SQL"
 	insightJSON = "JSON" // every query but SQL
 )
-
-// maxSources is how deep the query of an insight may stand in others.
-const maxSources = 8
 
 // kind is what an insight shows, a word of insightKinds, empty where nobody knows;
 // query: it is written in the newer form.
@@ -92,11 +91,12 @@ func (q *InsightQuery) match(st *management.Standing, i *insightRecord) bool {
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
 	return st.Sees(i.thing()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
 		(!q.Mine || i.Author == st.User.ID) && management.Among(q.Creators, i.Author) && management.Shares(q.Tags, i.Tags) && i.isOf(q.Kind) &&
-		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To)
+		management.Within(i.Modified, q.Changed.From, q.Changed.To) && management.Within(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
 }
 
 // look finds out what stands on the dashboards that a query asks about.
-func (q *InsightQuery) look(tx management.Tx, project int64) error {
+func (q *InsightQuery) look(tx management.Tx, st *management.Standing) error {
+	project := st.Project.ID
 	for _, id := range q.Dashboards {
 		on := map[string]bool{}
 		d, err := dashboardOf(tx, project, id)
@@ -107,6 +107,12 @@ func (q *InsightQuery) look(tx management.Tx, project int64) error {
 			return err
 		}
 		q.onDashboards = append(q.onDashboards, on)
+	}
+	if q.Viewed != (Between{}) {
+		var err error
+		if q.viewed, err = viewsOf(tx, st, q.Viewed); err != nil {
+			return err
+		}
 	}
 	if q.Saved == nil || !*q.Saved {
 		return nil
@@ -140,7 +146,7 @@ func (s Insights) List(ctx context.Context, st *management.Standing, q InsightQu
 	q.Tags = management.TidyTags(q.Tags)
 	return management.Read(ctx, &s.Desk, func(tx management.Tx) (management.List[Insight], error) {
 		again := q
-		if err := again.look(tx, st.Project.ID); err != nil {
+		if err := again.look(tx, st); err != nil {
 			return management.List[Insight]{}, err
 		}
 		keys, err := again.chosen(tx, st)

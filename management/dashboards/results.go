@@ -22,7 +22,6 @@ type InsightResult struct {
 	HogQL       *string         `json:"hogql"`
 	Range       json.RawMessage `json:"resolved_date_range"`
 	Error       *InsightError   `json:"error"`
-	Derived     *string         `json:"derived_name"` // always null
 }
 
 // InsightError says why an insight has no result.

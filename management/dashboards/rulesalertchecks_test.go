@@ -152,10 +152,16 @@ func TestAlerts_States(t *testing.T) {
 			ruletest.Row{"clients.md §9.3 it ends by itself, and what is found counts", "bob", "get X", ``, `{"state":"Firing","snoozed_until":null}`},
 		),
 		"no longer valid": with(
-			ruletest.Row{"clients.md §9.3", "bob", "changeinsight A", `{"query":{"kind":"FunnelsQuery","series":[]}}`, `{"tags":[]}`},
+			ruletest.Row{"clients.md §9.3", "bob", "changeinsight A", `{"query":{"kind":"TrendsQuery","series":[]}}`, `{"alerts":[{"name":"N"}]}`},
 			ruletest.Row{"clients.md §9.3", "-", "at 2026-01-06T02:00:00Z", ``, `null`},
 			ruletest.Row{"clients.md §9.3", "-", "check", ``, `0`},
-			ruletest.Row{"clients.md §9.3 it is disabled and says why", "bob", "get X", ``, `{"enabled":false,"state":"Not firing","checks":[{"state":"Errored","error":"insight: Alert's insight query kind 'FunnelsQuery' is not supported (only TrendsQuery)"},{"state":"Firing"}]}`},
+			ruletest.Row{"clients.md §9.3 it is disabled and says why", "bob", "get X", ``, `{"enabled":false,"state":"Not firing","checks":[{"state":"Errored","error":"(like) series_index 0 is out of range \\(query has 0 series\\)"},{"state":"Firing"}]}`},
+		),
+		"no longer about trends": with(
+			ruletest.Row{"clients.md §3.2 such a query takes the alerts away", "bob", "changeinsight A", `{"query":{"kind":"FunnelsQuery","series":[]}}`, `{"alerts":[]}`},
+			ruletest.Row{"clients.md §3.2", "bob", "get X", ``, `404 not_found - Not found.`},
+			ruletest.Row{"clients.md §3.2", "-", "at 2026-01-06T02:00:00Z", ``, `null`},
+			ruletest.Row{"clients.md §3.2", "-", "check", ``, `0`},
 		),
 		"deleted insight": with(
 			ruletest.Row{"clients.md §9.3", "bob", "changeinsight A", `{"deleted":true}`, `{"deleted":true}`},

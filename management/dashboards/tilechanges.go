@@ -16,6 +16,7 @@ var tileFields = management.Fields{
 	{Name: "text", Type: management.Object, Null: true},
 	{Name: "deleted", Type: management.Bool},
 	{Name: "color", Type: management.Text, Null: true, Blank: true, Max: maxTileColor},
+	{Name: "show_description", Type: management.Bool, Null: true},
 	{Name: "layouts", Type: management.Object, Null: true},
 	{Name: "filters_overrides", Type: management.Object, Null: true},
 }
@@ -139,6 +140,10 @@ func (s Dashboards) changeTile(tx management.Tx, st *management.Standing, d *das
 	}
 	management.Set(v, "deleted", &t.Deleted)
 	management.SetNull(v, "color", &t.Color)
+	if t.Color != nil && *t.Color == "" { // says none
+		t.Color = nil
+	}
+	management.SetNull(v, "show_description", &t.Described)
 	for name, to := range map[string]*json.RawMessage{"layouts": &t.Layouts, "filters_overrides": &t.Overrides} {
 		if v.Null(name) {
 			*to = json.RawMessage("{}")

@@ -29,6 +29,7 @@ type tile struct {
 	ID          int64            `json:"id"`
 	Layouts     json.RawMessage  `json:"layouts"`
 	Color       *string          `json:"color"`
+	Described   *bool            `json:"show_description"`
 	Overrides   json.RawMessage  `json:"filters_overrides"`
 	Insight     *Insight         `json:"insight"`
 	Text        *TileText        `json:"text"`
@@ -54,6 +55,7 @@ type tileRecord struct {
 	ID        int64           `json:"id"`
 	Layouts   json.RawMessage `json:"layouts"`
 	Color     *string         `json:"color"`
+	Described *bool           `json:"show_description,omitempty"`
 	Overrides json.RawMessage `json:"filters_overrides"`
 	Insight   string          `json:"insight,omitempty"` // its number
 	Text      *tileText       `json:"text,omitempty"`
@@ -144,7 +146,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	out := []tile{}
 	for i := range records {
 		t := &records[i]
-		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Overrides: t.Overrides, laid: t.Overrides, Order: len(out)}
+		tile := tile{ID: t.ID, Layouts: t.Layouts, Color: t.Color, Described: t.Described, Overrides: t.Overrides, laid: t.Overrides, Order: len(out)}
 		if t.Text != nil {
 			if tile.Text, err = t.Text.show(v, project); err != nil {
 				return nil, err
@@ -159,6 +161,9 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 			}
 			if tile.Insight, err = insight.show(v); err != nil {
 				return nil, err
+			}
+			if tile.Insight.Name == nil { // clients read it as a text here
+				tile.Insight.Name = new(string)
 			}
 		}
 		out = append(out, tile)
@@ -240,7 +245,7 @@ func (s Dashboards) copyTile(tx management.Tx, st *management.Standing, to *dash
 	if err != nil {
 		return 0, err
 	}
-	fresh.Layouts, fresh.Color, fresh.Overrides, fresh.Insight = t.Layouts, t.Color, t.Overrides, t.Insight
+	fresh.Layouts, fresh.Color, fresh.Described, fresh.Overrides, fresh.Insight = t.Layouts, t.Color, t.Described, t.Overrides, t.Insight
 	if t.Text != nil {
 		s.writeText(st, fresh, t.Text.Body)
 		return fresh.ID, putTile(tx, to.ID, fresh)

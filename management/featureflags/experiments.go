@@ -28,7 +28,7 @@ func newExperiments(c *core) (s Experiments) {
 	s.Resource = management.NewResource(&c.Desk, management.Spec[Tx, storedExperiment, Experiment]{
 		Kind: kindExperiment, Scope: "Experiment", Fields: ExperimentFields, Newest: true, Thing: (*storedExperiment).thing,
 		Place: func(st *management.Standing, e *storedExperiment) management.Place {
-			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.gone}
+			return management.Place{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: cohortPlace(st.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
 		Load: func(v *view, named string, _ *management.Body) (*storedExperiment, error) {
 			id, err := management.NumberNamed(v.Tx, kindExperiment, v.Parent(), named)
@@ -41,7 +41,7 @@ func newExperiments(c *core) (s Experiments) {
 			id, err := v.Tx.Next(kindExperiment)
 			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.At(c.Desk.Now())}}, err
 		},
-		Rules: s.rules, Leave: s.leave, Show: s.show,
+		Rules: s.rules, Show: s.show,
 	})
 	return s
 }
@@ -58,11 +58,18 @@ type experimentSettings struct {
 	SecondaryMetrics json.RawMessage  `json:"secondary_metrics"`
 	Filters          json.RawMessage  `json:"filters"`
 	Archived         bool             `json:"archived"`
+	Deleted          bool             `json:"deleted"`
 	CreatedAt        management.Stamp `json:"created_at"`
 	UpdatedAt        management.Stamp `json:"updated_at"`
 	Type             *string          `json:"type"`
 	Metrics          json.RawMessage  `json:"metrics"`
 	MetricsSecondary json.RawMessage  `json:"metrics_secondary"`
+	MetricsOrder     json.RawMessage  `json:"primary_metrics_ordered_uuids"`
+	SecondaryOrder   json.RawMessage  `json:"secondary_metrics_ordered_uuids"`
+	StatsConfig      json.RawMessage  `json:"stats_config"`
+	Exposure         json.RawMessage  `json:"exposure_criteria"`
+	Conclusion       *string          `json:"conclusion"`
+	Comment          *string          `json:"conclusion_comment"`
 }
 
 // Experiment is an experiment as it is shown.
@@ -74,6 +81,7 @@ type Experiment struct {
 	HoldoutID       *int64                 `json:"holdout_id"`
 	SavedMetrics    json.RawMessage        `json:"saved_metrics"` // always empty: metrics are not shared here
 	SavedMetricsIDs json.RawMessage        `json:"saved_metrics_ids"`
+	Status          string                 `json:"status"` // draft, running, paused or stopped
 	CreatedBy       *management.UserView   `json:"created_by"`
 	Access          management.AccessLevel `json:"user_access_level"`
 }
@@ -84,7 +92,6 @@ type storedExperiment struct {
 	Flag      int64  `json:"flag"`
 	FlagKey   string `json:"flag_key"` // when it was made
 	CreatedBy int64  `json:"created_by"`
-	gone      bool
 }
 
 func (e *storedExperiment) thing() management.Thing {
@@ -108,9 +115,16 @@ var ExperimentFields = management.Fields{
 	{Name: "saved_metrics_ids", Type: management.Array, Null: true, Ruled: true, Help: "only null or empty: metrics are not shared here"},
 	{Name: "filters", Type: management.Object},
 	{Name: "archived", Type: management.Bool},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes it; its flag stays"},
 	{Name: "type", Type: management.Choice, Null: true, Choices: []string{"web", "product"}, Help: "fixed"},
 	{Name: "metrics", Type: management.Array, Null: true},
 	{Name: "metrics_secondary", Type: management.Array, Null: true},
+	{Name: "primary_metrics_ordered_uuids", Type: management.Array, Null: true},
+	{Name: "secondary_metrics_ordered_uuids", Type: management.Array, Null: true},
+	{Name: "stats_config", Type: management.Object, Null: true},
+	{Name: "exposure_criteria", Type: management.Object, Null: true},
+	{Name: "conclusion", Type: management.Choice, Null: true, Choices: []string{"won", "lost", "inconclusive", "stopped_early", "invalid"}},
+	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, Max: 4000},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
 }
 
@@ -119,9 +133,13 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	status, err := s.statusOf(v.Tx, v.Standing, e)
+	if err != nil {
+		return nil, err
+	}
 	by, err := v.Author(e.CreatedBy)
 	none := json.RawMessage("[]")
-	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetrics: none, SavedMetricsIDs: none, CreatedBy: by, Access: v.AccessTo(e.thing())}
+	out := &Experiment{experimentSettings: e.experimentSettings, FlagKey: e.FlagKey, Flag: flag, SavedMetrics: none, SavedMetricsIDs: none, Status: status, CreatedBy: by, Access: v.AccessTo(e.thing())}
 	for _, list := range []*json.RawMessage{&out.SecondaryMetrics, &out.Metrics, &out.MetricsSecondary} {
 		*list = rawOr(*list, "[]")
 	}
@@ -129,11 +147,17 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	if hidden {
 		out.FlagKey = ""
 	}
+	meta, err2 := management.MetaOfOrganization(v.Organization)
+	method := "bayesian"
+	if meta.ExperimentStats != nil {
+		method = *meta.ExperimentStats
+	}
+	out.StatsConfig = rawOr(e.StatsConfig, `{"method":"`+method+`"}`)
 	if shown := management.JSONObject(flag); shown != nil { // the flag may have been changed by itself
 		out.FlagKey = management.JSONText(shown["key"])
 		out.Parameters = withVariants(out.Parameters, shown["filters"])
 	}
-	return out, err
+	return out, errors.Join(err, err2)
 }
 
 // cohortPlace is where the experiments of a cohort are listed.
@@ -162,6 +186,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 			return err
 		}
 	}
+	x.Deleted = x.Deleted && !e.Fresh
 	if err := x.check(e); err != nil {
 		return err
 	}
@@ -171,7 +196,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.Flag = flag.ID
-	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name})
+	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: x.Deleted})
 	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.was.Active && string(flag.Filters) == string(flag.was.Filters) {
 		return nil
 	}
@@ -216,6 +241,9 @@ func ofFlagKey(err error) error {
 // check looks at an experiment that a body was laid over.
 func (x *storedExperiment) check(e *experimentEdit) error {
 	v := e.Values
+	if (v.Has("end_date") || v.Has("start_date")) && !x.End.IsZero() && !x.End.After(x.Start.Time) {
+		return management.Fault("", "End date must be after start date")
+	}
 	if v.Has("holdout_id") && !v.Null("holdout_id") {
 		return doesNotExist("holdout_id", v.Int("holdout_id"))
 	}
@@ -267,16 +295,4 @@ func (s Experiments) checkFixed(e *experimentEdit) error {
 		return management.Fault("", "Can't update holdout on running Experiment")
 	}
 	return nil
-}
-
-// leave tells the flag of an experiment that goes. The flag stays.
-func (s Experiments) leave(e *experimentEdit) error {
-	x, flags := e.Now, Flags{s.core}
-	x.Cohort, x.gone = nil, true
-	flag, err := flagOf(e.Tx, e.Standing, flags, x.Flag)
-	if err != nil || flag == nil {
-		return err
-	}
-	flag.Links.Experiments = setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: true})
-	return flags.saveLinked(e.Tx, e.Standing, flag)
 }

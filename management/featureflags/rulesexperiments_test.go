@@ -147,7 +147,7 @@ var exposureCohortRows = []ruletest.Row{
 	{"§5.7 a cohort that is not there", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":99}`, `400 does_not_exist exposure_cohort Invalid pk "99" - object does not exist.`},
 	{"§5.7 of another project", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":2}`, `400 does_not_exist exposure_cohort Invalid pk "2" - object does not exist.`},
 	{"§5.7 no number", "bob", "experiment", `{"name":"F","feature_flag_key":"f","exposure_cohort":"one"}`, `400 invalid_input exposure_cohort A valid integer is required.`},
-	{"§5.2 of one that is deleted", "bob", "dropexperiment <E>", ``, `null`},
+	{"§5.2 of one that is deleted", "bob", "changeexperiment <E>", `{"deleted":true}`, `{"name":"E","deleted":true}`},
 	{"§5.2 of one that is deleted", "bob", "getcohort 1", ``, `{"experiment_set":[]}`},
 }
 
@@ -200,11 +200,11 @@ var experimentStatusRows = []ruletest.Row{
 
 var experimentGoneRows = []ruletest.Row{
 	{"§5.7", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":1}}`},
-	{"§5.7 of another project: not there", "dan", "dropexperiment <E>", ``, `404 not_found - Not found.`},
-	{"§5.7 DELETE", "bob", "dropexperiment <E>", ``, `null`},
+	{"§5.7 of another project: not there", "dan", "changeexperiment <E>", `{"deleted":true}`, `404 not_found - Not found.`},
+	{"clients.md §13 deleting, and DELETE is 405", "bob", "changeexperiment <E>", `{"deleted":true}`, `{"name":"E","deleted":true}`},
 	{"§5.7 gone", "bob", "getexperiment <E>", ``, `404 not_found - Not found.`},
 	{"§5.7 gone", "bob", "changeexperiment <E>", `{"name":"x"}`, `404 not_found - Not found.`},
-	{"§5.7 gone", "bob", "dropexperiment <E>", ``, `404 not_found - Not found.`},
+	{"§5.7 gone", "bob", "changeexperiment <E>", `{"deleted":true}`, `404 not_found - Not found.`},
 	{"§5.7 gone", "bob", "exposures <E>", ``, `404 not_found - Not found.`},
 	{"§5.7 gone", "bob", "experiments", ``, `{"count":0}`},
 	{"§5.7 its flag stays", "bob", "get 1", ``, `{"key":"e","deleted":false,"experiment_set":[]}`},
@@ -218,10 +218,10 @@ var experimentLogRows = []ruletest.Row{
 	{"§5.11 created", "bob", "log Experiment <E>", ``, `{"activity":"created","scope":"Experiment","item_id":"<E>","user":{"first_name":"bob"},"detail":{"name":"E"}}`},
 	{"§5.11 with its flag", "bob", "log FeatureFlag 1", ``, `{"activity":"updated","user":{"first_name":"bob"},"detail":{"name":"e","changes":[{"field":"links","after":{"experiments":[{"id":<E>,"name":"E"}]}}]}}`},
 	{"§5.11", "cyd", "changeexperiment <E>", `{"start_date":"2026-01-02T00:00:00Z"}`, `{"name":"E"}`},
-	{"§5.11 updated", "bob", "log Experiment <E>", ``, `{"activity":"updated","user":{"first_name":"cyd"},"detail":{"changes":[{"field":"feature_flag","action":"changed"},{"field":"start_date","action":"created","after":"2026-01-02T00:00:00Z"}]}}`},
+	{"§5.11 updated", "bob", "log Experiment <E>", ``, `{"activity":"updated","user":{"first_name":"cyd"},"detail":{"changes":[{"field":"feature_flag","action":"changed"},{"field":"start_date","action":"created","after":"2026-01-02T00:00:00Z"},{"field":"status","before":"draft","after":"running"}]}}`},
 	{"§5.11 its flag is on", "bob", "log FeatureFlag 1", ``, `{"user":{"first_name":"cyd"},"detail":{"changes":[{"field":"active","before":false,"after":true}]}}`},
-	{"§5.11", "ann", "dropexperiment <E>", ``, `null`},
-	{"§5.11 deleted", "bob", "log Experiment <E>", ``, `{"activity":"deleted","user":{"first_name":"ann"},"detail":{"name":"E"}}`},
+	{"§5.11", "ann", "changeexperiment <E>", `{"deleted":true}`, `{"name":"E","deleted":true}`},
+	{"§5.11 deleted softly", "bob", "log Experiment <E>", ``, `{"activity":"updated","user":{"first_name":"ann"},"detail":{"name":"E","changes":[{"field":"deleted","before":false,"after":true}]}}`},
 }
 
 var experimentFlagRows = []ruletest.Row{

@@ -142,7 +142,7 @@ var heldRows = []ruletest.Row{
 	{"§5.1.1 experiment_set", "bob", "get 1", ``, `{"experiment_set":[<E>]}`},
 	{"§5.1.3 the ids are listed", "bob", "change 1", `{"deleted":true}`,
 		`400 invalid_input - Cannot delete a feature flag that is linked to active experiment(s) with ID(s): <E>. Please delete the experiment(s) before deleting the flag.`},
-	{"§5.1.3", "bob", "dropexperiment <E>", ``, `null`},
+	{"§5.1.3", "bob", "changeexperiment <E>", `{"deleted":true}`, `{"deleted":true}`},
 	{"§5.1.1 not deleted ones alone", "bob", "get 1", ``, `{"experiment_set":[],"deleted":false}`},
 	{"§5.1.3 only deleted ones hold it", "bob", "change 1", `{"deleted":true}`, `{"deleted":true,"key":"e:deleted:1"}`},
 	{"§5.1.3 its key is free", "bob", "create", `{"key":"e"}`, `{"id":2}`},

@@ -133,7 +133,7 @@ var listTypeRows = rows(theFlags,
 		[2]string{`{"Type":"other"}`, `["tried","config","deep_sea","blue-sky","red"]`}, // clients.md §2.1: as if absent
 	),
 	[]ruletest.Row{
-		{"§5.1.3 a deleted experiment is none", "bob", "dropexperiment <E>", ``, `null`},
+		{"§5.1.3 a deleted experiment is none", "bob", "changeexperiment <E>", `{"deleted":true}`, `{"deleted":true}`},
 		{"§5.1.3 a deleted experiment is none", "bob", "keys", `{"Type":"experiment"}`, `[]`},
 	},
 )

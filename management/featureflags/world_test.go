@@ -336,7 +336,6 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"getexperiment":    one(t, f.Experiments.Get),
 		"changeexperiment": changed(t, f.Experiments.Update, false),
 		"putexperiment":    changed(t, f.Experiments.Update, true),
-		"dropexperiment":   gone(t, f.Experiments.Delete),
 		"exposures":        one(t, f.Experiments.Exposures),
 		"experiments": func(st standing, _, b string) (any, error) {
 			q := featureflags.ExperimentQuery{Page: management.Page{Limit: management.DefaultPage}}
