@@ -31,6 +31,11 @@ export const routes: Route[] = [
   { path: "p/:project/flags", title: w.flags, page: () => import("./pages/flags/list"), nav: w.flags, icon: "flag", scope: "feature_flag:read" },
   { path: "p/:project/flags/new", title: w.newFlag, page: () => import("./pages/flag/new"), within: w.flags },
   { path: "p/:project/flags/:id", title: w.flag, page: () => import("./pages/flag/edit"), within: w.flags },
+  { path: "p/:project/flags/:id/history", title: w.tabs.history, page: () => import("./pages/flag/history"), within: w.flags },
+  { path: "p/:project/flags/:id/code", title: w.code, page: () => import("./pages/flag/code"), within: w.flags },
+  { path: "p/:project/people", title: w.people, page: () => import("./pages/people/list"), nav: w.people, icon: "people", scope: "person:read" },
+  { path: "p/:project/people/:uuid", title: w.person, page: () => import("./pages/people/timeline"), within: w.people },
+  { path: "p/:project/people/:uuid/properties", title: w.person, page: () => import("./pages/people/properties"), within: w.people },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

@@ -66,7 +66,10 @@ async function ask<T>(method: string, address: string, body: unknown, cancel?: A
     throw new ApiError(0, "no_connection", "No connection to the server.", null, request);
   }
   asks.offline(null);
-  if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T;
+  if (answer.ok) {
+    const text = await answer.text();
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
   const fault = await faultOf(answer, request);
   if (again && (await recovered(answer, fault, address))) return ask<T>(method, address, body, cancel, false);
   throw fault;

@@ -1,0 +1,88 @@
+package browsertest
+
+import "testing"
+
+// J5: what a version changed, and back to one of them; the effect is asked of /flags.
+func TestHistory_RestoresAVersion(t *testing.T) {
+	s := serve(t)
+	at := "/api/projects/1/feature_flags/"
+	condition := func(share int) map[string]any {
+		return map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": share}}}
+	}
+	s.api("POST", at, map[string]any{"key": "banner", "name": "Banner", "filters": condition(100)}, nil)
+	s.api("PATCH", at+"1/", map[string]any{"filters": condition(0)}, nil)
+	s.api("PATCH", at+"1/", map[string]any{"name": "The banner"}, nil)
+	p := s.open(t, "p/1/flags/1/history")
+	p.node("table", "Versions", "cell", "Condition 1: rollout percentage")
+	p.accessible()
+	p.click("button", "Compare version 2")
+	p.node("region", "Changes in version 2", "table", "Changes", "cell", "100 %")
+	if got := js[string](p, "location.search"); got != "?version=2" {
+		t.Errorf("the address has %q, want ?version=2", got)
+	}
+	p.click("button", "Restore version 1")
+	p.node("dialog", "Restore version 1?", "table", "Changes", "cell", "Banner")
+	p.accessible()
+	p.click("dialog", "Restore version 1?", "button", "Restore")
+	p.says("Restored version 1")
+	if got := s.flag("banner", "ana"); got != true {
+		t.Errorf("ana gets %v, want true as in version 1", got)
+	}
+}
+
+// J2 (4) and (5): code to copy with this server's address and this project's key; the
+// first call is seen without a reload.
+func TestCode_FirstCall(t *testing.T) {
+	s := serve(t)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
+	p := s.open(t, "p/1/flags/1/code")
+	p.choose("curl", "combobox", "Language")
+	for _, want := range []string{s.url + "/flags", s.publicKey, "banner"} {
+		eventually(t, "a snippet with "+want, func() bool {
+			return js[bool](p, "document.querySelector('[aria-label=Snippet]')?.innerText.includes('"+want+"')")
+		})
+	}
+	p.says("Waiting for the first call…")
+	p.accessible()
+	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
+		"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "banner", "$feature_flag_response": true}}}}, nil)
+	p.says("First call: ana got true")
+}
+
+// J8: a person is found, what is known of them is shown as text whatever it is, and
+// erasing wants the word typed; afterwards nothing of them is there.
+func TestPeople_FoundAndErased(t *testing.T) {
+	s := serve(t)
+	s.person("ana", map[string]any{"email": "ana@example.com", "bio": "<script>alert(1)</script>"})
+	s.person("ben", map[string]any{"email": "ben@example.com"})
+	var found struct{ Results []struct{ UUID string } }
+	eventually(t, "two people", func() bool {
+		s.api("GET", "/api/projects/1/persons/", nil, &found)
+		return len(found.Results) == 2
+	})
+	p := s.open(t, "p/1/people")
+	p.node("link", "ben@example.com")
+	p.accessible()
+	p.fill("ana", "searchbox", "Search people")
+	p.gone("link", "ben@example.com")
+	p.click("link", "ana@example.com")
+	p.node("heading", "ana@example.com")
+	p.node("list", "Timeline")
+	p.accessible()
+	p.click("navigation", "Person", "link", "Properties")
+	p.node("table", "Properties", "cell", "<script>alert(1)</script>")
+	p.accessible()
+	p.click("button", "Erase person")
+	p.node("alertdialog", "Erase ana@example.com?")
+	if got := js[string](p, "document.activeElement.innerText"); got != "Cancel" {
+		t.Errorf("the first focus is on %q, want Cancel (console.md §2.1)", got)
+	}
+	p.accessible()
+	p.fill("erase", "textbox", "Type erase to confirm")
+	p.click("button", "Erase")
+	p.says("Erased ana@example.com")
+	s.api("GET", "/api/projects/1/persons/?search=ana", nil, &found)
+	if len(found.Results) != 0 {
+		t.Errorf("ana is still there: %+v", found)
+	}
+}

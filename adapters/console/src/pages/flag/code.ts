@@ -1,0 +1,55 @@
+// How code asks for the flag, and the first call that arrives.
+import { h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { button, copyText, field, select, shown } from "../../ui/parts";
+import { answer } from "../../api/cache";
+import { get, site } from "../../api/client";
+import type { Flag } from "../../api/flags";
+import { param, setParams } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { flagPage } from "./frame";
+import { snippets } from "./snippets";
+
+interface Event {
+  distinct_id: string;
+  properties: Record<string, unknown>;
+}
+
+const every = 1500;
+
+export default function codePage(params: Params): Child {
+  return flagPage(params, "code", (flag) => code(flag as Signal<Flag>));
+}
+
+function code(flag: Signal<Flag>): Child {
+  const about = answer<{ api_token: string }>(() => ({ path: `projects/${project()}/` }));
+  const language = () => (param("language") in snippets ? param("language") : "JavaScript");
+  const text = () => snippets[language()]!({ key: flag().key, host: site(), token: about.data()?.api_token ?? "" });
+  return [
+    h("h2", { class: "gap" }, w.code),
+    h("div", { class: "filters" }, field(select(language, () => Object.keys(snippets).map((l) => [l, l] as const), (v) => setParams({ language: v })), { label: w.language })),
+    shown(about, () =>
+      h("section", { "aria-label": w.snippet, class: "stack" }, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, text)), h("div", null, button(w.copy, { icon: "copy", run: () => copyText(text()).then(() => announce(w.copied)) }))),
+    ),
+    firstCall(flag),
+  ];
+}
+
+/** Looks for the flag's calls until one is there. */
+function firstCall(flag: Signal<Flag>): HTMLElement {
+  const call = signal<Event | null>(null);
+  let timer = 0;
+  const cancel = new AbortController();
+  const look = async () => {
+    const query = { event: "$feature_flag_called", properties: JSON.stringify([{ key: "$feature_flag", value: flag.peek().key, operator: "exact", type: "event" }]), limit: 1 };
+    const got = await get<{ results: Event[] }>(inProject("events/"), query, cancel.signal).catch(() => null);
+    if (cancel.signal.aborted) return;
+    if (got?.results[0]) call.set(got.results[0]);
+    else timer = setTimeout(() => void look(), document.hidden ? every * 4 : every);
+  };
+  void look();
+  onEnd(() => (clearTimeout(timer), cancel.abort()));
+  return h("section", { class: "card gap-above", "aria-label": w.firstCall }, h("h3", null, w.firstCall), h("p", { role: "status" }, () => (call() ? w.firstCallIs(call()!.distinct_id, String(call()!.properties.$feature_flag_response ?? "")) : w.waitingCall)));
+}

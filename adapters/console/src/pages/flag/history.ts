@@ -1,0 +1,90 @@
+// The versions of a flag: what each changed, and back to one of them.
+import { computed, h, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { changes, changesTable } from "../../ui/diff";
+import { effectOf } from "../../ui/effect";
+import { button, field, problem, shown } from "../../ui/parts";
+import { time } from "../../ui/time";
+import { answer, stale } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Flag } from "../../api/flags";
+import { param, setParams } from "../../router";
+import type { Params } from "../../routes";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { refused } from "../flags/actions";
+import { flagPage } from "./frame";
+
+interface Version extends Pick<Flag, "key" | "name" | "filters" | "active" | "deleted" | "tags" | "version" | "created_at" | "created_by"> {
+  change_note?: string;
+}
+
+export default function historyPage(params: Params): Child {
+  return flagPage(params, "history", (flag, reload) => versions(flag as Signal<Flag>, reload));
+}
+
+function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
+  const list = answer<{ results: Version[] }>(() => ({ path: inProject(`feature_flags/${flag().id}/versions/`), query: { limit: 100 } }));
+  const all = () => list.data()?.results ?? [];
+  const before = (v: Version) => all().find((x) => x.version === v.version - 1);
+  const chosen = computed(() => all().find((v) => String(v.version) === param("version")));
+  const what = (v: Version) => {
+    const was = before(v);
+    if (!was) return v.version === 1 ? w.firstVersion : w.dash;
+    return changes(was, v).map((c) => c.what).join(", ") || w.dash;
+  };
+  const back = async (v: Version) => {
+    const got = await restore(flag.peek(), v);
+    if (!got) return;
+    stale("feature_flags");
+    await reload();
+    list.reload();
+    announce(w.restored(v.version));
+  };
+  const row = (v: Version) =>
+    h(
+      "tr",
+      null,
+      h("td", null, v.version, v.version === flag().version ? h("span", { class: "meta" }, ` ${w.present}`) : null),
+      h("td", null, time(v.created_at)),
+      h("td", null, h("bdi", null, v.created_by?.email ?? w.dash)),
+      h("td", null, what(v), v.change_note ? h("p", { class: "meta" }, v.change_note) : null),
+      h(
+        "td",
+        { class: "tight" },
+        h("div", { class: "choices" }, [
+          button(w.compareShort, { kind: "small", "aria-label": w.compare(v.version), disabled: () => !before(v), run: () => setParams({ version: String(v.version) }) }),
+          v.version === flag().version ? null : button(w.restore, { kind: "small", "aria-label": w.restoreN(v.version), scope: "feature_flag:write", run: () => back(v).catch(refused) }),
+        ]),
+      ),
+    );
+  return [
+    h("h2", { class: "gap" }, w.tabs.history),
+    shown(list, () =>
+      h(
+        "div",
+        { class: "scroller", tabindex: 0, role: "region", "aria-label": w.tabs.history },
+        h("table", { "aria-label": w.versions }, h("thead", null, h("tr", null, [w.versionHead, w.when, w.who, w.whatChanged].map((t) => h("th", { scope: "col" }, t)), h("td", null))), h("tbody", null, () => all().map(row))),
+      ),
+    ),
+    when(chosen, () =>
+      h("section", { class: "card gap-above", "aria-label": () => w.changesIn(chosen()?.version ?? 0) }, h("h2", null, () => w.changesIn(chosen()?.version ?? 0)), () => {
+        const v = chosen();
+        const was = v && before(v);
+        return was ? changesTable(changes(was, v)) : problem(w.failed, new Error(w.noChanges));
+      }),
+    ),
+  ];
+}
+
+/** Asks, with what changes from now to then and for whom. */
+async function restore(flag: Flag, v: Version): Promise<Flag | undefined> {
+  const note = h("textarea", { rows: 2, maxlength: 500 });
+  const said = await dialog<string>({ title: w.restoreAsk(v.version), wide: true }, (d) => ({
+    content: [changesTable(changes(flag, v)), effectOf(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: w.note, hint: w.noteHint })],
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, w.restore),
+  }));
+  if (said === undefined) return undefined;
+  return send<Flag>("POST", inProject(`feature_flags/${flag.id}/restore/`), { version: v.version, ...(said ? { change_note: said } : {}) });
+}

@@ -1,0 +1,65 @@
+// What stands above the pages of one person, and erasing them.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { bars, button, field, heading, problem } from "../../ui/parts";
+import { time } from "../../ui/time";
+import { get, send } from "../../api/client";
+import { stale } from "../../api/cache";
+import { go, href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { refused } from "../flags/actions";
+
+export interface Person {
+  id: number;
+  uuid: string;
+  name: string;
+  distinct_ids: string[];
+  properties: Record<string, unknown>;
+  created_at: string;
+  last_seen_at?: string | null;
+}
+
+const tabs: [string, string][] = [
+  ["", w.timeline],
+  ["properties", w.properties],
+];
+
+/** A page of one person: loads them, and shows the tab below. */
+export function personPage(params: Params, tab: string, show: (person: Signal<Person>) => Child): Child {
+  const person = signal<Person | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const load = () =>
+    get<Person>(inProject(`persons/${params.uuid}/`)).then(
+      (p) => (person.set(p), fault.set(undefined)),
+      (e: unknown) => fault.set(e),
+    );
+  void load();
+  const at = `p/${project.peek()}/people/${params.uuid}`;
+  return [
+    heading(() => person()?.name ?? "…", when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
+    when(person, () => h("p", { class: "meta gap" }, `${w.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${w.firstSeen} `, () => time(person()!.created_at))),
+    h("nav", { "aria-label": w.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !person() && !fault(), () => bars()),
+    when(person, () => show(person as Signal<Person>)),
+  ];
+}
+
+/** Erases after the word was typed; what goes cannot come back. */
+async function erase(p: Person): Promise<void> {
+  const word = signal("");
+  const events: HTMLInputElement = h("input", { type: "checkbox", checked: true });
+  const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(typed.value.trim()) });
+  const yes = await dialog<boolean>({ title: w.eraseAsk(p.name), alert: true }, (d) => ({
+    content: [h("p", null, w.eraseText), h("label", { class: "check" }, events, w.eraseEvents), field(typed, { label: w.eraseType })],
+    buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== w.eraseWord, onclick: () => d.close(true) }, w.erase),
+  }));
+  if (!yes) return;
+  await send("DELETE", inProject(`persons/${p.uuid}/?delete_events=${events.checked}`));
+  stale("persons");
+  await go(`p/${project.peek()}/people`);
+  announce(w.erased(p.name));
+}

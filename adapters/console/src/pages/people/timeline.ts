@@ -1,0 +1,47 @@
+// What a person did, newest first.
+import { each, h, when, type Child, type Signal } from "../../ui/dom";
+import { button, field, select, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import { param, setParams } from "../../router";
+import type { Params } from "../../routes";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { personPage, type Person } from "./person";
+
+interface Event {
+  uuid: string;
+  event: string;
+  timestamp: string;
+  properties: Record<string, unknown>;
+}
+
+export default function timeline(params: Params): Child {
+  return personPage(params, "", events);
+}
+
+/** What an event's line says beside its name. */
+function gist(e: Event): string {
+  const p = e.properties;
+  if (e.event === "$feature_flag_called") return `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}`;
+  return Object.entries(p)
+    .filter(([k]) => !k.startsWith("$"))
+    .slice(0, 4)
+    .map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : String(v)}`)
+    .join(" · ");
+}
+
+function events(person: Signal<Person>): Child {
+  const list = pages<Event>(() => ({ path: inProject("events/"), query: { person_id: person().uuid, event: param("event"), limit: 50 } }));
+  const names = answer<{ results: { name: string }[] }>(() => ({ path: inProject("event_definitions/"), query: { limit: 100 } }));
+  const options = () => [["", w.anyEvent] as const, ...(names.data()?.results ?? []).map((e) => [e.name, e.name] as const)];
+  return [
+    h("div", { class: "filters" }, field(select(() => param("event"), options, (v) => setParams({ event: v })), { label: w.event })),
+    shown(list, (data) => [
+      when(() => data().length === 0, () => h("p", { class: "meta" }, w.noEvents)),
+      h("ul", { class: "rows", "aria-label": w.timeline }, each(data, (e) => e.uuid, (e) => h("li", null, h("span", { class: "meta when" }, () => time(e().timestamp)), h("strong", null, h("bdi", null, () => e().event)), h("span", { class: "meta clip" }, h("bdi", null, () => gist(e())))))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    ]),
+  ];
+}

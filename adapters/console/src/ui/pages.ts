@@ -1,0 +1,57 @@
+// Lists that the API gives page by page: what is there, and the next.
+import { effect, onEnd, signal, untracked, type Signal } from "./dom";
+import { get, type Query } from "../api/client";
+
+interface Page<T> {
+  results: T[];
+  next: string | null;
+  count?: number;
+}
+
+export interface Pages<T> {
+  data: Signal<T[] | undefined>;
+  error: Signal<unknown>;
+  loading: Signal<boolean>;
+  /** Whether there are more. */
+  next: Signal<Query | null>;
+  more(): Promise<void>;
+  reload(): void;
+}
+
+/** Follows what the function names; a change begins again. */
+export function pages<T>(what: () => { path: string; query: Query }): Pages<T> {
+  const again = signal(0);
+  const out: Pages<T> = {
+    data: signal<T[] | undefined>(undefined),
+    error: signal<unknown>(undefined),
+    loading: signal(false),
+    next: signal<Query | null>(null),
+    more: () => load(path, out.next.peek()!, out.data.peek() ?? []),
+    reload: () => again.update((n) => n + 1),
+  };
+  let path = "";
+  let cancel: AbortController | undefined;
+  const load = async (at: string, query: Query, before: T[]) => {
+    cancel?.abort();
+    const mine = (cancel = new AbortController());
+    out.loading.set(true);
+    try {
+      const got = await get<Page<T>>(at, query, mine.signal);
+      out.data.set([...before, ...got.results]);
+      out.next.set(got.next ? Object.fromEntries(new URL(got.next).searchParams) : null);
+      out.error.set(undefined);
+    } catch (e) {
+      if (mine.signal.aborted) return;
+      out.error.set(e);
+    }
+    out.loading.set(false);
+  };
+  effect(() => {
+    again();
+    const q = what();
+    path = q.path;
+    untracked(() => void load(q.path, q.query, []));
+  });
+  onEnd(() => cancel?.abort());
+  return out;
+}
