@@ -154,7 +154,7 @@ func (c *Config) checkServer() error {
 		}
 		return fmt.Errorf("remote: Config.URL cannot be read: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", c.URL)
+		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", shownURL(c.URL))
 	case strings.ContainsAny(c.URL, "?#") || u.User != nil:
 		return errors.New("remote: Config.URL has a query, a fragment or a user: leave them out")
 	case c.ProjectKey == "":
@@ -210,6 +210,7 @@ type shown Config
 func (c Config) masked() shown {
 	out := shown(c)
 	out.Bundle = nil
+	out.URL = shownURL(c.URL)
 	if c.Key != "" {
 		kind := ""
 		if strings.HasPrefix(c.Key, "phs_") || strings.HasPrefix(c.Key, "phx_") {
@@ -220,9 +221,30 @@ func (c Config) masked() shown {
 	return out
 }
 
+// shownURL is an address without the password that may stand in it.
+func shownURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" && strings.Contains(text, "@") {
+		return "…"
+	}
+	return u.Redacted()
+}
+
 // Format implements fmt.Formatter.
 func (c Config) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), c.masked())
+}
+
+// Format implements fmt.Formatter: a Client is its Config.
+func (c *Client) Format(f fmt.State, verb rune) {
+	switch {
+	case f == nil:
+	case !c.made():
+		_, _ = fmt.Fprint(f, "remote.Client that is not ready")
+	default:
+		_, _ = fmt.Fprint(f, "remote.Client of ")
+		c.config.Format(f, verb)
+	}
 }
 
 // MarshalJSON implements json.Marshaler. Hooks, HTTPClient, Logger and Now are left out.

@@ -211,10 +211,20 @@ func TestConfig_MasksItsKey(t *testing.T) {
 				t.Errorf("%s: %s", what, s)
 			}
 		}
-		for _, verb := range []string{"%v", "%+v", "%#v"} {
-			if s := fmt.Sprintf(verb, client); strings.Contains(s, "veryhidden") {
-				t.Errorf("a Client with %s: %s", verb, s)
+		inURL := remote.Config{URL: "https://ana:veryhidden@flags.example.com"}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} { // a verb that is wrong shows all there is
+			for _, v := range []any{client, struct{ C *remote.Client }{client}, inURL, remote.Config{URL: "ana:veryhidden@flags.example.com:x"}} {
+				if s := fmt.Sprintf(verb, v); strings.Contains(s, "veryhidden") {
+					t.Errorf("%T with %s: %s", v, verb, s)
+				}
 			}
+		}
+		inURL.URL = "ftp://ana:veryhidden@flags.example.com"
+		if _, err := remote.New(inURL); err == nil || strings.Contains(err.Error(), "veryhidden") {
+			t.Error(err)
+		}
+		if s := fmt.Sprint((*remote.Client)(nil), new(remote.Client)); strings.Contains(s, "0x") || strings.Contains(s, "PANIC") {
+			t.Error(s)
 		}
 		if err := client.Close(ctx); err != nil {
 			t.Error(err)

@@ -26,7 +26,7 @@ var mostExported = map[string]int{
 	"adapters/ofprovider":      19,
 	"adapters/otelhook":        2,
 	"adapters/promhook":        2,
-	"adapters/remote":          53,
+	"adapters/remote":          54,
 	"adapters/remote/lastgood": 6,
 	"adapters/server":          39,
 	"adapters/smtptest":        8,
