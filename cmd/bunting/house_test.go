@@ -122,7 +122,7 @@ var table = map[string]room{
 
 // contextFiles are the files of flags above its inner line: below it everything
 // is a function of its arguments.
-var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/flagstest/flagstest.go"}
+var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/openwatch.go", "flags/flagstest/flagstest.go"}
 
 // openFile alone of flags reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"
@@ -275,8 +275,8 @@ func TestHouse_RulesBite(t *testing.T) {
 		"an inner room":      {file(module + "/flags/internal/rustregexp"), "adapters/httpapi/a.go", []string{`adapters/httpapi/a.go imports "` + module + `/flags/internal/rustregexp": the table does not name this arrow`}},
 		"a part of a room":   {file(module + "/adapters/internal/exports"), "adapters/internal/exports/s3/b.go", nil},
 		"a room in a room":   {file(module + "/management"), "adapters/internal/exports/s3/a.go", nil},
-		"context below":      {file("context"), "flags/evaluate.go", []string{`flags/evaluate.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/memberregistry.go, flags/decider.go, flags/reader.go, flags/readset.go, flags/readdecider.go, flags/snapshot.go, flags/hook.go, flags/openreads.go, flags/flagstest/flagstest.go may`}},
-		"context inside":     {file("context"), "flags/internal/rustregexp/a.go", []string{`flags/internal/rustregexp/a.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/memberregistry.go, flags/decider.go, flags/reader.go, flags/readset.go, flags/readdecider.go, flags/snapshot.go, flags/hook.go, flags/openreads.go, flags/flagstest/flagstest.go may`}},
+		"context below":      {file("context"), "flags/evaluate.go", []string{`flags/evaluate.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/memberregistry.go, flags/decider.go, flags/reader.go, flags/readset.go, flags/readdecider.go, flags/snapshot.go, flags/hook.go, flags/openreads.go, flags/openwatch.go, flags/flagstest/flagstest.go may`}},
+		"context inside":     {file("context"), "flags/internal/rustregexp/a.go", []string{`flags/internal/rustregexp/a.go imports "context": only flags/ports.go, flags/quota.go, flags/registry.go, flags/memberregistry.go, flags/decider.go, flags/reader.go, flags/readset.go, flags/readdecider.go, flags/snapshot.go, flags/hook.go, flags/openreads.go, flags/openwatch.go, flags/flagstest/flagstest.go may`}},
 		"context above":      {file("context"), "flags/ports.go", nil},
 		"tests":              {file("os", "example.org/leftpad"), "flags/a_test.go", nil},
 		"testdata":           {file("example.org/leftpad"), "testdata/gen/a.go", nil},
