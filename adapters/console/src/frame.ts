@@ -7,7 +7,7 @@ import { icon } from "./ui/icons";
 import { menu } from "./ui/menu";
 import { heading, problem } from "./ui/parts";
 import { arrival, go, href, place } from "./router";
-import { find, routes, type Page, type Route } from "./routes";
+import { find, routes, there, type Page, type Route } from "./routes";
 import { homeProject, may, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { openSearch } from "./search";
@@ -59,7 +59,7 @@ function projects(): HTMLElement {
       [h("span", { class: "clip" }, name()), icon("down")],
       () => [
         ...(session.peek()?.projects ?? []).map((p) => ({ label: p.name, run: () => void go(`p/${p.id}`) })),
-        { label: w.newProject, line: true, disabled: may("project:write") ? null : w.needs("project:write"), run: () => void go("organization/settings") },
+        { label: w.newProject, line: true, there: there("organization/settings"), disabled: may("project:write") ? null : w.needs("project:write"), run: () => void go("organization/settings") },
       ],
       "button quiet project",
     ),
@@ -70,7 +70,7 @@ function projects(): HTMLElement {
 function account(): HTMLElement {
   const look = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
   return menu(w.accountMenu, icon("user"), () => [
-    { label: w.account, run: () => void go("account") },
+    { label: w.account, there: there("account"), run: () => void go("account") },
     { label: w.shortcuts, run: openShortcuts },
     { ...look("light", w.light), line: true },
     look("dark", w.dark),
@@ -100,7 +100,6 @@ const keys: [string, string][] = [
   ["Ctrl S", w.save],
   ["g f", w.flags],
   ["g p", w.people],
-  ["g w", w.why],
   ["/", w.search],
   ["?", w.shortcuts],
 ];
@@ -120,7 +119,8 @@ function shortcuts(e: KeyboardEvent): void {
   }
   if (typing || e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem("bunting.keys") === "off") return;
   const to: Record<string, string> = { f: "flags", p: "people", w: "why", h: "", e: "events" };
-  if (pressed === "g" && e.key in to) void go(`p/${project.peek()}/${to[e.key]}`.replace(/\/$/, ""));
+  const target = `p/${project.peek()}/${to[e.key]}`.replace(/\/$/, "");
+  if (pressed === "g" && e.key in to && there(target)) void go(target);
   else if (e.key === "?") openShortcuts();
   else if (e.key === "/") {
     e.preventDefault();

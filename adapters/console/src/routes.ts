@@ -40,6 +40,9 @@ export const routes: Route[] = [
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));
 
+/** Whether there is a page at a path: links to what is not there yet are left out. */
+export const there = (path: string): boolean => find(path).route !== undefined;
+
 /** The route of a path, and what its parameters are. */
 export function find(path: string): { route: Route | undefined; params: Params } {
   const parts = path.split("/");

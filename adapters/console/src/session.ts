@@ -27,7 +27,8 @@ export const project = signal<number>(0);
 
 export async function loadSession(): Promise<void> {
   try {
-    session.set(await get<Session>("session/"));
+    const s = await get<Session>("session/");
+    session.set({ ...s, projects: s.projects ?? [] });
   } catch (e) {
     if (!(e instanceof ApiError) || e.status === 0) throw e;
     session.set(e.status === 404 ? await byUser() : null);

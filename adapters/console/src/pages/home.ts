@@ -6,6 +6,7 @@ import { time } from "../ui/time";
 import { answer } from "../api/cache";
 import { rolloutText, stateOf, type Row } from "../api/flags";
 import { href } from "../router";
+import { there } from "../routes";
 import { inProject, project } from "../session";
 import { w } from "../words";
 
@@ -30,10 +31,10 @@ export default function home(): Child {
     [w.steps.flag, done.flag, () => at("flags/new")],
     [w.steps.ask, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
     [w.steps.call, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
-    [w.steps.invite, done.invite, () => href("organization/members")],
+    [w.steps.invite, done.invite, () => (there("organization/members") ? href("organization/members") : "")],
   ];
   const step = ([text, is, to]: (typeof steps)[number]) =>
-    h("li", { class: () => (is() ? "step done" : "step") }, h("span", { class: "tick", "aria-hidden": "true" }, () => (is() ? icon("check") : null)), h("a", { href: to }, text), " ", h("span", { class: "meta" }, () => (is() ? w.done : w.todo)));
+    h("li", { class: () => (is() ? "step done" : "step") }, h("span", { class: "tick", "aria-hidden": "true" }, () => (is() ? icon("check") : null)), to() ? h("a", { href: to }, text) : h("span", null, text), " ", h("span", { class: "meta" }, () => (is() ? w.done : w.todo)));
   return [
     heading(w.home),
     () =>

@@ -9,6 +9,8 @@ export interface Item {
   disabled?: string | null;
   danger?: boolean;
   line?: boolean;
+  /** False leaves it out. */
+  there?: boolean;
 }
 
 export function menu(name: string, face: Child, items: () => Item[], cls = "button quiet"): HTMLElement {
@@ -46,7 +48,7 @@ function list(name: string, items: Item[], close: () => void): HTMLElement {
   const el: HTMLElement = h(
     "div",
     { role: "menu", "aria-label": name, class: "menu", onkeydown: (e: KeyboardEvent) => keys(e, el, close) },
-    items.map((i) =>
+    items.filter((i) => i.there !== false).map((i) =>
       h(
         "button",
         {

@@ -9,7 +9,7 @@ import { toggle } from "../../ui/toggle";
 import { get } from "../../api/client";
 import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
 import { go, href } from "../../router";
-import type { Params } from "../../routes";
+import { there, type Params } from "../../routes";
 import { inProject, may, project } from "../../session";
 import { w } from "../../words";
 import { change, refused } from "../flags/actions";
@@ -51,7 +51,7 @@ function tools(flag: Signal<Flag>): Child {
     h("span", { class: () => `state ${state()}` }, () => shape(state()), () => stateWords[state()]),
     toggle(() => w.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, refused), barred),
     h("span", { class: "meta" }, () => [w.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
-    h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, w.why),
+    there(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, w.why) : null,
     menu(w.moreAbout(flag.peek().key), icon("more"), () => [
       { label: w.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(w.copied)) },
       { label: w.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },

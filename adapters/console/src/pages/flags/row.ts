@@ -6,6 +6,7 @@ import { toggle } from "../../ui/toggle";
 import { time } from "../../ui/time";
 import { rolloutText, stateOf, stateWords, type Row } from "../../api/flags";
 import { go, href } from "../../router";
+import { there } from "../../routes";
 import { may, project } from "../../session";
 import { number, w } from "../../words";
 import { change, refused } from "./actions";
@@ -46,7 +47,7 @@ function items(f: Row, act: Actions) {
   const barred = may("feature_flag:write") ? null : w.needs("feature_flag:write");
   const at = `p/${project.peek()}`;
   return [
-    { label: w.why, run: () => void go(`${at}/why`, { flag: f.key }) },
+    { label: w.why, there: there(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
     { label: w.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
     { label: f.archived ? w.unarchive : w.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), refused) },
     { label: w.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), refused) },
