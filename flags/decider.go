@@ -81,6 +81,8 @@ type Request struct {
 	// Selection says which flags are to be answered. Without its Runtime, flags
 	// that are for servers or for clients only are left out.
 	Selection Selection
+	// At is a time that Explain decides for, with what is stored now; zero: now.
+	At time.Time
 }
 
 // Answer is what a request gets. The zero value is ready; using one again saves
@@ -172,7 +174,10 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 	sub := r.Subject
 	var stored Stored
 	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the trace
-	return l.set.Explain(key, &sub, now, r.Selection), nil
+	if r.At.IsZero() {
+		r.At = now
+	}
+	return l.set.Explain(key, &sub, r.At, r.Selection), nil
 }
 
 // Renew makes the next request read a project's definitions again if they have

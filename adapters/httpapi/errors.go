@@ -60,6 +60,7 @@ var (
 	problemMethod           = problem{Status: 405, Type: "invalid_request", Code: "method_not_allowed", Detail: "Method not allowed."}
 	problemNotFound         = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Not found."}
 	problemUnavailable      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "A service dependency is temporarily unavailable. This is likely a temporary issue. Please try again later.", RetryAfter: 1}
+	problemSharedFull       = problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many shared dashboards are being shown. Please try again in a moment.", RetryAfter: 1}
 	problemTooManyStreams   = problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many streams are open. Please try again later."}
 	problemTimeout          = problem{Status: 503, Type: "server_error", Code: "timeout", Detail: "The request timed out. This could be due to high load or network issues. Please try again later.", RetryAfter: 1}
 	problemInternal         = problem{Status: 500, Type: "server_error", Code: "internal_error", Detail: "An internal server error occurred. Please try again later or contact support if the problem persists."}

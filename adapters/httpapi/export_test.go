@@ -25,6 +25,18 @@ func RoutesForTest() map[string][]string {
 	return out
 }
 
+// FillSharedForTest takes all places in which shared dashboards are shown until leave.
+func FillSharedForTest(h *Handler) (leave func()) {
+	for range sharedAtOnce {
+		h.server.shown <- struct{}{}
+	}
+	return func() {
+		for range sharedAtOnce {
+			<-h.server.shown
+		}
+	}
+}
+
 // BoundResults is boundResults.
 var BoundResults = boundResults
 

@@ -46,6 +46,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	turn("/feature_flags/{id}/archive", "Put a feature flag into the archive, which switches it off", flagDesk.Archive, true),
 	turn("/feature_flags/{id}/unarchive", "Take a feature flag out of the archive", flagDesk.Archive, false),
 	by(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).taking(featureflags.RestoreFields),
+	staticCohort,
 	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", numbered(flagDesk.Dependents)),
 	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", numbered(flagDesk.Dependents)),
 	by(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the caller", myFlags).
@@ -56,6 +57,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
 	by(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
 	by(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).taking(featureflags.BulkDeleteFields).giving(featureflags.BulkDeleted{}),
+	create("/feature_flags/bulk_update_tags", "Add, remove or set the tags of feature flags", featureflags.BulkTagsFields, flagDesk.BulkTags).answering(http.StatusOK),
 }))
 
 // flagID is the id of a path, 0 for what is none.
@@ -206,6 +208,13 @@ func turn(path, summary string, do func(flagDesk, ctx, standing, int64, bool) (*
 		return f, err
 	}).giving(featureflags.Flag{})
 }
+
+// staticCohort makes a cohort too, so that it needs the scope of that as well.
+var staticCohort = func() row[flagDesk] {
+	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Make a static cohort of the persons for whom a feature flag is on", numbered(flagDesk.StaticCohort)).created()
+	r.also, r.reads = "cohort:write", true
+	return r
+}()
 
 func restoreFlag(of flagDesk, c *call) (*featureflags.Flag, error) {
 	return of.Restore(c.ctx, c.standing, flagID(c.part("id")), c.body)

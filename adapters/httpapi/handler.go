@@ -46,7 +46,7 @@ func New(c Config) (*Handler, error) {
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	s := &server{
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, defaultBudget), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget),
-		manageLimits: newManagementLimiters(c.ManagementLimits),
+		manageLimits: newManagementLimiters(c.ManagementLimits), shown: make(chan struct{}, sharedAtOnce),
 	}
 	s.flagsBudget.atOnce = 1 // long bodies are rare there, and answers wanted at once
 	s.streams = newStreams(s)

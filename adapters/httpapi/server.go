@@ -171,6 +171,7 @@ type server struct {
 	// failuresUnsaid are those that were left out since the last line.
 	failuresUnsaid atomic.Uint64
 	streams        *streams
+	shown          chan struct{} // holds one for each shared dashboard that is being shown
 	renewals       renewals
 	copying        atomic.Bool // a backup is being sent
 

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -29,10 +31,33 @@ type linkDesk struct {
 	dashboards.Dashboards
 	guess func(r *http.Request, token string) error
 	asker *asker
+	shown chan struct{}
 }
 
 func linkDeskOf(s *server) linkDesk {
-	return linkDesk{s.Management.Dashboards.Dashboards, s.guess, askerOf(s)}
+	return linkDesk{s.Management.Dashboards.Dashboards, s.guess, askerOf(s), s.shown}
+}
+
+const (
+	// sharedAtOnce is how many shared dashboards are run and drawn at once, each of which
+	// may take maxSharedResults: strangers ask for them.
+	sharedAtOnce = 8
+	// sharedWait is how long one waits for a place before it is refused.
+	sharedWait = time.Second
+)
+
+// place waits for a place to show a dashboard in, and gives it back with leave.
+func (of linkDesk) place(ctx context.Context) (leave func(), err error) {
+	wait := time.NewTimer(sharedWait)
+	defer wait.Stop()
+	select {
+	case of.shown <- struct{}{}:
+		return func() { <-of.shown }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+		return nil, &problemSharedFull
+	}
 }
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, Max: 128}}
@@ -48,7 +73,11 @@ func openShared(of linkDesk, c *call) (any, error) {
 	shared, err := of.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return of.guess(c.r, token) })
 	var ran *showing
 	if err == nil {
-		ran, err = of.asker.shared(c.ctx, shared)
+		var leave func()
+		if leave, err = of.place(c.ctx); err == nil {
+			defer leave()
+			ran, err = of.asker.shared(c.ctx, shared)
+		}
 	}
 	if asJSON || !prefersPage(c.r) {
 		return shared, err

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -93,4 +94,55 @@ func TestShared_GuessesFromOneAddress(t *testing.T) {
 	if want := []int{401, 401, 401, 429}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// More strangers look at once than there are places: who waits too long is told so, as
+// JSON and as a page, and before that nobody without the password learns it. A place that
+// comes free is taken.
+func TestShared_TooManyAtOnce(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	s := o.serve(t, func(*httpapi.Config) {})
+	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{"name":"Open"}`, 201), "id")
+	open, _ := dig(o.do(t, "PATCH /api/projects/1/dashboards/"+id+"/sharing/", `{"enabled":true}`, 200), "access_token")
+	closed := o.shareWithPassword(t, "correct horse")
+	look := func(accept string) (int, string, http.Header) {
+		r, err := http.NewRequest(http.MethodGet, s.URL+"/shared/"+open, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode, string(body), res.Header
+	}
+	leave := httpapi.FillSharedForTest(o.handler)
+	var group sync.WaitGroup
+	for accept, want := range map[string]string{"application/json": "too_many", "text/html": "Too many look at dashboards just now."} {
+		for range 20 {
+			group.Go(func() {
+				status, body, h := look(accept)
+				if status != http.StatusServiceUnavailable || h.Get("Retry-After") != "1" || !strings.Contains(body, want) {
+					t.Errorf("%s: %d, Retry-After %q, %s", accept, status, h.Get("Retry-After"), body)
+				}
+			})
+		}
+	}
+	if got := guess(t, s.URL, closed, "wrong horse", "203.0.113.1"); got != http.StatusUnauthorized {
+		t.Error("a wrong password:", got)
+	}
+	group.Wait()
+	group.Go(func() {
+		if status, body, _ := look("application/json"); status != http.StatusOK {
+			t.Error("who waited:", status, body)
+		}
+	})
+	leave()
+	group.Wait()
 }

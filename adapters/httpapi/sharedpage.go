@@ -50,6 +50,9 @@ func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *showing, err 
 		c.w.Header().Set("WWW-Authenticate", "Bearer")
 	case errors.As(err, &target) && target.Kind == management.NotFound:
 		view.Message, status = "There is no such dashboard, or it is not shared.", http.StatusNotFound
+	case errors.Is(err, &problemSharedFull):
+		view.Message, status = "Too many look at dashboards just now. Load the page again in a moment.", problemSharedFull.Status
+		c.w.Header().Set("Retry-After", strconv.Itoa(problemSharedFull.RetryAfter))
 	case err != nil:
 		return nil, err
 	default:

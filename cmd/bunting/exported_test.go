@@ -46,7 +46,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    70,
 	"management/errortracking": 20,
-	"management/featureflags":  118,
+	"management/featureflags":  121,
 	"management/organizations": 111,
 	"management/rooms":         5,
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -21,6 +22,7 @@ var ExplainFields = management.Fields{
 	{Name: "person_properties", Type: management.Object, Null: true, Help: "laid over the stored ones, as in a flag request"},
 	{Name: "groups", Type: management.Object, Null: true, Help: "group keys by group type"},
 	{Name: "group_properties", Type: management.Object, Null: true, Help: "properties by group type, laid over the stored ones"},
+	{Name: "timestamp", Type: management.Time, Null: true, Help: "a time to decide for, with what is stored now"},
 	{Name: "ip", Type: management.Text, Null: true, Help: "an address to locate; that of the request is not"},
 }
 
@@ -31,6 +33,7 @@ type Question struct {
 	PersonID string
 	Subject  flags.Subject
 	IP       netip.Addr // the zero value for none
+	At       time.Time  // zero: now
 }
 
 // ExplainedFlag is the flag that a question is about.
@@ -73,7 +76,7 @@ func (s Flags) Question(ctx context.Context, st *management.Standing, named stri
 }
 
 func (q *Question) readSubject(v management.Values) error {
-	q.PersonID = v.Text("person_id")
+	q.PersonID, q.At = v.Text("person_id"), v.Time("timestamp")
 	hasID := v.Has("distinct_id") && !v.Null("distinct_id")
 	switch {
 	case hasID && q.PersonID != "":

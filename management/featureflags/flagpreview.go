@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -36,6 +37,7 @@ type BlastRadius struct {
 // preview is a condition that is tried on everybody.
 type preview struct {
 	set       *flags.Set
+	key       string                    // of the flag in it
 	members   map[int64]map[string]bool // of static cohorts, by distinct id
 	groupType string
 	people    People
@@ -69,7 +71,7 @@ func (s Flags) BlastRadius(ctx context.Context, st *management.Standing, b manag
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}
-	p := &preview{people: s.People, core: s.core}
+	p := &preview{key: previewKey, people: s.People, core: s.core}
 	err = s.Desk.Store.Read(ctx, func(tx Tx) (err error) {
 		if p.set, err = s.compile(tx, st, f); err != nil {
 			return err
@@ -123,8 +125,22 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 
 // matches tries the condition on one subject.
 func (p *preview) matches(sub *flags.Subject) bool {
-	d, ok := p.set.EvaluateFlag(previewKey, sub, p.core.Desk.Now(), &p.answers)
+	d, ok := p.set.EvaluateFlag(p.key, sub, p.core.Desk.Now(), &p.answers)
 	return ok && d.Enabled
+}
+
+// subject is a person as flags see one.
+func (p *preview) subject(person *Person) flags.Subject {
+	sub := flags.Subject{Stored: &flags.Stored{Person: person.Properties, CreatedAt: person.CreatedAt}}
+	if len(person.DistinctIDs) > 0 {
+		sub.DistinctID = person.DistinctIDs[0]
+	}
+	for id, members := range p.members {
+		if slices.ContainsFunc(person.DistinctIDs, func(distinctID string) bool { return members[distinctID] }) {
+			sub.Stored.Cohorts = append(sub.Stored.Cohorts, id)
+		}
+	}
+	return sub
 }
 
 func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, error) {
@@ -134,19 +150,7 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 	}
 	seen, met := 0, 0
 	err = p.people.Persons(ctx, project, func(person *Person) bool {
-		sub := flags.Subject{Stored: &flags.Stored{Person: person.Properties, CreatedAt: person.CreatedAt}}
-		if len(person.DistinctIDs) > 0 {
-			sub.DistinctID = person.DistinctIDs[0]
-		}
-		for id, members := range p.members {
-			for _, distinctID := range person.DistinctIDs {
-				if members[distinctID] {
-					sub.Stored.Cohorts = append(sub.Stored.Cohorts, id)
-					break
-				}
-			}
-		}
-		if p.matches(&sub) {
+		if sub := p.subject(person); p.matches(&sub) {
 			met++
 		}
 		seen++

@@ -207,8 +207,10 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			}
 			return keys, err
 		},
-		"radius": made(t, f.BlastRadius),
-		"listed": func(st standing, _, _ string) (any, error) { return f.Listed(ctx, st) },
+		"radius":   made(t, f.BlastRadius),
+		"tags":     made(t, f.BulkTags),
+		"cohortof": func(st standing, path, _ string) (any, error) { return f.StaticCohort(ctx, st, number(t, path)) },
+		"listed":   func(st standing, _, _ string) (any, error) { return f.Listed(ctx, st) },
 		"question": func(st standing, path, b string) (any, error) {
 			return f.Question(ctx, st, path, body(b))
 		},
