@@ -86,3 +86,31 @@ func TestPeople_FoundAndErased(t *testing.T) {
 		t.Errorf("ana is still there: %+v", found)
 	}
 }
+
+// J13: a key is made, shown once, works, and is revoked; the look is chosen.
+func TestAccount_Keys(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1")
+	p.click("button", "Account menu")
+	p.click("menuitem", "Account")
+	p.node("heading", "Account")
+	p.accessible()
+	p.click("button", "New key")
+	p.fill("deploys", "dialog", "New key", "textbox", "Label")
+	p.accessible()
+	p.click("dialog", "New key", "button", "Make key")
+	p.node("dialog", "New key", "textbox", "Key")
+	key := js[string](p, "document.querySelector('dialog input[readonly]').value")
+	p.click("dialog", "New key", "button", "Done")
+	other := *s
+	other.key = key
+	other.api("GET", "/api/users/@me/", nil, nil)
+	p.click("button", "Revoke deploys")
+	p.click("alertdialog", "Revoke deploys?", "button", "Revoke")
+	p.says("Revoked deploys")
+	p.gone("button", "Revoke deploys")
+	p.click("region", "Look", "radio", "Dark")
+	if got := js[string](p, "document.documentElement.dataset.theme"); got != "dark" {
+		t.Errorf("the look is %q, want dark", got)
+	}
+}

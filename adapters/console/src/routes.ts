@@ -33,6 +33,7 @@ export const routes: Route[] = [
   { path: "p/:project/flags/:id", title: w.flag, page: () => import("./pages/flag/edit"), within: w.flags },
   { path: "p/:project/flags/:id/history", title: w.tabs.history, page: () => import("./pages/flag/history"), within: w.flags },
   { path: "p/:project/flags/:id/code", title: w.code, page: () => import("./pages/flag/code"), within: w.flags },
+  { path: "account", title: w.account, page: () => import("./pages/account") },
   { path: "p/:project/people", title: w.people, page: () => import("./pages/people/list"), nav: w.people, icon: "people", scope: "person:read" },
   { path: "p/:project/people/:uuid", title: w.person, page: () => import("./pages/people/timeline"), within: w.people },
   { path: "p/:project/people/:uuid/properties", title: w.person, page: () => import("./pages/people/properties"), within: w.people },

@@ -36,7 +36,7 @@ export function ways(o: { submit: string; path: string; next: string; in: () => 
       key.value = "";
       await o.in();
     } catch (e) {
-      fault.set(e instanceof ApiError && e.status !== 0 && e.status < 500 && e.status !== 429 ? w.badKey : String((e as Error).message));
+      fault.set(e instanceof ApiError && [400, 401, 403].includes(e.status) ? w.badKey : String((e as Error).message));
       key.focus();
     }
   };

@@ -1,0 +1,127 @@
+// Account: how the console looks, one's own keys and sessions.
+import { h, signal, when, type Child } from "../ui/dom";
+import { announce } from "../ui/announce";
+import { confirm, dialog } from "../ui/dialog";
+import { button, copyText, field, heading, shown } from "../ui/parts";
+import { time } from "../ui/time";
+import { answer, stale } from "../api/cache";
+import { ApiError, send } from "../api/client";
+import { session } from "../session";
+import { setTheme, theme, type Theme } from "../theme";
+import { w } from "../words";
+
+interface Key {
+  id: string;
+  label: string;
+  mask_value: string;
+  scopes: string[];
+  created_at: string;
+  last_used_at: string | null;
+}
+
+interface Login {
+  id: string;
+  created_at: string;
+  seen_at: string;
+  method: string;
+  address: string;
+  agent: string;
+  current: boolean;
+}
+
+const readable = ["feature_flag", "person", "query", "cohort", "experiment", "insight", "dashboard", "activity_log", "project", "organization", "user", "survey", "early_access_feature"];
+const rights: [string, string, () => string[]][] = [
+  ["all", w.everythingIMay, () => ["*"]],
+  ["read", w.readRights, () => readable.map((s) => `${s}:read`)],
+];
+
+export default function account(): Child {
+  return [heading(w.account), h("p", { class: "meta gap" }, h("bdi", null, () => session()?.user.email ?? "")), look(), keys(), sessions()];
+}
+
+function look(): HTMLElement {
+  const one = (t: Theme, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "theme", checked: () => theme() === t, onchange: () => setTheme(t) }), label);
+  const letters: HTMLInputElement = h("input", { type: "checkbox", checked: localStorage.getItem("bunting.keys") !== "off", onchange: () => localStorage.setItem("bunting.keys", letters.checked ? "on" : "off") });
+  return h(
+    "section",
+    { class: "card", "aria-label": w.look },
+    h("h2", null, w.look),
+    h("div", { role: "radiogroup", "aria-label": w.theme, class: "choices" }, one("light", w.light), one("dark", w.dark), one("system", w.system)),
+    h("label", { class: "check" }, letters, w.letterShortcuts),
+  );
+}
+
+function table(name: string, heads: string[], rows: () => Child): HTMLElement {
+  return h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, h("table", { "aria-label": name }, h("thead", null, h("tr", null, heads.map((t) => h("th", { scope: "col" }, t)), h("td", null))), h("tbody", null, rows)));
+}
+
+function keys(): HTMLElement {
+  const list = answer<Key[]>(() => ({ path: "personal_api_keys/" }));
+  const fault = signal("");
+  const again = () => (stale("personal_api_keys"), list.reload());
+  const told = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : String(e));
+  const revoke = async (k: Key) => {
+    if (!(await confirm(w.revokeAsk(k.label), w.revokeText, w.revoke))) return;
+    await send("DELETE", `personal_api_keys/${k.id}/`);
+    again();
+    announce(w.revoked(k.label));
+  };
+  const row = (k: Key) =>
+    h("tr", null, h("td", null, h("bdi", null, k.label)), h("td", { class: "code" }, k.mask_value), h("td", { class: "meta" }, k.scopes.includes("*") ? w.everythingIMay : k.scopes.join(", ")), h("td", { class: "meta" }, time(k.last_used_at) ?? w.never), h("td", { class: "tight" }, button(w.revoke, { kind: "small", "aria-label": w.revokeOne(k.label), run: () => revoke(k).catch(told) })));
+  return h(
+    "section",
+    { class: "card", "aria-label": w.personalKeys },
+    h("div", { class: "between gap" }, h("h2", null, w.personalKeys), button(w.newKey, { run: () => make().then((made) => made && again(), told) })),
+    () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+    shown(list, (data) => table(w.personalKeys, [w.label, w.key, w.rights, w.lastUsed], () => data().map(row))),
+  );
+}
+
+/** Makes a key, and shows it once. */
+async function make(): Promise<boolean> {
+  const label = h("input", { type: "text", maxlength: 40, "data-first": "" });
+  const right = signal("all");
+  const fault = signal<string | undefined>(undefined);
+  const one = ([id, text]: (typeof rights)[number]) => h("label", { class: "check" }, h("input", { type: "radio", name: "rights", checked: () => right() === id, onchange: () => right.set(id) }), text);
+  const value = await dialog<string>({ title: w.newKey }, (d) => ({
+    content: [field(label, { label: w.label, fault }), h("div", { role: "radiogroup", "aria-label": w.rights, class: "stack" }, rights.map(one))],
+    buttons: button(w.makeKey, {
+      kind: "primary",
+      run: async () => {
+        try {
+          const scopes = rights.find(([id]) => id === right.peek())![2]();
+          d.close((await send<{ value: string }>("POST", "personal_api_keys/", { label: label.value.trim(), scopes, scoped_teams: [], scoped_organizations: [] })).value);
+        } catch (e) {
+          fault.set(e instanceof ApiError ? e.detail : String(e));
+        }
+      },
+    }),
+  }));
+  if (!value) return false;
+  const text = h("input", { type: "text", class: "code", readonly: true, value, "data-first": "" });
+  await dialog<void>({ title: w.newKey, cancel: null }, (d) => ({
+    content: [field(text, { label: w.key, hint: w.keyOnce })],
+    buttons: [button(w.copyKey, { run: () => copyText(value).then(() => announce(w.copied)) }), button(w.doneButton, { kind: "primary", run: () => d.close() })],
+  }));
+  return true;
+}
+
+/** One's sessions, where this server has any. */
+function sessions(): Child {
+  const list = answer<{ results: Login[] }>(() => ({ path: "sessions/" }));
+  const again = () => (stale("sessions"), list.reload());
+  const end = async (path: string) => {
+    await send("DELETE", path);
+    again();
+  };
+  const row = (l: Login) =>
+    h("tr", null, h("td", null, l.current ? w.thisSession : l.method), h("td", { class: "code" }, l.address), h("td", { class: "meta clip-cell", title: l.agent }, l.agent), h("td", { class: "meta" }, time(l.seen_at)), h("td", { class: "tight" }, l.current ? null : button(w.endSession, { kind: "small", run: () => end(`sessions/${l.id}/`) })));
+  return when(list.data, () =>
+    h(
+      "section",
+      { class: "card", "aria-label": w.sessions },
+      h("div", { class: "between gap" }, h("h2", null, w.sessions), button(w.endOthers, { run: () => end("sessions/?others=true") })),
+      table(w.sessions, [w.how, w.address, w.browser, w.lastSeen], () => (list.data()?.results ?? []).map(row)),
+    ),
+  );
+}
