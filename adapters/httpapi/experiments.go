@@ -8,7 +8,7 @@ import (
 )
 
 // experimentEndpoints are those of §5.7, and the counts of exposures.
-var experimentEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }, []row[featureflags.Experiments]{
+var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
 	by(http.MethodGet, "/experiments", "List experiments", listExperiments),
 	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create),
 	by(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).needs("experiment:read").taking(featureflags.RunningTimeFields),

@@ -45,7 +45,7 @@ var managementTables = []struct {
 		cohortEndpoints,
 		earlyAccessEndpoints,
 		surveyEndpoints,
-		experimentEndpoints,
+		experimentEndpoints, experimentCallEndpoints,
 		flagAccessEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{

@@ -81,7 +81,8 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 			refused(&e, "a project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API keys with scoped projects are only supported on project-based endpoints."})
 			refused(&e, "scoped to another organization", manageStep{As: "owner organizations=" + officeOther}, refusal{403, "permission_denied", "API key does not have access to the requested organization: ID " + officeOrg + "."})
 		}
-		if e.Takes != nil && e.Method != http.MethodGet {
+		// What is set of nobody is 404 or a missing parameter, whatever the body is.
+		if own := strings.Contains(e.Path, "{person}") || strings.Contains(e.Path, "/groups/"); e.Takes != nil && e.Method != http.MethodGet && !own {
 			refused(&e, "no JSON", manageStep{Text: `{"a":`}, refusal{400, "parse_error", "JSON parse error"})
 			refused(&e, "another media type", manageStep{Text: "x", Headers: map[string]string{"Content-Type": "text/plain"}}, refusal{415, "unsupported_media_type", "Unsupported media type"})
 		}

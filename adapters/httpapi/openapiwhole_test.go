@@ -15,6 +15,7 @@ var withoutBody = []string{
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
 	"feature_flags/{}/enable", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
 	"persons/{}/delete_events",
+	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
 	"query/check_auth_for_async", "instance/backup", "domains/{}/verify", "personal_api_keys/{}/roll",
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // asker is what endpoints with results stand on.
@@ -25,7 +26,9 @@ type asker struct {
 	// groupTypes are the names of a project's group types.
 	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
 	dashboards *dashboards.Service // nil: there are none
-	log        *slog.Logger
+	// experiments are those that queries may be about, nil for none.
+	experiments *featureflags.Experiments
+	log         *slog.Logger
 }
 
 func askerOf(s *server) *asker {
@@ -35,6 +38,9 @@ func askerOf(s *server) *asker {
 	}
 	if s.Management != nil {
 		a.dashboards = s.Management.Dashboards
+		if s.Management.FeatureFlags != nil {
+			a.experiments = &s.Management.FeatureFlags.Experiments
+		}
 	}
 	return a
 }
@@ -117,7 +123,9 @@ func (of *asker) request(c *call, query json.RawMessage, o queries.Overrides) (r
 	if r.Query, err = queries.Prepare(query, o, of.savedFor(c)); err != nil {
 		return r, err
 	}
-	r.Project, err = of.project(c.ctx, c.standing.Project)
+	if r.Project, err = of.project(c.ctx, c.standing.Project); err == nil {
+		r.Project.Experiment = of.experiment(c.ctx, c.standing)
+	}
 	return r, err
 }
 

@@ -51,6 +51,9 @@ func (s *server) tables() []endpoint {
 	}
 	if s.Queries != nil && s.Management != nil {
 		out = append(out, queryEndpoints...)
+		if s.Management.FeatureFlags != nil {
+			out = append(out, experimentResultEndpoints...)
+		}
 	}
 	if s.Management != nil {
 		out = append(out, managed(s.Management)...)

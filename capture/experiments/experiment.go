@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,21 @@ type Experiment struct {
 	Excluded []string
 	// Matured leaves out people whose window has not closed yet (§1.6).
 	Matured bool
+}
+
+// Baseline is the place of the variant that the others are compared with (§2.1): the one
+// of the stats_config, control, or the first. -1: there are no variants.
+func (x *Experiment) Baseline() int {
+	var config struct {
+		Key string `json:"baseline_variant_key"`
+	}
+	_ = json.Unmarshal(x.Stats, &config) // what cannot be read has its default
+	for _, key := range []string{config.Key, "control"} {
+		if i := slices.IndexFunc(x.Variants, func(v Variant) bool { return v.Key == key }); i >= 0 {
+			return i
+		}
+	}
+	return min(0, len(x.Variants)-1)
 }
 
 // Variant is one of a flag, with its share of the people in per cent.

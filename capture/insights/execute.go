@@ -17,7 +17,7 @@ import (
 // maxQuery is the most bytes of a query's JSON (§1.3).
 const maxQuery = 256 << 10
 
-// Parse reads a query. The error is an [*Error].
+// Parse reads a query. The error is an [*Error], or that of [Project.Experiment].
 func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if len(query) > maxQuery {
 		return nil, failure(tooLarge, "query", "A query may have %d bytes.", maxQuery)

@@ -13,23 +13,12 @@ func init() {
 }
 
 // trial is an experiment as its queries look at it.
-type trial struct{ *experiments.Experiment }
-
-func (x trial) about() *experiments.Experiment { return x.Experiment }
-
-// baseline is the place of the variant that the others are compared with (experiments.md §2.1).
-func (x trial) baseline() int {
-	var config struct {
-		Key string `json:"baseline_variant_key"`
-	}
-	_ = json.Unmarshal(x.Stats, &config)
-	for _, key := range []string{config.Key, "control"} {
-		if i := x.variant(key); i >= 0 {
-			return i
-		}
-	}
-	return 0
+type trial struct {
+	*experiments.Experiment
+	err error // of looking it up
 }
+
+func (x trial) about() (*experiments.Experiment, error) { return x.Experiment, x.err }
 
 func (x trial) variant(key string) int {
 	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
@@ -105,7 +94,7 @@ func (n node) experiment(p *Project, must bool) trial {
 	number := id.whole(0, 1<<53, 0)
 	var x trial
 	if p.Experiment != nil && !id.failed() {
-		x.Experiment = p.Experiment(number)
+		x.Experiment, x.err = p.Experiment(number)
 	}
 	switch {
 	case x.Experiment == nil:

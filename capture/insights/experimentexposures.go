@@ -22,9 +22,11 @@ func parseExposures(n node, p *Project) plan {
 	if key == "" {
 		n.get("feature_flag").fail(required, "feature_flag key is required")
 	}
-	given := trial{&experiments.Experiment{FlagKey: key, Criteria: n.get("exposure_criteria").object().raw()}}
+	given := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: n.get("exposure_criteria").object().raw()}}
 	given.Start, given.End = n.get("start_date").stamp(), n.get("end_date").stamp()
-	if stored := n.experiment(p, false); stored.Experiment != nil {
+	stored := n.experiment(p, false)
+	given.err = stored.err
+	if stored.Experiment != nil {
 		x := *stored.Experiment
 		if !given.Start.IsZero() {
 			x.Start = given.Start

@@ -206,7 +206,7 @@ func (a *experimentAnswer) members() map[string]any {
 
 // compared are the baseline's numbers and those of the variants beside it.
 func (a *experimentAnswer) compared(arms []arm) (map[string]any, []any) {
-	base := a.baseline()
+	base := a.Baseline()
 	baseline := a.statistics(&arms[base])
 	baseline["validation_failures"] = a.failures(&arms[base].sample, true)
 	variants := []any{}

@@ -62,7 +62,7 @@ func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project
 		}
 		n, fault := decodeQuery(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
 		own := *p
-		own.Experiment = func(int64) *experiments.Experiment { return q.Experiment }
+		own.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }
 		m.query = parseExperiment(n, &own).(*experimentQuery)
 		if *fault != nil {
 			m.fault = *fault
@@ -154,7 +154,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 // detailed fills a metric's answer with what is beyond an ExperimentQuery's.
 func (a *experimentAnswer) detailed(to map[string]any) (family []*compared) {
 	arms := a.arms(nil)
-	base := a.baseline()
+	base := a.Baseline()
 	baseline, variants := a.compared(arms)
 	to["baseline"], to["variants"], to["warnings"] = baseline, variants, a.warnings(arms)
 	addMean(baseline, &arms[base], a.metric.kind)

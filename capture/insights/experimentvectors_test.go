@@ -105,7 +105,7 @@ func (c *experimentCase) answer(t *testing.T, query json.RawMessage) map[string]
 	if c.Experiment.IsDraft {
 		x.Start, x.End = time.Time{}, time.Time{}
 	}
-	p := &Project{ID: 1, TestAccountFilters: c.TestAccountFilters, Experiment: func(int64) *experiments.Experiment { return x }}
+	p := &Project{ID: 1, TestAccountFilters: c.TestAccountFilters, Experiment: func(int64) (*experiments.Experiment, error) { return x, nil }}
 	if c.Timezone != "" {
 		zone, err := time.LoadLocation(c.Timezone)
 		if err != nil {

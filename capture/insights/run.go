@@ -27,9 +27,9 @@ type Project struct {
 	PersonMode string
 	// GroupTypes are the names of the group types by their number.
 	GroupTypes []string
-	// Experiment finds one that is not deleted; nil where there is none. A nil function
-	// knows none.
-	Experiment func(id int64) *experiments.Experiment
+	// Experiment finds one that is not deleted; nil where there is none, or none that who
+	// asks may see. A nil function knows none. Its errors are those of [Parse].
+	Experiment func(id int64) (*experiments.Experiment, error)
 	// Actions are those that are not deleted, by their ids.
 	Actions map[int64]Action
 	// Definitions holds the project's cohorts (and flags), by which cohorts have the

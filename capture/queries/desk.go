@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -61,9 +60,6 @@ type Config struct {
 	Definitions func(ctx context.Context, projectID int64) (*flags.Definitions, error)
 	// Actions are those of a project by their ids. Nil: there are none.
 	Actions func(ctx context.Context, projectID int64) (map[int64]insights.Action, error)
-	// Experiment is one of a project that is not deleted, nil for none. A nil function
-	// knows none.
-	Experiment func(ctx context.Context, projectID, id int64) (*experiments.Experiment, error)
 	// NewID makes names of runs whose caller gives none.
 	NewID func() string
 	// Now is the clock, time.Now when nil.
@@ -190,7 +186,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	if err := d.define(ctx, &r); err != nil {
 		return nil, err
 	}
-	q, err := d.parse(ctx, &r)
+	q, err := insights.Parse(r.Query, r.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -215,23 +211,6 @@ func (d *Desk) Ask(ctx context.Context, r Request) (*Answer, error) {
 	default:
 		return d.begin(ctx, a, wait, old)
 	}
-}
-
-// parse reads a question, and the experiment that it may be about.
-func (d *Desk) parse(ctx context.Context, r *Request) (*insights.Query, error) {
-	var failed error
-	if d.Experiment != nil {
-		r.Project.Experiment = func(id int64) *experiments.Experiment {
-			x, err := d.Experiment(ctx, r.Project.ID, id)
-			failed = errors.Join(failed, err)
-			return x
-		}
-	}
-	q, err := insights.Parse(r.Query, r.Project)
-	if failed != nil {
-		return nil, failed
-	}
-	return q, err
 }
 
 // define reads the cohorts and the actions of the project where the question may

@@ -33,7 +33,7 @@ var mostExported = map[string]int{
 	"adapters/sqlstore":        87,
 	"adapters/storetest":       32,
 	"capture":                  169,
-	"capture/experiments":      26,
+	"capture/experiments":      27,
 	"capture/insights":         32,
 	"capture/queries":          43,
 	"flags":                    276,
@@ -46,7 +46,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    70,
 	"management/errortracking": 20,
-	"management/featureflags":  121,
+	"management/featureflags":  125,
 	"management/organizations": 111,
 	"management/rooms":         5,
 }

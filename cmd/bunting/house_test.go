@@ -54,7 +54,7 @@ var table = map[string]room{
 	"capture/experiments":             {pure: true, others: []string{"gonum.org/v1/gonum"}},
 	"capture/insights":                {pure: true, ours: []string{"capture", "capture/experiments", "flags", "capture/insights/internal/hogql"}},
 	"capture/insights/internal/hogql": {pure: true},
-	"capture/queries":                 {pure: true, ours: []string{"capture", "capture/experiments", "capture/insights", "flags"}},
+	"capture/queries":                 {pure: true, ours: []string{"capture", "capture/insights", "flags"}},
 	"management":                      {pure: true, ours: []string{"flags"}},
 	"management/errortracking":        {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":         {pure: true, ours: []string{"management", "flags"}},
@@ -66,7 +66,7 @@ var table = map[string]room{
 	"management/internal/memstore":     {pure: true, ours: append([]string{"flags"}, ofManagement...)},
 	"management/internal/ruletest":     {pure: true, ours: []string{"management", "management/rooms"}},
 	"adapters/httpapi/internal/charts": {pure: true},
-	"adapters/httpapi": {ours: append([]string{"geoip", "capture/insights", "capture/queries", "adapters/httpapi/internal/charts"}, core...), others: []string{
+	"adapters/httpapi": {ours: append([]string{"geoip", "capture/experiments", "capture/insights", "capture/queries", "adapters/httpapi/internal/charts"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},

@@ -70,6 +70,8 @@ type experimentSettings struct {
 	Exposure         json.RawMessage  `json:"exposure_criteria"`
 	Conclusion       *string          `json:"conclusion"`
 	Comment          *string          `json:"conclusion_comment"`
+	Excluded         json.RawMessage  `json:"excluded_variants"`
+	Matured          *bool            `json:"only_count_matured_users"`
 }
 
 // Experiment is an experiment as it is shown.
@@ -123,8 +125,9 @@ var ExperimentFields = management.Fields{
 	{Name: "secondary_metrics_ordered_uuids", Type: management.Array, Null: true},
 	{Name: "stats_config", Type: management.Object, Null: true},
 	{Name: "exposure_criteria", Type: management.Object, Null: true},
-	{Name: "conclusion", Type: management.Choice, Null: true, Choices: []string{"won", "lost", "inconclusive", "stopped_early", "invalid"}},
-	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, Max: 4000},
+	conclusionFields[0], conclusionFields[1],
+	{Name: "excluded_variants", Type: management.Array, Null: true, Help: "keys of variants that results leave out; not the baseline"},
+	{Name: "only_count_matured_users", Type: management.Bool, Null: true, Help: "true: who was exposed too lately for the window of a metric is left out of its results"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Ruled: true, Help: "has no effect"},
 }
 
@@ -196,6 +199,11 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.Flag = flag.ID
+	if e.Values.Has("excluded_variants") {
+		if err := x.checkExcluded(flag); err != nil {
+			return err
+		}
+	}
 	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: x.Deleted})
 	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.was.Active && string(flag.Filters) == string(flag.was.Filters) {
 		return nil

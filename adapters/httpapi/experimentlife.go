@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// experimentCallEndpoints are the steps in an experiment's life (experiments.md §3.7).
+var experimentCallEndpoints = func() []endpoint {
+	var rows []row[featureflags.Experiments]
+	for _, name := range slices.Sorted(maps.Keys(featureflags.ExperimentCalls)) {
+		step := featureflags.ExperimentCalls[name]
+		rows = append(rows, by(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(of featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
+			return of.Call(c.ctx, c.standing, c.part("id"), name, c.body)
+		}).taking(step.Fields))
+	}
+	return resource(inProject, "experiment", experimentsOf, rows)
+}()
+
+func experimentsOf(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }
+
+// experimentResultEndpoints say what an experiment's metrics come to (experiments.md
+// §3.5). Results are data, so that a key must be allowed to query too.
+var experimentResultEndpoints = resource(inProject, "experiment", askerOf, []row[*asker]{{do: experimentResults, endpoint: endpoint{
+	method: http.MethodGet, path: "/experiments/{id}/results", scope: "experiment:read", also: "query:read", long: true,
+	summary: "Compare the variants of an experiment by all of its metrics",
+	query: []parameterDoc{
+		{"refresh", "string", "blocking (default), force_blocking"},
+		{"metric", "string", "the uuid of a metric; may be repeated. Absent: all"},
+	},
+	gives: experimentResult{},
+}}})
+
+// experimentResult is the answer, of which the query has the rest (capture/insights).
+type experimentResult struct {
+	ID      int64            `json:"experiment_id"`
+	Status  string           `json:"status"`
+	Start   management.Stamp `json:"start_date"`
+	End     management.Stamp `json:"end_date"`
+	Primary []any            `json:"primary"`
+}
+
+func experimentResults(of *asker, c *call) (any, error) {
+	shown, err := of.experiments.Get(c.ctx, c.standing, c.part("id"))
+	if err != nil {
+		return nil, err
+	}
+	params := c.query()
+	query := map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": shown.ID}
+	if only := params["metric"]; len(only) > 0 {
+		query["metrics"] = only
+	}
+	request, err := of.request(c, wire.MustEncode(query), queries.Overrides{})
+	if err != nil {
+		return nil, err
+	}
+	request.Mode = queries.Blocking
+	if params.Get("refresh") == string(queries.ForceBlocking) {
+		request.Mode = queries.ForceBlocking
+	}
+	found, err := of.desk.Ask(c.ctx, request)
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	out := maps.Clone(found.Result)
+	for name, value := range map[string]any{"experiment_id": shown.ID, "status": shown.Status, "start_date": shown.Start, "end_date": shown.End} {
+		out[name] = value
+	}
+	return out, nil
+}
+
+// experiment finds experiments for queries, as who asks may see them.
+func (of *asker) experiment(ctx context.Context, st *management.Standing) func(id int64) (*experiments.Experiment, error) {
+	if of.experiments == nil {
+		return nil
+	}
+	return func(id int64) (*experiments.Experiment, error) { return of.experiments.Measured(ctx, st, id) }
+}
