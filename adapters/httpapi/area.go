@@ -19,6 +19,8 @@ var (
 // Areas of what people manage and read back.
 var (
 	inProject = &area{prefixes: belowProject, missing: missingManaged, stand: standInProject}
+	// inCurrent is the caller's current project, by old paths without one.
+	inCurrent = &area{prefixes: []string{"/api"}, missing: missingManaged, stand: standInCurrent}
 	// inHistory is inProject for what was taken in.
 	inHistory      = &area{prefixes: belowProject, head: headJSON, stand: standInProject}
 	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: missingManaged, stand: standInOrganization}
@@ -42,6 +44,10 @@ func standInProject(m *management.Service, c *call, caller *management.Caller) (
 		return m.ProjectByKey(c.ctx, caller, token)
 	}
 	return m.Project(c.ctx, caller, c.part("project"))
+}
+
+func standInCurrent(m *management.Service, c *call, caller *management.Caller) (*management.Standing, error) {
+	return m.Project(c.ctx, caller, "@current")
 }
 
 // queryToken is the project key that stands beside the path of a GET (§1.7).

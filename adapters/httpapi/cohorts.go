@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
@@ -17,19 +18,27 @@ type cohortDesk struct {
 }
 
 // cohortEndpoints are those of §5.2.
-var cohortEndpoints = resource(inProject, "cohort", func(s *server) cohortDesk { return cohortDesk{s.Management.FeatureFlags.Cohorts, s.History} }, []row[cohortDesk]{
+var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []row[cohortDesk]{
 	by(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
 	by(http.MethodPost, "/cohorts", "Make a cohort", createCohort).taking(featureflags.CohortFields).created(),
 	get("/cohorts/{id}", "Read a cohort", cohortDesk.Get),
 	by(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).orPut("Replace a cohort").taking(featureflags.CohortFields),
 	by(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", nothing[cohortDesk]).answering(http.StatusMethodNotAllowed),
-	by(http.MethodGet, "/cohorts/{id}/persons", "List the persons of a cohort", cohortPersons).
-		asking(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"}),
+	personsOfCohort("/cohorts/{id}/persons", "List the persons of a cohort"),
 	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortDesk.AddPersons),
 	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortDesk.RemovePerson),
 	by(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).needs("cohort:write"),
 	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortDesk.Calculations),
-})
+}), resource(inCurrent, "cohort", cohortsOf, []row[cohortDesk]{
+	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"), // spec/clients.md §16
+}))
+
+func cohortsOf(s *server) cohortDesk { return cohortDesk{s.Management.FeatureFlags.Cohorts, s.History} }
+
+func personsOfCohort(path, summary string) row[cohortDesk] {
+	return by(http.MethodGet, path, summary, cohortPersons).
+		asking(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"})
+}
 
 func listCohorts(of cohortDesk, c *call) (management.List[featureflags.Cohort], error) {
 	v := c.listed
