@@ -16,6 +16,9 @@ type Caller struct {
 	User        *User
 	Key         *KeyRecord
 	Memberships []Membership
+	// Session is the browser's session that the request came with, nil without one. Key
+	// then has the rights of the session, and no ID where it was not made from a key.
+	Session *Session
 
 	roles []string // all of the user's, of whatever organization
 }

@@ -45,6 +45,8 @@ type User struct {
 	// Organization and Project are the current ones, "" and 0 for none chosen.
 	Organization string `json:"current_organization,omitempty"`
 	Project      int64  `json:"current_project,omitempty"`
+	// SignedIn is when the user first signed in with a browser, zero for never.
+	SignedIn Stamp `json:"signed_in_at,omitzero"`
 	// Settings are what the user's own page keeps, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }

@@ -51,6 +51,8 @@ type endpoint struct {
 	pageSize int
 	// bare answers have no body, unless the caller prefers one (decision 18).
 	bare bool
+	// proof: a session must have proven itself just now (console.md §5.1).
+	proof bool
 	// reads events or persons, which has limits of its own (§2.6).
 	reads bool
 	// long: without a limit of time, for what bounds itself.

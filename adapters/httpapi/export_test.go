@@ -138,3 +138,6 @@ var CutPattern = cutPattern
 
 // OpenAPI30ForTest puts a description into the words of OpenAPI 3.0.3.
 var OpenAPI30ForTest = openAPI30
+
+// ConsolePathForTest is where next leads.
+func ConsolePathForTest(base, next string) string { return consolePath(base, next) }

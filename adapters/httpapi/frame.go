@@ -57,6 +57,7 @@ var managementTables = []struct {
 		projectEndpoints,
 		inviteEndpoints,
 		confirmEndpoints,
+		sessionEndpoints,
 		instanceEndpoints,
 	}},
 	{func(r *rooms.Rooms) bool { return r.Dashboards != nil }, [][]endpoint{
@@ -118,6 +119,11 @@ func (s *server) handler(e *endpoint) handler {
 // what is wrong with it is told last.
 func (s *server) open(c *call, e *endpoint) error {
 	if e.scope == public {
+		if e.area == atSignIn {
+			if err := fromOwnPage(c.r); err != nil {
+				return err
+			}
+		}
 		return c.readBody(e, s.MaxBody)
 	}
 	if err := s.signIn(c); err != nil {
@@ -130,7 +136,12 @@ func (s *server) open(c *call, e *endpoint) error {
 		if err := s.enter(c, e); err != nil {
 			return err
 		}
-		return c.readBody(e, s.MaxBody)
+		err := c.readBody(e, s.MaxBody)
+		if c.signed != nil && c.signed.Session != nil && textMember(c.body, "personal_api_key") != "" { // a key goes before a session
+			c.signed = nil
+			return cmp.Or(s.enter(c, e), err)
+		}
+		return err
 	}
 	bodyErr := c.readBody(e, keyBody)
 	return cmp.Or(s.enter(c, e), bodyErr)
@@ -186,7 +197,7 @@ func (s *server) enter(c *call, e *endpoint) error {
 	if c.standing.Project != nil {
 		exchangeOf(c.ctx).noteProject(c.project())
 	}
-	if err := s.rules(c, e); err != nil {
+	if err := cmp.Or(s.rules(c, e), s.permitsSession(caller, e, c.r)); err != nil {
 		return err
 	}
 	return s.limit(caller.Key.Hash, e.reads)

@@ -122,7 +122,7 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.config = httpapi.Config{Queries: desk, Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}}
+	o.config = httpapi.Config{Queries: desk, Decider: decider, Intake: intake, History: o.store, People: &capture.People{History: o.store, Between: o.recorder, Intake: intake}, Management: o.service, Keys: officeKeys{o.store}, SignIn: &httpapi.SignIn{Version: "test"}}
 	t.Cleanup(func() {
 		desk.Close()
 		o.recorder.Close()

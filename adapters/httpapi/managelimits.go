@@ -27,6 +27,9 @@ type ManagementLimits struct {
 	// Guesses are passwords of shared dashboards that have not been right before, by
 	// client address, Links the same by link.
 	Guesses, Links Windows
+	// SignIns are attempts to sign in, by client address; Mails are mailed links, by the
+	// address that they go to.
+	SignIns, Mails Windows
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
 }
@@ -36,11 +39,13 @@ type ManagementLimits struct {
 const PeerFailures = 10
 
 // DefaultManagementLimits are those of §2.6 (decision 25), sixty failed
-// authentications a minute, and twenty guesses of passwords an address, thirty a link.
+// authentications a minute, twenty guesses of passwords an address, thirty a link, and
+// ten sign-ins a minute from an address, five mailed links an hour to one.
 func DefaultManagementLimits() ManagementLimits {
 	return ManagementLimits{
 		Default: Windows{PerMinute: 480, PerHour: 4800}, Reads: Windows{PerMinute: 240, PerHour: 1200},
 		Failures: Windows{PerMinute: 60}, Guesses: Windows{PerMinute: 20, PerHour: 200}, Links: Windows{PerMinute: 30, PerHour: 300},
+		SignIns: Windows{PerMinute: 10}, Mails: Windows{PerHour: 5},
 	}
 }
 
@@ -48,7 +53,7 @@ func DefaultManagementLimits() ManagementLimits {
 type managementLimiters struct {
 	now                                      func() time.Time
 	byDefault, reads, failures, peerFailures *windowLimiter
-	guesses, links                           *windowLimiter
+	guesses, links, signIns, signInMails     *windowLimiter
 }
 
 func newManagementLimiters(c ManagementLimits) *managementLimiters {
@@ -59,6 +64,7 @@ func newManagementLimiters(c ManagementLimits) *managementLimiters {
 	return &managementLimiters{
 		now: c.Now, byDefault: newWindowLimiter(c.Default), reads: newWindowLimiter(c.Reads), failures: newWindowLimiter(c.Failures), peerFailures: newWindowLimiter(peers),
 		guesses: newWindowLimiter(c.Guesses), links: newWindowLimiter(c.Links),
+		signIns: newWindowLimiter(c.SignIns), signInMails: newWindowLimiter(c.Mails),
 	}
 }
 

@@ -48,9 +48,18 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 		o.key(t, who)
 		o.ask(t, manageStep{As: who, Request: "GET /api/projects/1/persons/"}) // from now on the time of its last use stays
 	}
+	// Sessions are refused as the keys are that they were made from (console.md §5.4).
+	cookies := map[string]string{}
+	for _, who := range []string{"foreign", "owner projects=2", "owner organizations=" + officeOther, "owner feature_flag:read", "owner user:write"} {
+		cookies[who] = o.signedIn(t, `{"key": "`+o.key(t, who)+`"}`)
+	}
 	before := contents(t, db)
-	refused := func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal) {
+	var refused func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal)
+	refused = func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal) {
 		t.Helper()
+		if cookie := cookies[s.As]; cookie != "" {
+			refused(e, what+", by cookie", manageStep{As: "none", Headers: map[string]string{"Cookie": cookie}}, want)
+		}
 		s.Request = e.Method + " " + walkPath(e.Path, unknownUUID)
 		status, body := o.ask(t, s)
 		var got struct{ Code, Detail string }

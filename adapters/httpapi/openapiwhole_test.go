@@ -21,6 +21,7 @@ var withoutBody = []string{
 
 // withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3; clients.md §3.2).
 var withoutAnswer = []string{
+	"session/mail",
 	"insights/{}/viewed", "persons/{}", "persons/bulk_delete", "persons/{}/update_property", "persons/{}/delete_events",
 }
 

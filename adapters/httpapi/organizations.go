@@ -17,7 +17,7 @@ var organizationEndpoints = slices.Concat(
 		by(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).taking(organizations.Fields).created(),
 		by(http.MethodGet, "/organizations/{organization}", "Read an organization", standingIn(ownOrganization, getOrganization)),
 		by(http.MethodPatch, "/organizations/{organization}", "Change an organization", standingIn(ownOrganization, updateOrganization)).orPut("Replace an organization").taking(organizations.Fields),
-		by(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", standingIn(ownOrganization, deleteOrganization)).answering(http.StatusNoContent),
+		by(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", standingIn(ownOrganization, deleteOrganization)).answering(http.StatusNoContent).proven(),
 	}),
 	resource(inOrganization, "organization", func(s *server) organizations.Service { return *s.Management.Organizations }, []row[organizations.Service]{
 		read("/usage", "Read what an organization has used this month", organizations.Service.Usage),

@@ -5,15 +5,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -84,9 +81,7 @@ func (s *server) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
-	trusted := slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
-	if trusted && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+	if s.trusts(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		return "https"
 	}
 	return "http"

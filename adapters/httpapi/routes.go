@@ -58,7 +58,13 @@ func (s *server) tables() []endpoint {
 	if s.Management != nil {
 		out = append(out, managed(s.Management)...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == atSignIn && !s.servesSignIn(&e) })
+}
+
+// servesSignIn: where a service has a sign-in of its own, only what reads without
+// changing anything is ours.
+func (s *server) servesSignIn(e *endpoint) bool {
+	return s.sessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
 }
 
 func (s *server) router() http.Handler {

@@ -68,6 +68,9 @@ func (r row[S]) giving(a any) row[S]                    { r.gives = a; return r 
 // orLater answers with 202 and something else while a run goes on.
 func (r row[S]) orLater(a any) row[S] { r.later = a; return r }
 
+// proven wants a fresh proof of sessions.
+func (r row[S]) proven() row[S] { r.proof = true; return r }
+
 // ofKind answers with text or bytes of a media type.
 func (r row[S]) ofKind(media string) row[S] { r.kind = media; return r }
 

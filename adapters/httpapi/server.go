@@ -129,6 +129,9 @@ type Config struct {
 	// those that a middleware has made: 1 to 128 letters, digits and -_.:/+=@. An answer
 	// to flags has it where it is a UUID. Nil, or another text: a random UUID.
 	NewID func(*http.Request) string
+	// SignIn lets people sign in with a browser, which Management then knows by a cookie.
+	// With Authenticate nobody signs in here. Nil: there are keys alone.
+	SignIn *SignIn
 	// Console serves /console and what is below it, pages for people: adapters/console
 	// has one. A browser that asks for the root is sent there. Nil: there is none.
 	Console http.Handler

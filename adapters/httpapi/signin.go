@@ -17,10 +17,11 @@ var (
 // the cookies of this one.
 var otherSites = http.NewCrossOriginProtection()
 
-// signIn finds whom Config.Authenticate names; nobody where that leaves it to keys.
+// signIn finds whom Config.Authenticate names, or else whose session it is; nobody where
+// that leaves it to keys.
 func (s *server) signIn(c *call) error {
 	if s.Authenticate == nil {
-		return nil
+		return s.bySession(c)
 	}
 	said, err := s.Authenticate(c.r)
 	if said == nil && err == nil {

@@ -21,6 +21,9 @@ func (p *parts) openManagement() (err error) {
 			return p.handler.Ask(ctx, project, query)
 		},
 	}
+	if p.SignIn != nil {
+		c.SessionIdle, c.SessionLife = p.SignIn.Idle, p.SignIn.Life
+	}
 	if !p.Without.has(Exports) {
 		c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: p.store}, p.exportRunner()
 	}

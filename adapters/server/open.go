@@ -87,6 +87,9 @@ func (p *parts) openHandler() (err error) {
 		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
 		PosthogJS: p.server.scripts, Console: p.Console,
 	}
+	if p.SignIn != nil {
+		c.SignIn = &httpapi.SignIn{SiteURL: p.SiteURL, ReadOnly: p.SignIn.ReadOnly, Version: p.Version}
+	}
 	if p.Without.has(Flags) {
 		c.Decider = nil
 	}

@@ -92,6 +92,10 @@ type Options struct {
 	// is none.
 	Console http.Handler
 
+	// SignIn lets people sign in with a browser, for Console. Nil: there are keys and
+	// Authenticate alone.
+	SignIn *SignIn
+
 	// SiteURL is where people reach the server, such as https://flags.example.com, for
 	// links in mails. SMTP sends these.
 	SiteURL string
@@ -112,6 +116,15 @@ type Options struct {
 	// that a balancer sends no more. Then requests have Grace to end: 10 seconds
 	// when zero.
 	Drain, Grace time.Duration
+}
+
+// SignIn says how long sessions of browsers live, and what they may.
+type SignIn struct {
+	// Idle is how long one lives without use, Life how long in all: 12 hours and 30 days
+	// when zero.
+	Idle, Life time.Duration
+	// ReadOnly sessions change nothing.
+	ReadOnly bool
 }
 
 // OwnerKey is the first personal key of an owner.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,10 +50,29 @@ func (s *served) projects(ctx context.Context) string {
 	if file := s.key.file; s.key.made.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
+	if link := s.link(ctx); link != "" {
+		fmt.Fprintf(&b, "\nOpen the console: %s\n", link)
+	}
 	if len(projects) > 0 {
 		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(s.url(), projects[0].APIKey, flag))
 	}
 	return b.String()
+}
+
+// link signs the owner in, once, within 30 minutes; empty for who has signed in before.
+func (s *served) link(ctx context.Context) string {
+	m := s.Management()
+	if !s.signIn || m == nil || m.Organizations == nil {
+		return ""
+	}
+	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.linkAgain)
+	if err != nil {
+		s.log.Error("no link to the console could be made", "error", err)
+	}
+	if token == "" {
+		return ""
+	}
+	return strings.TrimSuffix(cmp.Or(s.site, s.url()), "/") + "/console/sign-in#" + token
 }
 
 // someFlag is a flag that every caller gets an answer for; empty when there is

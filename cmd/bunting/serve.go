@@ -86,6 +86,10 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
 	o := r.Config.Options
 	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
+	if s.linkAgain = r.Config.SignInLink; o.SignIn == nil || o.Console == nil {
+		o.Console, o.SignIn = nil, nil
+	}
+	s.site, s.owner, s.signIn = o.SiteURL, o.OwnerEmail, o.SignIn != nil
 	if s.Server, err = server.Open(ctx, o); err != nil {
 		return errors.New(settings.Named(err.Error()))
 	}
@@ -132,6 +136,10 @@ type served struct {
 	scheme  string
 	log     *slog.Logger
 	key     ownerKey
+
+	site, owner string
+	// signIn: people may; linkAgain: they get a link though the owner has signed in before.
+	signIn, linkAgain bool
 }
 
 // run serves until the context ends, prints where, and reads files again when asked.

@@ -193,6 +193,9 @@ func (s Account) Update(ctx context.Context, st *management.Standing, b manageme
 		management.Set(v, "last_name", &u.LastName)
 		management.SetNull(v, "role_at_organization", &u.Role)
 		if email := v.Text("email"); email != "" && email != u.Email {
+			if err := st.Proven(s.Desk.Now()); err != nil {
+				return nil, err
+			}
 			if err := s.changeEmail(tx, u, email); err != nil {
 				return nil, err
 			}

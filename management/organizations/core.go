@@ -3,6 +3,7 @@ package organizations
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -30,6 +31,9 @@ type Config struct {
 	// JobDone is told of mails that will not be sent. It may be called by several
 	// goroutines. Nil: nobody is told.
 	JobDone func(management.JobDone)
+	// SessionIdle is how long a session of a browser lives without use, SessionLife how
+	// long in all: DefaultSessionIdle and DefaultSessionLife when zero.
+	SessionIdle, SessionLife time.Duration
 	// SurveysRun reports whether a survey of a project is being shown, which browsers
 	// are told. Nil: none ever is.
 	SurveysRun func(tx management.Tx, project int64) (bool, error)

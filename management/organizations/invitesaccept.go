@@ -215,16 +215,28 @@ func mayAccept(c *management.Caller) error {
 // ssoAllows refuses addresses whose domain has single sign-on enforced (decision
 // 19).
 func ssoAllows(tx Tx, email string) error {
+	d, err := enforcing(tx, email)
+	if err != nil || d == nil {
+		return err
+	}
+	return management.Coded(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", d.name)
+}
+
+// enforcedDomain is a verified domain with single sign-on enforced.
+type enforcedDomain struct{ name, organization string }
+
+// enforcing is the one of an address, nil for none.
+func enforcing(tx Tx, email string) (*enforcedDomain, error) {
 	name := strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
 	r, err := tx.Find(kindDomain, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d, err := management.Decode[Domain](r)
 	if err != nil || d == nil || !d.Verified || d.SSOEnforcement == "" {
-		return err
+		return nil, err
 	}
-	return management.Coded(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", name)
+	return &enforcedDomain{name, r.Parent}, nil
 }
 
 // signUp makes an account for the invited address and its first key. verified: the

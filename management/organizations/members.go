@@ -157,6 +157,11 @@ func (s Members) Update(ctx context.Context, st *management.Standing, named stri
 		case level > own.Level:
 			return nil, management.Denied("You can only change access level of others to lower or equal to your current one.")
 		}
+		if other.Level == management.Owner && level < management.Owner {
+			if err := st.Proven(s.Desk.Now()); err != nil {
+				return nil, err
+			}
+		}
 		before := viewMember(other, u)
 		other.Level, other.Updated = level, management.At(s.Desk.Now())
 		if err := management.PutMembership(tx, other); err != nil {

@@ -27,6 +27,9 @@ type waitingMail struct {
 	Joined string `json:"joined,omitempty"`
 	// Confirms is the uuid of a user whose pending address is To.
 	Confirms string `json:"confirms,omitempty"`
+	// SignsIn: To is sent a link that signs in, which leads to Next, a path of the console.
+	SignsIn bool   `json:"signs_in,omitempty"`
+	Next    string `json:"next,omitempty"`
 	// Notice is what a user is told of a project.
 	Notice       *notice          `json:"notice,omitempty"`
 	Organization string           `json:"organization,omitempty"`
@@ -191,6 +194,9 @@ func (s Service) compose(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	if m.Confirms != "" {
 		return s.composeConfirmation(tx, m, to)
 	}
+	if m.SignsIn {
+		return s.Sessions.composeLink(tx, m, to)
+	}
 	if m.Notice != nil {
 		return s.composeNotice(tx, m, to)
 	}
@@ -246,6 +252,44 @@ func (s Service) composeJoined(tx Tx, m *waitingMail, to *Mail) (bool, error) {
 	}
 	*to = Mail{ID: m.ID, To: m.To, Subject: calledName(u) + " has joined " + oneLine(org.Name)}
 	to.write([]string{calledName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, one("Open it", cmp.Or(s.SiteURL, m.Site)+"/"), "")
+	return true, nil
+}
+
+// Mails reports whether links are mailed.
+func (s Sessions) Mails() bool { return s.Mailer != nil }
+
+// MailLink mails a link that signs in, if the address is somebody's: what is done here
+// is the same for others. next is a path below the console, where the link leads.
+func (s Sessions) MailLink(ctx context.Context, email, next string) error {
+	if s.Mailer == nil {
+		return management.Coded("not_supported", "", "This server sends no mails.")
+	}
+	clean, ok := management.NormalEmail(email)
+	if !ok {
+		return management.Fault("email", "Enter a valid email address.")
+	}
+	return s.queued(s.Desk.Store.Write(ctx, func(tx Tx) error {
+		now := s.Desk.Now()
+		m := &waitingMail{ID: s.Desk.NewID(), SignsIn: true, Next: next, To: clean, Site: s.SiteURL, Created: management.At(now)}
+		return m.put(tx, now)
+	}))
+}
+
+// composeLink writes the mail with a link, unless the address is nobody's.
+func (s Sessions) composeLink(tx Tx, m *waitingMail, to *Mail) (bool, error) {
+	u, err := management.UserByEmail(tx, m.To)
+	until := m.Created.Add(mailLinkLife)
+	if err != nil || u == nil || u.Inactive || !s.Desk.Now().Before(until) {
+		return false, err
+	}
+	token, err := s.newLink(tx, u.UUID, "mail", until)
+	if err != nil {
+		return false, err
+	}
+	link := s.SiteURL + "/console/sign-in" + m.Next + "#" + token
+	*to = Mail{ID: m.ID, To: u.Email, Subject: "Sign in to Bunting"}
+	to.write([]string{"Hello " + calledName(u) + ",", "somebody, probably you, wants to sign in with your address."},
+		one("Sign in", link), "The link works once, until "+until.Format("2 January 2006, 15:04")+" UTC. If it was not you, ignore this mail.")
 	return true, nil
 }
 

@@ -14,6 +14,7 @@ type Service struct {
 	Invites  Invites
 	Members  Members
 	Projects Projects
+	Sessions Sessions
 }
 
 // New makes a Service.
@@ -22,7 +23,8 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("organizations: Config.SiteURL is required with a Mailer")
 	}
 	c.ChallengeHost = cmp.Or(c.ChallengeHost, DefaultChallengeHost)
+	c.SessionIdle, c.SessionLife = cmp.Or(c.SessionIdle, DefaultSessionIdle), cmp.Or(c.SessionLife, DefaultSessionLife)
 	s := &core{Config: c}
 	s.roles, s.keys = s.roleResource(), s.keyResource()
-	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Projects: newProjects(s)}, nil
+	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
 }

@@ -40,6 +40,8 @@ type Config struct {
 	MailQueued func()
 	// Ask runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
 	Ask func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
+	// SessionIdle and SessionLife bound sessions of browsers: see organizations.Config.
+	SessionIdle, SessionLife time.Duration
 	// People reads persons and groups, for cohorts and previews. Nil: there are none.
 	People featureflags.People
 	// Events is the log of events, out of whose exceptions issues are made. Nil:
@@ -77,6 +79,7 @@ func Open(c Config) (*Rooms, error) {
 	home, err := organizations.New(organizations.Config{
 		Desk: deskOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
 		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.SurveysRun,
+		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
 	})
 	if err != nil {
 		return nil, err

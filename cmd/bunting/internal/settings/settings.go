@@ -24,6 +24,7 @@ import (
 type Config struct {
 	server.Options
 	OwnerKeyFile string
+	SignInLink   bool // print one though the owner has signed in before
 	logLevel     slog.Level
 	logJSON      bool
 }
@@ -148,7 +149,7 @@ var All = slices.Concat([]setting{
 		oneOf(requestLogs, "off, errors or all", func(c *Config, which httpapi.RequestLog) { c.LogRequests = which })},
 	{"log-format", text, "text|json", []string{"text"}, "form of the log, which goes to the standard error",
 		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
-}, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
+}, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
 // whole takes a whole number between two.
 func whole[N int | int64](field func(*Config) *N, least, most N, want string) func(*Config, []string) error {

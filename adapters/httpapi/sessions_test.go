@@ -1,0 +1,333 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// visit is a request of a browser.
+type visit struct {
+	request, body, cookie string
+	host                  string // another one than the server's
+	headers               []string
+}
+
+// visits sends it; cookie is name=value, and comes back where the answer sets one.
+func (o *office) visits(t *testing.T, server *httptest.Server, v visit) (*http.Response, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(v.request, " ")
+	req, err := http.NewRequest(method, server.URL+path, strings.NewReader(v.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if req.Host = v.host; v.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if v.cookie != "" {
+		req.Header.Set("Cookie", v.cookie)
+	}
+	for i := 0; i < len(v.headers); i += 2 {
+		req.Header.Set(v.headers[i], v.headers[i+1])
+	}
+	res, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// signedIn is the cookie of a new session, made from what proves somebody.
+func (o *office) signedIn(t *testing.T, proof string) string {
+	t.Helper()
+	res, body := o.visits(t, o.Server, visit{request: "POST /api/session/", body: proof})
+	if res.StatusCode != http.StatusCreated || len(res.Cookies()) != 1 {
+		t.Fatalf("signing in: %d %s, cookies %v", res.StatusCode, body, res.Cookies())
+	}
+	return res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+}
+
+// ownerSession has all that the owner may: it was made by a link.
+func (o *office) ownerSession(t *testing.T) string {
+	t.Helper()
+	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.signedIn(t, `{"link": "`+token+`"}`)
+}
+
+func (o *office) wait(d time.Duration) { o.clock.Add(d.Microseconds()) }
+
+// says looks at a status and a part of the answer.
+func (o *office) says(t *testing.T, v visit, status int, part string) {
+	t.Helper()
+	res, body := o.visits(t, o.Server, v)
+	if res.StatusCode != status || !strings.Contains(body, part) {
+		t.Errorf("%s: %d %s; want %d %q", v.request, res.StatusCode, body, status, part)
+	}
+}
+
+const ownFlags = "/api/projects/1/feature_flags/"
+
+// console.md §5.1, rows Token, Cookie and New token: 32 bytes, hashed in the store; name
+// and attributes of the cookie exactly; a token that is sent along is never taken over.
+func TestSession_Cookie(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "office.db")
+	o := newOffice(t, "sqlite:"+file)
+	key := o.key(t, "owner")
+	port := o.URL[strings.LastIndexByte(o.URL, ':')+1:]
+	res, body := o.visits(t, o.Server, visit{request: "POST /api/session/", body: `{"key": "` + key + `"}`, cookie: "bunting-" + port + "=chosen-by-another"})
+	name, rest, _ := strings.Cut(res.Header.Get("Set-Cookie"), "=")
+	token, attributes, _ := strings.Cut(rest, "; ")
+	if res.StatusCode != 201 || name != "bunting-"+port || attributes != "Path=/; HttpOnly; SameSite=Lax" || len(token) != 43 {
+		t.Errorf("%d %s: %s", res.StatusCode, body, res.Header.Get("Set-Cookie"))
+	}
+	if strings.Contains(body, token) {
+		t.Error("the answer has the token in clear")
+	}
+	o.says(t, visit{request: "GET /api/session/", cookie: name + "=chosen-by-another"}, 401, "not_authenticated")
+	for _, c := range []struct{ host, proto, prefix, want string }{
+		{"flags.example.com", "https", "", "__Host-bunting=; Path=/; HttpOnly; Secure; SameSite=Lax"},
+		{"flags.example.com", "https", "/ph", "__Host-bunting-ph=; Path=/; HttpOnly; Secure; SameSite=Lax"},
+		{"flags.example.com", "https", "/a_b/c", "__Host-bunting-a-b-c=; Path=/; HttpOnly; Secure; SameSite=Lax"},
+		{"localhost:8000", "", "", "bunting-8000=; Path=/; HttpOnly; SameSite=Lax"},
+		{"[::1]:8001", "", "", "bunting-8001=; Path=/; HttpOnly; SameSite=Lax"},
+		{"localhost", "", "/ph", "bunting-80-ph=; Path=/; HttpOnly; SameSite=Lax"},
+		{"flags.example.com", "", "", ""}, // plain HTTP elsewhere: refused
+		{"localhost.example.com", "", "", ""},
+		{"127.0.0.1.example.com", "", "", ""},
+	} {
+		res, body := o.visits(t, o.Server, visit{request: "POST /api/session/", body: `{"key": "` + key + `"}`, host: c.host, headers: []string{"X-Forwarded-Proto", c.proto, "X-Forwarded-Prefix", c.prefix}})
+		got := res.Header.Get("Set-Cookie")
+		if from, to := strings.Index(got, "="), strings.Index(got, ";"); got != "" {
+			got = got[:from+1] + got[to:]
+		}
+		if got != c.want || c.want == "" && (res.StatusCode != 403 || !strings.Contains(body, "https_required")) {
+			t.Errorf("%+v: %d %s, cookie %s", c, res.StatusCode, body, got)
+		}
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if stored, err := os.ReadFile(file + suffix); err != nil || strings.Contains(string(stored), token) {
+			t.Errorf("%s%s: %v, or the token stands there in clear", file, suffix, err)
+		}
+	}
+}
+
+// console.md §5.1, rows Life and End, and 5.4: a stolen cookie opens nothing after
+// sign-out, on any server of the database.
+func TestSession_Ends(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	other := o.serve(t, func(*httpapi.Config) {})
+	whoami := func(cookie string) visit { return visit{request: "GET /api/session/", cookie: cookie} }
+
+	stolen := o.ownerSession(t)
+	port := stolen[len("bunting-"):strings.IndexByte(stolen, '=')]
+	if res, body := o.visits(t, other, visit{request: "GET /api/session/", cookie: stolen, host: "127.0.0.1:" + port}); res.StatusCode != 200 {
+		t.Errorf("the other server: %d %s", res.StatusCode, body)
+	}
+	res, body := o.visits(t, o.Server, visit{request: "DELETE /api/session/", cookie: stolen})
+	if res.StatusCode != 204 || !strings.Contains(res.Header.Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("signing out: %d %s %s", res.StatusCode, body, res.Header.Get("Set-Cookie"))
+	}
+	o.says(t, whoami(stolen), 401, "not_authenticated")
+	if res, _ := o.visits(t, other, visit{request: "GET /api/session/", cookie: stolen, host: "127.0.0.1:" + port}); res.StatusCode != 401 {
+		t.Error("the other server takes a session that has ended:", res.StatusCode)
+	}
+
+	idle := o.ownerSession(t)
+	o.wait(12*time.Hour - time.Second)
+	o.says(t, whoami(idle), 200, "owner@example.com") // which is a use
+	o.wait(12*time.Hour - time.Second)
+	o.says(t, whoami(idle), 200, "owner@example.com")
+	o.wait(12 * time.Hour)
+	o.says(t, whoami(idle), 401, "")
+
+	old := o.ownerSession(t)
+	for range 30 * 3 {
+		o.wait(8*time.Hour - time.Second)
+		o.says(t, whoami(old), 200, "")
+	}
+	o.wait(30 * 3 * time.Second)
+	o.says(t, whoami(old), 401, "")
+
+	again := o.ownerSession(t)
+	o.says(t, visit{request: "POST /api/session/", body: `{"key": "` + o.key(t, "owner") + `"}`, cookie: again}, 201, `"method":"key"`)
+	o.says(t, whoami(again), 401, "") // the one that was sent along
+
+	ofKey := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
+	o.says(t, whoami(ofKey), 200, "member@example.com")
+	if status, body := o.ask(t, manageStep{As: "member", Request: "POST /api/personal_api_keys/@current/roll/"}); status != 200 {
+		t.Fatal(status, string(body))
+	}
+	o.says(t, whoami(ofKey), 401, "")
+}
+
+// console.md §5.1: a session made from a key has that key's scopes, one made by a link
+// what the user may.
+func TestSession_Rights(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	all := o.ownerSession(t)
+	reads := o.signedIn(t, `{"key": "`+o.key(t, "owner feature_flag:read projects=1")+`"}`)
+	const flag = `{"key": "one", "filters": {"groups": [{}]}}`
+	o.says(t, visit{request: "POST " + ownFlags, body: flag, cookie: reads}, 403, "feature_flag:write")
+	o.says(t, visit{request: "GET " + ownFlags, cookie: reads}, 200, "results")
+	o.says(t, visit{request: "GET /api/projects/2/feature_flags/", cookie: reads}, 403, "requested project: ID 2")
+	o.says(t, visit{request: "POST " + ownFlags, body: flag, cookie: all}, 201, `"key":"one"`)
+	o.says(t, visit{request: "GET /api/projects/3/feature_flags/", cookie: all}, 403, "permission_denied")
+	o.says(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15}],"project":1`)
+	o.says(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
+	o.says(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
+	// A key goes before a session, wherever it stands.
+	o.says(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")
+	o.says(t, visit{request: "GET /api/users/@me/?personal_api_key=" + o.key(t, "member"), cookie: all}, 200, "member@example.com")
+	o.says(t, visit{request: "PATCH /api/users/@me/", body: `{"personal_api_key": "` + o.key(t, "member") + `"}`, cookie: all}, 200, "member@example.com")
+
+	readOnly := o.serve(t, func(c *httpapi.Config) { c.SignIn = &httpapi.SignIn{ReadOnly: true} })
+	host := "127.0.0.1:" + all[len("bunting-"):strings.IndexByte(all, '=')]
+	for request, want := range map[string]int{"POST " + ownFlags: 403, "GET " + ownFlags: 200, "GET /api/session/": 200} {
+		body := ""
+		if strings.HasPrefix(request, "POST") {
+			body = flag
+		}
+		if res, text := o.visits(t, readOnly, visit{request: request, body: body, cookie: all, host: host}); res.StatusCode != want || want == 403 && !strings.Contains(text, `"read_only"`) {
+			t.Errorf("read-only, %s: %d %s", request, res.StatusCode, text)
+		}
+	}
+	off := o.serve(t, func(c *httpapi.Config) { c.SignIn = nil })
+	for _, request := range []string{"GET /api/session/", "GET /api/session/methods/", "GET /api/sessions/"} {
+		if res, _ := o.visits(t, off, visit{request: request, cookie: all, host: host}); res.StatusCode != 404 {
+			t.Errorf("off, %s: %d", request, res.StatusCode)
+		}
+	}
+	if res, _ := o.visits(t, off, visit{request: "GET " + ownFlags, cookie: all, host: host}); res.StatusCode != 401 {
+		t.Errorf("off: %d", res.StatusCode)
+	}
+}
+
+// console.md §5.1, New proof: ten minutes after the last one; a new token, and the old
+// one ends.
+func TestSession_Proof(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	cookie := o.ownerSession(t)
+	const key = `{"label": "x", "scopes": ["feature_flag:read"], "scoped_teams": [], "scoped_organizations": []}`
+	making := func(cookie string) visit {
+		return visit{request: "POST /api/personal_api_keys/", body: key, cookie: cookie}
+	}
+	o.wait(management.ProofLife - time.Second)
+	o.says(t, making(cookie), 201, "phx_")
+	o.wait(time.Second)
+	o.says(t, making(cookie), 403, `"proof_required"`)
+	o.wait(time.Hour)
+	for _, v := range []visit{
+		making(""), {request: "PATCH /api/personal_api_keys/x/", body: `{"label": "y"}`}, {request: "POST /api/personal_api_keys/x/roll/"},
+		{request: "PATCH /api/users/@me/", body: `{"email": "new@example.com"}`}, {request: "DELETE /api/projects/2/"},
+		{request: "DELETE /api/organizations/" + officeOrg + "/"}, {request: "PATCH /api/projects/1/rotate_secret_token/"},
+	} {
+		v.cookie = cookie
+		o.says(t, v, 403, `"proof_required"`)
+	}
+	proof := func(body string) visit { return visit{request: "POST /api/session/proof/", body: body, cookie: cookie} }
+	o.says(t, proof(`{"key": "`+o.key(t, "member")+`"}`), 403, "somebody else")
+	o.says(t, proof(`{"key": "`+o.key(t, "owner feature_flag:read")+`"}`), 403, "opens less")
+	o.says(t, proof(`{"key": "phx_wrong"}`), 401, "authentication_failed")
+	res, body := o.visits(t, o.Server, proof(`{"key": "`+o.key(t, "owner")+`"}`))
+	if res.StatusCode != 201 || len(res.Cookies()) != 1 {
+		t.Fatal(res.StatusCode, body)
+	}
+	o.says(t, making(res.Cookies()[0].Name+"="+res.Cookies()[0].Value), 201, "phx_")
+	o.says(t, visit{request: "GET /api/session/", cookie: cookie}, 401, "")
+	o.says(t, visit{request: "POST /api/personal_api_keys/", body: key, headers: []string{"Authorization", "Bearer " + o.key(t, "owner")}}, 201, "phx_")
+}
+
+// console.md §5.2: a link works once, within thirty minutes, and tells whose it is
+// without being used.
+func TestSession_Link(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	sessions := o.service.Organizations.Sessions
+	link := func(again bool) string {
+		token, err := sessions.OwnerLink(t.Context(), "owner@example.com", again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	first, late := link(false), link(false)
+	look := func(token string) visit {
+		return visit{request: "POST /api/session/link/look/", body: `{"link": "` + token + `"}`}
+	}
+	o.says(t, look(first), 200, `{"email":"owner@example.com"}`)
+	o.says(t, look(first), 200, `{"email":"owner@example.com"}`)
+	o.signedIn(t, `{"link": "`+first+`"}`)
+	o.says(t, look(first), 401, "not valid")
+	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "not valid")
+	o.wait(30 * time.Minute)
+	o.says(t, look(late), 401, "not valid")
+	o.says(t, visit{request: "POST /api/session/", body: `{"link": "` + late + `"}`}, 401, "not valid")
+	if link(false) != "" || link(true) == "" {
+		t.Error("a link only while the owner has never signed in, and when asked for")
+	}
+	for body, status := range map[string]int{`{}`: 400, `{"link": "a", "key": "b"}`: 400, `{"key": "phc_1"}`: 401, `{"link": 7}`: 401, `[]`: 400} {
+		o.says(t, visit{request: "POST /api/session/", body: body}, status, "")
+	}
+	o.says(t, visit{request: "GET /api/session/methods/"}, 200, `{"link":true,"key":true,"mail":false,"passkey":false,"oidc":[],"secure":true}`)
+	o.says(t, visit{request: "GET /api/session/methods/", host: "flags.example.com"}, 200, `"secure":false`)
+	limited := o.serve(t, func(c *httpapi.Config) {
+		c.ManagementLimits = httpapi.ManagementLimits{SignIns: httpapi.DefaultManagementLimits().SignIns}
+	})
+	for i := range 11 {
+		res, _ := o.visits(t, limited, visit{request: "POST /api/session/", body: `{"key": "phx_guess"}`})
+		if want := map[bool]int{true: 401, false: 429}[i < 10]; res.StatusCode != want {
+			t.Errorf("guess %d: %d, want %d", i, res.StatusCode, want)
+		}
+	}
+}
+
+// console.md N3: a user's own sessions, and no others'.
+func TestSession_List(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	first, second := o.ownerSession(t), o.ownerSession(t)
+	foreign := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
+	list := func(cookie string) (out []struct {
+		ID, Method, Address string
+		Current             bool
+	}) {
+		t.Helper()
+		_, body := o.visits(t, o.Server, visit{request: "GET /api/sessions/", cookie: cookie})
+		if err := json.Unmarshal([]byte(body), &struct{ Results any }{&out}); err != nil {
+			t.Fatal(body, err)
+		}
+		return out
+	}
+	mine := list(second)
+	if len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Method != "link" || mine[0].Address != "127.0.0.1" {
+		t.Errorf("sessions: %+v", mine)
+	}
+	for _, s := range mine {
+		if !s.Current {
+			o.says(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: foreign}, 404, "not_found")
+			o.says(t, visit{request: "DELETE /api/sessions/" + s.ID + "/", cookie: second}, 204, "")
+		}
+	}
+	o.says(t, visit{request: "GET /api/session/", cookie: first}, 401, "")
+	third := o.ownerSession(t)
+	o.says(t, visit{request: "DELETE /api/sessions/", cookie: third}, 400, "others=true")
+	o.says(t, visit{request: "DELETE /api/sessions/?others=true", cookie: third}, 204, "")
+	o.says(t, visit{request: "GET /api/session/", cookie: second}, 401, "")
+	o.says(t, visit{request: "GET /api/session/", cookie: third}, 200, "")
+	o.says(t, visit{request: "GET /api/session/", cookie: foreign}, 200, "")
+}

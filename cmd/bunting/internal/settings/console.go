@@ -1,0 +1,41 @@
+package settings
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/server"
+)
+
+var consoleModes = map[string]*server.SignIn{"on": {}, "read-only": {ReadOnly: true}, "off": nil}
+
+// consoleSettings are those of the web console; --console comes first, as the others
+// change what it makes.
+var consoleSettings = []setting{
+	{"console", text, "on|read-only|off", []string{"on"}, "web console at /console/: as people's rights allow, without changes (keys still make them), or none",
+		oneOf(consoleModes, "on, read-only or off", func(c *Config, s *server.SignIn) {
+			if c.SignIn = nil; s != nil {
+				c.SignIn = &server.SignIn{ReadOnly: s.ReadOnly}
+			}
+		})},
+	{"console-idle", text, "DURATION", []string{"12h"}, "how long a browser stays signed in without use, at least 1m",
+		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Idle })},
+	{"console-life", text, "DURATION", []string{"720h"}, "how long a browser stays signed in in all, at least 1m",
+		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Life })},
+	{"sign-in-link", Boolean, "", []string{"false"}, "print a link that signs the owner in, once, within 30 minutes, also where the owner has signed in before",
+		func(c *Config, v []string) (err error) { c.SignInLink, err = strconv.ParseBool(v[0]); return err }},
+}
+
+func sessionTime(field func(*server.SignIn) *time.Duration) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		d, err := time.ParseDuration(v[0])
+		if err != nil || d < time.Minute {
+			return fmt.Errorf("want a duration of 1m or more such as 12h, not %q", v[0])
+		}
+		if c.SignIn != nil {
+			*field(c.SignIn) = d
+		}
+		return nil
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var printedLink = regexp.MustCompile(`Open the console: (http://127\.0\.0\.1:[0-9]+)/console/sign-in#([A-Za-z0-9_-]{43})\n`)
+
+// console.md §5.2: the first start prints a link that signs the owner in, further ones
+// do until the owner has signed in, and with --sign-in-link; --console off has neither.
+func TestServe_SignInLink(t *testing.T) {
+	dir := t.TempDir()
+	start := func(args ...string) (*serving, []string) {
+		s := serve(t, time.Second, append([]string{"--data", dir}, args...)...)
+		return s, printedLink.FindStringSubmatch(s.stdout.String())
+	}
+	end := func(s *serving) { s.stop(); s.wait(0) }
+	s, link := start("--console", "off")
+	if link != nil {
+		t.Errorf("without the console: %s", s.stdout)
+	}
+	end(s)
+	s, link = start()
+	if link == nil {
+		t.Fatalf("no link: %s", s.stdout)
+	}
+	res, err := http.Post(link[1]+"/api/session/", "application/json", strings.NewReader(`{"link": "`+link[2]+`"}`))
+	if err != nil || res.StatusCode != http.StatusCreated || len(res.Cookies()) != 1 {
+		t.Fatal(err, res)
+	}
+	_ = res.Body.Close()
+	end(s)
+	if s, link = start(); link != nil {
+		t.Errorf("after the owner has signed in: %s", s.stdout)
+	}
+	end(s)
+	if s, link = start("--sign-in-link"); link == nil {
+		t.Errorf("with --sign-in-link: %s", s.stdout)
+	}
+	end(s)
+}

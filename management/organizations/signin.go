@@ -1,0 +1,288 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// kindLink is a link that signs in, once: Parent is its user's uuid, Unique the hash of
+// its token.
+const kindLink = "sign_in_link"
+
+const (
+	linkLife     = 30 * time.Minute // of one that a start prints
+	mailLinkLife = 15 * time.Minute
+	maxLinks     = 8 // of a user
+)
+
+type storedLink struct {
+	ID      string           `json:"id"`
+	User    string           `json:"user"`
+	Method  string           `json:"method"`
+	Expires management.Stamp `json:"expires_at"`
+}
+
+// SignInFields are what proves who is there: one of them.
+var SignInFields = management.Fields{
+	{Name: "link", Type: management.Text, Max: 200, Help: "what stands behind the # of a link that signs in, once"},
+	{Name: "key", Type: management.Text, Max: 200, Help: "a personal key, whose rights the session will have"},
+	{Name: "mail_token", Type: management.Text, Max: 200, Help: "that of a mailed link, the same as link"},
+}
+
+// LinkFields are the token of a link that is looked at.
+var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, Max: 200}}
+
+// Visit is what a sign-in says of its browser. Token is that of the session that it had
+// before, which ends.
+type Visit struct{ Address, Agent, Token string }
+
+func newToken() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func notAccepted(text string) error {
+	return &management.Error{Kind: management.Unauthenticated, Code: "authentication_failed", Message: strings.TrimSpace(text)}
+}
+
+// proof is who somebody is, and as what.
+type proof struct {
+	user   *management.User
+	key    *management.KeyRecord // nil: all that the user may
+	method string
+}
+
+// Begin signs in: it makes a session, whose token the caller alone gets to know.
+func (s Sessions) Begin(ctx context.Context, b management.Body, v Visit) (token string, c *management.Caller, err error) {
+	token = newToken()
+	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
+		p, err := s.prove(tx, b)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.endToken(tx, v.Token); err != nil {
+			return nil, err
+		}
+		now := management.At(s.Desk.Now())
+		agent := strings.ToValidUTF8(v.Agent[:min(len(v.Agent), maxAgent)], "")
+		m := &management.Session{ID: s.Desk.NewID(), User: p.user.UUID, Method: p.method, Address: v.Address, Agent: agent, Created: now, Seen: now, Proven: now}
+		if p.key != nil {
+			m.Key = p.key.Hash
+		}
+		lives := func(m *management.Session, n int) bool { return n < maxSessions-1 && now.Before(s.expires(m)) }
+		if err := s.trim(tx, m.User, lives); err != nil {
+			return nil, err
+		}
+		if p.user.SignedIn.IsZero() {
+			p.user.SignedIn = now
+			if err := management.PutUser(tx, p.user); err != nil {
+				return nil, err
+			}
+		}
+		if err := putSession(tx, m, management.HashKey(token)); err != nil {
+			return nil, err
+		}
+		return callerOf(tx, m)
+	})
+	return token, c, err
+}
+
+// endToken ends the session of a token, if there is one.
+func (s *core) endToken(tx Tx, token string) error {
+	r, err := tx.Find(kindSession, management.HashKey(token))
+	if err != nil || r == nil {
+		return err
+	}
+	return tx.Delete(kindSession, r.Parent, r.ID)
+}
+
+// Prove proves again who has a session: it gets another token, and its old one ends. Its
+// rights and its life stay. A key must open all that the session may, or be the one that
+// it was made from.
+func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body) (token string, _ *management.Caller, err error) {
+	if c.Session == nil {
+		return "", nil, management.Denied("There is no session: a key proves itself with each request.")
+	}
+	token = newToken()
+	c, err = management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
+		p, err := s.prove(tx, b)
+		if err != nil {
+			return nil, err
+		}
+		r, err := tx.Get(kindSession, c.Session.User, c.Session.ID)
+		if err != nil {
+			return nil, err
+		}
+		m, err := management.Decode[management.Session](r)
+		switch {
+		case err != nil:
+			return nil, err
+		case m == nil:
+			return nil, notAccepted("The session has ended.")
+		case p.user.UUID != m.User:
+			return nil, management.Denied("This proves somebody else than who is signed in.")
+		case p.key != nil && p.key.Hash != m.Key && !opensEverything(p.key):
+			return nil, management.Denied("This key opens less than the session does: confirm with a key that opens everything.")
+		}
+		m.Proven = management.At(s.Desk.Now())
+		m.Seen = m.Proven
+		if err := putSession(tx, m, management.HashKey(token)); err != nil {
+			return nil, err
+		}
+		return callerOf(tx, m)
+	})
+	return token, c, err
+}
+
+func opensEverything(k *management.KeyRecord) bool {
+	return k.Scopes == nil || slices.Contains(k.Scopes, allScopes) && len(k.Projects)+len(k.Organizations) == 0
+}
+
+// prove finds out whom a body proves. A link is used up by it.
+func (s *core) prove(tx Tx, b management.Body) (*proof, error) {
+	v, err := SignInFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	token, key := cmp.Or(v.Text("link"), v.Text("mail_token")), strings.TrimSpace(v.Text("key"))
+	var p *proof
+	switch {
+	case (token == "") == (key == ""):
+		return nil, management.Fault("", "Want one of link, key and mail_token.")
+	case key != "":
+		p, err = proofOfKey(tx, key)
+	default:
+		p, err = s.useLink(tx, token)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, mayEnter(tx, p.user)
+}
+
+func proofOfKey(tx Tx, key string) (*proof, error) {
+	k, err := tx.Key(management.HashKey(key))
+	if err != nil {
+		return nil, err
+	}
+	if k == nil || k.Secret {
+		return nil, notAccepted("This personal key is not valid. " + management.WrongKindOfKey(key))
+	}
+	u, err := management.UserByNumber(tx, k.User)
+	if err == nil && u == nil {
+		err = notAccepted("This personal key is nobody's.")
+	}
+	return &proof{u, k, "key"}, err
+}
+
+// linkOf is the link of a token and its user.
+func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error) {
+	r, err := tx.Find(kindLink, management.HashKey(token))
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := management.Decode[storedLink](r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if l == nil || !s.Desk.Now().Before(l.Expires.Time) {
+		return nil, nil, notAccepted("This link is not valid, or not any more.")
+	}
+	u, err := management.UserByUUID(tx, l.User)
+	if err == nil && u == nil {
+		err = notAccepted("This link is not valid, or not any more.")
+	}
+	return l, u, err
+}
+
+func (s *core) useLink(tx Tx, token string) (*proof, error) {
+	l, u, err := s.linkOf(tx, token)
+	if err != nil {
+		return nil, err
+	}
+	return &proof{user: u, method: l.Method}, tx.Delete(kindLink, l.User, l.ID)
+}
+
+// mayEnter refuses who is switched off or no member of anything, and whose domain has
+// single sign-on enforced, but its owners (console.md §5.2).
+func mayEnter(tx Tx, u *management.User) error {
+	c, err := management.CallerFor(tx, u)
+	if err != nil {
+		return err
+	}
+	if u.Inactive || len(c.Memberships) == 0 {
+		return notAccepted("This user is not active, or a member of nothing.")
+	}
+	d, err := enforcing(tx, u.Email)
+	if err != nil || d == nil || c.Level(d.organization) == management.Owner {
+		return err
+	}
+	return &management.Error{Kind: management.Forbidden, Code: codeSSO, Message: "Single sign-on is enforced for " + d.name + ": there is no other way to sign in."}
+}
+
+// Look says whose a link is, and does not use it.
+func (s Sessions) Look(ctx context.Context, b management.Body) (email string, err error) {
+	v, err := LinkFields.Create(b)
+	if err != nil {
+		return "", err
+	}
+	return management.Read(ctx, &s.Desk, func(tx Tx) (string, error) {
+		_, u, err := s.linkOf(tx, v.Text("link"))
+		if err != nil {
+			return "", err
+		}
+		return u.Email, nil
+	})
+}
+
+// newLink makes a link for a user, whose token is the answer. Those that are too old go.
+func (s *core) newLink(tx Tx, user, method string, until time.Time) (token string, err error) {
+	list, _, err := tx.List(management.Query{Kind: kindLink, Parent: user})
+	if err != nil {
+		return "", err
+	}
+	for i := range list { // oldest first
+		l, err := management.Decode[storedLink](&list[i])
+		if err != nil {
+			return "", err
+		}
+		if len(list)-i >= maxLinks || !s.Desk.Now().Before(l.Expires.Time) {
+			if err := tx.Delete(kindLink, user, l.ID); err != nil {
+				return "", err
+			}
+		}
+	}
+	l := &storedLink{ID: s.Desk.NewID(), User: user, Method: method, Expires: management.At(until)}
+	token = newToken()
+	return token, tx.Put(&management.Record{
+		Kind: kindLink, Parent: user, ID: l.ID, Sort: management.SortTime(s.Desk.Now()), Unique: management.HashKey(token), Data: management.Encode(l),
+	})
+}
+
+// OwnerLink makes a link that signs an owner in, once, within 30 minutes: the one with
+// this address, or else the first. It is for a start of the server. Empty: the owner has
+// signed in before and again is false, or there is no owner.
+func (s Sessions) OwnerLink(ctx context.Context, email string, again bool) (token string, err error) {
+	return management.Write(ctx, &s.Desk, func(tx Tx) (string, error) {
+		owner, err := ownerNamed(tx, "")
+		if errors.Is(err, ErrNoOwner) {
+			return "", nil
+		}
+		if named, missing := ownerNamed(tx, email); missing == nil {
+			owner = named
+		}
+		if err != nil || !again && !owner.SignedIn.IsZero() {
+			return "", err
+		}
+		return s.newLink(tx, owner.UUID, "link", s.Desk.Now().Add(linkLife))
+	})
+}
