@@ -12,6 +12,13 @@ func init() {
 	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures}, kind{"ExperimentResultsQuery", parseResults})
 }
 
+// ofExperiment are plans that are about an experiment; the error is that of finding it.
+type ofExperiment interface {
+	about() (*experiments.Experiment, error)
+}
+
+var _ ofExperiment = trial{}
+
 // trial is an experiment as its queries look at it.
 type trial struct {
 	*experiments.Experiment

@@ -45,7 +45,7 @@ func (s Flags) StaticCohort(ctx context.Context, st *management.Standing, id int
 	}
 	name := fmt.Sprintf("Users with feature flag %s enabled at %s", f.Key, s.Desk.Now().Format(time.DateTime))
 	return management.Write(ctx, &s.Desk, func(tx Tx) (*cohortOfFlag, error) {
-		c, err := Cohorts{s.core}.resource(ids, false).Make(&view{Tx: tx, Standing: st}, management.Values{"name": name, "is_static": true})
+		c, err := Cohorts(s).resource(ids, false).Make(&view{Tx: tx, Standing: st}, management.Values{"name": name, "is_static": true})
 		return &cohortOfFlag{c}, err
 	})
 }
