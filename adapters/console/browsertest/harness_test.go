@@ -71,11 +71,13 @@ func run(m *testing.M) (int, error) {
 type server struct {
 	t                   *testing.T
 	url, key, publicKey string
+	link                string // to the console, of the first start
 }
 
 var (
 	listens = regexp.MustCompile(`listens on (http://\S+)`)
 	keys    = regexp.MustCompile(`ph[xc]_\w+`)
+	link    = regexp.MustCompile(`Open the console: (\S+)`)
 )
 
 func serve(t *testing.T) *server {
@@ -99,9 +101,12 @@ func serve(t *testing.T) *server {
 	})
 	s := &server{t: t}
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && s.publicKey == "" {
+	for s.link == "" && lines.Scan() {
 		if at := listens.FindStringSubmatch(lines.Text()); at != nil {
 			s.url = at[1]
+		}
+		if to := link.FindStringSubmatch(lines.Text()); to != nil {
+			s.link = to[1]
 		}
 		for _, k := range keys.FindAllString(lines.Text(), -1) {
 			if strings.HasPrefix(k, "phx_") {
@@ -111,8 +116,8 @@ func serve(t *testing.T) *server {
 			}
 		}
 	}
-	if s.url == "" || s.key == "" || s.publicKey == "" {
-		t.Fatalf("the start did not print an address and keys\n%s", &log)
+	if s.url == "" || s.key == "" || s.publicKey == "" || s.link == "" {
+		t.Fatalf("the start did not print an address, keys and a link\n%s", &log)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return s

@@ -32,11 +32,16 @@ type page struct {
 	faults []string
 }
 
-// open makes a tab whose requests carry the owner's key, and shows a path of the console.
+// open makes a tab in which the owner signs in with the key, and shows a path of the
+// console.
 func (s *server) open(t *testing.T, path string) *page {
 	t.Helper()
 	p := s.stranger(t)
-	call(p, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Authorization": "Bearer " + s.key}})
+	p.visit("sign-in")
+	p.node("button", "Sign in with key")
+	js[bool](p, fmt.Sprintf("document.querySelector('input[type=password]').value = %q, true", s.key))
+	p.click("button", "Sign in with key")
+	p.node("button", "Account menu")
 	p.visit(path)
 	return p
 }

@@ -31,33 +31,8 @@ export async function loadSession(): Promise<void> {
     session.set({ ...s, projects: s.projects ?? [] });
   } catch (e) {
     if (!(e instanceof ApiError) || e.status === 0) throw e;
-    session.set(e.status === 404 ? await byUser() : null);
+    session.set(null);
   }
-}
-
-interface Me {
-  id: number;
-  uuid: string;
-  email: string;
-  first_name: string;
-  team: { id: number } | null;
-  organization: { id: string; name: string; membership_level: number; projects: { id: number; name: string }[] } | null;
-}
-
-/** A server without sessions, whose callers somebody else lets in. */
-async function byUser(): Promise<Session | null> {
-  const me = await get<Me>("users/@me/").catch(() => null);
-  if (!me?.organization) return null;
-  const { organization: o } = me;
-  return {
-    user: { id: me.id, uuid: me.uuid, email: me.email, first_name: me.first_name },
-    scopes: ["*"],
-    organization: { id: o.id, name: o.name, level: o.membership_level },
-    projects: o.projects.map((p) => ({ id: p.id, name: p.name, level: o.membership_level })),
-    project: me.team?.id ?? null,
-    mode: "full",
-    version: "",
-  };
 }
 
 export async function signOut(): Promise<void> {
