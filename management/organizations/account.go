@@ -192,27 +192,11 @@ func (s Account) Update(ctx context.Context, st *management.Standing, b manageme
 		management.Set(v, "first_name", &u.FirstName)
 		management.Set(v, "last_name", &u.LastName)
 		management.SetNull(v, "role_at_organization", &u.Role)
-		if email := v.Text("email"); email != "" && email != u.Email {
-			if err := st.Proven(s.Desk.Now()); err != nil {
-				return nil, err
-			}
-			if err := s.changeEmail(tx, u, email); err != nil {
-				return nil, err
-			}
-		} else if email != "" {
-			u.Pending = nil
+		if err := s.setEmail(tx, st, u, v.Text("email")); err != nil {
+			return nil, err
 		}
-		u.Settings = maps.Clone(u.Settings)
-		if u.Settings == nil {
-			u.Settings = map[string]json.RawMessage{}
-		}
-		for name := range userSettings {
-			if v.Has(name) {
-				u.Settings[name] = management.Encode(v[name])
-			}
-		}
-		if len(management.Encode(u.Settings)) > maxUserSettings {
-			return nil, management.Coded(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
+		if err := setUserSettings(u, v); err != nil {
+			return nil, err
 		}
 		if err := choose(tx, c, v); err != nil {
 			return nil, err
@@ -225,6 +209,39 @@ func (s Account) Update(ctx context.Context, st *management.Standing, b manageme
 		return s.me(tx, c)
 	})
 	return out, s.queued(err)
+}
+
+// setEmail changes an address, which takes a fresh proof; the present one takes back
+// what is pending, and empty changes nothing.
+func (s Account) setEmail(tx Tx, st *management.Standing, u *management.User, email string) error {
+	switch email {
+	case "":
+		return nil
+	case u.Email:
+		u.Pending = nil
+		return nil
+	}
+	if err := st.Proven(s.Desk.Now()); err != nil {
+		return err
+	}
+	return s.changeEmail(tx, u, email)
+}
+
+// setUserSettings lays the settings of a body over those of the user.
+func setUserSettings(u *management.User, v management.Values) error {
+	u.Settings = maps.Clone(u.Settings)
+	if u.Settings == nil {
+		u.Settings = map[string]json.RawMessage{}
+	}
+	for name := range userSettings {
+		if v.Has(name) {
+			u.Settings[name] = management.Encode(v[name])
+		}
+	}
+	if len(management.Encode(u.Settings)) > maxUserSettings {
+		return management.Coded(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
+	}
+	return nil
 }
 
 // nowOf is the caller as a transaction sees it.
