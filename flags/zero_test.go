@@ -26,7 +26,7 @@ var (
 		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "LocalProblems": flags.LocalProblems,
 		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
 		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
-		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks,
+		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,
 	}
 	types = []any{
 		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},

@@ -54,6 +54,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	by(http.MethodGet, "/feature_flags/evaluation_reasons", "Say what feature flags are for a person, and why", evaluationReasons).
 		asking(parameterDoc{"distinct_id", "string", "of the person"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
 	by(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).needs(readFlags).taking(featureflags.BlastRadiusFields),
+	whoHas,
 	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
 	by(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
 	by(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).taking(featureflags.BulkDeleteFields).giving(featureflags.BulkDeleted{}),
@@ -213,6 +214,21 @@ func turn(path, summary string, do func(flagDesk, ctx, standing, int64, bool) (*
 var staticCohort = func() row[flagDesk] {
 	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Make a static cohort of the persons for whom a feature flag is on", numbered(flagDesk.StaticCohort)).created()
 	r.also, r.reads = "cohort:write", true
+	return r
+}()
+
+// whoHas reads people too, so that it needs the scope of that as well.
+var whoHas = func() row[flagDesk] {
+	r := by(http.MethodPost, "/feature_flags/{id}/who", "Say who has which value of a feature flag, and whom a change would move", func(of flagDesk, c *call) (*featureflags.Who, error) {
+		id := int64(0) // of one that is not saved yet
+		if c.part("id") != "0" {
+			if id = flagID(c.part("id")); id == 0 {
+				return nil, management.ErrNotFound()
+			}
+		}
+		return of.Who(c.ctx, c.standing, id, c.body)
+	}).needs(readFlags).taking(featureflags.WhoFields)
+	r.also, r.reads = "person:read", true
 	return r
 }()
 
