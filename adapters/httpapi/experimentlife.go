@@ -63,8 +63,13 @@ func experimentResults(of *asker, c *call) (any, error) {
 		return nil, err
 	}
 	request.Mode = queries.Blocking
-	if params.Get("refresh") == string(queries.ForceBlocking) {
-		request.Mode = queries.ForceBlocking
+	if text := params.Get("refresh"); text != "" {
+		if request.Mode, err = modeOfText(text); err != nil {
+			return nil, err
+		}
+		if request.Mode != queries.Blocking && request.Mode != queries.ForceBlocking {
+			return nil, invalid("refresh", "Results are waited for: want blocking or force_blocking.")
+		}
 	}
 	found, err := of.desk.Ask(c.ctx, request)
 	if err != nil {
