@@ -37,6 +37,9 @@ export const routes: Route[] = [
   { path: "p/:project/people", title: w.people, page: () => import("./pages/people/list"), nav: w.people, icon: "people", scope: "person:read" },
   { path: "p/:project/people/:uuid", title: w.person, page: () => import("./pages/people/timeline"), within: w.people },
   { path: "p/:project/people/:uuid/properties", title: w.person, page: () => import("./pages/people/properties"), within: w.people },
+  { path: "p/:project/groups", title: w.groups, page: () => import("./pages/groups/list"), nav: w.groups, icon: "group", scope: "group:read" },
+  { path: "p/:project/groups/:type/:key", title: w.groups, page: () => import("./pages/groups/group"), within: w.groups },
+  { path: "p/:project/events", title: w.events, page: () => import("./pages/events/list"), nav: w.events, icon: "list", scope: "query:read" },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

@@ -18,8 +18,8 @@ export interface Pages<T> {
   reload(): void;
 }
 
-/** Follows what the function names; a change begins again. */
-export function pages<T>(what: () => { path: string; query: Query }): Pages<T> {
+/** Follows what the function names; a change begins again; null asks nothing. */
+export function pages<T>(what: () => { path: string; query: Query } | null): Pages<T> {
   const again = signal(0);
   const out: Pages<T> = {
     data: signal<T[] | undefined>(undefined),
@@ -49,6 +49,7 @@ export function pages<T>(what: () => { path: string; query: Query }): Pages<T> {
   effect(() => {
     again();
     const q = what();
+    if (!q) return;
     path = q.path;
     untracked(() => void load(q.path, q.query, []));
   });

@@ -4,32 +4,15 @@ import { button, field, select, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { time } from "../../ui/time";
 import { answer } from "../../api/cache";
+import { gist, type Event } from "../../api/events";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
 import { w } from "../../words";
 import { personPage, type Person } from "./person";
 
-interface Event {
-  uuid: string;
-  event: string;
-  timestamp: string;
-  properties: Record<string, unknown>;
-}
-
 export default function timeline(params: Params): Child {
   return personPage(params, "", events);
-}
-
-/** What an event's line says beside its name. */
-function gist(e: Event): string {
-  const p = e.properties;
-  if (e.event === "$feature_flag_called") return `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}`;
-  return Object.entries(p)
-    .filter(([k]) => !k.startsWith("$"))
-    .slice(0, 4)
-    .map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : String(v)}`)
-    .join(" · ");
 }
 
 function events(person: Signal<Person>): Child {

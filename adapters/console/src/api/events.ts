@@ -1,0 +1,26 @@
+// Events as the API has them.
+export interface Event {
+  uuid: string;
+  event: string;
+  distinct_id: string;
+  timestamp: string;
+  created_at: string;
+  person_id: string;
+  person: { uuid: string; properties: Record<string, unknown> } | null;
+  properties: Record<string, unknown>;
+}
+
+/** What is known, in one line: the first members that are no one's but the sender's. */
+export function gistOf(properties: Record<string, unknown>): string {
+  return Object.entries(properties)
+    .filter(([k]) => !k.startsWith("$"))
+    .slice(0, 4)
+    .map(([k, v]) => `${k} ${typeof v === "object" ? JSON.stringify(v) : String(v)}`)
+    .join(" · ");
+}
+
+/** What an event's line says beside its name. */
+export function gist(e: Event): string {
+  const p = e.properties;
+  return e.event === "$feature_flag_called" ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : gistOf(p);
+}

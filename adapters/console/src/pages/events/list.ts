@@ -1,0 +1,133 @@
+// Events, newest first.
+import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { combobox } from "../../ui/combobox";
+import { dialog } from "../../ui/dialog";
+import { button, empty, field, heading, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { facts, records } from "../../ui/table";
+import { fullTime, time } from "../../ui/time";
+import { instantOf } from "../../ui/zone";
+import { answer } from "../../api/cache";
+import { get, site, type Query } from "../../api/client";
+import { gist, type Event } from "../../api/events";
+import { href, param, setParams } from "../../router";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { we } from "../../words/events";
+import type { Person } from "../people/person";
+
+interface Project {
+  timezone: string;
+  api_token: string;
+}
+
+const filterNames = ["event", "person", "after", "before", "property"];
+
+/** The person of a distinct id, with all their ids; an unknown id stands for itself. */
+function whose(): () => Query | null {
+  const found = signal<Query | null>(null);
+  const id = computed(() => param("person"));
+  effect(() => {
+    const asked = id();
+    found.set(asked ? null : {});
+    if (!asked) return;
+    const settle = (q: Query) => asked === param("person") && found.set(q);
+    get<{ results: Person[] }>(inProject("persons/"), { distinct_id: asked }).then(
+      (l) => settle(l.results[0] ? { person_id: l.results[0].uuid } : { distinct_id: asked }),
+      () => settle({ distinct_id: asked }),
+    );
+  });
+  return found;
+}
+
+/** A filter of the address: plan=pro. */
+function propertyFilter(text: string): string {
+  const at = text.indexOf("=");
+  return at < 1 ? "" : JSON.stringify([{ key: text.slice(0, at).trim(), value: text.slice(at + 1).trim(), operator: "exact", type: "event" }]);
+}
+
+export default function eventsPage(): Child {
+  const about = answer<Project>(() => ({ path: `projects/${project()}/` }));
+  const zone = () => about.data()?.timezone ?? "UTC";
+  const who = whose();
+  const at = (name: string) => (param(name) ? instantOf(param(name), zone()) : "");
+  const query = computed(() => {
+    const person = who();
+    if (!person || ((param("after") || param("before")) && !about.data())) return "";
+    return JSON.stringify({ event: param("event"), ...person, after: at("after"), before: at("before"), properties: propertyFilter(param("property")), limit: 50 });
+  });
+  const list = pages<Event>(() => (query() ? { path: inProject("events/"), query: JSON.parse(query()) as Query } : null));
+  const filtered = () => filterNames.some((n) => param(n));
+  return [
+    heading(w.events),
+    filters(zone),
+    shown(list, (data) => [
+      when(() => data().length === 0 && !filtered(), () => empty(w.noEvents, we.noEventsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => snippet(about.data()?.api_token ?? ""))))),
+      when(() => data().length === 0 && filtered() && !list.next(), () => empty(we.noEventsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
+      when(() => data().length === 0 && list.next(), () => h("p", { class: "meta" }, we.lookedThrough)),
+      when(() => data().length > 0, () => table(data)),
+      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    ]),
+  ];
+}
+
+const snippet = (token: string) => `curl -s '${site()}/capture/' -H 'Content-Type: application/json' -d '{"api_key":"${token}","event":"order placed","distinct_id":"ana"}'`;
+
+export const eventNames = (typed: string) =>
+  get<{ results: { name: string }[] }>(inProject("event_definitions/"), { search: typed, limit: 20 }).then((l) => l.results.map((e) => ({ value: e.name, text: e.name })));
+
+const peopleNamed = (typed: string) =>
+  get<{ results: Person[] }>(inProject("persons/"), { search: typed, limit: 10 }).then((l) => l.results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name, note: p.distinct_ids[0] ?? "" })));
+
+function filters(zone: () => string): HTMLElement {
+  const box = (label: string, name: string, options: typeof eventNames) =>
+    h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, label), combobox({ label, value: () => param(name), options, change: (v) => setParams({ [name]: v.trim() }), free: true }));
+  const text = (label: string, name: string, hint: () => string, fault?: () => string | undefined) => {
+    const input: HTMLInputElement = h("input", { type: "text", value: () => param(name), placeholder: hint, onchange: () => setParams({ [name]: input.value.trim() }) });
+    return field(input, fault ? { label, fault } : { label });
+  };
+  const clock = (label: string, name: string) => text(label, name, () => we.timeIn(zone()), () => (param(name) && !instantOf(param(name), zone()) ? we.noTime : undefined));
+  return h(
+    "div",
+    { class: "filters low", role: "search", "aria-label": w.events },
+    box(w.event, "event", eventNames),
+    box(w.person, "person", peopleNamed),
+    clock(we.after, "after"),
+    clock(we.before, "before"),
+    text(we.propertyFilter, "property", () => we.propertyHint),
+  );
+}
+
+function nameOf(e: Event): string {
+  const p = e.person?.properties ?? {};
+  return String(p.email ?? p.name ?? e.distinct_id);
+}
+
+const person = (e: Event): Child => h("bdi", null, e.person ? h("a", { href: href(`p/${project.peek()}/people/${e.person_id}`) }, nameOf(e)) : e.distinct_id);
+
+function table(data: () => Event[]): HTMLElement {
+  return records<Event>(
+    w.events,
+    [
+      { label: we.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
+      { label: w.event, cell: (e) => h("strong", null, h("bdi", null, () => e().event)) },
+      { label: w.person, cell: (e) => () => person(e()), class: "clip-cell" },
+      { label: w.properties, cell: (e) => h("bdi", null, () => gist(e())), class: "meta clip-cell" },
+      { label: "", cell: (e: Signal<Event>) => button(we.show, { kind: "small", "aria-label": we.showEvent(e.peek().event), run: () => void open(e.peek()) }), class: "tight" },
+    ],
+    data,
+    (e) => e.uuid,
+  );
+}
+
+/** One event with all of its properties. */
+function open(e: Event): Promise<void> {
+  const row = (name: string, value: Child) => [h("dt", null, name), h("dd", null, value)];
+  return dialog<void>({ title: e.event, wide: true, cancel: w.close }, () => ({
+    content: [
+      h("dl", { class: "facts" }, row(we.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(w.person, person(e)), row(w.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(we.recorded, fullTime(e.created_at)), row(we.uuid, h("span", { class: "code" }, e.uuid))),
+      facts(w.properties, [w.property, w.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
+    ],
+    buttons: null,
+  })).then(() => undefined);
+}

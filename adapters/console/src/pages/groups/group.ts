@@ -1,0 +1,101 @@
+// One group: what is known of it, and which flags it has.
+import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { button, empty, heading, shown } from "../../ui/parts";
+import { facts, records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import { send } from "../../api/client";
+import type { Flag } from "../../api/flags";
+import { href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { we } from "../../words/events";
+import type { Group, GroupType } from "./list";
+
+interface Verdict {
+  value: boolean | string | null;
+  reason: { description: string };
+}
+
+const step = 20;
+
+export default function groupPage(params: Params): Child {
+  const [index, key] = [Number(params.type), params.key!];
+  const found = answer<{ results: Group[] }>(() => ({ path: inProject("groups/"), query: { group_type_index: index, group_key: key } }));
+  const types = answer<GroupType[]>(() => ({ path: inProject("groups_types/") }));
+  const type = () => types.data()?.find((t) => t.group_type_index === index)?.group_type ?? "";
+  return [
+    heading(key),
+    shown(found, (data) => [
+      when(() => !data().results[0], () => empty(w.notFound, we.noSuchGroup, h("a", { href: href(`p/${project.peek()}/groups`, { type: String(index) }) }, w.groups))),
+      when(() => data().results[0], () => {
+        const group = () => data().results[0]!;
+        return [
+          h("p", { class: "meta gap" }, type, ` · ${w.firstSeen} `, () => time(group().created_at)),
+          h("section", { class: "card", "aria-label": w.properties }, h("h2", null, w.properties), facts(w.properties, [w.property, w.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
+          when(type, () => flagsOf(index, type(), key)),
+        ];
+      }),
+    ]),
+  ];
+}
+
+/** The flags about groups of this type, and what each says of this one. */
+function flagsOf(index: number, type: string, key: string): HTMLElement {
+  const all = answer<{ results: Flag[] }>(() => ({ path: inProject("feature_flags/"), query: { limit: 1000, order: "key" } }));
+  const most = signal(step);
+  return h(
+    "section",
+    { class: "card", "aria-label": w.flags },
+    h("h2", null, w.flags),
+    shown(all, (data) => {
+      const about = () => data().results.filter((f) => f.filters.aggregation_group_type_index === index);
+      return [
+        h("p", { class: "meta gap" }, () => (about().length ? we.flagsAbout(about().length) : we.noFlagsAbout)),
+        when(() => about().length, () => table(() => about().slice(0, most()), { [type]: key })),
+        when(() => about().length > most(), () => h("p", { class: "gap-above" }, button(w.loadMore, { run: () => most.update((n) => n + step) }))),
+      ];
+    }),
+  );
+}
+
+function table(flags: () => Flag[], groups: Record<string, string>): HTMLElement {
+  const cancel = new AbortController();
+  onEnd(() => cancel.abort());
+  const verdicts = new Map<number, Signal<Verdict | string | null>>();
+  const verdict = (id: number) => {
+    let v = verdicts.get(id);
+    if (!v) verdicts.set(id, (v = signal<Verdict | string | null>(null)));
+    return v;
+  };
+  const asked = new Set<number>();
+  effect(() => {
+    for (const f of flags()) {
+      if (asked.has(f.id)) continue;
+      asked.add(f.id);
+      send<Verdict>("POST", inProject(`feature_flags/${f.id}/test_evaluation/`), { distinct_id: groups[Object.keys(groups)[0]!], groups }, cancel.signal).then(
+        (v) => verdict(f.id).set(v),
+        (e: unknown) => cancel.signal.aborted || verdict(f.id).set(String((e as Error).message)),
+      );
+    }
+  });
+  const value = (f: Flag) => {
+    const v = verdict(f.id)();
+    return v === null ? "…" : typeof v === "string" ? w.dash : v.value === null ? we.undecided : String(v.value);
+  };
+  const reason = (f: Flag) => {
+    const v = verdict(f.id)();
+    return v === null ? "" : typeof v === "string" ? v : v.reason.description;
+  };
+  return records<Flag>(
+    w.flags,
+    [
+      { label: w.flag, cell: (f) => h("a", { class: "code", href: () => href(`p/${project.peek()}/flags/${f().id}`) }, () => f().key) },
+      { label: we.value, cell: (f) => h("bdi", null, () => value(f())) },
+      { label: w.reason, cell: (f) => () => reason(f()), class: "meta" },
+    ],
+    flags,
+    (f) => f.id,
+  );
+}

@@ -1,0 +1,65 @@
+// Groups of a type, by key.
+import { computed, h, when, type Child } from "../../ui/dom";
+import { button, empty, field, heading, select, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { answer } from "../../api/cache";
+import { gistOf } from "../../api/events";
+import { href, param, setParams } from "../../router";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { we } from "../../words/events";
+import { searchBox } from "../people/list";
+
+export interface GroupType {
+  group_type: string;
+  group_type_index: number;
+  name_plural: string | null;
+}
+
+export interface Group {
+  group_type_index: number;
+  group_key: string;
+  group_properties: Record<string, unknown>;
+  created_at: string;
+}
+
+const snippet = '{"event": "$groupidentify", "distinct_id": "ana", "properties": {"$group_type": "company", "$group_key": "acme", "$group_set": {"plan": "pro"}}}';
+
+/** A slash at the end keeps a key such as acme.com from looking like a file. */
+export const groupPath = (g: Group) => href(`p/${project.peek()}/groups/${g.group_type_index}/${encodeURIComponent(g.group_key)}/`);
+
+export default function groupsPage(): Child {
+  const types = answer<GroupType[]>(() => ({ path: inProject("groups_types/") }));
+  return [heading(w.groups), shown(types, (data) => [when(() => data().length === 0, () => empty(we.noGroups, we.noGroupsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)))), when(() => data().length > 0, () => groups(data))])];
+}
+
+function groups(types: () => GroupType[]): Child {
+  const type = computed(() => param("type") || String(types()[0]!.group_type_index));
+  const list = pages<Group>(() => ({ path: inProject("groups/"), query: { group_type_index: type(), search: param("search"), limit: 50 } }));
+  return [
+    h(
+      "div",
+      { class: "filters low", role: "search", "aria-label": w.groups },
+      field(select(type, () => types().map((t) => [String(t.group_type_index), t.name_plural || t.group_type] as const), (v) => setParams({ type: v })), { label: we.groupType }),
+      searchBox(we.searchGroups),
+    ),
+    shown(list, (data) => [
+      when(() => data().length === 0 && !list.next(), () => (param("search") ? empty(we.noGroupsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) })) : empty(we.noGroups, we.noGroupsText))),
+      when(() => data().length > 0, () =>
+        records<Group>(
+          w.groups,
+          [
+            { label: w.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
+            { label: w.properties, cell: (g) => h("bdi", null, () => gistOf(g().group_properties)), class: "meta clip-cell" },
+            { label: w.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
+          ],
+          data,
+          (g) => g.group_key,
+        ),
+      ),
+      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    ]),
+  ];
+}

@@ -1,0 +1,32 @@
+// Tables of records: on a phone each row is a card with the same cells and labels.
+import { each, h, type Child, type Signal } from "./dom";
+
+export interface Column<T> {
+  label: string;
+  cell: (row: Signal<T>) => Child;
+  class?: string;
+}
+
+/** The box around a table that may scroll sideways: it can be reached and has a name. */
+export function scroller(name: string, table: HTMLElement): HTMLElement {
+  return h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, table);
+}
+
+/** A column without a label is one of buttons. */
+export function records<T>(name: string, columns: Column<T>[], rows: () => readonly T[], key: (row: T) => string | number): HTMLElement {
+  const head = (c: Column<T>) => (c.label ? h("th", { scope: "col", role: "columnheader", class: c.class }, c.label) : h("td", { role: "cell", class: c.class }));
+  const row = (r: Signal<T>) => h("tr", { role: "row" }, columns.map((c) => h("td", { role: "cell", class: c.class, "data-label": c.label || null }, c.cell(r))));
+  return scroller(
+    name,
+    h("table", { class: "cards plain", role: "table", "aria-label": name }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(head))), h("tbody", { role: "rowgroup" }, each(rows, key, row))),
+  );
+}
+
+/** A table of what is known under names. */
+export function facts(name: string, heads: [string, string], rows: () => [string, unknown][]): HTMLElement {
+  const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
+  return scroller(
+    name,
+    h("table", { "aria-label": name }, h("thead", null, h("tr", null, heads.map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, () => rows().map(([k, v]) => h("tr", null, h("td", { class: "code" }, h("bdi", null, k)), h("td", { class: "long" }, h("bdi", null, text(v))))))),
+  );
+}

@@ -1,0 +1,30 @@
+// Words of events and groups.
+import { count } from "../words";
+
+export const we = {
+  after: "After",
+  before: "Before",
+  timeIn: (zone: string) => `2026-12-01 09:00, ${zone}`,
+  noTime: "This is no time: write it as 2026-12-01 09:00.",
+  time: "Time",
+  show: "Show",
+  showEvent: (name: string) => `Show ${name}`,
+  propertyFilter: "Property is",
+  propertyHint: "plan=pro",
+  noEventsText: "What your product and its SDKs send stands here, newest first. Try it with one event:",
+  noEventsMatch: "No events match",
+  lookedThrough: "None so far. There are older events to look through.",
+  uuid: "UUID",
+  recorded: "Recorded",
+  groupType: "Group type",
+  searchGroups: "Search groups",
+  noGroups: "No groups yet",
+  noGroupsText: "A group is a company, a team, a workspace: something that several people share. Groups appear when an SDK calls group, or with an event like this:",
+  noGroupsMatch: "No groups match",
+  noSuchGroup: "Nothing is known of this group.",
+  group: "Group",
+  value: "Value",
+  flagsAbout: (n: number) => `${count(n, "flag")} about this type of group`,
+  noFlagsAbout: "No flag is about this type of group.",
+  undecided: "not decided",
+};
