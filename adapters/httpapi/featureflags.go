@@ -33,7 +33,8 @@ func flagDeskOf(s *server) flagDesk {
 
 // featureFlagEndpoints are those of §5.1.
 var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinted([]row[flagDesk]{
-	by(http.MethodGet, "/feature_flags", "List feature flags", listFlags),
+	by(http.MethodGet, "/feature_flags", "List feature flags", listFlags).giving(management.List[featureflags.Flag]{}).
+		asking(parameterDoc{"view", "string", "list: short rows, with counts and a status reason in place of filters"}),
 	create("/feature_flags", "Make a feature flag", featureflags.FlagFields, flagDesk.Create),
 	get("/feature_flags/{id}", "Read a feature flag, also a deleted one", numbered(flagDesk.Get)),
 	by(http.MethodPatch, "/feature_flags/{id}", "Change, delete or undelete a feature flag", updateFlag).orPut("Replace a feature flag").taking(featureflags.FlagFields),
@@ -112,19 +113,28 @@ func flagHint(of featureflags.Flags, c *call, err error) error {
 	return management.Missing("Not found. A path names a feature flag by its id: that of %q is %d.", named, id)
 }
 
-func listFlags(of flagDesk, c *call) (management.List[featureflags.Flag], error) {
-	q := flagQuery(c.listed)
+// listFlags has short rows for pages that show many (spec/console.md N10).
+func listFlags(of flagDesk, c *call) (any, error) {
+	q := flagQuery(c, c.listed)
 	q.Page = c.page()
+	if c.query().Get("view") == "list" {
+		return of.Rows(c.ctx, c.standing, q)
+	}
 	return of.List(c.ctx, c.standing, q)
 }
 
 // flagQuery is what the parameters of the list of flags ask for.
-func flagQuery(v management.Values) featureflags.FlagQuery {
+func flagQuery(c *call, v management.Values) featureflags.FlagQuery {
 	contexts := v.Either("has_evaluation_contexts")
 	if contexts == nil {
 		contexts = v.Either("has_evaluation_tags")
 	}
+	mine := int64(0)
+	if v.Bool("mine") {
+		mine = c.standing.User.ID
+	}
 	return featureflags.FlagQuery{
+		Status: v.Texts("status"), Mine: mine,
 		Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
@@ -133,14 +143,14 @@ func flagQuery(v management.Values) featureflags.FlagQuery {
 }
 
 func matchingFlags(of flagDesk, c *call) (*featureflags.MatchingIDs, error) {
-	return of.MatchingIDs(c.ctx, c.standing, flagQuery(c.listed))
+	return of.MatchingIDs(c.ctx, c.standing, flagQuery(c, c.listed))
 }
 
 // bulkDeleteFlags has errors of its own form (spec/clients.md §7.3).
 func bulkDeleteFlags(of flagDesk, c *call) (any, error) {
 	done, err := of.BulkDelete(c.ctx, c.standing, c.body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
 		v, err := listFilters(c.w, "/feature_flags", filters, of.decider.Now())
-		return flagQuery(v), err
+		return flagQuery(c, v), err
 	})
 	var plain featureflags.PlainError
 	if errors.As(err, &plain) {

@@ -205,8 +205,10 @@ var flagParameters = []listParameter{
 	{name: "has_evaluation_tags", kind: ofBool, help: "the same by an older name"},
 	{name: "order", kind: ofChoice, help: "a field, with - in front descending", choices: []string{
 		"id", "-id", "key", "-key", "name", "-name", "active", "-active", "version", "-version",
-		"created_at", "-created_at", "updated_at", "-updated_at",
+		"created_at", "-created_at", "updated_at", "-updated_at", "status", "-status", "last_called_at", "-last_called_at",
 	}},
+	{name: "status", kind: ofCommas, help: "active, inactive, stale, archived: any of them, with commas between"},
+	{name: "mine", kind: ofBool, help: "only those that the caller has made or last changed"},
 	{name: "eligible_for_experiment", kind: ofBool, help: "whether it has two variants or more, the first of them control"},
 }
 

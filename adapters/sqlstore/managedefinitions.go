@@ -166,6 +166,21 @@ func (t *manageTx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCa
 	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
 }
 
+// LastCalls implements rooms.Tx.
+func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
+	type last struct {
+		flag string
+		at   time.Time
+	}
+	rows, err := listed(t, "reading when flags were called", func(l *last) []any { return []any{&l.flag, timeIn(&l.at)} },
+		`SELECT flag_key, MAX(last_called_at) FROM flag_calls WHERE project_id = $1 GROUP BY flag_key`, projectID)
+	out := make(map[string]time.Time, len(rows))
+	for _, l := range rows {
+		out[l.flag] = l.at
+	}
+	return out, err
+}
+
 // Usage implements rooms.Tx.
 func (t *manageTx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
 	return listed(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{dayIn(&u.Day), &u.Project, &u.N} },

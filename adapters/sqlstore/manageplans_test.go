@@ -253,6 +253,7 @@ func askEach(tx rooms.Tx) (err error) {
 	note(tx.DefinitionByKey(featureflags.FlagDefinition, 1, "k"))
 	note(tx.GroupTypes(1))
 	note(tx.FlagCalls(1, "k"))
+	note(tx.LastCalls(1))
 	note(tx.Usage("o", "events", time.Unix(0, 0)))
 	note(tx.CountMembers(1, 7))
 	note(tx.Members(1, 7, "", 10))

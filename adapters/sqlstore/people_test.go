@@ -51,6 +51,7 @@ func readingContract(t *testing.T, open func(testing.TB) *Store) {
 	})
 	t.Run("Management", func(t *testing.T) {
 		storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{open(t)} })
+		storetest.ManagementCalls(t, ManagementStore{open(t)})
 	})
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -117,5 +119,29 @@ func managementMembers(t *testing.T, s ManagementStore) {
 			t.Errorf("%s, after a: %v, %d members, %d of none", diff, rest, n, none)
 		}
 		return errors.Join(err1, err2, err3, err4)
+	})
+}
+
+// ManagementCalls says that the calls of flags that a transaction reads are those that
+// the intake has counted.
+func ManagementCalls(t *testing.T, s interface {
+	rooms.Store
+	capture.Ledger
+}) {
+	call := func(project int64, flag, value string, first, last time.Duration) capture.FlagCalls {
+		return capture.FlagCalls{ProjectID: project, FlagCall: capture.FlagCall{Flag: flag, Value: value}, Calls: 2, First: epoch.Add(first), Last: epoch.Add(last)}
+	}
+	save(t, s, capture.Changes{Calls: []capture.FlagCalls{
+		call(testProject, "a", "true", 0, time.Hour), call(testProject, "a", "false", 0, time.Minute), call(testProject, "b", "true", 0, time.Second), call(2, "a", "true", 0, 9*time.Hour),
+	}})
+	looked(t, s, func(tx rooms.Tx) error {
+		calls, err1 := tx.FlagCalls(testProject, "a")
+		want := []featureflags.FlagCall{{Value: "false", Calls: 2, First: epoch, Last: epoch.Add(time.Minute)}, {Value: "true", Calls: 2, First: epoch, Last: epoch.Add(time.Hour)}}
+		same(t, want, calls, "of one flag")
+		last, err2 := tx.LastCalls(testProject)
+		same(t, map[string]time.Time{"a": epoch.Add(time.Hour), "b": epoch.Add(time.Second)}, last, "last ones")
+		none, err3 := tx.LastCalls(3)
+		same(t, map[string]time.Time{}, none, "of a project without any")
+		return errors.Join(err1, err2, err3)
 	})
 }

@@ -31,7 +31,7 @@ var mostExported = map[string]int{
 	"adapters/server":          40,
 	"adapters/smtptest":        8,
 	"adapters/sqlstore":        87,
-	"adapters/storetest":       32,
+	"adapters/storetest":       33,
 	"capture":                  169,
 	"capture/experiments":      27,
 	"capture/insights":         32,
@@ -46,7 +46,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    70,
 	"management/errortracking": 20,
-	"management/featureflags":  128,
+	"management/featureflags":  129,
 	"management/organizations": 131,
 	"management/rooms":         5,
 }

@@ -80,6 +80,19 @@ func rolloutOf(raw json.RawMessage) float64 {
 // full reports whether a condition is for everybody.
 func (g *groupShape) full() bool { return len(g.Properties) == 0 && rolloutOf(g.Rollout) == 100 }
 
+// rollout is the share that all conditions have, nil where they differ or there are none.
+func (s *filterShape) rollout() json.RawMessage {
+	for i := range s.Groups {
+		if rolloutOf(s.Groups[i].Rollout) != rolloutOf(s.Groups[0].Rollout) {
+			return nil
+		}
+	}
+	if len(s.Groups) == 0 {
+		return nil
+	}
+	return strconv.AppendFloat(nil, rolloutOf(s.Groups[0].Rollout), 'f', -1, 64)
+}
+
 // name is the key of a property as a text.
 func (p *propertyShape) name() string {
 	var text string

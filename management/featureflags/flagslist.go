@@ -3,8 +3,10 @@ package featureflags
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
@@ -13,8 +15,10 @@ import (
 // FlagQuery narrows a list of flags down. Zero members do not, but for Archived.
 type FlagQuery struct {
 	management.Page
-	Active       string // true, false, STALE
-	Archived     bool   // only archived ones; else only the others
+	Active       string   // true, false, STALE
+	Archived     bool     // only archived ones; else only the others
+	Status       []string // active, inactive, stale, archived: any of them; then Archived says nothing
+	Mine         int64    // a user who made or last changed it, 0 for anybody
 	Creators     []int64
 	Search       string // in key and name, ignoring case; a blank stands for - and _ too; at most 200 characters
 	Key          string // ignoring case
@@ -25,7 +29,7 @@ type FlagQuery struct {
 	ExcludedTags []string // none of them
 	Contexts     *bool    // whether there are evaluation contexts
 	Experimental *bool    // whether an experiment may be made of it
-	Order        string   // a field of flagOrders, with - in front for descending; empty: newest first
+	Order        string   // a field of flagOrders, status or last_called_at, with - in front for descending; empty: newest first
 }
 
 // flagOrders are the fields by which flags can be ordered.
@@ -37,6 +41,26 @@ var flagOrders = map[string]func(a, b *storedFlag) int{
 	"version":    func(a, b *storedFlag) int { return cmp.Compare(a.Version, b.Version) },
 	"created_at": func(a, b *storedFlag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
 	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+}
+
+// orders are the fields by which flags can be ordered; what they need beside the flags
+// is read for the one that is asked for.
+func (s Flags) orders(tx Tx, st *management.Standing, by string) (map[string]func(a, b *storedFlag) int, error) {
+	out := flagOrders
+	switch strings.TrimPrefix(by, "-") {
+	case "status":
+		now := s.Desk.Now()
+		out = maps.Clone(out)
+		out["status"] = func(a, b *storedFlag) int { return strings.Compare(a.standsAt(now), b.standsAt(now)) }
+	case "last_called_at":
+		calls, err := tx.LastCalls(st.Project.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = maps.Clone(out)
+		out["last_called_at"] = func(a, b *storedFlag) int { return calls[a.Key].Compare(calls[b.Key]) }
+	}
+	return out, nil
 }
 
 func compareBool(a, b bool) int {
@@ -57,6 +81,11 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 	if utf8.RuneCountInString(q.Search) > management.MaxSearch {
 		return nil, management.Fault("search", "Search term cannot exceed %d characters", management.MaxSearch)
 	}
+	for _, word := range q.Status {
+		if !slices.Contains(standings, word) {
+			return nil, management.Fault("status", "Choose among %s.", strings.Join(standings, ", "))
+		}
+	}
 	tags, without, now := management.TidyTags(q.Tags), management.TidyTags(q.ExcludedTags), s.Desk.Now()
 	return func(f *storedFlag) bool {
 		switch q.Active {
@@ -69,11 +98,20 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 				return false
 			}
 		}
-		return !f.Hidden && f.Archived == q.Archived && management.Among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+		return !f.Hidden && q.stands(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
+			management.Among(q.Creators, f.CreatedBy) && f.isOf(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
 			!slices.Contains(q.Excluded, f.Key) && management.Shares(tags, f.Tags) && (len(without) == 0 || !management.Shares(without, f.Tags)) &&
 			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.Is(q.Contexts, len(f.Contexts) > 0) &&
 			(q.Experimental == nil || *q.Experimental == f.experimental()) && q.found(f)
 	}, nil
+}
+
+// stands reports whether a flag is where the query looks.
+func (q *FlagQuery) stands(f *storedFlag, now time.Time) bool {
+	if len(q.Status) > 0 {
+		return slices.Contains(q.Status, f.standsAt(now))
+	}
+	return f.Archived == q.Archived
 }
 
 // found reports whether a flag holds the text that is searched for.
@@ -122,8 +160,12 @@ func (s Flags) matching(tx Tx, st *management.Standing, q *FlagQuery) (all []*st
 		}
 		return false
 	}})
-	management.Order(all, flagOrders, q.Order)
-	return all, cmp.Or(err, failed)
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, err
+	}
+	orders, err := s.orders(tx, st, q.Order)
+	management.Order(all, orders, q.Order)
+	return all, err
 }
 
 // List returns a page of flags that are not deleted.

@@ -68,6 +68,20 @@ func (f *storedFlag) status(now time.Time) FlagStatus {
 	return FlagStatus{Status: statusStale, Reason: text, Reasons: []flagReason{{Type: "always_the_same", Value: value}}}
 }
 
+// statusArchived is asked for by lists; a record says it by its archived.
+const statusArchived = "archived"
+
+// standings are the words by which lists find flags.
+var standings = []string{statusActive, statusInactive, statusStale, statusArchived}
+
+// standsAt is the word by which lists find a flag: its status, or that it is archived.
+func (f *storedFlag) standsAt(now time.Time) string {
+	if f.Archived {
+		return statusArchived
+	}
+	return f.status(now).Status
+}
+
 // constant is the answer that everybody gets, with the reason for people; the text
 // is empty when not everybody gets the same.
 func (s *filterShape) constant() (value any, text string) {

@@ -86,7 +86,7 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	if f.Origin != "" {
 		out.Access = management.Viewer
 	}
-	out.CanEdit = out.Access.Allows(management.Editor)
+	out.CanEdit = l.mayEdit(f)
 	for _, link := range liveLinks(f.Links.Experiments) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}
@@ -106,6 +106,11 @@ func (l *flagLook) flag(f *storedFlag) (*Flag, error) {
 	called, err := lastCalled(l.Tx, f)
 	out.LastCalled = management.At(called)
 	return out, err
+}
+
+// mayEdit reports whether the caller may change a flag; nobody changes one of a file.
+func (l *flagLook) mayEdit(f *storedFlag) bool {
+	return f.Origin == "" && l.AccessTo(f.thing()).Allows(management.Editor)
 }
 
 // surveys are those of a flag that the reader may see.

@@ -60,6 +60,8 @@ type Tx interface {
 	GroupTypes(projectID int64) (map[int]string, error)
 	// FlagCalls are what was kept of $feature_flag_called for a flag, by value.
 	FlagCalls(projectID int64, key string) ([]FlagCall, error)
+	// LastCalls are when flags were last called, by key.
+	LastCalls(projectID int64) (map[string]time.Time, error)
 }
 
 // DefinitionKind is which kind of definition is meant.

@@ -183,6 +183,11 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			ruletest.Read(t, b, &q)
 			return ruletest.List(f.List(ctx, st, q))
 		},
+		"rows": func(st standing, _, b string) (any, error) {
+			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			ruletest.Read(t, b, &q)
+			return ruletest.List(f.Rows(ctx, st, q))
+		},
 		"keys": func(st standing, _, b string) (any, error) { // of a list, in its order
 			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)

@@ -176,6 +176,10 @@ func (t faultyTx) FlagCalls(project int64, key string) ([]featureflags.FlagCall,
 	return asked(t, func() ([]featureflags.FlagCall, error) { return t.Tx.FlagCalls(project, key) })
 }
 
+func (t faultyTx) LastCalls(project int64) (map[string]time.Time, error) {
+	return asked(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
+}
+
 func (t faultyTx) Spent(project int64, since time.Time) ([]organizations.Spent, error) {
 	return asked(t, func() ([]organizations.Spent, error) { return t.Tx.Spent(project, since) })
 }

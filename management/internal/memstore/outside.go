@@ -40,6 +40,19 @@ func (t *tx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, er
 	return slices.Clone(t.outside.FlagCalls[Flag{projectID, key}]), nil
 }
 
+// LastCalls implements rooms.Tx.
+func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
+	out := map[string]time.Time{}
+	for of, calls := range t.outside.FlagCalls {
+		for _, c := range calls {
+			if of.Project == projectID && c.Last.After(out[of.Key]) {
+				out[of.Key] = c.Last
+			}
+		}
+	}
+	return out, nil
+}
+
 // Spent implements rooms.Tx.
 func (t *tx) Spent(projectID int64, since time.Time) ([]organizations.Spent, error) {
 	return slices.DeleteFunc(slices.Clone(t.outside.Spent), func(x organizations.Spent) bool {
