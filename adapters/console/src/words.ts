@@ -46,6 +46,7 @@ export const w = {
   more: "More",
   undo: "Undo",
   loading: "Loading",
+  total: "Total",
   dash: "–",
   title: (h1: string, project: string) => [h1, project, "Bunting"].filter(Boolean).join(" · "),
   offline: (s: number) => `No connection. Trying again in ${s} s.`,

@@ -1,4 +1,7 @@
 // Events as the API has them.
+import { get } from "./client";
+import { inProject } from "../session";
+
 export interface Event {
   uuid: string;
   event: string;
@@ -23,4 +26,10 @@ export function gistOf(properties: Record<string, unknown>): string {
 export function gist(e: Event): string {
   const p = e.properties;
   return e.event === "$feature_flag_called" ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : gistOf(p);
+}
+
+/** Names of events that were seen, for a combobox. */
+export async function eventNames(typed: string): Promise<{ value: string; text: string }[]> {
+  const list = await get<{ results: { name: string }[] }>(inProject("event_definitions/"), { search: typed, limit: 20 });
+  return list.results.map((e) => ({ value: e.name, text: e.name }));
 }

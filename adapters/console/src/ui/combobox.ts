@@ -113,3 +113,8 @@ export function combobox(o: ComboboxOptions): HTMLElement {
     ),
   );
 }
+
+/** The same below its label. */
+export function comboboxField(o: ComboboxOptions): HTMLElement {
+  return h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, o.label), combobox(o));
+}

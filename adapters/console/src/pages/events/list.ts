@@ -1,6 +1,6 @@
 // Events, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
-import { combobox } from "../../ui/combobox";
+import { comboboxField } from "../../ui/combobox";
 import { dialog } from "../../ui/dialog";
 import { button, empty, field, heading, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
@@ -9,7 +9,7 @@ import { fullTime, time } from "../../ui/time";
 import { instantOf } from "../../ui/zone";
 import { answer } from "../../api/cache";
 import { get, site, type Query } from "../../api/client";
-import { gist, type Event } from "../../api/events";
+import { eventNames, gist, type Event } from "../../api/events";
 import { href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
@@ -73,15 +73,12 @@ export default function eventsPage(): Child {
 
 const snippet = (token: string) => `curl -s '${site()}/capture/' -H 'Content-Type: application/json' -d '{"api_key":"${token}","event":"order placed","distinct_id":"ana"}'`;
 
-export const eventNames = (typed: string) =>
-  get<{ results: { name: string }[] }>(inProject("event_definitions/"), { search: typed, limit: 20 }).then((l) => l.results.map((e) => ({ value: e.name, text: e.name })));
-
 const peopleNamed = (typed: string) =>
   get<{ results: Person[] }>(inProject("persons/"), { search: typed, limit: 10 }).then((l) => l.results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name, note: p.distinct_ids[0] ?? "" })));
 
 function filters(zone: () => string): HTMLElement {
   const box = (label: string, name: string, options: typeof eventNames) =>
-    h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, label), combobox({ label, value: () => param(name), options, change: (v) => setParams({ [name]: v.trim() }), free: true }));
+    comboboxField({ label, value: () => param(name), options, change: (v) => setParams({ [name]: v.trim() }), free: true });
   const text = (label: string, name: string, hint: () => string, fault?: () => string | undefined) => {
     const input: HTMLInputElement = h("input", { type: "text", value: () => param(name), placeholder: hint, onchange: () => setParams({ [name]: input.value.trim() }) });
     return field(input, fault ? { label, fault } : { label });

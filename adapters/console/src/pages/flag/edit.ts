@@ -1,13 +1,12 @@
 // The Rules of a flag.
-import { computed, effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { confirm } from "../../ui/dialog";
+import { guarded, saveKey } from "../../ui/form";
 import { button, problem } from "../../ui/parts";
 import { changes } from "../../ui/diff";
 import { ApiError } from "../../api/client";
 import { bodyOf, canonical, changedOf, draftOf, type Draft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
-import { guard } from "../../router";
 import type { Params } from "../../routes";
 import { may } from "../../session";
 import { w } from "../../words";
@@ -15,25 +14,6 @@ import { flagPage } from "./frame";
 import { drop, keep, kept } from "./kept";
 import { check, rules } from "./rules";
 import { save } from "./save";
-
-/** Asks before a form with changes is left. */
-export function guarded(dirty: () => boolean): void {
-  effect(() => {
-    guard.leave = dirty() ? () => confirm(w.leaveAsk, w.leaveText, w.leave, "danger", true) : null;
-  });
-  onEnd(() => (guard.leave = null));
-}
-
-/** Ctrl S. */
-export function saveKey(run: () => unknown): void {
-  const key = (e: KeyboardEvent) => {
-    if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;
-    e.preventDefault();
-    void run();
-  };
-  addEventListener("keydown", key);
-  onEnd(() => removeEventListener("keydown", key));
-}
 
 /** Takes a refusal to the place in the form that it names. */
 export function toFault(e: unknown, faults: Signal<Record<string, string>>, other: Signal<unknown>): void {

@@ -1,6 +1,7 @@
 // A new flag, or a copy of one.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
+import { guarded, saveKey } from "../../ui/form";
 import { button, heading, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { get, send } from "../../api/client";
@@ -9,7 +10,7 @@ import type { Flag } from "../../api/flags";
 import { go, guard, param } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
-import { guarded, saveKey, toFault } from "./edit";
+import { toFault } from "./edit";
 import { drop, keep, kept } from "./kept";
 import { check, rules } from "./rules";
 

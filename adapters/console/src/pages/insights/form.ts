@@ -1,0 +1,73 @@
+// What an insight asks: its kind, its series, and how they are counted and drawn.
+import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
+import { comboboxField, type Option } from "../../ui/combobox";
+import { icon } from "../../ui/icons";
+import { field, select } from "../../ui/parts";
+import { get } from "../../api/client";
+import { eventNames } from "../../api/events";
+import { has, newSeries, type InsightDraft, type Series } from "../../api/insights";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { wi } from "../../words/insights";
+
+type List = { results: { name: string }[] };
+
+async function breakdowns(typed: string): Promise<Option[]> {
+  const bare = typed.replace(wi.ofPerson, "");
+  const of = (type: string) => get<List>(inProject("property_definitions/"), { type, search: bare, limit: 10 }).then((l) => l.results.map((p) => p.name));
+  const [events, people] = await Promise.all([of("event"), of("person")]);
+  return [{ value: "", text: wi.nothing }, ...people.map((n) => ({ value: n + wi.ofPerson, text: n + wi.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
+}
+
+/** Known choices, and what else an insight may have. */
+const choices = (known: Record<string, string>, now: string) => [...Object.entries(known), ...(now in known ? [] : [[now, now] as [string, string]])];
+
+export interface InsightForm {
+  draft: Signal<InsightDraft>;
+  nameFault: () => string | undefined;
+  locked: () => boolean;
+  isNew: boolean;
+}
+
+export function insightForm(f: InsightForm): Child {
+  const { draft, locked } = f;
+  const put = (change: Partial<InsightDraft>) => draft.update((d) => ({ ...d, ...change }));
+  const kind = computed(() => draft().kind);
+  const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, value: () => draft().name, disabled: locked, "data-first-focus": f.isNew ? "" : null, oninput: () => put({ name: name.value }) });
+  const choice = (label: string, member: "kind" | "period" | "interval" | "chart", known: Record<string, string>) =>
+    field(select(() => draft()[member], () => choices(known, draft()[member]), (v) => put({ [member]: v }), { disabled: locked }), { label });
+  const series = () => (has.several(kind()) ? draft().series : draft().series.slice(0, 1));
+  return [
+    h("div", { class: "fields" }, field(name, { label: wi.name, fault: f.nameFault }), choice(wi.kind, "kind", wi.kinds)),
+    h(
+      "div",
+      { class: "fields" },
+      each(series, (s) => s.id, (s) => seriesRow(s, f, put)),
+      when(() => has.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), wi.addSeries)),
+    ),
+    h(
+      "div",
+      { class: "fields" },
+      when(() => has.breakdown(kind()), () => comboboxField({ label: wi.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => put({ breakdown: v }), free: true, placeholder: wi.nothing, disabled: locked })),
+      choice(wi.period, "period", wi.periods),
+      when(() => has.interval(kind()), () => choice(wi.interval, "interval", wi.intervals)),
+      when(() => has.chart(kind()), () => choice(wi.chart, "chart", wi.charts)),
+    ),
+  ];
+}
+
+function seriesRow(s: Signal<Series>, f: InsightForm, put: (change: Partial<InsightDraft>) => void): HTMLElement {
+  const { draft, locked } = f;
+  const id = s.peek().id;
+  const n = () => draft().series.findIndex((x) => x.id === id) + 1;
+  const set = (change: Partial<Series>) => put({ series: draft.peek().series.map((x) => (x.id === id ? { ...x, ...change } : x)) });
+  const math = () => draft().kind === "TrendsQuery";
+  const counts: Record<string, string> = { total: wi.countEvents, dau: wi.countPeople };
+  return h(
+    "div",
+    { role: "group", "aria-label": () => (draft().kind === "FunnelsQuery" ? wi.stepN(n()) : wi.seriesN(n())) },
+    comboboxField({ label: w.event, value: () => s().event, options: eventNames, change: (event) => set({ event }), free: true, placeholder: wi.everyEvent, disabled: locked }),
+    when(math, () => field(select(() => s().math, () => choices(counts, s().math), (v) => set({ math: v }), { disabled: locked }), { label: wi.count })),
+    when(() => draft().series.length > 1 && has.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => wi.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
+  );
+}

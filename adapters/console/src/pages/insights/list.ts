@@ -1,0 +1,42 @@
+// Insights, the latest changed first.
+import { h, when, type Child } from "../../ui/dom";
+import { button, empty, heading, linkButton, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { titleOf, type Insight } from "../../api/insights";
+import { unwrapped } from "../../api/picture";
+import { href, param, setParams } from "../../router";
+import { inProject, may, project } from "../../session";
+import { w } from "../../words";
+import { wi } from "../../words/insights";
+import { searchBox } from "../people/list";
+
+const newButton = () => (may("insight:write") ? linkButton(wi.newInsight, href(`p/${project()}/insights/new`), "primary") : button(wi.newInsight, { kind: "primary", scope: "insight:write" }));
+
+export default function insightsPage(): Child {
+  const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
+  const kind = (i: Insight) => wi.kinds[unwrapped(i.query)?.kind ?? ""] ?? wi.otherKind;
+  return [
+    heading(w.insights, newButton()),
+    h("div", { class: "filters", role: "search", "aria-label": w.insights }, searchBox(wi.searchInsights)),
+    shown(list, (data) => [
+      when(() => data().length === 0 && param("search"), () => empty(wi.noInsightsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(wi.noInsights, wi.noInsightsText)),
+      when(() => data().length > 0, () =>
+        records<Insight>(
+          w.insights,
+          [
+            { label: wi.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },
+            { label: wi.kind, cell: (i) => () => kind(i()) },
+            { label: wi.changed, cell: (i) => () => time(i().last_modified_at), class: "meta" },
+            { label: wi.by, cell: (i) => h("bdi", null, () => i().last_modified_by?.first_name || i().last_modified_by?.email || ""), class: "meta" },
+          ],
+          data,
+          (i) => i.id,
+        ),
+      ),
+      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    ]),
+  ];
+}

@@ -1,0 +1,54 @@
+// The answer to a query as it changes: chart, and the table of its numbers.
+import { effect, h, onEnd, signal, untracked, type Child } from "./dom";
+import { bars, button, problem } from "./parts";
+import { chart, download, values } from "./chart";
+import { pictureOf, type Picture, type Query } from "../api/picture";
+import { run } from "../api/query";
+import { wi } from "../words/insights";
+
+/** Runs what the function names, half a second after it changed; null asks nothing. */
+export function answered(name: () => string, query: () => Query | null): HTMLElement {
+  const picture = signal<Picture | null>(null);
+  const fault = signal<unknown>(undefined);
+  const busy = signal(true);
+  const read = signal("");
+  const again = signal(0);
+  let timer = 0;
+  let cancel: AbortController | undefined;
+  let first = true;
+  onEnd(() => (clearTimeout(timer), cancel?.abort()));
+  effect(() => {
+    const q = query();
+    again();
+    untracked(() => {
+      clearTimeout(timer);
+      cancel?.abort();
+      if (!q) return busy.set(false);
+      const mine = (cancel = new AbortController());
+      busy.set(true);
+      timer = setTimeout(() => {
+        run(q, mine.signal, (n, of) => read.set(wi.reading(n, of))).then(
+          (a) => mine.signal.aborted || (picture.set(pictureOf(q, a)), fault.set(undefined), busy.set(false), read.set("")),
+          (e: unknown) => mine.signal.aborted || (fault.set(e), busy.set(false), read.set("")),
+        );
+      }, first ? 0 : 400);
+      first = false;
+    });
+  });
+  return h(
+    "section",
+    { "aria-label": wi.result, "aria-busy": busy },
+    () => (fault() ? problem(wi.notAnswered, fault(), () => again.update((n) => n + 1)) : null),
+    () => (read() ? h("p", { class: "meta" }, read()) : null),
+    () => (picture() ? whole(name, picture()!) : fault() ? null : bars(8)),
+  );
+}
+
+function whole(name: () => string, p: Picture): Child {
+  if (!p.table.rows.length) return h("p", { class: "meta" }, wi.nothingFound);
+  return [
+    untracked(() => chart(name(), p)),
+    h("div", { class: "between gap gap-above" }, h("h2", null, wi.values), button(wi.downloadCSV, { run: () => download(name(), p.table) })),
+    values(wi.values, p.table),
+  ];
+}

@@ -1,0 +1,198 @@
+// Charts: SVG of our own with a cursor, and the table with the numbers beside it.
+import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
+import { scroller } from "./table";
+import { csvOf, type Cell, type Line, type Picture, type Table } from "../api/picture";
+import { number, percent } from "../words";
+import { wi } from "../words/insights";
+
+const most = 6;
+const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
+const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** The largest lines; the others are one. */
+function drawn(lines: readonly Line[]): Line[] {
+  if (lines.length <= most) return [...lines];
+  const size = (l: Line) => l.data.reduce<number>((a, b) => a + Math.abs(b ?? 0), 0);
+  const kept = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, most));
+  const rest = lines.filter((l) => !kept.has(l));
+  const length = Math.max(...rest.map((l) => l.data.length));
+  return [...lines.filter((l) => kept.has(l)), { label: wi.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
+}
+
+interface Scale {
+  width: number;
+  height: number;
+  low: number;
+  high: number;
+  x(i: number): number;
+  y(v: number): number;
+  band: number;
+  ticks: number[];
+}
+
+/** A step of 1, 2 or 5 and noughts, four or five of them in a span. */
+function steps(low: number, high: number, whole: boolean): number[] {
+  const span = Math.max(high - low, 1e-9);
+  const ten = 10 ** Math.floor(Math.log10(span / 4));
+  const fine = [1, 2, 5, 10].map((m) => m * ten).find((x) => span / x <= 5)!;
+  const step = whole ? Math.max(1, fine) : fine;
+  const out: number[] = [];
+  for (let v = Math.floor(low / step) * step; v < high + step * 0.999; v += step) out.push(Math.abs(v) < step / 1e6 ? 0 : Number(v.toPrecision(12)));
+  return out;
+}
+
+function scaleOf(p: Picture, lines: readonly Line[], width: number, height: number): Scale {
+  const sums = (sign: 1 | -1) => p.labels.map((_, i) => lines.reduce((a, l) => a + (Math.sign(l.data[i] ?? 0) === sign ? l.data[i]! : 0), 0));
+  const all = p.shape === "stack" ? [...sums(1), ...sums(-1)] : lines.flatMap((l) => l.data.filter((v): v is number => v !== null));
+  const ticks = steps(Math.min(0, ...all), Math.max(0, ...all) || 1, all.every(Number.isInteger));
+  const [low, high] = [ticks[0]!, ticks.at(-1)!];
+  const right = p.shape === "lines" && width >= 480 ? axis.labels : axis.right;
+  const [inner, tall] = [width - axis.left - right, height - axis.top - axis.bottom];
+  const n = Math.max(1, p.labels.length);
+  const band = p.shape === "lines" ? inner / Math.max(1, n - 1) : inner / n;
+  return { width, height, low, high, ticks, band, x: (i) => axis.left + (p.shape === "lines" ? (n === 1 ? inner / 2 : i * band) : (i + 0.5) * band), y: (v) => axis.top + tall * (1 - (v - low) / (high - low)) };
+}
+
+const color = (i: number, l: Line) => (l.label === wi.other && i === most ? "rest" : `c${(i % most) + 1}`);
+
+function grid(p: Picture, k: Scale): Child {
+  const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
+  const short = (label: string) => (label.length > 12 ? label.replace(/ \d{4}(?= |$)/, "") : label).slice(0, 14);
+  return [
+    k.ticks.map((v) => [s("line", { class: v === 0 ? "base" : "grid", x1: axis.left, x2: k.width - axis.right, y1: k.y(v), y2: k.y(v) }), s("text", { class: "tick-text end", x: axis.left - 6, y: k.y(v) + 4 }, p.percent ? `${v} %` : brief.format(v))]),
+    p.labels.map((label, i) => (i % each ? null : s("text", { class: "tick-text middle", x: k.x(i), y: k.height - 6 }, short(label)))),
+  ];
+}
+
+/** A line with its gaps; the bucket that still goes on is reached by dashes. */
+function path(l: Line, i: number, p: Picture, k: Scale): Child {
+  const points = l.data.map((v, at) => (v === null ? null : `${k.x(at).toFixed(1)} ${k.y(v).toFixed(1)}`));
+  const cut = p.open && !l.previous && points.length > 1 ? points.length - 1 : points.length;
+  let d = "";
+  points.slice(0, cut).forEach((at, j) => at && (d += (j && points[j - 1] ? "L" : "M") + at));
+  const last = points.slice(cut - 1);
+  const cls = `line ${color(i, l)} ${l.previous ? "previous" : `dash${i % most}`}`;
+  return [
+    s("path", { class: cls, d }),
+    cut < points.length && last[0] && last[1] ? s("path", { class: `line ${color(i, l)} open`, d: `M${last[0]}L${last[1]}` }) : null,
+    points.map((at, j) => (at && !points[j - 1] && !points[j + 1] ? s("circle", { class: `dot ${color(i, l)}`, r: 3, cx: k.x(j), cy: k.y(l.data[j]!) }) : null)),
+  ];
+}
+
+/** Names where lines end, pushed apart. */
+function ends(lines: readonly Line[], k: Scale): Child {
+  if (k.width < 480) return null;
+  const at = lines
+    .map((l, i) => ({ l, i, last: l.data.findLastIndex((v) => v !== null) }))
+    .filter((e) => e.last >= 0)
+    .map((e) => ({ ...e, y: k.y(e.l.data[e.last]!) + 4 }))
+    .sort((a, b) => a.y - b.y);
+  at.forEach((e, j) => j && (e.y = Math.max(e.y, at[j - 1]!.y + 14)));
+  const over = Math.max(0, (at.at(-1)?.y ?? 0) - (k.height - axis.bottom));
+  const text = (label: string) => (label.length > 15 ? label.slice(0, 14) + "…" : label);
+  return at.map((e) => s("text", { class: `end-text ${color(e.i, e.l)}`, x: k.width - axis.labels + 8, y: e.y - over }, text(e.l.label)));
+}
+
+function blocks(lines: readonly Line[], p: Picture, k: Scale): Child {
+  const stack = p.shape === "stack";
+  const wide = Math.max(1, Math.min(48, (k.band * 0.8) / (stack ? 1 : lines.length)));
+  return p.labels.map((_, i) => {
+    const base = { up: 0, down: 0 };
+    return lines.map((l, j) => {
+      const v = l.data[i] ?? 0;
+      const from = stack ? (v < 0 ? base.down : base.up) : 0;
+      if (v < 0) base.down += v;
+      else base.up += v;
+      const [top, bottom] = [k.y(Math.max(from, from + v)), k.y(Math.min(from, from + v))];
+      const x = k.x(i) + (stack ? -wide / 2 : (j - lines.length / 2) * wide);
+      return s("rect", { class: `bar ${color(j, l)} ${p.open && i === p.labels.length - 1 ? "open" : ""}`, x: x + 0.5, y: top, width: Math.max(1, wide - 1), height: Math.max(0, bottom - top) });
+    });
+  });
+}
+
+const text = (p: Picture, v: number | null | undefined) => (v === null || v === undefined ? "–" : p.percent ? percent(v) : number(v));
+
+function reading(p: Picture, lines: readonly Line[], i: number): string {
+  return `${p.labels[i]}: ${lines.map((l) => `${l.label} ${text(p, l.data[i])}`).join(" · ")}`;
+}
+
+/** The picture of an answer. Arrow keys move its cursor, whose values are said. */
+export function chart(name: string, p: Picture, height = 240): Child {
+  if (p.shape === "none") return null;
+  if (p.shape === "number") {
+    return h("div", { role: "img", "aria-label": wi.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)))));
+  }
+  const lines = drawn(p.lines);
+  const width = signal(640);
+  const at = signal<number | null>(null);
+  const said = signal("");
+  const el = s("svg", { role: "img", "aria-label": wi.chartOf(name), tabindex: 0, class: "chart", height, width: "100%" });
+  const look = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
+  look.observe(el);
+  onEnd(() => look.disconnect());
+  let scale = scaleOf(p, lines, 640, height);
+  const cursor = s("line", { class: "cursor", y1: axis.top, y2: height - axis.bottom });
+  effect(() => {
+    scale = scaleOf(p, lines, width(), height);
+    el.setAttribute("viewBox", `0 0 ${width()} ${height}`);
+    const parts = p.shape === "lines" ? [lines.map((l, i) => path(l, i, p, scale)), ends(lines, scale)] : blocks(lines, p, scale);
+    const g = s("g", null, grid(p, scale), parts as Child[], cursor);
+    el.replaceChildren(g);
+  });
+  effect(() => {
+    const i = at();
+    width();
+    cursor.toggleAttribute("hidden", i === null);
+    cursor.setAttribute("class", i === null ? "cursor off" : "cursor");
+    if (i !== null) ["x1", "x2"].forEach((a) => cursor.setAttribute(a, String(scale.x(i))));
+  });
+  move(el, p, at, () => scale, (i) => said.set(reading(p, lines, i)));
+  const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l, i) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(i, l)} ${p.shape === "lines" ? `dash${i % most}` : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
+  return h("div", { class: "figure" }, el, h("p", { class: "meta readout", "aria-hidden": "true" }, () => (at() === null ? "" : reading(p, lines, at()!))), legend, h("p", { role: "status", class: "hidden" }, said));
+}
+
+function move(el: SVGElement, p: Picture, at: Signal<number | null>, scale: () => Scale, say: (i: number) => void): void {
+  const n = p.labels.length;
+  el.addEventListener("pointermove", (e) => {
+    const x = (e as PointerEvent).clientX - el.getBoundingClientRect().left;
+    let best = 0;
+    for (let i = 1; i < n; i++) if (Math.abs(scale().x(i) - x) < Math.abs(scale().x(best) - x)) best = i;
+    if (n) at.set(best);
+  });
+  el.addEventListener("pointerleave", () => at.set(null));
+  el.addEventListener("blur", () => at.set(null));
+  el.addEventListener("keydown", (e) => {
+    const key = (e as KeyboardEvent).key;
+    const now = at.peek();
+    const to: Record<string, number> = { ArrowRight: now === null ? 0 : Math.min(n - 1, now + 1), ArrowLeft: now === null ? n - 1 : Math.max(0, now - 1), Home: 0, End: n - 1 };
+    if (key === "Escape" && now !== null) at.set(null);
+    else if (key in to && n) {
+      at.set(to[key]!);
+      say(to[key]!);
+    } else return;
+    e.preventDefault();
+  });
+}
+
+/** The numbers of a picture. */
+export function values(name: string, t: Table): HTMLElement {
+  const show = (c: Cell) => (c === null ? "" : typeof c === "number" ? number(Math.round(c * 100) / 100) : c);
+  const cell = (c: Cell, i: number) => (i ? h("td", { class: typeof c === "string" && !/%$/.test(c) ? null : "number" }, h("bdi", null, show(c))) : h("th", { scope: "row" }, h("bdi", null, show(c))));
+  return scroller(
+    name,
+    h(
+      "table",
+      { "aria-label": name, class: "numbers" },
+      h("thead", null, h("tr", null, t.columns.map((c, i) => h("th", { scope: "col", class: i && t.rows.some((r) => typeof r[i] === "number") ? "number" : null }, h("bdi", null, c))))),
+      h("tbody", null, t.rows.map((r) => h("tr", null, r.map(cell)))),
+      t.total ? h("tfoot", null, h("tr", null, t.total.map(cell))) : null,
+    ),
+  );
+}
+
+/** Gives a table as a file. */
+export function download(name: string, t: Table): void {
+  const address = URL.createObjectURL(new Blob([csvOf(t)], { type: "text/csv;charset=utf-8" }));
+  h("a", { href: address, download: `${name || wi.insight}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}

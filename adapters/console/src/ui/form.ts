@@ -1,0 +1,24 @@
+// What every form does.
+import { effect, onEnd } from "./dom";
+import { confirm } from "./dialog";
+import { guard } from "../router";
+import { w } from "../words";
+
+/** Asks before a form with changes is left. */
+export function guarded(dirty: () => boolean): void {
+  effect(() => {
+    guard.leave = dirty() ? () => confirm(w.leaveAsk, w.leaveText, w.leave, "danger", true) : null;
+  });
+  onEnd(() => (guard.leave = null));
+}
+
+/** Ctrl S. */
+export function saveKey(run: () => unknown): void {
+  const key = (e: KeyboardEvent) => {
+    if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;
+    e.preventDefault();
+    void run();
+  };
+  addEventListener("keydown", key);
+  onEnd(() => removeEventListener("keydown", key));
+}
