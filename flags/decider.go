@@ -83,6 +83,8 @@ type Request struct {
 	Selection Selection
 	// At is a time that Explain decides for, with what is stored now; zero: now.
 	At time.Time
+	// Set is what Explain decides with; nil: the project's flags.
+	Set *Set
 }
 
 // Answer is what a request gets. The zero value is ready; using one again saves
@@ -171,13 +173,17 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 	if err != nil {
 		return nil, err
 	}
+	if r.Set != nil {
+		l = &live{project: l.project, set: r.Set}
+	}
 	sub := r.Subject
 	var stored Stored
 	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the trace
-	if r.At.IsZero() {
-		r.At = now
+	at := r.At
+	if at.IsZero() {
+		at = now
 	}
-	return l.set.Explain(key, &sub, r.At, r.Selection), nil
+	return l.set.Explain(key, &sub, at, r.Selection), nil
 }
 
 // Renew makes the next request read a project's definitions again if they have

@@ -44,7 +44,7 @@ func testEvaluation(of flagDesk, c *call) (any, error) {
 	if err != nil {
 		return nil, flagHint(of.Flags, c, err)
 	}
-	_, trace, err := of.trace(c, f.Key)
+	_, _, trace, err := of.trace(c, f.Key, false)
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +78,20 @@ func valueOf(t *flags.Trace) any {
 
 // trace decides the flag of a key for whom a body names. It is no flag request: nothing
 // is counted and nothing is kept.
-func (of flagDesk) trace(c *call, key string) (*explained, *flags.Trace, error) {
-	q, err := of.Question(c.ctx, c.standing, key, c.body)
+func (of flagDesk) trace(c *call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
+	q, err := of.Question(c.ctx, c.standing, key, c.body, asIfOn)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	out := &explained{Flag: q.Flag}
-	if out.Person, err = of.asked(c, q); err != nil {
-		return nil, nil, err
+	person, err := of.asked(c, q)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	trace, err := of.decider.Explain(c.ctx, &flags.Request{
 		APIKey: c.standing.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
-		Selection: flags.Selection{Runtime: "all"}, At: q.At,
+		Selection: flags.Selection{Runtime: "all"}, At: q.At, Set: q.Set,
 	}, q.Flag.Key)
-	return out, trace, err
+	return q, person, trace, err
 }
 
 // explained is what a flag is for somebody, and why.
@@ -103,6 +103,20 @@ type explained struct {
 	Decided string `json:"decided"` // the line that decided
 	Text    string `json:"text"`    // the trace, for people
 	Trace   any    `json:"trace"`   // a flags.Trace, with which the decision can be made again
+	// Assigned is what the person was really given last; null: no SDK has told of it.
+	Assigned *assigned `json:"assigned"`
+	// Differs says why Value is another one: flag_changed, other_id, person_changed,
+	// supplied, unknown; null where it is the same.
+	Differs *string `json:"differs"`
+}
+
+// assigned is a featureflags.LastCall as it is shown.
+type assigned struct {
+	Value   any              `json:"value"`
+	At      management.Stamp `json:"at"`
+	Calls   int              `json:"calls"`
+	Version *int64           `json:"version"` // null: too long ago to be known
+	SDK     *string          `json:"sdk"`
 }
 
 type explainedPerson struct {
@@ -113,11 +127,14 @@ type explainedPerson struct {
 
 // explainFlag decides one flag with what is stored of a person, and tells all of it.
 func explainFlag(of flagDesk, c *call) (any, error) {
-	out, trace, err := of.trace(c, c.part("key"))
+	q, person, trace, err := of.trace(c, c.part("key"), true)
 	if err != nil {
 		return nil, err
 	}
-	out.Trace, out.Decided, out.Text = trace, trace.Decided, trace.String()
+	out := &explained{Flag: q.Flag, Trace: trace, Decided: trace.Decided, Text: trace.String()}
+	if !q.Flag.Active {
+		out.Text = "the flag is off; if it were on:\n" + out.Text
+	}
 	c.w.Header().Add("Vary", "Accept")
 	if prefers(c.r, "text/plain") {
 		return answer{status: http.StatusOK, raw: []byte(out.Text), kind: plainText}, nil
@@ -125,31 +142,45 @@ func explainFlag(of flagDesk, c *call) (any, error) {
 	if trace.Found {
 		out.Value = valueOf(trace)
 	}
-	return out, nil
+	ids := []string{q.Subject.DistinctID}
+	if person != nil {
+		ids = person.DistinctIDs
+		out.Person = &explainedPerson{person.UUID.String(), person.Name(), q.Subject.DistinctID}
+	}
+	calls, err := of.lastCalls(c, ids, person, map[string]int64{q.Flag.Key: q.Flag.ID})
+	if last := calls[q.Flag.ID]; err == nil && last != nil {
+		out.Assigned, out.Differs = showCall(last), q.Differs(out.Value, last)
+	}
+	return out, err
+}
+
+func showCall(last *featureflags.LastCall) *assigned {
+	out := &assigned{Value: last.Value, At: management.At(last.At), Calls: last.Calls}
+	if last.Version != 0 {
+		out.Version = &last.Version
+	}
+	if last.SDK != "" {
+		out.SDK = &last.SDK
+	}
+	return out
 }
 
 // asked finds the person of a question, and gives the subject the distinct id of
 // a person who is named otherwise.
-func (of flagDesk) asked(c *call, q *featureflags.Question) (*explainedPerson, error) {
+func (of flagDesk) asked(c *call, q *featureflags.Question) (*capture.StoredPerson, error) {
 	if of.history == nil {
 		return nil, nil
 	}
-	var p *capture.StoredPerson
-	var err error
-	if id, ok := wire.ParseUUID(q.PersonID); ok {
-		p, err = of.history.PersonByUUID(c.ctx, c.project(), id)
-		if err == nil && p == nil {
-			err = management.Missing("There is no person %s.", q.PersonID)
-		}
-	} else {
-		p, err = of.history.PersonBy(c.ctx, c.project(), q.Subject.DistinctID)
+	id, ok := wire.ParseUUID(q.PersonID)
+	if !ok {
+		return of.history.PersonBy(c.ctx, c.project(), q.Subject.DistinctID)
 	}
-	if err != nil || p == nil {
-		return nil, err
+	p, err := of.history.PersonByUUID(c.ctx, c.project(), id)
+	if err == nil && p == nil {
+		err = management.Missing("There is no person %s.", q.PersonID)
 	}
-	shown := showPerson(p)
-	if q.PersonID != "" && len(shown.DistinctIDs) > 0 {
-		q.Subject.DistinctID = shown.DistinctIDs[0]
+	if err == nil && len(p.DistinctIDs) > 0 {
+		q.Subject.DistinctID = p.BestIDs()[0]
 	}
-	return &explainedPerson{p.UUID.String(), shown.Name, q.Subject.DistinctID}, nil
+	return p, err
 }

@@ -22,7 +22,10 @@ var ExplainFields = management.Fields{
 	{Name: "person_properties", Type: management.Object, Null: true, Help: "laid over the stored ones, as in a flag request"},
 	{Name: "groups", Type: management.Object, Null: true, Help: "group keys by group type"},
 	{Name: "group_properties", Type: management.Object, Null: true, Help: "properties by group type, laid over the stored ones"},
-	{Name: "timestamp", Type: management.Time, Null: true, Help: "a time to decide for, with what is stored now"},
+	{Name: "at", Type: management.Time, Null: true, Help: "a time to decide for, with what is stored now"},
+	{Name: "timestamp", Type: management.Time, Null: true, Help: "at, by another name"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "rules that are not saved, in the place of the flag's own"},
+	{Name: "version", Type: management.Int, Null: true, Help: "an earlier version of the flag, in the place of filters"},
 	{Name: "ip", Type: management.Text, Null: true, Help: "an address to locate; that of the request is not"},
 }
 
@@ -34,6 +37,10 @@ type Question struct {
 	Subject  flags.Subject
 	IP       netip.Addr // the zero value for none
 	At       time.Time  // zero: now
+	// Set has other rules than those that are in force; nil: these.
+	Set *flags.Set
+	// Supplied: the question brings properties. Tried: it brings rules.
+	Supplied, Tried bool
 }
 
 // ExplainedFlag is the flag that a question is about.
@@ -45,8 +52,8 @@ type ExplainedFlag struct {
 }
 
 // Question reads such a question. The flag is named by its key, or by its id where
-// no flag has that key.
-func (s Flags) Question(ctx context.Context, st *management.Standing, named string, b management.Body) (*Question, error) {
+// no flag has that key. asIfOn: one that is off is asked about as if it were on.
+func (s Flags) Question(ctx context.Context, st *management.Standing, named string, b management.Body, asIfOn bool) (*Question, error) {
 	v, err := ExplainFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -70,13 +77,59 @@ func (s Flags) Question(ctx context.Context, st *management.Standing, named stri
 		if err != nil {
 			return err
 		}
-		q.Flag = ExplainedFlag{f.ID, f.Key, f.Version, f.Active}
-		return st.Needs(management.Viewer, f.thing())
+		if err := st.Needs(management.Viewer, f.thing()); err != nil {
+			return err
+		}
+		asked, err := f.asked(tx, v)
+		if err != nil {
+			return err
+		}
+		q.Flag = ExplainedFlag{f.ID, asked.Key, asked.Version, f.Active}
+		if asked != f || asIfOn && !f.Active {
+			q.Set, err = s.compile(tx, st, asked)
+		}
+		return err
 	})
 }
 
+// asked is the flag with the rules that a question brings, or as it was in the version
+// that it names; the flag itself for one that does neither.
+func (f *storedFlag) asked(tx Tx, v management.Values) (*storedFlag, error) {
+	filters, number := v.Raw("filters"), v.Int("version")
+	hasVersion := v.Has("version") && !v.Null("version")
+	switch {
+	case present(filters) && hasVersion:
+		return nil, management.Fault("version", "Give filters or version, not both.")
+	case present(filters):
+		out := *f
+		out.Filters = filters
+		return &out, out.checkFilters()
+	case !hasVersion || number == f.Version:
+		return f, nil
+	}
+	record, err := tx.Get(kindFlagVersion, versionsOf(f), strconv.FormatInt(number, 10))
+	if err == nil && record == nil {
+		err = management.Coded(management.CodeDoesNotExist, "version", "The feature flag has no version %d.", number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept, err := management.Decode[keptVersion](record)
+	if err != nil {
+		return nil, err
+	}
+	out, err := kept.flagThen(f)
+	if err == nil {
+		out.Version = number
+	}
+	return out, err
+}
+
 func (q *Question) readSubject(v management.Values) error {
-	q.PersonID, q.At = v.Text("person_id"), v.Time("timestamp")
+	q.PersonID, q.At = v.Text("person_id"), v.Time("at")
+	if q.At.IsZero() {
+		q.At = v.Time("timestamp")
+	}
 	hasID := v.Has("distinct_id") && !v.Null("distinct_id")
 	switch {
 	case hasID && q.PersonID != "":
@@ -109,6 +162,8 @@ func (q *Question) readSubject(v management.Values) error {
 		}
 		q.Subject.GroupProperties[kind] = object
 	}
+	q.Supplied = len(q.Subject.Person)+len(q.Subject.GroupProperties) > 0
+	q.Tried = present(v.Raw("filters"))
 	if text := v.Text("ip"); text != "" {
 		if q.IP, err = netip.ParseAddr(text); err != nil {
 			return management.Fault("ip", "Enter a valid IPv4 or IPv6 address.")

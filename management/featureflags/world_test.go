@@ -217,7 +217,7 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"cohortof": func(st standing, path, _ string) (any, error) { return f.StaticCohort(ctx, st, number(t, path)) },
 		"listed":   func(st standing, _, _ string) (any, error) { return f.Listed(ctx, st) },
 		"question": func(st standing, path, b string) (any, error) {
-			return f.Question(ctx, st, path, body(b))
+			return f.Question(ctx, st, path, body(b), false)
 		},
 		"id": func(st standing, path, _ string) (any, error) { return f.IDOf(ctx, st, path) },
 		"warnings": func(st standing, path, b string) (any, error) { // of a change

@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+const (
+	// callsLooked is how many calls of flags by one person are looked at, the newest
+	// first, and callsPage how many at a time.
+	callsLooked, callsPage = 10_000, 500
+	// callsPatience is how long that may take; what was found then is the answer.
+	callsPatience = 5 * time.Second
+	// copiedPerson is how long the properties of a person may be of which an event
+	// keeps a copy, in bytes.
+	copiedPerson = 64 << 10
+)
+
+// lastCalls finds the last calls of flags with one of the distinct ids, by the id of the
+// flag: of those in ids, by key. person is whose the distinct ids are, nil for nobody.
+func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
+	out := map[int64]*featureflags.LastCall{}
+	if of.history == nil {
+		return out, nil
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, callsPatience)
+	defer cancel()
+	now := ""
+	if person != nil {
+		now = person.Properties.String()
+	}
+	q := capture.EventQuery{Name: "$feature_flag_called", DistinctIDs: distinctIDs, Limit: callsPage}
+	for looked := 0; looked < callsLooked; looked += callsPage {
+		page, err := of.history.Events(ctx, c.project(), q)
+		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			e := &page[i]
+			properties, _ := capture.ParseObject(e.Properties) // what cannot be read calls no flag
+			key, _ := properties.Text("$feature_flag")
+			id, asked := ids[key]
+			if !asked {
+				continue
+			}
+			last := out[id]
+			if last == nil {
+				last = callOf(e, properties)
+				last.PersonChanged = person != nil && changedSince(e, person, now)
+				out[id] = last
+			}
+			last.Calls++
+		}
+		if len(page) < callsPage {
+			break
+		}
+		q.After = &capture.EventCursor{Timestamp: page[len(page)-1].Timestamp, ID: page[len(page)-1].ID}
+	}
+	return out, of.FillVersions(c.ctx, c.standing, out)
+}
+
+// callOf is what an event says of its call.
+func callOf(e *capture.Record, properties capture.Object) *featureflags.LastCall {
+	out := &featureflags.LastCall{At: e.Timestamp, DistinctID: e.DistinctID}
+	out.SDK, _ = properties.Text("$lib")
+	response, _ := properties.Get("$feature_flag_response")
+	switch v := wire.Value([]byte(response)).(type) {
+	case bool, string:
+		out.Value = v
+	}
+	version, _ := properties.Get("$feature_flag_version")
+	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
+		out.Version = n
+	}
+	return out
+}
+
+// changedSince reports whether a person, whose properties are now, is not what the event
+// has kept of them.
+func changedSince(e *capture.Record, person *capture.StoredPerson, now string) bool {
+	if e.PersonMode == capture.Propertyless || len(now) > copiedPerson {
+		return person.CreatedAt.After(e.Timestamp)
+	}
+	return e.PersonProperties != now
+}
