@@ -1,6 +1,10 @@
 package browsertest
 
-import "testing"
+import (
+	"net/http"
+	"testing"
+	"time"
+)
 
 // capture sends events with the project's key.
 func (s *server) capture(events ...map[string]any) {
@@ -142,5 +146,83 @@ func TestInsights(t *testing.T) {
 	p.node("heading", "Orders (Copy)")
 	p.click("link", "Insights")
 	p.node("table", "Insights", "link", "Orders")
+	p.accessible()
+}
+
+// J10: tiles on a dashboard, one period for all of them, their order, and a link for
+// strangers, with a password from then on (console.md §3.8).
+func TestDashboards(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/dashboards")
+	p.node("heading", "No dashboards yet")
+	p.accessible()
+	s.capture(map[string]any{"event": "order placed", "distinct_id": "ana"}, map[string]any{"event": "order placed", "distinct_id": "ana", "timestamp": time.Now().Add(-72 * time.Hour)})
+	query := map[string]any{"kind": "TrendsQuery", "series": []any{map[string]any{"kind": "EventsNode", "event": "order placed"}}, "trendsFilter": map[string]any{"display": "BoldNumber"}}
+	for _, name := range []string{"Orders", "Sales"} {
+		s.api("POST", "/api/projects/1/insights/", map[string]any{"name": name, "query": query}, nil)
+	}
+	p.click("button", "New dashboard")
+	p.fill("Shop", "dialog", "New dashboard", "textbox", "Name")
+	p.accessible()
+	p.click("dialog", "New dashboard", "button", "Create")
+	p.node("heading", "Shop")
+	p.node("heading", "No tiles yet")
+	for _, name := range []string{"Orders", "Sales"} {
+		p.click("button", "Add tile")
+		p.fill(name, "dialog", "Add tile", "combobox", "Insight")
+		p.click("dialog", "Add tile", "button", "Add")
+		p.node("region", name, "image", "Chart: "+name)
+	}
+	number := func() string { return js[string](p, "document.querySelector('.big-numbers strong').innerText") }
+	eventually(t, "2 orders in a week", func() bool { return number() == "2" })
+	p.choose("Last 24 hours", "combobox", "Period")
+	eventually(t, "1 order in a day", func() bool { return number() == "1" })
+	if got := js[string](p, "location.search"); got != "?period=-24h" {
+		t.Errorf("the address has %q, want ?period=-24h", got)
+	}
+	p.accessible()
+	p.click("region", "Orders", "button", "Show table")
+	p.node("region", "Orders", "table", "Values")
+	p.node("region", "Orders", "button", "Show chart")
+	p.click("region", "Orders", "button", "More about Orders")
+	p.click("menuitem", "Move back")
+	first := func() string {
+		var got struct {
+			Tiles []struct{ Insight struct{ Name string } }
+		}
+		s.api("GET", "/api/projects/1/dashboards/1/", nil, &got)
+		return got.Tiles[0].Insight.Name
+	}
+	eventually(t, "Sales as the first tile", func() bool { return first() == "Sales" })
+
+	p.click("button", "Share")
+	p.click("dialog", "Share dashboard", "switch", "Public link")
+	p.node("dialog", "Share dashboard", "textbox", "Link")
+	link := js[string](p, "document.querySelector('dialog input[readonly]').value")
+	shared := func() int {
+		got, err := http.Get(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		return got.StatusCode
+	}
+	if got := shared(); got != http.StatusOK {
+		t.Errorf("a stranger with the link gets %d, want 200", got)
+	}
+	p.accessible()
+	p.fill("open sesame", "dialog", "Share dashboard", "textbox", "Password")
+	p.click("dialog", "Share dashboard", "button", "Add password")
+	p.node("list", "Passwords")
+	if got := shared(); got != http.StatusUnauthorized {
+		t.Errorf("a stranger without the password gets %d, want 401", got)
+	}
+	p.click("dialog", "Share dashboard", "button", "Close")
+	p.gone("dialog", "Share dashboard")
+	if got := js[string](p, "document.activeElement.innerText"); got != "Share" {
+		t.Errorf("the focus is on %q, want what opened the dialog (console.md §2.1)", got)
+	}
+	p.click("link", "Dashboards")
+	p.node("table", "Dashboards", "cell", "by link")
 	p.accessible()
 }

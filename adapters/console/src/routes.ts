@@ -43,6 +43,8 @@ export const routes: Route[] = [
   { path: "p/:project/insights", title: w.insights, page: () => import("./pages/insights/list"), nav: w.insights, icon: "chart", scope: "insight:read" },
   { path: "p/:project/insights/new", title: w.insights, page: () => import("./pages/insights/edit"), within: w.insights },
   { path: "p/:project/insights/:id", title: w.insights, page: () => import("./pages/insights/edit"), within: w.insights },
+  { path: "p/:project/dashboards", title: w.dashboards, page: () => import("./pages/dashboards/list"), nav: w.dashboards, icon: "board", scope: "dashboard:read" },
+  { path: "p/:project/dashboards/:id", title: w.dashboards, page: () => import("./pages/dashboards/dashboard"), within: w.dashboards },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

@@ -90,8 +90,8 @@ async function once(method: string, address: string, body: unknown, request: str
 
 async function faultOf(answer: Response, request: string): Promise<ApiError> {
   try {
-    const e = (await answer.json()) as { code?: string; detail?: string; attr?: string | null };
-    return new ApiError(answer.status, e.code ?? "error", e.detail ?? answer.statusText, e.attr ?? null, request);
+    const e = (await answer.json()) as { code?: string; detail?: string; attr?: string | null; query_status?: { error_message: string | null } };
+    return new ApiError(answer.status, e.code ?? "error", e.detail ?? e.query_status?.error_message ?? answer.statusText, e.attr ?? null, request);
   } catch {
     return new ApiError(answer.status, "error", `The server answered ${answer.status}.`, null, request);
   }

@@ -19,33 +19,48 @@ export type Progress = (read: number, of: number) => void;
 /** Runs a query; aborting stops it on the server too. */
 export async function run(query: object, cancel: AbortSignal, progress: Progress = () => undefined): Promise<Answered> {
   const id = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
-  let got = await send<Answered | Status>("POST", inProject("query/"), { query, refresh: "async", client_query_id: id }, cancel);
+  const got = await send<Answered | Status>("POST", inProject("query/"), { query, refresh: "async", client_query_id: id }, cancel);
+  return "query_status" in got && got.query_status ? follow(got, cancel, progress) : (got as Answered);
+}
+
+interface RunInsight extends Partial<Status>, Omit<Answered, "results"> {
+  result: unknown;
+  error: { type: string; code: string; detail: string; attr: string | null } | null;
+}
+
+/** What an insight says on a dashboard, with the filters of both; a period goes before the dashboard's. */
+export async function runTile(insight: number, dashboard: number, period: string, cancel: AbortSignal, progress: Progress = () => undefined): Promise<Answered> {
+  const query = { from_dashboard: dashboard, refresh: "async", filters_override: period ? JSON.stringify({ date_from: period }) : null };
+  const got = await get<RunInsight>(inProject(`insights/${insight}/`), query, cancel);
+  if (got.error) throw new ApiError(400, got.error.code, got.error.detail, got.error.attr, "");
+  return got.query_status && !got.query_status.complete ? follow(got as Status, cancel, progress) : { ...got, results: got.result };
+}
+
+/** Waits for a run in the background. */
+async function follow(first: Status, cancel: AbortSignal, progress: Progress): Promise<Answered> {
+  const { id } = first.query_status;
   const stop = () => void send("DELETE", inProject(`query/${id}/`)).catch(() => undefined);
-  for (let wait = 40; "query_status" in got && !got.query_status.complete; wait = Math.min(wait * 2, 1000)) {
-    if (!(await pause(wait, cancel))) {
-      stop();
-      throw new DOMException("", "AbortError");
-    }
+  let s = first.query_status;
+  for (let wait = 40; !s.complete; wait = Math.min(wait * 2, 1000)) {
     try {
-      got = await get<Status>(inProject(`query/${id}/`), { show_progress: true }, cancel);
+      await pause(wait, cancel);
+      s = (await get<Status>(inProject(`query/${id}/`), { show_progress: true }, cancel)).query_status;
     } catch (e) {
       if (cancel.aborted) stop();
       throw e;
     }
-    const p = got.query_status.query_progress;
-    if (p) progress(p.rows_read, p.estimated_rows_total);
+    if (s.query_progress) progress(s.query_progress.rows_read, s.query_progress.estimated_rows_total);
   }
-  if (!("query_status" in got)) return got;
-  const s = got.query_status;
   if (s.error || !s.results) throw new ApiError(400, "error", s.error_message ?? "", null, "");
   return s.results;
 }
 
-/** False: it was cancelled meanwhile. */
-function pause(ms: number, cancel: AbortSignal): Promise<boolean> {
-  return new Promise((done) => {
-    const timer = setTimeout(() => done(true), ms);
-    cancel.addEventListener("abort", () => (clearTimeout(timer), done(false)), { once: true });
-    if (cancel.aborted) done(false);
+/** Fails when it is cancelled meanwhile. */
+function pause(ms: number, cancel: AbortSignal): Promise<void> {
+  return new Promise((done, fail) => {
+    const stop = () => (clearTimeout(timer), fail(new DOMException("", "AbortError")));
+    const timer = setTimeout(() => (cancel.removeEventListener("abort", stop), done()), ms);
+    if (cancel.aborted) stop();
+    else cancel.addEventListener("abort", stop, { once: true });
   });
 }

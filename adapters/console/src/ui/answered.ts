@@ -1,13 +1,20 @@
 // The answer to a query as it changes: chart, and the table of its numbers.
-import { effect, h, onEnd, signal, untracked, type Child } from "./dom";
+import { effect, h, onEnd, signal, untracked, when, type Child } from "./dom";
 import { bars, button, problem } from "./parts";
 import { chart, download, values } from "./chart";
 import { pictureOf, type Picture, type Query } from "../api/picture";
-import { run } from "../api/query";
+import { run, type Answered, type Progress } from "../api/query";
 import { wi } from "../words/insights";
 
+export interface AnsweredOptions {
+  /** How it is asked; the query API by default. */
+  ask?: (q: Query, cancel: AbortSignal, progress: Progress) => Promise<Answered>;
+  /** On a dashboard: small, with a button between chart and table. */
+  tile?: boolean;
+}
+
 /** Runs what the function names, half a second after it changed; null asks nothing. */
-export function answered(name: () => string, query: () => Query | null): HTMLElement {
+export function answered(name: () => string, query: () => Query | null, o: AnsweredOptions = {}): HTMLElement {
   const picture = signal<Picture | null>(null);
   const fault = signal<unknown>(undefined);
   const busy = signal(true);
@@ -27,7 +34,7 @@ export function answered(name: () => string, query: () => Query | null): HTMLEle
       const mine = (cancel = new AbortController());
       busy.set(true);
       timer = setTimeout(() => {
-        run(q, mine.signal, (n, of) => read.set(wi.reading(n, of))).then(
+        (o.ask ?? run)(q, mine.signal, (n, of) => read.set(wi.reading(n, of))).then(
           (a) => mine.signal.aborted || (picture.set(pictureOf(q, a)), fault.set(undefined), busy.set(false), read.set("")),
           (e: unknown) => mine.signal.aborted || (fault.set(e), busy.set(false), read.set("")),
         );
@@ -36,11 +43,11 @@ export function answered(name: () => string, query: () => Query | null): HTMLEle
     });
   });
   return h(
-    "section",
-    { "aria-label": wi.result, "aria-busy": busy },
+    o.tile ? "div" : "section",
+    { "aria-label": o.tile ? null : wi.result, "aria-busy": busy },
     () => (fault() ? problem(wi.notAnswered, fault(), () => again.update((n) => n + 1)) : null),
     () => (read() ? h("p", { class: "meta" }, read()) : null),
-    () => (picture() ? whole(name, picture()!) : fault() ? null : bars(8)),
+    () => (picture() ? (o.tile ? small : whole)(name, picture()!) : fault() ? null : bars(8)),
   );
 }
 
@@ -50,5 +57,15 @@ function whole(name: () => string, p: Picture): Child {
     untracked(() => chart(name(), p)),
     h("div", { class: "between gap gap-above" }, h("h2", null, wi.values), button(wi.downloadCSV, { run: () => download(name(), p.table) })),
     values(wi.values, p.table),
+  ];
+}
+
+function small(name: () => string, p: Picture): Child {
+  if (!p.table.rows.length) return h("p", { class: "meta" }, wi.nothingFound);
+  const table = signal(p.shape === "none");
+  return [
+    when(() => !table(), () => chart(name(), p, 180)),
+    when(table, () => values(wi.values, p.table)),
+    p.shape === "none" ? null : h("button", { type: "button", class: "button small", onclick: () => table.update((x) => !x) }, () => (table() ? wi.showChart : wi.showTable)),
   ];
 }

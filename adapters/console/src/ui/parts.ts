@@ -26,13 +26,15 @@ export function button(label: string, o: { run?: () => unknown; kind?: string; i
     {
       type: submit ? "submit" : "button",
       class: `button ${kind ?? ""}`,
-      disabled: () => barred() !== null || (disabled?.() ?? false) || busy(),
+      disabled: () => barred() !== null || (disabled?.() ?? false),
+      "aria-disabled": () => (busy() ? true : null), // it keeps the focus
       "aria-describedby": () => (barred() ? why : null),
       title: barred,
       onclick: async (e: Event) => {
         if (!run) return;
         e.preventDefault();
-        busy.set(true); // a double click does it once
+        if (busy.peek()) return; // a double click does it once
+        busy.set(true);
         try {
           await run();
         } finally {

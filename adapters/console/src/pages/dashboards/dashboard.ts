@@ -1,0 +1,155 @@
+// A dashboard: its tiles, for one period.
+import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { answered } from "../../ui/answered";
+import { combobox } from "../../ui/combobox";
+import { confirm, dialog } from "../../ui/dialog";
+import { icon } from "../../ui/icons";
+import { menu } from "../../ui/menu";
+import { bars, button, empty, field, heading, problem, select } from "../../ui/parts";
+import { get, send } from "../../api/client";
+import { stale } from "../../api/cache";
+import { titleOf, type Insight } from "../../api/insights";
+import { unwrapped, type Query } from "../../api/picture";
+import { runTile } from "../../api/query";
+import { go, href, param, setParams } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, may, project } from "../../session";
+import { w } from "../../words";
+import { wi } from "../../words/insights";
+import { refused } from "../flags/actions";
+import { askName, nameOf, type Dashboard } from "./list";
+import { share } from "./share";
+
+interface Tile {
+  id: number;
+  insight: Insight | null;
+  text: { body: string } | null;
+  layouts: Record<string, unknown>;
+}
+
+interface Full extends Dashboard {
+  tiles: Tile[];
+}
+
+const scope = "dashboard:write";
+
+export default function dashboardPage(params: Params): Child {
+  const board = signal<Full | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const path = inProject(`dashboards/${params.id}/`);
+  const load = () => get<Full>(path, { refresh: "force_cache" }).then((d) => (board.set(d), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const write = async (body: object) => {
+    const got = await send<Full>("PATCH", path + "?refresh=force_cache", body);
+    stale("dashboards");
+    board.set(got);
+  };
+  const period = () => (param("period") in wi.periods ? param("period") : "");
+  return [
+    heading(() => (board() ? nameOf(board()!) : "…"), when(board, () => tools(board as Signal<Full>, write, load))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !board() && !fault(), () => bars(8)),
+    when(board, () => [
+      when(() => board()!.description, () => h("p", { class: "meta gap" }, () => board()!.description)),
+      h("div", { class: "filters" }, field(select(() => param("period"), () => [["", wi.asMade], ...Object.entries(wi.periods)], (v) => setParams({ period: v })), { label: wi.period })),
+      when(() => !board()!.tiles.length, () => empty(wi.noTiles, wi.noTilesText)),
+      h("div", { class: "tiles" }, each(() => board()!.tiles, (t) => t.id, (t) => tile(t, board as Signal<Full>, period, write))),
+    ]),
+  ];
+}
+
+type Write = (body: object) => Promise<void>;
+
+function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Child {
+  const barred = () => (may(scope) ? null : w.needs(scope));
+  const rename = () => askName(wi.rename, board.peek().name ?? "", w.save, (name) => write({ name }).then(() => true)).then((done) => done && announce(w.saved));
+  const remove = async () => {
+    const d = board.peek();
+    if (!(await confirm(w.deleteAsk(nameOf(d)), wi.deleteDashboardText, w.delete))) return;
+    await send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: true });
+    stale("dashboards");
+    const at = `p/${project.peek()}/dashboards`;
+    await go(at);
+    announce(w.deleted(nameOf(d)), { label: w.undo, run: () => void send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: false }).then(() => go(`${at}/${d.id}`), refused) });
+  };
+  return [
+    button(wi.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), refused) }),
+    button(wi.share, { run: () => share(board.peek().id).then(() => stale("dashboards")) }),
+    menu(w.moreAbout(nameOf(board.peek())), icon("more"), () => [
+      { label: wi.rename, disabled: barred(), run: () => void rename().catch(refused) },
+      { label: w.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+    ]),
+  ];
+}
+
+/** Chooses an insight by its name. */
+async function addTile(d: Full): Promise<boolean> {
+  const there = new Set(d.tiles.map((t) => t.insight?.id));
+  const known = new Map<string, Insight>();
+  const name = signal("");
+  const fault = signal<string | undefined>(undefined);
+  const named = async (typed: string) => {
+    const list = await get<{ results: Insight[] }>(inProject("insights/"), { search: typed, limit: 20, refresh: "force_cache" });
+    return list.results.filter((i) => !there.has(i.id)).map((i) => {
+      const other = known.get(titleOf(i));
+      const text = other && other.id !== i.id ? `${titleOf(i)} #${i.id}` : titleOf(i);
+      known.set(text, i);
+      return { value: text, text };
+    });
+  };
+  const chosen = await dialog<Insight>({ title: wi.addTile }, (box) => ({
+    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, wi.insight), combobox({ label: wi.insight, value: name, options: named, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null)),
+    buttons: button(wi.add, {
+      kind: "primary",
+      run: async () => {
+        if (!known.has(name.peek())) await named(name.peek());
+        const found = known.get(name.peek());
+        fault.set(found ? undefined : wi.noSuchInsight);
+        if (found) box.close(found);
+      },
+    }),
+  }));
+  if (!chosen) return false;
+  await send("PATCH", inProject(`insights/${chosen.id}/`), { dashboards: [...chosen.dashboards, d.id] });
+  announce(wi.added(nameOf(d)));
+  return true;
+}
+
+/** Two tiles a row, as other clients of the API lay them out. */
+const laid = (tiles: Tile[]) => tiles.map((t, i) => ({ id: t.id, layouts: { ...t.layouts, sm: { ...(t.layouts.sm as object), x: (i % 2) * 6, y: Math.floor(i / 2) * 5, w: 6, h: 5 } } }));
+
+function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write: Write): HTMLElement {
+  const { id, insight } = t.peek();
+  const title = () => (t().insight ? titleOf(t().insight!) : wi.text);
+  const barred = () => (may(scope) ? null : w.needs(scope));
+  const at = () => board.peek().tiles.findIndex((x) => x.id === id);
+  const move = async (by: number) => {
+    const tiles = board.peek().tiles.filter((x) => x.id !== id);
+    tiles.splice(at() + by, 0, t.peek());
+    board.set({ ...board.peek(), tiles });
+    await write({ tiles: laid(tiles) }).catch(refused);
+  };
+  const remove = async () => {
+    await write({ tiles: [{ id, deleted: true }] });
+    announce(wi.removedTile(title()), { label: w.undo, run: () => void write({ tiles: [{ id, deleted: false }] }).catch(refused) });
+  };
+  const items = () => [
+    { label: wi.openInsight, there: insight !== null, run: () => void go(`p/${project.peek()}/insights/${insight!.id}`) },
+    { label: wi.moveEarlier, disabled: barred(), there: at() > 0, run: () => void move(-1) },
+    { label: wi.moveLater, disabled: barred(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
+    { label: wi.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+  ];
+  const content = () => {
+    if (!insight) return h("p", { class: "tile-text" }, h("bdi", null, () => t().text?.body ?? ""));
+    // Only another question or period asks again, not another place of the tile.
+    const asked = computed(() => JSON.stringify([unwrapped(t().insight?.query), period()]));
+    return answered(title, () => (JSON.parse(asked()) as [Query | null])[0], { tile: true, ask: (_, cancel, progress) => runTile(insight.id, board.peek().id, period(), cancel, progress) });
+  };
+  return h(
+    "section",
+    { class: "card tile", "aria-label": title },
+    h("div", { class: "between" }, h("h2", null, h("bdi", null, insight ? h("a", { href: href(`p/${project.peek()}/insights/${insight.id}`) }, title) : title)), menu(w.moreAbout(title()), icon("more"), items, "button quiet icon-only")),
+    content(),
+  );
+}

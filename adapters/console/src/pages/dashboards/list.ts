@@ -1,0 +1,78 @@
+// Dashboards.
+import { h, signal, when, type Child } from "../../ui/dom";
+import { dialog } from "../../ui/dialog";
+import { button, empty, field, heading, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { send } from "../../api/client";
+import { stale } from "../../api/cache";
+import type { User } from "../../api/flags";
+import { go, href, param, setParams } from "../../router";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { wi } from "../../words/insights";
+import { searchBox } from "../people/list";
+
+export interface Dashboard {
+  id: number;
+  name: string | null;
+  description: string;
+  pinned: boolean;
+  is_shared: boolean;
+  created_at: string;
+  created_by: User | null;
+}
+
+export const nameOf = (d: Pick<Dashboard, "id" | "name">) => d.name || `#${d.id}`;
+
+/** Asks for a name until there is one; gives what saving it gave. */
+export function askName<T>(title: string, was: string, action: string, save: (name: string) => Promise<T>): Promise<T | undefined> {
+  const fault = signal<string | undefined>(undefined);
+  const input = h("input", { type: "text", maxlength: 400, value: was, "data-first": "" });
+  return dialog<T>({ title, onsubmit: () => input.closest("dialog")?.querySelector<HTMLButtonElement>(".primary")?.click() }, (d) => ({
+    content: field(input, { label: wi.name, fault }),
+    buttons: button(action, {
+      kind: "primary",
+      run: async () => {
+        const name = input.value.trim();
+        fault.set(name ? undefined : wi.dashboardNameWanted);
+        if (!name) return input.focus();
+        await save(name).then((got) => d.close(got), (e: unknown) => fault.set((e as Error).message));
+      },
+    }),
+  }));
+}
+
+async function make(): Promise<void> {
+  const made = await askName(wi.newDashboard, "", wi.create, (name) => send<Dashboard>("POST", inProject("dashboards/"), { name }));
+  if (!made) return;
+  stale("dashboards");
+  await go(`p/${project.peek()}/dashboards/${made.id}`);
+}
+
+export default function dashboardsPage(): Child {
+  const list = pages<Dashboard>(() => ({ path: inProject("dashboards/"), query: { search: param("search"), limit: 50 } }));
+  return [
+    heading(w.dashboards, button(wi.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
+    h("div", { class: "filters", role: "search", "aria-label": w.dashboards }, searchBox(wi.searchDashboards)),
+    shown(list, (data) => [
+      when(() => data().length === 0 && param("search"), () => empty(wi.noDashboardsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(wi.noDashboards, wi.noDashboardsText)),
+      when(() => data().length > 0, () =>
+        records<Dashboard>(
+          w.dashboards,
+          [
+            { label: wi.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },
+            { label: wi.shared, cell: (d) => () => (d().is_shared ? wi.publicLinkYes : w.dash) },
+            { label: wi.made, cell: (d) => () => time(d().created_at), class: "meta" },
+            { label: wi.by, cell: (d) => h("bdi", null, () => d().created_by?.first_name || d().created_by?.email || ""), class: "meta" },
+          ],
+          data,
+          (d) => d.id,
+        ),
+      ),
+      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    ]),
+  ];
+}

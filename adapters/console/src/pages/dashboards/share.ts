@@ -1,0 +1,101 @@
+// Who may read a dashboard without signing in.
+import { each, h, signal, when, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { dialog } from "../../ui/dialog";
+import { bars, button, copyText, field, problem } from "../../ui/parts";
+import { ago } from "../../ui/time";
+import { toggle } from "../../ui/toggle";
+import { get, send, site } from "../../api/client";
+import { inProject, may } from "../../session";
+import { w } from "../../words";
+import { wi } from "../../words/insights";
+
+interface Password {
+  id: string;
+  created_at: string;
+  created_by_email: string;
+}
+
+interface Sharing {
+  enabled: boolean;
+  access_token: string;
+  password_required: boolean;
+  share_passwords: Password[];
+}
+
+const scope = "sharing_configuration:write";
+
+export async function share(dashboard: number): Promise<void> {
+  const path = inProject(`dashboards/${dashboard}/sharing/`);
+  const sharing = signal<Sharing | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const load = () => get<Sharing>(path).then((s) => (sharing.set(s), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => send(method, path + below, body).then(load, (e: unknown) => fault.set(e));
+  await dialog<void>({ title: wi.shareDashboard, cancel: w.close }, () => ({
+    content: h(
+      "div",
+      { class: "stack" },
+      () => (fault() ? problem(w.notDone, fault()) : null),
+      when(() => !sharing() && !fault(), () => bars(3)),
+      when(sharing, () => controls(sharing as Signal<Sharing>, write)),
+    ),
+    buttons: null,
+  }));
+}
+
+type Write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => Promise<void>;
+
+function controls(sharing: Signal<Sharing>, write: Write): HTMLElement {
+  const barred = () => (may(scope) ? null : w.needs(scope));
+  const link = () => `${site()}/shared/${sharing().access_token}`;
+  const on = () => sharing().enabled;
+  const text = h("input", { type: "text", readonly: true, class: "code", value: link });
+  return h(
+    "div",
+    { class: "stack" },
+    h("div", { class: "between" }, h("span", { "aria-hidden": "true" }, wi.publicLink), toggle(() => wi.publicLink, on, () => write("PATCH", "", { enabled: !on() }), barred)),
+    h("p", { class: "meta" }, wi.publicLinkText),
+    when(on, () =>
+      h(
+        "div",
+        { class: "stack" },
+        field(text, { label: wi.link }),
+        h("div", { class: "actions" }, button(wi.copyLink, { icon: "copy", run: () => copyText(link()).then(() => announce(w.copied)) }), button(wi.replaceLink, { scope, run: () => write("POST", "refresh/", {}).then(() => announce(wi.replacedLink)) })),
+        passwords(sharing, write),
+      ),
+    ),
+  );
+}
+
+function passwords(sharing: Signal<Sharing>, write: Write): HTMLElement {
+  const fault = signal<string | undefined>(undefined);
+  const input = h("input", { type: "text", autocomplete: "off", maxlength: 128 });
+  const add = async () => {
+    const raw = input.value;
+    fault.set([...raw].length < 8 ? wi.passwordHint : undefined);
+    if (fault.peek()) return input.focus();
+    // First closed, then with the password: never open in between.
+    if (!sharing.peek().password_required) await write("PATCH", "", { password_required: true });
+    await write("POST", "passwords/", { raw_password: raw });
+    input.value = "";
+    announce(wi.addedPassword);
+  };
+  const list = () => sharing().share_passwords;
+  const remove = async (p: Password) => {
+    await write("DELETE", `passwords/${p.id}/`);
+    if (!sharing.peek().share_passwords.length) await write("PATCH", "", { password_required: false });
+  };
+  const n = (p: Password) => list().findIndex((x) => x.id === p.id) + 1;
+  return h(
+    "div",
+    { class: "stack" },
+    field(input, { label: wi.password, hint: wi.passwordHint, fault }),
+    h("div", null, button(wi.addPassword, { scope, run: add })),
+    when(() => sharing().password_required && !list().length, () => h("p", { class: "warning" }, wi.noPasswordLeft)),
+    when(() => list().length, () =>
+      h("ul", { class: "rows", "aria-label": wi.passwords }, each(list, (p) => p.id, (p) => h("li", null, h("span", null, () => wi.passwordN(n(p()))), h("span", { class: "meta" }, () => wi.madeAt(ago(p().created_at), p().created_by_email)), h("span", { class: "space" }), button(w.delete, { kind: "small", scope, "aria-label": wi.removePassword(n(p.peek())), run: () => remove(p.peek()) })))),
+    ),
+  );
+}
+
