@@ -226,3 +226,96 @@ func TestDashboards(t *testing.T) {
 	p.node("table", "Dashboards", "cell", "by link")
 	p.accessible()
 }
+
+// J7 (console.md §1.2, §3.7): cohorts by rule with a preview, by list with the lines
+// that match nobody, and by file; their people, and the flags that ask for them.
+func TestCohorts(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/cohorts")
+	p.node("heading", "No cohorts yet")
+	p.accessible()
+	for id, plan := range map[string]string{"ana": "pro", "ben": "free", "cleo": "pro"} {
+		s.person(id, map[string]any{"email": id + "@example.com", "plan": plan})
+	}
+	p.click("link", "New cohort")
+	p.node("heading", "New cohort")
+	p.fill("Paying", "textbox", "Name")
+	p.fill("plan", "group", "Filter 1", "combobox", "Property")
+	p.enter()
+	p.fill("pro", "group", "Filter 1", "combobox", "Value")
+	p.enter()
+	p.click("button", "Preview")
+	p.says("2 people match")
+	p.node("table", "Preview", "link", "cleo@example.com")
+	p.accessible()
+	p.click("button", "Add group")
+	p.fill("email", "group", "Group 2", "combobox", "Property")
+	p.enter()
+	p.fill("ben@example.com", "group", "Group 2", "combobox", "Value")
+	p.enter()
+	p.click("button", "Preview")
+	p.says("3 people match")
+	p.click("group", "Group 2", "button", "Remove group 2")
+	p.click("button", "Save")
+	p.says("Saved")
+	p.node("heading", "Paying")
+	p.node("table", "People in Paying", "link", "ana@example.com")
+	p.gone("link", "ben@example.com")
+	filter := map[string]any{"key": "id", "type": "cohort", "value": 1}
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{filter}}}}}, nil)
+	p.visit("p/1/cohorts/1")
+	p.node("list", "Used by", "link", "banner")
+	p.accessible()
+	p.click("button", "Count again")
+	p.says("Counted: 2 people")
+	p.click("button", "Copy as list")
+	p.node("heading", "Paying (static copy)")
+	p.click("button", "Remove cleo@example.com")
+	p.says("Removed cleo@example.com")
+	p.gone("link", "cleo@example.com")
+	p.click("button", "Add people")
+	p.fill("ben@example.com\nnobody", "dialog", "Add people", "textbox", "People, one a line")
+	p.accessible()
+	p.click("dialog", "Add people", "button", "Add people")
+	p.says("Added 1 person, 1 line not found")
+	p.node("table", "People in Paying (static copy)", "link", "ben@example.com")
+
+	p.visit("p/1/cohorts/new")
+	p.fill("Testers", "textbox", "Name")
+	p.click("radio", "By list")
+	p.fill("ana\nben@example.com\nzoe", "textbox", "People, one a line")
+	p.click("button", "Preview")
+	p.says("2 people match")
+	p.node("list", "Not found")
+	p.accessible()
+	p.click("button", "Save")
+	p.node("heading", "Testers")
+	p.visit("p/1/cohorts/new")
+	p.fill("File", "textbox", "Name")
+	p.click("radio", "By CSV")
+	js[any](p, `(() => { const f = new DataTransfer(); f.items.add(new File(["name,email\nAna,ana@example.com\n"], "a.csv")); const i = document.querySelector("input[type=file]"); i.files = f.files; i.dispatchEvent(new Event("change")); })()`)
+	p.click("button", "Preview")
+	p.says("1 person matches. 1 row, people are named by email")
+	p.click("button", "Save")
+	p.node("heading", "File")
+	p.node("table", "People in File", "link", "ana@example.com")
+	p.click("link", "Cohorts")
+	p.node("table", "Cohorts", "cell", "1 flag")
+	p.accessible()
+	var got struct {
+		Results []struct {
+			Name  string
+			Count int
+		}
+	}
+	s.api("GET", "/api/projects/1/cohorts/", nil, &got)
+	counts := map[string]int{}
+	for _, c := range got.Results {
+		counts[c.Name] = c.Count
+	}
+	for name, want := range map[string]int{"Paying": 2, "Paying (static copy)": 2, "Testers": 2, "File": 1} {
+		if counts[name] != want {
+			t.Errorf("%s has %d people, want %d", name, counts[name], want)
+		}
+	}
+}

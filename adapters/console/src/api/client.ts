@@ -77,13 +77,14 @@ async function ask<T>(method: string, address: string, body: unknown, cancel?: A
 
 async function once(method: string, address: string, body: unknown, request: string, cancel?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json", "X-Request-Id": request, Prefer: "return=representation" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const form = body instanceof FormData; // its type has the boundary in it
+  if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   const late = AbortSignal.timeout(patience);
   return fetch(address, {
     method,
     headers,
     credentials: "same-origin",
-    body: body === undefined ? null : JSON.stringify(body),
+    body: form ? body : body === undefined ? null : JSON.stringify(body),
     signal: cancel ? AbortSignal.any([cancel, late]) : late,
   });
 }

@@ -14,7 +14,8 @@ export function scroller(name: string, table: HTMLElement): HTMLElement {
 
 /** A column without a label is one of buttons. */
 export function records<T>(name: string, columns: Column<T>[], rows: () => readonly T[], key: (row: T) => string | number): HTMLElement {
-  const head = (c: Column<T>) => (c.label ? h("th", { scope: "col", role: "columnheader", class: c.class }, c.label) : h("td", { role: "cell", class: c.class }));
+  const width = (c: Column<T>) => /number|tight/.exec(c.class ?? "")?.[0] ?? null;
+  const head = (c: Column<T>) => (c.label ? h("th", { scope: "col", role: "columnheader", class: width(c) }, c.label) : h("td", { role: "cell", class: width(c) }));
   const row = (r: Signal<T>) => h("tr", { role: "row" }, columns.map((c) => h("td", { role: "cell", class: c.class, "data-label": c.label || null }, c.cell(r))));
   return scroller(
     name,

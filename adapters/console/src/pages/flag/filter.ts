@@ -15,11 +15,11 @@ type List<T> = { results: T[] };
 const several = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
 const none = new Set(["is_set", "is_not_set"]);
 
-async function propertyNames(typed: string, type: string): Promise<Option[]> {
+async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
   const list = await get<List<{ name: string; property_type: string | null }>>(inProject("property_definitions/"), { type, search: typed, limit: 20 });
   const own: Option[] = [
     { value: "@cohort", text: w.inCohort },
-    { value: "@flag", text: w.anotherFlag },
+    ...(flags ? [{ value: "@flag", text: w.anotherFlag }] : []),
     { value: "distinct_id", text: w.distinctID },
   ].filter((o) => o.text.toLowerCase().includes(typed.toLowerCase()));
   return [...list.results.map((p) => ({ value: p.name, text: p.name, note: p.property_type ?? "" })), ...own];
@@ -48,7 +48,8 @@ export interface FilterActions {
   remove(id: number): void;
 }
 
-export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean): HTMLElement {
+/** In cohorts no filter asks for a flag. */
+export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, flags = true): HTMLElement {
   const f = () => item().filter;
   const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });
   const shownKey = () => (f().type === "cohort" ? w.inCohort : f().type === "flag" ? w.anotherFlag : f().key === "distinct_id" ? w.distinctID : f().key);
@@ -75,7 +76,7 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
   return h(
     "div",
     { role: "group", "aria-label": () => w.filter(n()), class: "filter" },
-    combobox({ label: w.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person"), change: property, free: true, placeholder: w.property, disabled: locked }),
+    combobox({ label: w.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person", flags), change: property, free: true, placeholder: w.property, disabled: locked }),
     when(() => f().type === "flag", () => h("input", { type: "text", "aria-label": w.flag, placeholder: w.flag, value: () => f().key, disabled: locked, onchange: (e: Event) => put({ key: (e.target as HTMLInputElement).value.trim() }) })),
     select(() => f().operator ?? "exact", () => operatorsOf(f()), operator, { "aria-label": w.operator, disabled: locked }),
     h(

@@ -1,0 +1,80 @@
+// Cohorts as the API has them, and as their form has them.
+import { canonical, newFilter, type FilterDraft } from "./draft";
+import type { Condition, Filter, Flag } from "./flags";
+
+export interface Cohort {
+  id: number;
+  name: string | null;
+  description: string;
+  filters: { properties: Tree } | null;
+  deleted: boolean;
+  is_static: boolean;
+  is_calculating: boolean;
+  count: number | null;
+  last_calculation: string | null;
+}
+
+interface Group {
+  type: "AND" | "OR";
+  values: Tree[];
+}
+
+export type Tree = Group | (Filter & { values?: undefined });
+
+export interface GroupDraft {
+  id: number;
+  any: boolean;
+  filters: FilterDraft[];
+}
+
+export interface RuleDraft {
+  any: boolean;
+  groups: GroupDraft[];
+}
+
+let ids = 0;
+export const newGroup = (): GroupDraft => ({ id: ++ids, any: false, filters: [newFilter()] });
+export const emptyRule = (): RuleDraft => ({ any: true, groups: [newGroup()] });
+
+const isGroup = (t: Tree): t is Group => Array.isArray(t.values);
+
+/** Whether the form has words for a leaf. */
+const plain = (t: Tree) => !isGroup(t) && ["person", "cohort"].includes(t.type ?? "") && !t.negation;
+
+/** A rule of groups of filters; undefined for one of another form. */
+export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
+  if (!tree || !isGroup(tree)) return tree ? undefined : emptyRule();
+  const leaves = tree.values.length > 0 && tree.values.every(plain);
+  const groups = leaves ? [tree] : tree.values;
+  if (!groups.every((g): g is Group => isGroup(g) && g.values.every(plain))) return undefined;
+  const drafts = groups.map((g) => ({ id: ++ids, any: g.type === "OR", filters: g.values.map((f) => ({ id: newFilter().id, filter: f as Filter })) }));
+  return { any: leaves || tree.type === "OR", groups: drafts.length ? drafts : [newGroup()] };
+}
+
+export function treeOf(r: RuleDraft): Tree {
+  return { type: r.any ? "OR" : "AND", values: r.groups.map((g) => ({ type: g.any ? "OR" : "AND", values: g.filters.map((f) => f.filter) })) };
+}
+
+const most = 100;
+
+/** A tree as conditions of a flag, any of which may hold; null when there are too many. */
+export function conditionsOf(t: Tree): Condition[] | null {
+  const ways = waysOf(t);
+  return ways && ways.map((properties) => ({ properties, rollout_percentage: 100 }));
+}
+
+function waysOf(t: Tree): Filter[][] | null {
+  if (!isGroup(t)) return [[t]];
+  const parts = t.values.map(waysOf);
+  if (parts.some((p) => p === null)) return null;
+  const out = t.type === "OR" ? (parts as Filter[][][]).flat() : (parts as Filter[][][]).reduce<Filter[][]>((a, b) => (a.length * b.length > most ? [] : a.flatMap((x) => b.map((y) => [...x, ...y]))), [[]]);
+  return out.length > most || (t.type === "AND" && !out.length) ? null : out;
+}
+
+/** The flags that ask for a cohort. */
+export function usersOf(cohort: number, flags: readonly Flag[]): Flag[] {
+  const names = (f: Filter) => f.type === "cohort" && [f.value].flat().map(String).includes(String(cohort));
+  return flags.filter((f) => (f.filters.groups ?? []).some((g) => (g.properties ?? []).some(names)));
+}
+
+export const sameRule = (a: RuleDraft, b: RuleDraft) => canonical(treeOf(a)) === canonical(treeOf(b));

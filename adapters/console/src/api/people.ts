@@ -1,0 +1,81 @@
+// People by what they are called in a list: distinct ids, e-mail addresses, ids of persons.
+import { run } from "./query";
+
+export interface Named {
+  uuid: string;
+  name: string;
+  ids: string[];
+}
+
+export interface Found {
+  people: Named[];
+  unknown: string[];
+}
+
+export type NamedBy = "person_id" | "distinct_id" | "email";
+
+const where: Record<NamedBy, string> = {
+  person_id: "toString(id) in {lines}",
+  distinct_id: "arrayExists(x -> x in {lines}, distinct_ids)",
+  email: "properties.email in {lines}",
+};
+
+export const linesOf = (text: string) => [...new Set(text.split("\n").map((l) => l.trim()).filter(Boolean))];
+
+export async function findPeople(lines: readonly string[], by: NamedBy[], cancel: AbortSignal): Promise<Found> {
+  if (!lines.length) return { people: [], unknown: [] };
+  const query = `select toString(id), distinct_ids, properties.email from persons where ${by.map((b) => where[b]).join(" or ")} limit 50000`;
+  const got = (await run({ kind: "HogQLQuery", query, values: { lines: lines.map((l) => (by.length === 1 && by[0] === "person_id" ? l.toLowerCase() : l)) } }, cancel)).results as [string, string[], string | null][];
+  const known = new Set<string>();
+  const people = got.map(([uuid, ids, email]) => {
+    if (by.includes("person_id")) known.add(uuid);
+    if (by.includes("distinct_id")) ids.forEach((i) => known.add(i));
+    if (by.includes("email") && email) known.add(email);
+    return { uuid, ids, name: email || ids[0] || uuid };
+  });
+  return { people, unknown: lines.filter((l) => !known.has(l) && !known.has(l.toLowerCase())) };
+}
+
+/** The rows of CSV. */
+export function parseCSV(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = "";
+  let quoted = false;
+  const end = () => (row.push(cell.trim()), (cell = ""));
+  for (let i = text.startsWith("\ufeff") ? 1 : 0; i < text.length; i++) {
+    const c = text[i]!;
+    if (quoted) {
+      if (c !== '"') cell += c;
+      else if (text[i + 1] === '"') (cell += c), i++;
+      else quoted = false;
+    } else if (c === '"' && !cell.trim()) quoted = true;
+    else if (c === ",") end();
+    else if (c === "\n") {
+      end();
+      if (row.some(Boolean)) rows.push(row);
+      row = [];
+    } else if (c !== "\r") cell += c;
+  }
+  end();
+  if (row.some(Boolean)) rows.push(row);
+  return rows;
+}
+
+const headers: [NamedBy, string[]][] = [
+  ["person_id", ["person_id", "person-id", "person .id"]],
+  ["distinct_id", ["distinct_id", "distinct-id"]],
+  ["email", ["email", "e-mail"]],
+];
+
+/** Who a file names, as the server reads it; by is undefined where no column says. */
+export function membersOf(text: string): { by: NamedBy | undefined; columns: string[]; lines: string[]; rows: number } {
+  const rows = parseCSV(text);
+  const columns = (rows[0] ?? []).filter((c, i, all) => c || all.slice(i).some(Boolean));
+  for (const [by, names] of headers) {
+    const at = columns.findIndex((c) => names.includes(c.toLowerCase()));
+    if (at >= 0) return { by, columns, rows: rows.length - 1, lines: [...new Set(rows.slice(1).map((r) => r[at] ?? "").filter(Boolean))] };
+  }
+  const lines = [...new Set(rows.map((r) => r[0] ?? "").filter(Boolean))];
+  return { by: columns.length === 1 ? "distinct_id" : undefined, columns, lines, rows: rows.length };
+}

@@ -1,0 +1,191 @@
+// One cohort: its rule or list, its people, and the flags that ask for it.
+import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { confirm, dialog } from "../../ui/dialog";
+import { guarded, saveKey } from "../../ui/form";
+import { bars, button, field, heading, problem, shown } from "../../ui/parts";
+import { pages } from "../../ui/pages";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { stale } from "../../api/cache";
+import { get, send } from "../../api/client";
+import { ruleOf, sameRule, treeOf, usersOf, type Cohort } from "../../api/cohorts";
+import { findPeople, linesOf } from "../../api/people";
+import { go, href } from "../../router";
+import type { Params } from "../../routes";
+import { inProject, may, project } from "../../session";
+import { w } from "../../words";
+import { wc } from "../../words/cohorts";
+import { refused } from "../flags/actions";
+import type { Person } from "../people/person";
+import { allFlags, cohortName } from "./list";
+import { ruleFault } from "./new";
+import { byRule, preview } from "./preview";
+import { ruleForm } from "./rule";
+
+const scope = "cohort:write";
+
+export default function cohortPage(params: Params): Child {
+  const cohort = signal<Cohort | undefined>(undefined);
+  const fault = signal<unknown>(undefined);
+  const path = inProject(`cohorts/${params.id}/`);
+  const load = () => get<Cohort>(path).then((c) => (cohort.set(c), fault.set(undefined)), (e: unknown) => fault.set(e));
+  void load();
+  const people = pages<Person>(() => ({ path: path + "persons/", query: { limit: 50 } }));
+  const again = async () => {
+    await load();
+    stale("cohorts");
+    people.reload();
+  };
+  const c = cohort as Signal<Cohort>;
+  return [
+    heading(() => (cohort() ? cohortName(cohort()!) : "…"), when(cohort, () => tools(c, path, again))),
+    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    when(() => !cohort() && !fault(), () => bars(8)),
+    when(cohort, () => [
+      h("p", { class: "meta gap" }, () => [c().is_static ? wc.byList : wc.byRule, " · ", w.nPeople(c().count ?? 0), c().last_calculation ? ` · ${wc.counted} ` : "", time(c().last_calculation)]),
+      form(c, path, again),
+      h("section", { class: "card gap-above", "aria-label": w.people }, h("h2", null, w.people), shown(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, wc.nobody)), when(() => data().length > 0, () => members(c, data, path, again)), when(people.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: people.more })))])),
+      usedBy(c.peek().id),
+    ]),
+  ];
+}
+
+function tools(cohort: Signal<Cohort>, path: string, again: () => Promise<void>): Child {
+  const recount = async () => {
+    const got = await send<Cohort>("PATCH", path, { name: cohort.peek().name });
+    await again();
+    announce(wc.countedN(got.count ?? 0));
+  };
+  const remove = async () => {
+    if (!(await confirm(w.deleteAsk(cohortName(cohort.peek())), wc.deleteText, w.delete))) return;
+    await send("PATCH", path, { deleted: true });
+    stale("cohorts");
+    const at = `p/${project.peek()}/cohorts`;
+    await go(at);
+    announce(w.deleted(cohortName(cohort.peek())), { label: w.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${cohort.peek().id}`), refused) });
+  };
+  return [
+    cohort.peek().is_static
+      ? button(wc.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? again() : undefined), refused) })
+      : [button(wc.countAgain, { scope, run: () => recount().catch(refused) }), button(wc.copyAsList, { scope, run: () => copyAsList(cohort.peek(), path).catch(refused) })],
+    button(wc.deleteCohort, { scope, kind: "danger", run: () => remove().catch(refused) }),
+  ];
+}
+
+/** Copies who is in a cohort now into one by list, a thousand at a time. */
+async function copyAsList(c: Cohort, path: string): Promise<void> {
+  let query: Record<string, string | number> | null = { limit: 1000 };
+  let made: Cohort | undefined;
+  while (query) {
+    const page: { results: Person[]; next: string | null } = await get(path + "persons/", query);
+    const ids = page.results.map((p) => p.uuid);
+    if (!made) made = await send<Cohort>("POST", inProject("cohorts/"), { name: wc.copyName(cohortName(c)).slice(0, 400), is_static: true, _create_static_person_ids: ids });
+    else if (ids.length) await send("PATCH", inProject(`cohorts/${made.id}/add_persons_to_static_cohort/`), { person_ids: ids });
+    query = page.next ? Object.fromEntries(new URL(page.next).searchParams) : null;
+  }
+  stale("cohorts");
+  await go(`p/${project.peek()}/cohorts/${made!.id}`);
+  announce(w.saved);
+}
+
+async function addPeople(path: string): Promise<boolean> {
+  const fault = signal<string | undefined>(undefined);
+  const text = h("textarea", { rows: 8, class: "code", "data-first": "" });
+  const added = await dialog<true>({ title: wc.addPeople }, (d) => ({
+    content: field(text, { label: wc.lines, hint: wc.linesHint, fault }),
+    buttons: button(wc.addPeople, {
+      kind: "primary",
+      run: async () => {
+        const lines = linesOf(text.value);
+        fault.set(lines.length ? (lines.length > 1000 ? wc.tooManyLines(lines.length) : undefined) : wc.linesWanted);
+        if (fault.peek()) return text.focus();
+        try {
+          const found = await findPeople(lines, ["person_id", "distinct_id", "email"], new AbortController().signal);
+          if (found.people.length) await send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: found.people.map((p) => p.uuid) });
+          announce(wc.addedN(found.people.length, found.unknown.length));
+          d.close(true);
+        } catch (e) {
+          fault.set((e as Error).message);
+        }
+      },
+    }),
+  }));
+  return added === true;
+}
+
+function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>): Child {
+  const first = ruleOf(cohort.peek().filters?.properties);
+  const rule = signal(first ?? ruleOf(undefined)!);
+  const clean = signal(rule.peek());
+  const ruled = !cohort.peek().is_static && first !== undefined;
+  const texts = signal({ name: cohort.peek().name ?? "", description: cohort.peek().description });
+  const faults = signal<Record<string, string | undefined>>({});
+  const other = signal<unknown>(undefined);
+  const locked = () => !may(scope);
+  const changed = () => texts().name !== (cohort().name ?? "") || texts().description !== cohort().description || (ruled && !sameRule(rule(), clean()));
+  guarded(changed);
+  const save = async () => {
+    other.set(undefined);
+    const { name, description } = texts.peek();
+    faults.set({ name: name.trim() ? undefined : wc.nameWanted, rule: ruled ? ruleFault(rule.peek()) : undefined });
+    if (Object.values(faults.peek()).some(Boolean)) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
+    try {
+      const got = await send<Cohort>("PATCH", path, { name: name.trim(), description, ...(ruled && !sameRule(rule.peek(), clean.peek()) ? { filters: { properties: treeOf(rule.peek()) } } : {}) });
+      cohort.set(got);
+      texts.set({ name: got.name ?? "", description: got.description });
+      clean.set(rule.peek());
+      announce(w.saved);
+      await again();
+    } catch (e) {
+      other.set(e);
+    }
+  };
+  saveKey(save);
+  const text = (member: "name" | "description", most: number) => {
+    const input: HTMLInputElement = h("input", { type: "text", maxlength: most, disabled: locked, value: () => texts()[member], oninput: () => texts.update((t) => ({ ...t, [member]: input.value })) });
+    return input;
+  };
+  return h(
+    "section",
+    { class: "stack form-narrow", "aria-label": wc.cohort },
+    () => (other() ? problem(w.notDone, other()) : null),
+    field(text("name", 400), { label: wc.name, fault: () => faults().name }),
+    field(text("description", 1000), { label: w.description }),
+    ruled ? [ruleForm(rule, locked), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null), preview((cancel) => byRule(treeOf(rule.peek()), cancel))] : null,
+    !ruled && !cohort.peek().is_static ? [h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, wc.otherRule), h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => JSON.stringify(cohort().filters?.properties, null, 2)))] : null,
+    h("div", null, button(w.save, { kind: "primary", scope, run: save })),
+  );
+}
+
+function members(cohort: Signal<Cohort>, data: () => Person[], path: string, again: () => Promise<void>): HTMLElement {
+  const take = async (p: Person) => {
+    await send("PATCH", path + "remove_person_from_static_cohort/", { person_id: p.uuid });
+    await again();
+    document.querySelector<HTMLElement>("h1")?.focus();
+    announce(wc.removedPerson(p.name), { label: w.undo, run: () => void send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: [p.uuid] }).then(again, refused) });
+  };
+  return records<Person>(
+    wc.peopleIn(cohortName(cohort.peek())),
+    [
+      { label: w.person, cell: (p) => h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name)) },
+      { label: w.distinctIDs, cell: (p) => h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", ")), class: "code clip-cell" },
+      ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(wc.remove, { kind: "small", scope, "aria-label": wc.removePerson(p.peek().name), run: () => take(p.peek()).catch(refused) }), class: "tight" }] : []),
+    ],
+    data,
+    (p) => p.uuid,
+  );
+}
+
+function usedBy(id: number): HTMLElement {
+  const flags = allFlags();
+  return h(
+    "section",
+    { class: "card", "aria-label": w.usedBy },
+    h("h2", null, w.usedBy),
+    shown(flags, (data) => {
+      const users = () => usersOf(id, data().results);
+      return () => (users().length ? h("ul", { "aria-label": w.usedBy, class: "rows" }, users().map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project.peek()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, wc.usedByNone));
+    }),
+  );
+}

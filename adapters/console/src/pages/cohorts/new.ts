@@ -1,0 +1,110 @@
+// A new cohort: by a rule, by a list that is pasted, or by a file.
+import { h, signal, when, type Child } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { guarded, saveKey } from "../../ui/form";
+import { button, field, heading, problem } from "../../ui/parts";
+import { stale } from "../../api/cache";
+import { send } from "../../api/client";
+import { emptyRule, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
+import { findPeople, linesOf, membersOf } from "../../api/people";
+import { go, guard } from "../../router";
+import { inProject, project } from "../../session";
+import { w } from "../../words";
+import { wc } from "../../words/cohorts";
+import { byLines, byRule, preview, type Previewed } from "./preview";
+import { ruleForm } from "./rule";
+
+type Kind = "rule" | "list" | "csv";
+
+const kinds: [Kind, string][] = [
+  ["rule", wc.byRule],
+  ["list", wc.byList],
+  ["csv", wc.byCSV],
+];
+
+/** A filter without a property or a value is not finished. */
+export const ruleFault = (r: RuleDraft) => (r.groups.every((g) => g.filters.length && g.filters.every((f) => f.filter.key || f.filter.type === "cohort")) ? undefined : wc.filterWanted);
+
+export default function newCohort(): Child {
+  const kind = signal<Kind>("rule");
+  const rule = signal(emptyRule());
+  const clean = emptyRule();
+  const lines = signal("");
+  const file = signal<File | undefined>(undefined);
+  const faults = signal<Record<string, string | undefined>>({});
+  const other = signal<unknown>(undefined);
+  const written = signal("");
+  const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, "data-first-focus": "", oninput: () => written.set(name.value + about.value) });
+  const about: HTMLInputElement = h("input", { type: "text", maxlength: 1000, oninput: () => written.set(name.value + about.value) });
+  guarded(() => written() !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean));
+
+  const wrong = (): Record<string, string | undefined> => {
+    const n = linesOf(lines.peek()).length;
+    const of: Record<Kind, () => [string, string | undefined]> = {
+      rule: () => ["rule", ruleFault(rule.peek())],
+      list: () => ["lines", n ? (n > 1000 ? wc.tooManyLines(n) : undefined) : wc.linesWanted],
+      csv: () => ["file", file.peek() ? undefined : wc.fileWanted],
+    };
+    const [at, fault] = of[kind.peek()]();
+    return { [at]: fault };
+  };
+  const checked = (more: Record<string, string | undefined> = {}) => {
+    faults.set({ ...more, ...wrong() });
+    const bad = Object.values(faults.peek()).some(Boolean);
+    if (bad) document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
+    return !bad;
+  };
+  const look = async (cancel: AbortSignal): Promise<Previewed | undefined> => {
+    if (!checked()) return undefined;
+    if (kind.peek() === "rule") return byRule(treeOf(rule.peek()), cancel);
+    if (kind.peek() === "list") return byLines(linesOf(lines.peek()), ["person_id", "distinct_id", "email"], "", cancel);
+    const m = membersOf(await file.peek()!.text());
+    if (!m.by) return { text: wc.noColumn(m.columns.join(", ")), people: [], unknown: [] };
+    return byLines(m.lines, [m.by], [wc.fileRows(m.rows, m.by), m.lines.length > 1000 ? wc.onlyCounted : ""].filter(Boolean).join(". "), cancel);
+  };
+  const body = async (): Promise<unknown> => {
+    const base = { name: name.value.trim(), description: about.value.trim() };
+    if (kind.peek() === "rule") return { ...base, filters: { properties: treeOf(rule.peek()) } };
+    if (kind.peek() === "list") {
+      const found = await findPeople(linesOf(lines.peek()), ["person_id", "distinct_id", "email"], new AbortController().signal);
+      return { ...base, is_static: true, _create_static_person_ids: found.people.map((p) => p.uuid) };
+    }
+    const form = new FormData();
+    Object.entries({ ...base, is_static: "true" }).forEach(([k, v]) => form.set(k, v));
+    form.set("csv", file.peek()!);
+    return form;
+  };
+  const save = async () => {
+    other.set(undefined);
+    if (!checked({ name: name.value.trim() ? undefined : wc.nameWanted })) return;
+    try {
+      const made = await send<Cohort>("POST", inProject("cohorts/"), await body());
+      stale("cohorts");
+      guard.leave = null;
+      await go(`p/${project.peek()}/cohorts/${made.id}`, {}, true);
+      announce(w.saved);
+    } catch (e) {
+      other.set(e);
+    }
+  };
+  saveKey(save);
+  const text: HTMLTextAreaElement = h("textarea", { rows: 8, class: "code", oninput: () => lines.set(text.value) });
+  const chosen: HTMLInputElement = h("input", { type: "file", accept: ".csv,text/csv,text/plain", onchange: () => file.set(chosen.files?.[0]) });
+  const radio = ([k, label]: [Kind, string]) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => kind() === k, onchange: () => kind.set(k) }), label);
+  return [
+    heading(wc.newCohort),
+    () => (other() ? problem(w.notDone, other()) : null),
+    h(
+      "div",
+      { class: "stack form-narrow" },
+      field(name, { label: wc.name, fault: () => faults().name }),
+      field(about, { label: w.description }),
+      h("div", null, h("span", { class: "label", "aria-hidden": "true" }, wc.kind), h("div", { role: "radiogroup", "aria-label": wc.kind, class: "choices" }, kinds.map(radio))),
+      when(() => kind() === "rule", () => [ruleForm(rule, () => false), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null)]),
+      when(() => kind() === "list", () => field(text, { label: wc.lines, hint: wc.linesHint, fault: () => faults().lines })),
+      when(() => kind() === "csv", () => field(chosen, { label: wc.file, hint: wc.fileHint, fault: () => faults().file })),
+      () => (kind(), preview(look)),
+    ),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "cohort:write", run: save })),
+  ];
+}
