@@ -229,7 +229,7 @@ func (c *planCase) check(t *testing.T, s *planStore) {
 func (c *planCase) checkCounts(t *testing.T, s *planStore) {
 	t.Helper()
 	calls := s.saved.Calls
-	slices.SortFunc(calls, func(a, b FlagCalls) int { return cmp.Compare(a.Value, b.Value) })
+	slices.SortFunc(calls, func(a, b FlagCalls) int { return cmp.Or(cmp.Compare(a.Value, b.Value), a.First.Compare(b.First)) })
 	var want []FlagCalls
 	for _, f := range c.Calls {
 		want = append(want, FlagCalls{1, FlagCall{f.Flag, f.Value}, f.Calls, planTime(t, f.First), planTime(t, f.Last)})

@@ -33,7 +33,7 @@ type plan struct {
 	events     []Record
 	shownBytes int // copies of persons' properties in events
 	calls      []FlagCalls
-	callAt     map[FlagCall]int
+	callAt     map[hourOfCall]int
 	warnings   []Warning
 	warnedAt   map[warned]int
 }
@@ -163,11 +163,18 @@ func note[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// countCall counts the read of a flag's value (§12.3).
+// hourOfCall is a read of a flag's value and its hour since 1970.
+type hourOfCall struct {
+	FlagCall
+	hour int64
+}
+
+// countCall counts the read of a flag's value (§12.3), those of each hour by themselves.
 func (p *plan) countCall(e *Event) {
-	i, again := p.callAt[*e.Flag]
+	k := hourOfCall{*e.Flag, e.Timestamp.Truncate(time.Hour).Unix()}
+	i, again := p.callAt[k]
 	if !again {
-		note(&p.callAt, *e.Flag, len(p.calls))
+		note(&p.callAt, k, len(p.calls))
 		p.calls = append(p.calls, FlagCalls{ProjectID: p.project, FlagCall: *e.Flag, Calls: 1, First: e.Timestamp, Last: e.Timestamp})
 		return
 	}

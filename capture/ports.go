@@ -200,7 +200,8 @@ type Record struct {
 	Historical       bool
 }
 
-// FlagCalls count the reads of a flag's value, for telling stale flags.
+// FlagCalls count the reads of a flag's value, for telling stale flags. Stores keep
+// them by the hour of Last too.
 type FlagCalls struct {
 	ProjectID int64
 	FlagCall

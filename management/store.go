@@ -114,6 +114,17 @@ type ProjectRecord struct {
 	Browser json.RawMessage
 }
 
+// Zone is the time zone of a project, UTC where it has none that is known.
+func (p *ProjectRecord) Zone() *time.Location {
+	var name string
+	if json.Unmarshal(p.Settings["timezone"], &name) == nil {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone
+		}
+	}
+	return time.UTC
+}
+
 // KeyRecord is a personal or secret key as it is stored: its hash, never itself.
 type KeyRecord struct {
 	ID, Hash, Mask, Label string

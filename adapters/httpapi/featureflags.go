@@ -25,10 +25,11 @@ type flagDesk struct {
 	featureflags.Flags
 	decider *flags.Decider
 	history capture.History // nil: nobody is known
+	asker   *asker
 }
 
 func flagDeskOf(s *server) flagDesk {
-	return flagDesk{s.Management.FeatureFlags.Flags, s.Decider, s.History}
+	return flagDesk{s.Management.FeatureFlags.Flags, s.Decider, s.History, askerOf(s)}
 }
 
 // featureFlagEndpoints are those of §5.1.

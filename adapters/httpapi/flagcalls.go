@@ -11,6 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
+// flagCalled is the event by which SDKs tell what they have answered.
+const flagCalled = "$feature_flag_called"
+
 const (
 	// callsLooked is how many calls of flags by one person are looked at, the newest
 	// first, and callsPage how many at a time.
@@ -35,7 +38,7 @@ func (of flagDesk) lastCalls(c *call, distinctIDs []string, person *capture.Stor
 	if person != nil {
 		now = person.Properties.String()
 	}
-	q := capture.EventQuery{Name: "$feature_flag_called", DistinctIDs: distinctIDs, Limit: callsPage}
+	q := capture.EventQuery{Name: flagCalled, DistinctIDs: distinctIDs, Limit: callsPage}
 	for looked := 0; looked < callsLooked; looked += callsPage {
 		page, err := of.history.Events(ctx, c.project(), q)
 		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {

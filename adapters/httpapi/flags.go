@@ -128,6 +128,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 	}
 	if !sc.answer.QuotaLimited {
 		s.spent.add(sc.body.Token, spentFlags, publicKey, sdkOf(r), 1)
+		s.evaluated.add(sc.body.Token, sc.answer.Decisions.List)
 	}
 	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
 	s.write(w, http.StatusOK, sc.out)

@@ -39,7 +39,7 @@ var managementTables = []struct {
 		featureFlagEndpoints,
 		flagsCodeEndpoints,
 		flagPlaceEndpoints,
-		flagExplainEndpoints,
+		flagExplainEndpoints, flagExposureEndpoints,
 		flagActivityEndpoints,
 		scheduledChangeEndpoints,
 		cohortEndpoints,

@@ -85,6 +85,16 @@ var lists = map[string][]listParameter{
 	},
 	"/feature_flags":              flagParameters,
 	"/feature_flags/matching_ids": flagParameters,
+	"/feature_flags/{id}/exposures": {
+		{name: "date_from", kind: ofMoment, help: "from this time on, seven days ago unless said"},
+		{name: "date_to", kind: ofMoment, help: "up to this time, now unless said"},
+		{name: "interval", kind: ofChoice, help: "what a point is, a day unless said", choices: []string{"minute", "hour", "day"}},
+		{name: "count", kind: ofChoice, help: "calls and people are told by SDKs, evaluations counted here; calls unless said", choices: []string{"calls", "people", "evaluations"}},
+	},
+	"/feature_flags/exposures": {
+		{name: "ids", kind: ofInts, help: "ids of flags with commas between them, at most 200"},
+		{name: "days", kind: ofInt, help: "how many days back, 7 by default, at most 31"},
+	},
 	"/cohorts": {
 		{name: "type", kind: ofChoice, help: "by list or by rule", choices: []string{"static", "dynamic"}},
 		{name: "created_by_id", kind: ofInt, help: "the user who made it"},

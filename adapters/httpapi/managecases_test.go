@@ -137,6 +137,13 @@ var officeRuns = map[string]func(*office) error{
 		}
 		return o.store.AddSpent(context.Background(), o.now(), list)
 	},
+	"evaluated": func(o *office) error {
+		var list []sqlstore.Evaluated
+		for _, x := range o.handler.TakeEvaluated() {
+			list = append(list, sqlstore.Evaluated(x))
+		}
+		return o.store.AddEvaluated(context.Background(), o.now(), list)
+	},
 	"alerts": func(o *office) error {
 		_, err := o.service.Dashboards.Alerts.CheckDue(context.Background())
 		return err

@@ -180,6 +180,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		return &problemOFREPQuota
 	}
 	s.spent.add(token, spentFlags, publicKey, sdkOf(r), 1)
+	s.evaluated.add(token, sc.answer.Decisions.List)
 	return nil
 }
 

@@ -168,6 +168,7 @@ type server struct {
 	scratch      sync.Pool // of *scratch: the memory of one flags request
 	stats        counters
 	spent        spending
+	evaluated    evaluating
 	measured     []*measured // by route; not changed once the routes stand
 	unrouted     *measured
 	failureLines *rate.Limiter // bounds the lines of requests that fail

@@ -62,6 +62,7 @@ func (p *parts) works() (out []func(context.Context)) {
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
 		{p.recorder != nil, p.reportMerges},
 		{p.store != nil, p.reportSpent},
+		{p.store != nil, p.countAnswers},
 	} {
 		if w.has {
 			out = append(out, w.run)

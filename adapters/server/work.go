@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // retain deletes events that are older than Options.RetainDays says, a piece at a
@@ -130,6 +131,35 @@ func (p *parts) storeSpent(ctx context.Context) {
 	if err := p.store.AddSpent(ctx, time.Now(), out); err != nil {
 		p.log.Warn("the report of who spends what has lost some seconds", "error", err)
 	}
+}
+
+// answersEvery is how late the counts of what flags were answered may be. A kill loses
+// as much of them.
+const answersEvery = time.Minute
+
+// countAnswers stores what flags were answered, and deletes old counts, until the
+// context ends.
+func (p *parts) countAnswers(ctx context.Context) {
+	store := func() {
+		list := p.handler.TakeEvaluated()
+		out := make([]sqlstore.Evaluated, len(list))
+		for i, x := range list {
+			out[i] = sqlstore.Evaluated(x)
+		}
+		if err := p.store.AddEvaluated(context.WithoutCancel(ctx), time.Now(), out); err != nil {
+			p.log.Warn("the counts of what flags were answered have lost some", "error", err)
+		}
+	}
+	every(ctx, answersEvery, func() {
+		store()
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = p.store.DropFlagHours(ctx, time.Now().Add(-featureflags.HoursKept-24*time.Hour)); err != nil && ctx.Err() == nil {
+				p.log.Warn("old counts of flags could not be deleted; it will be tried again", "error", err)
+			}
+		}
+	})
+	store() // the last minute
 }
 
 // mergesTold is how often refused merges are logged.

@@ -102,7 +102,7 @@ func mayScan(text string) bool {
 }
 
 // manageFiles are those whose statements are looked at.
-var manageFiles = []string{"manage.go", "managerecords.go", "manageplaces.go", "managedefinitions.go"}
+var manageFiles = []string{"manage.go", "managerecords.go", "manageplaces.go", "managedefinitions.go", "manageflaghours.go"}
 
 // Every statement of management finds its rows by an index (decision 25): a list
 // may grow without making what reads one thing slower. Matches and searches are
@@ -232,6 +232,12 @@ func askRest(t testing.TB, s ManagementStore) {
 		}
 		return askEach(tx)
 	})
+	if err == nil {
+		err = s.AddEvaluated(context.Background(), at, []Evaluated{{"phc_1", "f", "true", 1}})
+	}
+	if err == nil {
+		_, err = s.DropFlagHours(context.Background(), at)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,6 +260,11 @@ func askEach(tx rooms.Tx) (err error) {
 	note(tx.GroupTypes(1))
 	note(tx.FlagCalls(1, "k"))
 	note(tx.LastCalls(1))
+	hours := featureflags.HoursQuery{Project: 1, Keys: []string{"a", "b"}}
+	note(tx.FlagTotals(hours))
+	note(tx.FlagHours(hours))
+	hours.Values = []string{"true", "false"}
+	note(tx.FlagHours(hours))
 	note(tx.Usage("o", "events", time.Unix(0, 0)))
 	note(tx.CountMembers(1, 7))
 	note(tx.Members(1, 7, "", 10))

@@ -89,7 +89,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 		}
 	}
 	before := kept
-	sums := map[flagValue]capture.FlagCalls{}
+	sums, hours := map[flagValue]capture.FlagCalls{}, map[flagHour]int64{}
 	for _, c := range list {
 		k := flagValue{c.Flag, c.Value}
 		answers, exists := existing[k.flag]
@@ -104,8 +104,9 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 			kept++
 		}
 		addCalls(sums, k, c)
+		hours[flagHour{k, hourOf(c.Last)}] += c.Calls
 	}
-	if err := t.upsertSums(project, sums); err != nil {
+	if err := cmp.Or(t.upsertSums(project, sums), t.upsertCallHours(project, hours)); err != nil {
 		return err
 	}
 	return t.count(project, counterFlagCalls, kept-before)

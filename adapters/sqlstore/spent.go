@@ -20,16 +20,9 @@ type Spent struct {
 // AddSpent adds to what was spent on the UTC day of at. Tokens of projects that
 // have gone are left out.
 func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error {
-	projects := map[string]int64{}
-	for i := range list {
-		if _, known := projects[list[i].Token]; known {
-			continue
-		}
-		p, err := s.CaptureProject(ctx, list[i].Token)
-		if err != nil && !errors.Is(err, capture.ErrUnknownKey) {
-			return err
-		}
-		projects[list[i].Token] = p.ID
+	projects, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
+	if err != nil {
+		return err
 	}
 	return s.inWrite(ctx, func(tx *sql.Tx) error {
 		for _, x := range list {
@@ -44,6 +37,22 @@ func (s *Store) AddSpent(ctx context.Context, at time.Time, list []Spent) error 
 		}
 		return nil
 	})
+}
+
+// projectsOf are the projects of tokens, 0 for one that has gone.
+func (s *Store) projectsOf(ctx context.Context, n int, token func(i int) string) (map[string]int64, error) {
+	projects := map[string]int64{}
+	for i := range n {
+		if _, known := projects[token(i)]; known {
+			continue
+		}
+		p, err := s.CaptureProject(ctx, token(i))
+		if err != nil && !errors.Is(err, capture.ErrUnknownKey) {
+			return nil, err
+		}
+		projects[token(i)] = p.ID
+	}
+	return projects, nil
 }
 
 // Spent implements rooms.Tx.

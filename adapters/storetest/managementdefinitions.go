@@ -1,13 +1,16 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
@@ -115,7 +118,7 @@ func managementMembers(t *testing.T, s ManagementStore) {
 		rest, err2 := tx.Members(1, 5, "a", 10)
 		n, err3 := tx.CountMembers(1, 5)
 		none, err4 := tx.CountMembers(1, 7)
-		if diff := cmp.Diff([]string{"a", "b"}, list); diff != "" || len(rest) != 1 || n != 2 || none != 0 {
+		if diff := gocmp.Diff([]string{"a", "b"}, list); diff != "" || len(rest) != 1 || n != 2 || none != 0 {
 			t.Errorf("%s, after a: %v, %d members, %d of none", diff, rest, n, none)
 		}
 		return errors.Join(err1, err2, err3, err4)
@@ -143,5 +146,33 @@ func ManagementCalls(t *testing.T, s interface {
 		none, err3 := tx.LastCalls(3)
 		same(t, map[string]time.Time{}, none, "of a project without any")
 		return errors.Join(err1, err2, err3)
+	})
+	flagHours(t, s, testProject)
+}
+
+// flagHours reads what was called hour by hour.
+func flagHours(t *testing.T, s rooms.Store, project int64) {
+	t.Helper()
+	q := featureflags.HoursQuery{Project: project, Keys: []string{"a", "b"}, From: epoch, To: epoch.Add(2 * time.Hour)}
+	hour := func(flag, value string, at time.Duration, n int64) featureflags.FlagHour {
+		return featureflags.FlagHour{Flag: flag, Value: value, At: epoch.Add(at), N: n}
+	}
+	read := func(tx rooms.Tx) []featureflags.FlagHour {
+		list, err := tx.FlagHours(q)
+		must(t, err)
+		slices.SortFunc(list, func(a, b featureflags.FlagHour) int {
+			return cmp.Or(strings.Compare(a.Flag, b.Flag), a.At.Compare(b.At), strings.Compare(a.Value, b.Value))
+		})
+		return list
+	}
+	looked(t, s, func(tx rooms.Tx) error {
+		same(t, []featureflags.FlagHour{hour("a", "", 0, 2), hour("a", "", time.Hour, 2), hour("b", "", 0, 2)}, read(tx), "all values")
+		q.Values = []string{"true"}
+		same(t, []featureflags.FlagHour{hour("a", "true", time.Hour, 2), hour("b", "true", 0, 2)}, read(tx), "one value")
+		totals, err := tx.FlagTotals(q)
+		same(t, map[string]int64{"true": 2, "false": 2}, totals, "totals")
+		q.Evaluations = true
+		same(t, []featureflags.FlagHour(nil), read(tx), "answers")
+		return err
 	})
 }

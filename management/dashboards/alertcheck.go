@@ -142,7 +142,7 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 			return nil, err
 		}
 	}
-	if monday := a.afterWeekend(now.In(zoneOf(p))); monday.After(now) {
+	if monday := a.afterWeekend(now.In(p.Zone())); monday.After(now) {
 		a.Next = management.At(monday)
 		return nil, errors.Join(putAlert(tx, p.ID, a), t.put(tx, monday))
 	}
@@ -247,7 +247,7 @@ func (s Alerts) settle(ctx context.Context, c *claimedAlert, results json.RawMes
 		if a == nil {
 			return tx.Delete(kindAlertTask, "", c.task.Alert)
 		}
-		zone, now := zoneOf(p), s.Desk.Now()
+		zone, now := p.Zone(), s.Desk.Now()
 		found, broken := (*alertFinding)(nil), failure
 		if broken == nil {
 			found, broken = c.question.find(results, now.In(zone))

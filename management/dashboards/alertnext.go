@@ -1,22 +1,6 @@
 package dashboards
 
-import (
-	"encoding/json"
-	"time"
-
-	"github.com/bunting-flags/bunting/management"
-)
-
-// zoneOf is the time zone of a project, UTC where it has none that is known.
-func zoneOf(p *management.ProjectRecord) *time.Location {
-	var name string
-	if json.Unmarshal(p.Settings["timezone"], &name) == nil {
-		if zone, err := time.LoadLocation(name); err == nil {
-			return zone
-		}
-	}
-	return time.UTC
-}
+import "time"
 
 // nextCheck is when an alert is checked after now: in an hour, tomorrow at 1, on Monday
 // at 3, on the 1st at 4, local time, at the minute at which it was made, so that

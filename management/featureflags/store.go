@@ -62,6 +62,11 @@ type Tx interface {
 	FlagCalls(projectID int64, key string) ([]FlagCall, error)
 	// LastCalls are when flags were last called, by key.
 	LastCalls(projectID int64) (map[string]time.Time, error)
+	// FlagTotals are how often the first flag of a query was answered, by value, and
+	// FlagHours how often in each hour those of a query were: with each of its values, or
+	// with any, and then Value is empty.
+	FlagTotals(q HoursQuery) (map[string]int64, error)
+	FlagHours(q HoursQuery) ([]FlagHour, error)
 }
 
 // DefinitionKind is which kind of definition is meant.
@@ -105,4 +110,22 @@ type FlagCall struct {
 	Value       string
 	Calls       int64
 	First, Last time.Time
+}
+
+// HoursQuery asks how often flags were answered, by the hour.
+type HoursQuery struct {
+	Project int64
+	// Evaluations are what the service has answered; else what SDKs have told with
+	// $feature_flag_called.
+	Evaluations bool
+	Keys        []string  // at least one
+	Values      []string  // nil: any
+	From, To    time.Time // the hours of From up to that before To
+}
+
+// FlagHour is how often a flag was answered in an hour.
+type FlagHour struct {
+	Flag, Value string
+	At          time.Time // its beginning
+	N           int64
 }

@@ -180,6 +180,14 @@ func (t faultyTx) LastCalls(project int64) (map[string]time.Time, error) {
 	return asked(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
 }
 
+func (t faultyTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+	return asked(t, func() (map[string]int64, error) { return t.Tx.FlagTotals(q) })
+}
+
+func (t faultyTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
+	return asked(t, func() ([]featureflags.FlagHour, error) { return t.Tx.FlagHours(q) })
+}
+
 func (t faultyTx) Spent(project int64, since time.Time) ([]organizations.Spent, error) {
 	return asked(t, func() ([]organizations.Spent, error) { return t.Tx.Spent(project, since) })
 }

@@ -15,6 +15,8 @@ type Outside struct {
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
 	FlagCalls map[Flag][]featureflags.FlagCall
+	// FlagHours are those of a project and a value; Evaluations as in HoursQuery.
+	FlagHours []FlagHour
 	Spent     []organizations.Spent
 	Usage     map[Resource][]organizations.DayUsage
 }
@@ -23,6 +25,13 @@ type Outside struct {
 type Flag struct {
 	Project int64
 	Key     string
+}
+
+// FlagHour is a count of a project.
+type FlagHour struct {
+	Project     int64
+	Evaluations bool
+	featureflags.FlagHour
 }
 
 // Resource names what an organization uses.
@@ -49,6 +58,48 @@ func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 				out[of.Key] = c.Last
 			}
 		}
+	}
+	return out, nil
+}
+
+// hours are those of a query, whatever their values.
+func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
+	var out []featureflags.FlagHour
+	for _, h := range t.outside.FlagHours {
+		if h.Project == q.Project && h.Evaluations == q.Evaluations && slices.Contains(q.Keys, h.Flag) && !h.At.Before(q.From.Truncate(time.Hour)) && h.At.Before(q.To.Truncate(time.Hour)) {
+			out = append(out, h.FlagHour)
+		}
+	}
+	return out
+}
+
+// FlagTotals implements rooms.Tx.
+func (t *tx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+	out := map[string]int64{}
+	q.Keys = q.Keys[:1]
+	for _, h := range t.hours(q) {
+		out[h.Value] += h.N
+	}
+	return out, nil
+}
+
+// FlagHours implements rooms.Tx.
+func (t *tx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
+	sums := map[featureflags.FlagHour]int64{}
+	for _, h := range t.hours(q) {
+		k := featureflags.FlagHour{Flag: h.Flag, At: h.At}
+		if q.Values != nil {
+			if !slices.Contains(q.Values, h.Value) {
+				continue
+			}
+			k.Value = h.Value
+		}
+		sums[k] += h.N
+	}
+	var out []featureflags.FlagHour
+	for h, n := range sums {
+		h.N = n
+		out = append(out, h)
 	}
 	return out, nil
 }

@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// flagExposureEndpoints say how often flags are asked for (spec/console.md N7, N8).
+var flagExposureEndpoints = resource(inProject, "feature_flag", flagDeskOf, func() []row[flagDesk] {
+	one := by(http.MethodGet, "/feature_flags/{id}/exposures", "Count how often a feature flag was called, by whom and with which value, over time", flagExposures)
+	one.reads = true
+	return []row[flagDesk]{one, by(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
+}())
+
+func manyExposures(of flagDesk, c *call) (*featureflags.ManyExposures, error) {
+	return of.ExposuresOf(c.ctx, c.standing, c.listed.Ints("ids"), c.listed.Int("days"))
+}
+
+// exposuresPatience bounds what is asked of events for one answer.
+const exposuresPatience = 5 * time.Second
+
+func flagExposures(of flagDesk, c *call) (*featureflags.Exposures, error) {
+	id := flagID(c.part("id"))
+	if id == 0 {
+		return nil, management.ErrNotFound()
+	}
+	v := c.listed
+	q := featureflags.ExposureQuery{From: v.Time("date_from"), To: v.Time("date_to"), Interval: v.Text("interval"), Count: v.Text("count")}
+	if of.asker.desk != nil {
+		q.Told = func(ctx context.Context, q featureflags.ToldQuery) (*featureflags.Told, error) {
+			return of.told(ctx, c.standing.Project, &q)
+		}
+	}
+	out, err := of.Exposures(c.ctx, c.standing, id, q)
+	if err != nil || of.history == nil || out.LastCalled.IsZero() {
+		return out, err
+	}
+	last, err := of.lastCallOf(c.ctx, c.project(), out.Key, out.LastCalled.Time)
+	if last != nil {
+		out.SetLast(last)
+	}
+	return out, err
+}
+
+// lastCallOf finds the call of a flag at the time of its last one; nil where it was
+// erased.
+func (of flagDesk) lastCallOf(ctx context.Context, project int64, key string, at time.Time) (*featureflags.LastCall, error) {
+	found, err := of.history.Events(ctx, project, capture.EventQuery{Name: flagCalled, From: at, To: at.Add(time.Microsecond), Limit: callsPage})
+	for i := range found {
+		properties, _ := capture.ParseObject(found[i].Properties)
+		if flag, _ := properties.Text("$feature_flag"); flag == key {
+			return callOf(&found[i], properties), nil
+		}
+	}
+	return nil, err
+}
+
+// told asks for events of calls as a query of trends.
+func (of flagDesk) told(ctx context.Context, p *management.ProjectRecord, q *featureflags.ToldQuery) (*featureflags.Told, error) {
+	ctx, cancel := context.WithTimeout(ctx, exposuresPatience)
+	defer cancel()
+	rows, err := of.trend(ctx, p, q, "ActionsLineGraph", true)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	for i, start := range q.Buckets {
+		format := "2006-01-02 15:04:05"
+		if q.Interval == "day" {
+			format = time.DateOnly
+		}
+		at[start.Format(format)] = i
+	}
+	out := &featureflags.Told{Series: []featureflags.ExposureSeries{}}
+	totals := map[string]int64{}
+	for _, r := range rows {
+		data := make([]int64, len(q.Buckets))
+		for i, day := range r.Days {
+			if to, there := at[day]; there && i < len(r.Data) {
+				data[to] += int64(r.Data[i])
+				totals[r.value()] += int64(r.Data[i])
+			}
+		}
+		out.Series = append(out.Series, featureflags.ExposureSeries{Value: r.value(), Data: data})
+	}
+	if q.People { // who came on two days is one
+		if rows, err = of.trend(ctx, p, q, "ActionsTable", true); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			totals[r.value()] = int64(r.Aggregated)
+		}
+	}
+	for i := range out.Series {
+		total := totals[out.Series[i].Value]
+		out.Series[i].Total, out.Total = &total, out.Total+total
+	}
+	if !q.People || len(out.Series) < 2 {
+		return out, nil
+	}
+	if rows, err = of.trend(ctx, p, q, "BoldNumber", false); err == nil && len(rows) > 0 {
+		out.Total = int64(rows[0].Aggregated)
+	}
+	return out, err
+}
+
+// trendRow is a row of the answer of a query of trends.
+type trendRow struct {
+	Days       []string  `json:"days"`
+	Data       []float64 `json:"data"`
+	Aggregated float64   `json:"aggregated_value"`
+	Breakdown  any       `json:"breakdown_value"`
+}
+
+// value is that of a flag as calls are counted.
+func (r *trendRow) value() string {
+	switch text := fmt.Sprint(r.Breakdown); text {
+	case "$$_posthog_breakdown_null_$$":
+		return "null"
+	case "$$_posthog_breakdown_other_$$":
+		return "other"
+	default:
+		return text
+	}
+}
+
+func (of flagDesk) trend(ctx context.Context, p *management.ProjectRecord, q *featureflags.ToldQuery, display string, byValue bool) ([]trendRow, error) {
+	math := "total"
+	if q.People {
+		math = "dau"
+	}
+	const moment = "2006-01-02T15:04:05"
+	query := object{
+		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": object{"display": display},
+		"series":    []object{{"kind": "EventsNode", "event": flagCalled, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
+		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.In(p.Zone()).Format(moment), "explicitDate": true},
+	}
+	if byValue {
+		query["breakdownFilter"] = object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}
+	}
+	project, err := of.asker.project(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := of.asker.desk.Ask(ctx, queries.Request{Project: project, Query: wire.MustEncode(query), Mode: queries.Blocking})
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, queryProblem(&queries.Error{Kind: queries.TimedOut})
+	}
+	if err != nil {
+		return nil, queryProblem(err)
+	}
+	var rows []trendRow
+	text, err := json.Marshal(found.Result["results"])
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	return rows, err
+}

@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// hourOf is the hour of a time since 1970.
+func hourOf(at time.Time) int64 {
+	hour := at.Unix() / 3600
+	if at.Unix()%3600 < 0 {
+		hour--
+	}
+	return hour
+}
+
+var upsertHours = inserts(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
+	`ON CONFLICT (project_id, evaluations, flag_key, hour, value) DO UPDATE SET n = flag_hours.n + excluded.n`)
+
+// flagHour is a row of flag_hours of a project, but for its number.
+type flagHour struct {
+	flagValue
+	hour int64
+}
+
+// inOrderOfKey are hours as their index has them: two servers must not wait for one
+// another.
+func inOrderOfKey(sums map[flagHour]int64) []flagHour {
+	return slices.SortedFunc(maps.Keys(sums), func(a, b flagHour) int {
+		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.hour, b.hour), cmp.Compare(a.value, b.value))
+	})
+}
+
+func (t *ledgerTx) upsertCallHours(project int64, sums map[flagHour]int64) error {
+	rows := inOrderOfKey(sums)
+	return t.insert(&upsertHours, len(rows), func(args []any, i int) []any {
+		return append(args, project, 0, rows[i].flag, rows[i].hour, rows[i].value, sums[rows[i]])
+	})
+}
+
+// Evaluated is how often a flag was answered with a value.
+type Evaluated struct {
+	Token, Flag, Value string
+	N                  int64
+}
+
+// AddEvaluated adds to what was answered in the hour of at. Tokens of projects that
+// have gone are left out.
+func (s *Store) AddEvaluated(ctx context.Context, at time.Time, list []Evaluated) error {
+	projects := map[int64]map[flagHour]int64{}
+	ids, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		id := ids[e.Token]
+		if id == 0 {
+			continue
+		}
+		if projects[id] == nil {
+			projects[id] = map[flagHour]int64{}
+		}
+		projects[id][flagHour{flagValue{cleanText(e.Flag), cleanText(e.Value)}, hourOf(at)}] += e.N
+	}
+	for _, id := range slices.Sorted(maps.Keys(projects)) {
+		sums := projects[id]
+		for rows := range slices.Chunk(inOrderOfKey(sums), hoursPiece) { // others write in between
+			err := s.inWrite(ctx, func(tx *sql.Tx) error {
+				return upsertHours.chunks(&s.dialect, len(rows), func(text string, from, n int) error {
+					args := make([]any, 0, 6*n)
+					for _, row := range rows[from : from+n] {
+						args = append(args, id, 1, row.flag, row.hour, row.value, sums[row])
+					}
+					_, err := tx.ExecContext(ctx, text, args...)
+					return err
+				})
+			})
+			if err != nil {
+				return doing("counting answers", err)
+			}
+		}
+	}
+	return nil
+}
+
+// hoursPiece is how many rows of flag_hours one transaction writes or deletes.
+const hoursPiece = 1000
+
+// DropFlagHours deletes at most hoursPiece counts of flags that are of an hour before
+// the one of a time. more: there may be others.
+func (s *Store) DropFlagHours(ctx context.Context, before time.Time) (more bool, err error) {
+	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM flag_hours WHERE (project_id, evaluations, flag_key, hour, value) IN (
+			SELECT project_id, evaluations, flag_key, hour, value FROM flag_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`, hourOf(before), hoursPiece)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		more = n == hoursPiece
+		return err
+	})
+	return more, doing("deleting old counts of flags", err)
+}
+
+// FlagTotals implements rooms.Tx.
+func (t *manageTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+	type total struct {
+		value string
+		n     int64
+	}
+	args := append(hoursArgs(&q), cleanText(q.Keys[0]))
+	rows, err := listed(t, "reading what flags were answered", func(v *total) []any { return []any{&v.value, &v.n} },
+		`SELECT value, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4
+		AND flag_key = $5 GROUP BY value`, args...)
+	out := make(map[string]int64, len(rows))
+	for _, row := range rows {
+		out[row.value] = row.n
+	}
+	return out, err
+}
+
+// FlagHours implements rooms.Tx.
+func (t *manageTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
+	value, values, args := `''`, "", hoursArgs(&q)
+	keys := ` AND flag_key IN (` + places(len(args)+1, len(q.Keys)) + `)`
+	for _, key := range q.Keys {
+		args = append(args, cleanText(key))
+	}
+	if q.Values != nil {
+		value, values = `value`, ` AND value IN (`+places(len(args)+1, len(q.Values))+`)`
+		for _, v := range q.Values {
+			args = append(args, cleanText(v))
+		}
+	}
+	return listed(t, "reading when flags were answered", func(h *featureflags.FlagHour) []any {
+		return []any{&h.Flag, &h.Value, timeIn(&h.At), &h.N}
+	}, `SELECT flag_key, `+value+`, hour * 3600000000, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4`+
+		keys+values+` GROUP BY 1, 2, 3`, args...)
+}
+
+func hoursArgs(q *featureflags.HoursQuery) []any {
+	evaluations := 0
+	if q.Evaluations {
+		evaluations = 1
+	}
+	return []any{q.Project, evaluations, hourOf(q.From), hourOf(q.To)}
+}
