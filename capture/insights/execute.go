@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -45,10 +44,11 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		return nil, *fault
 	}
 	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
-	if about, ok := q.plan.(interface {
-		about() *experiments.Experiment
-	}); ok {
-		q.Experiment = about.about()
+	if of, ok := q.plan.(ofExperiment); ok {
+		var err error
+		if q.Experiment, err = of.about(); err != nil {
+			return nil, err
+		}
 	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", personThenNow, personNow, personOff, personThen)
 	if *fault != nil {

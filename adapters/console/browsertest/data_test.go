@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -318,4 +319,82 @@ func TestCohorts(t *testing.T) {
 			t.Errorf("%s has %d people, want %d", name, counts[name], want)
 		}
 	}
+}
+
+// J11 (console.md §1.2, §3.8): an experiment is set up, launched, read and stopped. 100
+// people a variant; 10 with control and 30 with test order, counted by hand: 10 % and
+// 30 %, three times as many (+200 %).
+func TestExperiments(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/experiments")
+	p.node("heading", "No experiments yet")
+	p.accessible()
+	p.click("link", "New experiment")
+	p.node("heading", "New experiment")
+	p.fill("Checkout test", "textbox", "Name")
+	p.click("button", "Save")
+	eventually(t, "a fault of the key", func() bool { return js[bool](p, "!!document.querySelector('[aria-invalid=true]')") })
+	p.fill("checkout", "textbox", "Flag key")
+	p.fill("Shorter is better", "textbox", "Hypothesis")
+	p.fill("order placed", "combobox", "Metric event")
+	p.enter()
+	p.node("group", "Variant 2", "textbox", "Variant key")
+	p.accessible()
+	p.click("button", "Save")
+	p.node("heading", "Checkout test")
+	p.node("heading", "Not launched yet")
+	p.accessible()
+	p.click("button", "Launch")
+	p.node("dialog", "Launch Checkout test?")
+	p.accessible()
+	p.click("dialog", "Launch Checkout test?", "button", "Launch")
+	p.says("Launched")
+	p.node("heading", "Nobody has met a variant yet")
+	if got := s.flag("checkout", "ana"); got != "control" && got != "test" {
+		t.Errorf("ana gets %v, want a variant", got)
+	}
+	for i := range 200 {
+		variant, id := "control", "p"+strconv.Itoa(i)
+		if i%2 == 1 {
+			variant = "test"
+		}
+		s.capture(map[string]any{"event": "$feature_flag_called", "distinct_id": id, "properties": map[string]any{"$feature_flag": "checkout", "$feature_flag_response": variant}})
+		if variant == "control" && i < 20 || variant == "test" && i < 60 {
+			s.capture(map[string]any{"event": "order placed", "distinct_id": id})
+		}
+	}
+	p.visit("p/1/experiments/1")
+	for _, want := range []string{"10 %", "30 %", "+200 %"} {
+		p.node("region", "order placed", "table", "Results", "cell", want)
+	}
+	p.node("image", "Chart: order placed")
+	eventually(t, "the shares, and what wins", func() bool {
+		return js[bool](p, "['The shares are as set (p = 1).', 'test is better.'].every(x => document.querySelector('main').innerText.includes(x))")
+	})
+	p.accessible()
+	p.click("navigation", "Experiment", "link", "Exposures")
+	p.node("image", "Chart: People by variant")
+	p.node("table", "Calls by variant", "rowheader", "control")
+	p.accessible()
+	p.click("navigation", "Experiment", "link", "Setup")
+	p.choose("Count per person", "combobox", "Metric kind")
+	p.click("button", "Save")
+	p.says("Saved")
+	js[any](p, "scrollTo(0, 0)") // nothing half below the banner
+	p.accessible()
+	p.click("button", "Stop")
+	p.choose("Everybody gets test", "dialog", "Stop Checkout test?", "combobox", "Afterwards")
+	p.accessible()
+	p.click("dialog", "Stop Checkout test?", "button", "Stop")
+	p.says("Stopped")
+	if got := s.flag("checkout", "somebody new"); got != "test" {
+		t.Errorf("somebody new gets %v, want test", got)
+	}
+	p.click("button", "Archive")
+	p.click("dialog", "Archive Checkout test?", "button", "Archive")
+	p.says("Archived Checkout test")
+	p.click("link", "Experiments")
+	p.choose("Archived", "combobox", "Status")
+	p.node("table", "Experiments", "link", "Checkout test")
+	p.accessible()
 }

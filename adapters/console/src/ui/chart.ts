@@ -177,13 +177,15 @@ function move(el: SVGElement, p: Picture, at: Signal<number | null>, scale: () =
 /** The numbers of a picture. */
 export function values(name: string, t: Table): HTMLElement {
   const show = (c: Cell) => (c === null ? "" : typeof c === "number" ? number(Math.round(c * 100) / 100) : c);
-  const cell = (c: Cell, i: number) => (i ? h("td", { class: typeof c === "string" && !/%$/.test(c) ? null : "number" }, h("bdi", null, show(c))) : h("th", { scope: "row" }, h("bdi", null, show(c))));
+  const right = t.columns.map((_, i) => i > 0 && t.rows.some((r) => typeof r[i] === "number" || /%$/.test(String(r[i]))));
+  const side = (i: number) => (right[i] ? "number" : null);
+  const cell = (c: Cell, i: number) => h(i ? "td" : "th", { scope: i ? null : "row", class: side(i) }, h("bdi", null, show(c)));
   return scroller(
     name,
     h(
       "table",
       { "aria-label": name, class: "numbers" },
-      h("thead", null, h("tr", null, t.columns.map((c, i) => h("th", { scope: "col", class: i && t.rows.some((r) => typeof r[i] === "number") ? "number" : null }, h("bdi", null, c))))),
+      h("thead", null, h("tr", null, t.columns.map((c, i) => h("th", { scope: "col", class: side(i) }, h("bdi", null, c))))),
       h("tbody", null, t.rows.map((r) => h("tr", null, r.map(cell)))),
       t.total ? h("tfoot", null, h("tr", null, t.total.map(cell))) : null,
     ),
