@@ -28,10 +28,38 @@ var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []r
 	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortDesk.AddPersons),
 	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortDesk.RemovePerson),
 	by(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).needs("cohort:write"),
+	by(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).created(),
+	readingPeople(by(http.MethodPost, "/cohorts/preview", "Say who would be in a cohort that is not saved", previewCohort).taking(featureflags.CohortPreviewFields)),
+	readingPeople(by(http.MethodPost, "/cohorts/match", "Find the persons of distinct ids, addresses and UUIDs", func(of cohortDesk, c *call) (*featureflags.Matched, error) {
+		return of.Match(c.ctx, c.standing, c.body)
+	}).taking(featureflags.CohortMatchFields)),
 	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortDesk.Calculations),
 }), resource(inCurrent, "cohort", cohortsOf, []row[cohortDesk]{
 	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"), // spec/clients.md §16
 }))
+
+// readingPeople is a call of cohorts that reads and tells of persons.
+func readingPeople(r row[cohortDesk]) row[cohortDesk] {
+	r.scope, r.also, r.reads = "cohort:read", "person:read", true
+	return r
+}
+
+// cohortPreviewed is who would be in a cohort.
+type cohortPreviewed struct {
+	Count   int      `json:"count"`
+	Exact   bool     `json:"exact"`
+	Results []person `json:"results"`
+}
+
+func previewCohort(of cohortDesk, c *call) (*cohortPreviewed, error) {
+	found, err := of.Preview(c.ctx, c.standing, c.body)
+	if err != nil {
+		return nil, err
+	}
+	out := &cohortPreviewed{Count: found.Count, Exact: found.Exact}
+	out.Results, err = of.shown(c, found.UUIDs)
+	return out, err
+}
 
 func cohortsOf(s *server) cohortDesk { return cohortDesk{s.Management.FeatureFlags.Cohorts, s.History} }
 
@@ -99,7 +127,19 @@ func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
 	if err != nil {
 		return out, err
 	}
-	for _, uuid := range page.UUIDs {
+	if out.Results, err = of.shown(c, page.UUIDs); err != nil {
+		return out, err
+	}
+	if page.Next != "" {
+		out.Next = c.link(map[string]string{"cursor": textCursor(page.Next), "limit": strconv.Itoa(p.limit)})
+	}
+	return out, nil
+}
+
+// shown are persons as they are shown, without those that were erased meanwhile.
+func (of cohortDesk) shown(c *call, uuids []string) ([]person, error) {
+	out := []person{}
+	for _, uuid := range uuids {
 		id, ok := wire.ParseUUID(uuid)
 		if !ok || of.history == nil {
 			continue
@@ -108,12 +148,9 @@ func cohortPersons(of cohortDesk, c *call) (out uncounted[person], err error) {
 		if err != nil {
 			return out, err
 		}
-		if found != nil { // nobody has erased it meanwhile
-			out.Results = append(out.Results, showPerson(found))
+		if found != nil {
+			out = append(out, showPerson(found))
 		}
-	}
-	if page.Next != "" {
-		out.Next = c.link(map[string]string{"cursor": textCursor(page.Next), "limit": strconv.Itoa(p.limit)})
 	}
 	return out, nil
 }

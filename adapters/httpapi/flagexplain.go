@@ -108,6 +108,8 @@ type explained struct {
 	// Differs says why Value is another one: flag_changed, other_id, person_changed,
 	// supplied, unknown; null where it is the same.
 	Differs *string `json:"differs"`
+	// Pin is null: no value is pinned for anybody.
+	Pin any `json:"pin"`
 }
 
 // assigned is a featureflags.LastCall as it is shown.

@@ -39,7 +39,7 @@ var managementTables = []struct {
 		featureFlagEndpoints,
 		flagsCodeEndpoints,
 		flagPlaceEndpoints,
-		flagExplainEndpoints, flagExposureEndpoints,
+		flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints,
 		flagActivityEndpoints,
 		scheduledChangeEndpoints,
 		cohortEndpoints,

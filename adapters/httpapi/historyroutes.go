@@ -84,9 +84,9 @@ type success struct {
 // readBack are the endpoints that are served with a History.
 func readBack(by *rooms.Rooms) []endpoint {
 	if by.Organizations == nil {
-		return historyEndpoints
+		return slices.Concat(historyEndpoints, erasureEndpoints)
 	}
-	return slices.Concat(historyEndpoints, groupTypeEndpoints)
+	return slices.Concat(historyEndpoints, erasureEndpoints, groupTypeEndpoints)
 }
 
 // history makes endpoints of rows, which read bodies themselves.
@@ -98,7 +98,7 @@ func history(object string, rows []row[*reader]) []endpoint {
 }
 
 // limited are rows that read with limits of their own (§2.6).
-func limited(rows []row[*reader]) []row[*reader] {
+func limited[S any](rows []row[S]) []row[S] {
 	for i := range rows {
 		rows[i].reads = rows[i].method == http.MethodGet
 	}

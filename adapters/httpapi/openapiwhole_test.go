@@ -14,7 +14,7 @@ var withoutBody = []string{
 	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
 	"feature_flags/{}/enable", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
-	"persons/{}/delete_events",
+	"persons/{}/delete_events", "cohorts/{}/duplicate_as_static_cohort",
 	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
 	"query/check_auth_for_async", "instance/backup", "domains/{}/verify", "personal_api_keys/{}/roll",
 }

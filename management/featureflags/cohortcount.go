@@ -40,6 +40,11 @@ type matcher struct {
 // matcher reads what a cohort consists of. record is its record in the store, by
 // which a change meanwhile is found.
 func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64) (m *matcher, record json.RawMessage, err error) {
+	return s.matcherOf(ctx, st, id, nil)
+}
+
+// matcherOf is matcher, of a draft that is not stored where there is one.
+func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int64, draft *storedCohort) (m *matcher, record json.RawMessage, err error) {
 	m = &matcher{at: s.Desk.Now(), static: map[int64]map[string]bool{}}
 	err = s.Desk.Store.Read(ctx, func(tx Tx) error {
 		p, err := tx.Project(st.Project.ID)
@@ -58,7 +63,13 @@ func (s Cohorts) matcher(ctx context.Context, st *management.Standing, id int64)
 			return err
 		}
 		cohorts := map[int64]json.RawMessage{}
+		if draft != nil {
+			graph[id], cohorts[id] = draft.parts(), management.Encode(draft.cohortRecord)
+		}
 		for id := range graph.reach(id) {
+			if cohorts[id] != nil {
+				continue
+			}
 			d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
 			if err != nil {
 				return err

@@ -84,25 +84,11 @@ func (e *Exposures) SetLast(call *LastCall) {
 
 // Exposures says how often a flag was asked for.
 func (s Flags) Exposures(ctx context.Context, st *management.Standing, id int64, q ExposureQuery) (*Exposures, error) {
-	now := s.Desk.Now()
-	if q.To.IsZero() {
-		q.To = now
-	}
-	if q.From.IsZero() {
-		q.From = q.To.Add(-defaultExposures)
-	}
-	q.Interval, q.Count = cmp.Or(q.Interval, "day"), cmp.Or(q.Count, "calls")
-	buckets, end, err := q.buckets(st.Project.Zone())
+	buckets, end, err := q.complete(s.Desk.Now(), st.Project.Zone())
 	if err != nil {
 		return nil, err
 	}
-	counted := q.Interval != "minute" && q.Count != "people"
-	switch {
-	case !counted && q.Count == "evaluations":
-		return nil, management.Fault("interval", "Evaluations are counted by the hour: choose hour or day.")
-	case counted && buckets[0].Before(now.Add(-HoursKept-24*time.Hour)):
-		return nil, management.Fault("date_from", "Counts are kept for %d days.", HoursKept/24/time.Hour)
-	}
+	counted := q.counted()
 	out := &Exposures{Interval: q.Interval, Series: []ExposureSeries{}}
 	for _, at := range buckets {
 		out.Labels = append(out.Labels, management.At(at))
@@ -138,6 +124,29 @@ func (s Flags) Exposures(ctx context.Context, st *management.Standing, id int64,
 		return out, err
 	}
 	return out, out.tell(ctx, &q, buckets, many)
+}
+
+// counted reports whether counts by the hour are the answer, and not events.
+func (q *ExposureQuery) counted() bool { return q.Interval != "minute" && q.Count != "people" }
+
+// complete fills in what was not said, and cuts the time into points.
+func (q *ExposureQuery) complete(now time.Time, zone *time.Location) (buckets []time.Time, end time.Time, err error) {
+	if q.To.IsZero() {
+		q.To = now
+	}
+	if q.From.IsZero() {
+		q.From = q.To.Add(-defaultExposures)
+	}
+	q.Interval, q.Count = cmp.Or(q.Interval, "day"), cmp.Or(q.Count, "calls")
+	buckets, end, err = q.buckets(zone)
+	switch {
+	case err != nil:
+	case !q.counted() && q.Count == "evaluations":
+		err = management.Fault("interval", "Evaluations are counted by the hour: choose hour or day.")
+	case q.counted() && buckets[0].Before(now.Add(-HoursKept-24*time.Hour)):
+		err = management.Fault("date_from", "Counts are kept for %d days.", HoursKept/24/time.Hour)
+	}
+	return buckets, end, err
 }
 
 // tell fills in what events say.
@@ -196,15 +205,17 @@ func (e *Exposures) called(tx Tx, f *storedFlag) error {
 	return err
 }
 
+// bucketOf is the point that a time belongs to, -1 for one before all.
+func bucketOf(buckets []time.Time, at time.Time) int {
+	i, exact := slices.BinarySearchFunc(buckets, at, time.Time.Compare)
+	if !exact {
+		i--
+	}
+	return i
+}
+
 // count fills in what was counted by the hour. An hour belongs to where it begins.
 func (e *Exposures) count(tx Tx, q HoursQuery, totals map[string]int64, buckets []time.Time) error {
-	place := func(at time.Time) int {
-		i, exact := slices.BinarySearchFunc(buckets, at, time.Time.Compare)
-		if !exact {
-			i--
-		}
-		return i
-	}
 	data := map[string][]int64{}
 	gather := func(values []string, into func(h *FlagHour) []int64) error {
 		if q.Values = values; values != nil && len(values) == 0 {
@@ -212,7 +223,7 @@ func (e *Exposures) count(tx Tx, q HoursQuery, totals map[string]int64, buckets 
 		}
 		hours, err := tx.FlagHours(q)
 		for i := range hours {
-			if at := place(hours[i].At); at >= 0 {
+			if at := bucketOf(buckets, hours[i].At); at >= 0 {
 				into(&hours[i])[at] += hours[i].N
 			}
 		}
@@ -293,42 +304,45 @@ func (s Flags) ExposuresOf(ctx context.Context, st *management.Standing, ids []i
 	}
 	out := &ManyExposures{map[string]*flagExposures{}}
 	return out, s.Desk.Store.Read(ctx, func(tx Tx) error {
-		byKey := map[string]*flagExposures{}
-		last, err := tx.LastCalls(st.Project.ID)
-		if err != nil {
+		byKey, err := out.flags(tx, st, ids, len(buckets))
+		if err != nil || len(byKey) == 0 {
 			return err
-		}
-		for _, id := range ids {
-			d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
-			if err != nil || d == nil || d.Deleted {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			f, err := decodeFlag(st.Project.ID, d)
-			if err != nil {
-				return err
-			}
-			if st.Sees(f.thing()) {
-				byKey[f.Key] = &flagExposures{Days: make([]int64, len(buckets)), LastCalled: management.At(last[f.Key])}
-				out.Results[strconv.FormatInt(id, 10)] = byKey[f.Key]
-			}
-		}
-		if len(byKey) == 0 {
-			return nil
 		}
 		hours, err := tx.FlagHours(HoursQuery{Project: st.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
 		for _, h := range hours {
-			i, exact := slices.BinarySearchFunc(buckets, h.At, time.Time.Compare)
-			if !exact {
-				i--
-			}
-			if i >= 0 {
+			if i := bucketOf(buckets, h.At); i >= 0 {
 				byKey[h.Flag].Days[i] += h.N
 				byKey[h.Flag].Calls += h.N
 			}
 		}
 		return err
 	})
+}
+
+// flags puts those of the flags into the answer that there are, and are shown to the
+// caller; they are given by key too.
+func (e *ManyExposures) flags(tx Tx, st *management.Standing, ids []int64, days int) (map[string]*flagExposures, error) {
+	byKey := map[string]*flagExposures{}
+	last, err := tx.LastCalls(st.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		d, err := tx.Definition(FlagDefinition, st.Project.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil || d.Deleted {
+			continue
+		}
+		f, err := decodeFlag(st.Project.ID, d)
+		if err != nil {
+			return nil, err
+		}
+		if st.Sees(f.thing()) {
+			byKey[f.Key] = &flagExposures{Days: make([]int64, days), LastCalled: management.At(last[f.Key])}
+			e.Results[strconv.FormatInt(id, 10)] = byKey[f.Key]
+		}
+	}
+	return byKey, nil
 }

@@ -31,6 +31,7 @@ type flagRow struct {
 	Kind       string           `json:"kind"` // boolean, multivariate, remote_config
 	LastCalled management.Stamp `json:"last_called_at"`
 	CanEdit    bool             `json:"can_edit"`
+	Pinned     int              `json:"pinned"` // values pinned for somebody: there are none
 }
 
 // Rows returns a page of flags that are not deleted, as short rows.

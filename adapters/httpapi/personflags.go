@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+)
+
+// personFlagEndpoints tell of one person (spec/console.md N16).
+var personFlagEndpoints = func() []endpoint {
+	r := by(http.MethodGet, "/persons/{person}/flags", "Say what feature flags are for a person now, and what they were last", flagsOfPerson).needs(readFlags).
+		asking(parameterDoc{"search", "string", "a part of key or name"}, parameterDoc{"limit", "integer", "flags, 100 by default"})
+	r.also, r.reads = "person:read", true
+	return resource(inProject, "feature_flag", flagDeskOf, []row[flagDesk]{r})
+}()
+
+// personFlags are the flags of a person that are not archived, newest first.
+type personFlags struct {
+	Results []personFlag `json:"results"`
+}
+
+type personFlag struct {
+	ID        int64         `json:"id"`
+	Key       string        `json:"key"`
+	Value     any           `json:"value"` // null where it is not decided
+	Reason    string        `json:"reason"`
+	Condition *int          `json:"condition_index"`
+	Assigned  *lastAssigned `json:"assigned"` // null: no SDK has told of it
+	// Differs says why Value is another one than Assigned has, as explained.Differs.
+	Differs *string `json:"differs"`
+	Pinned  bool    `json:"pinned"` // false: no value is pinned for anybody
+}
+
+type lastAssigned struct {
+	Value   any              `json:"value"`
+	At      management.Stamp `json:"at"`
+	Version *int64           `json:"version"`
+}
+
+// flagsOfPerson decides with what is stored, and counts nothing.
+func flagsOfPerson(of flagDesk, c *call) (*personFlags, error) {
+	if of.history == nil {
+		return nil, management.ErrNotFound()
+	}
+	person, err := (&reader{history: of.history}).namedPerson(c)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := of.Rows(c.ctx, c.standing, featureflags.FlagQuery{Page: c.page(), Search: c.query().Get("search")})
+	if err != nil {
+		return nil, err
+	}
+	keys, ids := []string{}, map[string]int64{}
+	for i := range rows.Results {
+		keys, ids[rows.Results[i].Key] = append(keys, rows.Results[i].Key), rows.Results[i].ID
+	}
+	subject := flags.Subject{}
+	if best := person.BestIDs(); len(best) > 0 {
+		subject.DistinctID = best[0]
+	}
+	var now flags.Answer
+	err = of.decider.Preview(c.ctx, &flags.Request{
+		APIKey: c.standing.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
+	}, &now)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := of.lastCalls(c, person.DistinctIDs, person, ids)
+	out := &personFlags{Results: []personFlag{}}
+	for i := range rows.Results {
+		r := &rows.Results[i]
+		shown := personFlag{ID: r.ID, Key: r.Key, Value: false, Reason: flags.FlagDisabled.String()}
+		if d := now.Decisions.Find(r.Key); d != nil {
+			shown.decided(d)
+		}
+		if last := calls[r.ID]; last != nil {
+			full := showCall(last)
+			q := featureflags.Question{Flag: featureflags.ExplainedFlag{Version: r.Version}, Subject: subject}
+			shown.Assigned, shown.Differs = &lastAssigned{full.Value, full.At, full.Version}, q.Differs(shown.Value, last)
+		}
+		out.Results = append(out.Results, shown)
+	}
+	return out, err
+}
+
+func (p *personFlag) decided(d *flags.Decision) {
+	p.Value, p.Reason = d.Value(), d.Reason.Code.String()
+	if d.Undecided != nil {
+		p.Value = nil
+	}
+	if d.Reason.Condition != flags.NoCondition {
+		condition := d.Reason.Condition
+		p.Condition = &condition
+	}
+}
+
+// erasureDesk is what counts before something is erased.
+type erasureDesk struct {
+	*reader
+	source insights.Source // nil: nothing can be counted
+}
+
+// erasureEndpoints say what an erasure would take (spec/console.md N26).
+var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureDesk {
+	desk := erasureDesk{reader: readerOf(s)}
+	if s.Queries != nil {
+		desk.source = s.Queries.Source
+	}
+	return desk
+}, limited([]row[erasureDesk]{by(http.MethodGet, "/persons/{person}/erasure", "Count the events that an erasure of a person would take", countErasure)}))
+
+// erasure is what an erasure of a person would take with the events.
+type erasure struct {
+	Events int64 `json:"events"`
+	Exact  bool  `json:"exact"` // all were counted
+}
+
+// erasurePatience is how long the events of a person are counted.
+const erasurePatience = 5 * time.Second
+
+func countErasure(of erasureDesk, c *call) (*erasure, error) {
+	p, err := of.namedPerson(c)
+	out := &erasure{Exact: true}
+	switch {
+	case err != nil:
+		return nil, err
+	case of.source == nil:
+		return &erasure{}, nil
+	case len(p.DistinctIDs) == 0:
+		return out, nil
+	}
+	out.Exact = len(p.DistinctIDs) < capture.MaxShownIDs // else there may be others
+	ctx, cancel := context.WithTimeout(c.ctx, erasurePatience)
+	defer cancel()
+	r, err := of.source.Open(ctx, c.project())
+	if err != nil {
+		return nil, err
+	}
+	err = r.Scan(ctx, insights.Scan{DistinctIDs: p.DistinctIDs}, func(b *insights.Batch) error {
+		out.Events += int64(b.Len())
+		return nil
+	})
+	if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.Exact, err = false, nil
+	}
+	return out, errors.Join(err, r.Close())
+}
