@@ -398,3 +398,71 @@ func TestExperiments(t *testing.T) {
 	p.node("table", "Experiments", "link", "Checkout test")
 	p.accessible()
 }
+
+// The states of console.md §2.1: what a key may not see says which scope it takes, a
+// button of a write is there and says why not, a tile that fails leaves the others, and a
+// draft outlives its page.
+func TestDataPages_States(t *testing.T) {
+	s := serve(t)
+	key := func(scopes ...string) *server {
+		var made struct{ Value string }
+		s.api("POST", "/api/personal_api_keys/", map[string]any{"label": scopes[0], "scopes": scopes, "scoped_teams": []int{}, "scoped_organizations": []string{}}, &made)
+		other := *s
+		other.key = made.Value
+		return &other
+	}
+	p := key("feature_flag:read").open(t, "p/1")
+	for path, scope := range map[string]string{
+		"events": "query:read", "groups": "group:read", "cohorts": "cohort:read", "insights": "insight:read", "dashboards": "dashboard:read", "experiments": "experiment:read",
+		"insights/1": "insight:read", "dashboards/1": "dashboard:read", "cohorts/1": "cohort:read", "experiments/1": "experiment:read",
+	} {
+		p.visit("p/1/" + path)
+		p.node("heading", "You may not see this.")
+		if !js[bool](p, "document.querySelector('main').innerText.includes('"+scope+"')") {
+			t.Errorf("%s does not say that it takes %s", path, scope)
+		}
+	}
+	p.accessible()
+
+	p = key("dashboard:read", "insight:read", "query:read", "cohort:read", "experiment:read").open(t, "p/1")
+	for path, button := range map[string]string{"insights": "New insight", "dashboards": "New dashboard", "cohorts": "New cohort", "experiments": "New experiment"} {
+		p.visit("p/1/" + path)
+		p.node("button", button)
+		scope := path[:len(path)-1] + ":write"
+		if !js[bool](p, `[...document.querySelectorAll("main button:disabled")].some(b => b.textContent.startsWith("`+button+`") && document.getElementById(b.getAttribute("aria-describedby"))?.textContent === "Needs `+scope+`")`) {
+			t.Errorf("the button %s does not say that it needs %s", button, scope)
+		}
+	}
+	p.accessible()
+
+	orders := map[string]any{"kind": "TrendsQuery", "series": []any{map[string]any{"kind": "EventsNode", "event": "order placed"}}}
+	s.capture(map[string]any{"event": "order placed", "distinct_id": "ana"})
+	s.api("POST", "/api/projects/1/dashboards/", map[string]any{"name": "Shop"}, nil)
+	s.api("POST", "/api/projects/1/insights/", map[string]any{"name": "Good", "query": orders, "dashboards": []int{1}}, nil)
+	s.api("POST", "/api/projects/1/insights/", map[string]any{"name": "Bad", "query": map[string]any{"kind": "TrendsQuery", "series": []any{}}, "dashboards": []int{1}}, nil)
+	p = s.open(t, "p/1/dashboards/1")
+	p.node("region", "Good", "image", "Chart: Good")
+	p.node("region", "Bad", "button", "Try again")
+	p.accessible()
+
+	p.visit("p/1/insights/1")
+	p.node("image", "Chart: Good")
+	js[bool](p, "document.querySelector('svg.chart').focus(), document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'End', bubbles: true}))")
+	eventually(t, "the value at the cursor", func() bool {
+		return js[bool](p, "[...document.querySelectorAll('.figure [role=status]')].some(s => s.textContent.endsWith(': order placed 1'))")
+	})
+	p.visit("p/1/cohorts/new")
+	p.fill("Half", "textbox", "Name")
+	eventually(t, "a draft that is kept", func() bool { return js[bool](p, "Object.keys(sessionStorage).some(k => k.endsWith('cohort:new'))") })
+	p.click("link", "Cohorts")
+	p.click("alertdialog", "Leave without saving?", "button", "Leave")
+	p.node("heading", "No cohorts yet")
+	p.click("link", "New cohort")
+	p.says("Draft restored")
+	if got := js[string](p, "document.activeElement.value"); got != "Half" {
+		t.Errorf("the name is %q, want Half", got)
+	}
+	p.click("button", "Search")
+	p.fill("Sho", "combobox", "Search")
+	p.node("option", "Shop Dashboards")
+}

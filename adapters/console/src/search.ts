@@ -1,4 +1,4 @@
-// Search: pages by name, and after a pause flags and people.
+// Search: pages by name, and after a pause flags, cohorts, dashboards and people.
 import { effect, h, signal, untracked } from "./ui/dom";
 import { dialog } from "./ui/dialog";
 import { get } from "./api/client";
@@ -24,9 +24,15 @@ async function records(words: string, cancel: AbortSignal): Promise<Found[]> {
   const p = project.peek();
   const q = { search: words, limit: 6 };
   const none = () => [] as Found[];
+  type Record = { id: number; key?: string; uuid?: string; name: string | null };
+  const of = (path: string, kind: string, found: (r: Record) => { text: string; to: string }) =>
+    get<List<Record>>(inProject(path + "/"), q, cancel).then((a) => a.results.map((r) => ({ kind, ...found(r) })), none);
+  const named = (path: string, kind: string) => of(path, kind, (r) => ({ text: r.name || `#${r.id}`, to: `p/${p}/${path}/${r.id}` }));
   const lists = await Promise.all([
-    get<List<{ id: number; key: string }>>(inProject("feature_flags/"), q, cancel).then((a) => a.results.map((f) => ({ text: f.key, kind: w.flags, to: `p/${p}/flags/${f.id}` })), none),
-    get<List<{ uuid: string; name: string }>>(inProject("persons/"), q, cancel).then((a) => a.results.map((f) => ({ text: f.name, kind: w.people, to: `p/${p}/people/${f.uuid}` })), none),
+    of("feature_flags", w.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
+    named("cohorts", w.cohorts),
+    named("dashboards", w.dashboards),
+    of("persons", w.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
   ]);
   return lists.flat();
 }

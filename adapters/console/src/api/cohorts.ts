@@ -32,7 +32,7 @@ export interface RuleDraft {
   groups: GroupDraft[];
 }
 
-let ids = 0;
+let ids = Date.now(); // drafts of an earlier page have lower ones
 export const newGroup = (): GroupDraft => ({ id: ++ids, any: false, filters: [newFilter()] });
 export const emptyRule = (): RuleDraft => ({ any: true, groups: [newGroup()] });
 

@@ -39,7 +39,7 @@ export interface Draft {
   runtime: string;
 }
 
-let ids = 0;
+let ids = Date.now(); // drafts of an earlier page have lower ones
 const next = () => ++ids;
 
 export const newFilter = (): FilterDraft => ({ id: next(), filter: { key: "", type: "person", operator: "exact", value: [] } });

@@ -46,7 +46,7 @@ export interface InsightDraft {
   chart: string;
 }
 
-let ids = 0;
+let ids = Date.now(); // drafts of an earlier page have lower ones
 export const newSeries = (event = ""): Series => ({ id: ++ids, event, math: "total", was: null });
 
 export const emptyInsight = (): InsightDraft => ({ name: "", kind: "TrendsQuery", series: [newSeries()], breakdown: "", period: "-7d", interval: "day", chart: "ActionsLineGraph" });

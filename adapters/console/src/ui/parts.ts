@@ -45,7 +45,7 @@ export function button(label: string, o: { run?: () => unknown; kind?: string; i
     },
     i ? icon(i) : null,
     label,
-    () => (barred() ? h("span", { id: why, class: "hidden" }, barred()) : null),
+    () => (barred() ? h("span", { id: why, hidden: true }, barred()) : null), // hidden: no part of the name
   );
   return el;
 }

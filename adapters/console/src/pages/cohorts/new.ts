@@ -2,6 +2,7 @@
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { button, field, heading, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { send } from "../../api/client";
@@ -25,18 +26,34 @@ const kinds: [Kind, string][] = [
 /** A filter without a property or a value is not finished. */
 export const ruleFault = (r: RuleDraft) => (r.groups.every((g) => g.filters.length && g.filters.every((f) => f.filter.key || f.filter.type === "cohort")) ? undefined : wc.filterWanted);
 
+interface Draft {
+  kind: Kind;
+  rule: RuleDraft;
+  lines: string;
+  name: string;
+  about: string;
+}
+
+const record = "cohort:new";
+
 export default function newCohort(): Child {
-  const kind = signal<Kind>("rule");
-  const rule = signal(emptyRule());
+  const restored = kept<Draft>(record);
+  const kind = signal<Kind>(restored?.kind ?? "rule");
   const clean = emptyRule();
-  const lines = signal("");
+  const rule = signal(restored?.rule ?? clean);
+  const lines = signal(restored?.lines ?? "");
+  const texts = signal({ name: restored?.name ?? "", about: restored?.about ?? "" });
   const file = signal<File | undefined>(undefined);
   const faults = signal<Record<string, string | undefined>>({});
   const other = signal<unknown>(undefined);
-  const written = signal("");
-  const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, "data-first-focus": "", oninput: () => written.set(name.value + about.value) });
-  const about: HTMLInputElement = h("input", { type: "text", maxlength: 1000, oninput: () => written.set(name.value + about.value) });
-  guarded(() => written() !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean));
+  const input = (member: "name" | "about", most: number, first: boolean) => {
+    const el: HTMLInputElement = h("input", { type: "text", maxlength: most, value: () => texts()[member], "data-first-focus": first ? "" : null, oninput: () => texts.update((t) => ({ ...t, [member]: el.value })) });
+    return el;
+  };
+  const dirty = () => texts().name !== "" || texts().about !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean);
+  keep(record, () => ({ kind: kind(), rule: rule(), lines: lines(), ...texts() }), dirty);
+  guarded(dirty);
+  if (restored) announce(w.draftRestored);
 
   const wrong = (): Record<string, string | undefined> => {
     const n = linesOf(lines.peek()).length;
@@ -63,7 +80,7 @@ export default function newCohort(): Child {
     return byLines(m.lines, [m.by], [wc.fileRows(m.rows, m.by), m.lines.length > 1000 ? wc.onlyCounted : ""].filter(Boolean).join(". "), cancel);
   };
   const body = async (): Promise<unknown> => {
-    const base = { name: name.value.trim(), description: about.value.trim() };
+    const base = { name: texts.peek().name.trim(), description: texts.peek().about.trim() };
     if (kind.peek() === "rule") return { ...base, filters: { properties: treeOf(rule.peek()) } };
     if (kind.peek() === "list") {
       const found = await findPeople(linesOf(lines.peek()), ["person_id", "distinct_id", "email"], new AbortController().signal);
@@ -76,10 +93,11 @@ export default function newCohort(): Child {
   };
   const save = async () => {
     other.set(undefined);
-    if (!checked({ name: name.value.trim() ? undefined : wc.nameWanted })) return;
+    if (!checked({ name: texts.peek().name.trim() ? undefined : wc.nameWanted })) return;
     try {
       const made = await send<Cohort>("POST", inProject("cohorts/"), await body());
       stale("cohorts");
+      drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/cohorts/${made.id}`, {}, true);
       announce(w.saved);
@@ -88,7 +106,7 @@ export default function newCohort(): Child {
     }
   };
   saveKey(save);
-  const text: HTMLTextAreaElement = h("textarea", { rows: 8, class: "code", oninput: () => lines.set(text.value) });
+  const text: HTMLTextAreaElement = h("textarea", { rows: 8, class: "code", value: lines.peek(), oninput: () => lines.set(text.value) });
   const chosen: HTMLInputElement = h("input", { type: "file", accept: ".csv,text/csv,text/plain", onchange: () => file.set(chosen.files?.[0]) });
   const radio = ([k, label]: [Kind, string]) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => kind() === k, onchange: () => kind.set(k) }), label);
   return [
@@ -97,8 +115,8 @@ export default function newCohort(): Child {
     h(
       "div",
       { class: "stack form-narrow" },
-      field(name, { label: wc.name, fault: () => faults().name }),
-      field(about, { label: w.description }),
+      field(input("name", 400, true), { label: wc.name, fault: () => faults().name }),
+      field(input("about", 1000, false), { label: w.description }),
       h("div", null, h("span", { class: "label", "aria-hidden": "true" }, wc.kind), h("div", { role: "radiogroup", "aria-label": wc.kind, class: "choices" }, kinds.map(radio))),
       when(() => kind() === "rule", () => [ruleForm(rule, () => false), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null)]),
       when(() => kind() === "list", () => field(text, { label: wc.lines, hint: wc.linesHint, fault: () => faults().lines })),

@@ -24,7 +24,7 @@ export interface ExperimentDraft {
   metric: MetricDraft | null;
 }
 
-let ids = 0;
+let ids = Date.now(); // drafts of an earlier page have lower ones
 const variant = (key: string, share: number): VariantDraft => ({ id: ++ids, key, share: String(share) });
 
 export const emptyExperiment = (): ExperimentDraft => ({ name: "", flag: "", hypothesis: "", variants: [variant("control", 50), variant("test", 50)], metric: { event: "", kind: "share" } });

@@ -2,6 +2,7 @@
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { button, heading, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { send } from "../../api/client";
@@ -11,14 +12,19 @@ import { go, guard } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { wx } from "../../words/experiments";
-import { emptyExperiment, experimentFaults, experimentForm, metricsOf, variantsOf } from "./form";
+import { emptyExperiment, experimentFaults, experimentForm, metricsOf, variantsOf, type ExperimentDraft } from "./form";
 
 export default function newExperiment(): Child {
-  const draft = signal(emptyExperiment());
-  const clean = canonical(draft.peek());
+  const record = "experiment:new";
+  const restored = kept<ExperimentDraft>(record);
+  const empty = emptyExperiment();
+  const draft = signal(restored ?? empty);
+  const dirty = () => canonical(draft()) !== canonical(empty);
+  if (restored) announce(w.draftRestored);
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
-  guarded(() => canonical(draft()) !== clean);
+  keep(record, draft, dirty);
+  guarded(dirty);
   const save = async () => {
     const d = draft.peek();
     other.set(undefined);
@@ -29,6 +35,7 @@ export default function newExperiment(): Child {
       const made = await send<Experiment>("POST", inProject("experiments/"), body);
       stale("experiments");
       stale("feature_flags");
+      drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/experiments/${made.id}`, {}, true);
       announce(w.saved);

@@ -2,6 +2,7 @@
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { button, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { send } from "../../api/client";
@@ -32,11 +33,16 @@ function patchOf(e: Experiment, d: ExperimentDraft): Record<string, unknown> {
 }
 
 function setup(experiment: Signal<Experiment>): Child {
-  const draft = signal(experimentDraft(experiment.peek()));
+  const record = `experiment:${experiment.peek().id}`;
+  const restored = kept<ExperimentDraft>(record);
+  const draft = signal(restored ?? experimentDraft(experiment.peek()));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const patch = computed(() => canonical(patchOf(experiment(), draft())));
-  guarded(() => patch() !== "{}");
+  const dirty = () => patch() !== "{}";
+  keep(record, draft, dirty);
+  guarded(dirty);
+  if (restored && dirty()) announce(w.draftRestored);
   let before = experiment.peek();
   effect(() => {
     const now = experiment();
@@ -53,6 +59,7 @@ function setup(experiment: Signal<Experiment>): Child {
     try {
       experiment.set(await send<Experiment>("PATCH", inProject(`experiments/${experiment.peek().id}/`), patchOf(experiment.peek(), draft.peek())));
       stale("experiments");
+      drop(record);
       draft.set(experimentDraft(experiment.peek()));
       announce(w.saved);
     } catch (e) {

@@ -2,6 +2,7 @@
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { button, problem } from "../../ui/parts";
 import { changes } from "../../ui/diff";
 import { ApiError } from "../../api/client";
@@ -11,7 +12,6 @@ import type { Params } from "../../routes";
 import { may } from "../../session";
 import { w } from "../../words";
 import { flagPage } from "./frame";
-import { drop, keep, kept } from "./kept";
 import { check, rules } from "./rules";
 import { save } from "./save";
 
@@ -28,7 +28,7 @@ export default function edit(params: Params): Child {
 
 function form(flag: Signal<Flag>): Child {
   const record = `flag:${flag.peek().id}`;
-  const restored = kept(record);
+  const restored = kept<Draft>(record);
   const draft = signal<Draft>(restored ?? draftOf(flag.peek()));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);

@@ -2,6 +2,7 @@
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { button, heading, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { get, send } from "../../api/client";
@@ -11,11 +12,10 @@ import { go, guard, param } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { toFault } from "./edit";
-import { drop, keep, kept } from "./kept";
 import { check, rules } from "./rules";
 
 export default function newFlag(): Child {
-  const restored = kept("flag:new");
+  const restored = kept<Draft>("flag:new");
   const draft = signal<Draft>(restored ?? emptyDraft());
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);

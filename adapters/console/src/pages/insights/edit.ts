@@ -3,6 +3,7 @@ import { computed, h, signal, when, type Child, type Signal } from "../../ui/dom
 import { announce } from "../../ui/announce";
 import { answered } from "../../ui/answered";
 import { guarded, saveKey } from "../../ui/form";
+import { drop, keep, kept } from "../../ui/kept";
 import { bars, button, heading, problem } from "../../ui/parts";
 import { get, send } from "../../api/client";
 import { stale } from "../../api/cache";
@@ -41,14 +42,17 @@ export default function insightPage(params: Params): Child {
 function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   const base = () => unwrapped(insight()?.query);
   const known = () => !insight() || formKnows(base());
-  const fresh = () => (insight.peek() ? insightDraft(insight.peek()!) : emptyInsight());
-  const draft = signal<InsightDraft>(fresh());
-  const clean = signal<InsightDraft>(draft.peek());
+  const record = `insight:${insight.peek()?.id ?? "new"}`;
+  const restored = kept<InsightDraft>(record);
+  const clean = signal<InsightDraft>(insight.peek() ? insightDraft(insight.peek()!) : emptyInsight());
+  const draft = signal<InsightDraft>(restored ?? clean.peek());
   const query = computed<string>(() => JSON.stringify(known() ? queryOf(draft(), base()) : base()));
   const changed = () => draft().name !== clean().name || (known() && !sameQuery(queryOf(draft(), base()), queryOf(clean(), base())));
   const fault = signal<unknown>(undefined);
   const nameFault = signal<string | undefined>(undefined);
+  keep(record, draft, changed);
   guarded(changed);
+  if (restored && changed()) announce(w.draftRestored);
 
   const save = async (): Promise<Insight | undefined> => {
     fault.set(undefined);
@@ -64,6 +68,7 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
       stale("insights");
       if (was) insight.set(got);
       clean.set(draft.peek());
+      drop(record);
       announce(w.saved);
       return got;
     } catch (e) {

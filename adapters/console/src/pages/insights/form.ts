@@ -19,6 +19,14 @@ async function breakdowns(typed: string): Promise<Option[]> {
   return [{ value: "", text: wi.nothing }, ...people.map((n) => ({ value: n + wi.ofPerson, text: n + wi.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
 }
 
+/** A bare name that only people have means that of people. */
+async function whose(name: string): Promise<string> {
+  if (!name || name.endsWith(wi.ofPerson)) return name;
+  const known = await breakdowns(name).catch(() => []);
+  const there = (v: string) => known.some((o) => o.value === v);
+  return !there(name) && there(name + wi.ofPerson) ? name + wi.ofPerson : name;
+}
+
 /** Known choices, and what else an insight may have. */
 const choices = (known: Record<string, string>, now: string) => [...Object.entries(known), ...(now in known ? [] : [[now, now] as [string, string]])];
 
@@ -48,7 +56,7 @@ export function insightForm(f: InsightForm): Child {
     h(
       "div",
       { class: "fields" },
-      when(() => has.breakdown(kind()), () => comboboxField({ label: wi.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => put({ breakdown: v }), free: true, placeholder: wi.nothing, disabled: locked })),
+      when(() => has.breakdown(kind()), () => comboboxField({ label: wi.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void whose(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: wi.nothing, disabled: locked })),
       choice(wi.period, "period", wi.periods),
       when(() => has.interval(kind()), () => choice(wi.interval, "interval", wi.intervals)),
       when(() => has.chart(kind()), () => choice(wi.chart, "chart", wi.charts)),
