@@ -66,23 +66,8 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 		if draft != nil {
 			graph[id], cohorts[id] = draft.parts(), management.Encode(draft.cohortRecord)
 		}
-		for id := range graph.reach(id) {
-			if cohorts[id] != nil {
-				continue
-			}
-			d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
-			if err != nil {
-				return err
-			}
-			if d == nil || d.Deleted {
-				continue
-			}
-			cohorts[id] = d.Record
-			if c, err := decodeCohort(d); err != nil || c.Static {
-				if m.static[id], err = memberSet(tx, st, id, err); err != nil {
-					return err
-				}
-			}
+		if err := m.read(tx, st, graph.reach(id), cohorts); err != nil {
+			return err
 		}
 		record = cohorts[id]
 		document["cohorts"] = cohorts
@@ -91,6 +76,29 @@ func (s Cohorts) matcherOf(ctx context.Context, st *management.Standing, id int6
 		return err
 	})
 	return m, record, err
+}
+
+// read reads cohorts that are not there yet, and who is in the static ones of them.
+func (m *matcher) read(tx Tx, st *management.Standing, ids map[int64]bool, cohorts map[int64]json.RawMessage) error {
+	for id := range ids {
+		if cohorts[id] != nil {
+			continue
+		}
+		d, err := tx.Definition(CohortDefinition, st.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		if d == nil || d.Deleted {
+			continue
+		}
+		cohorts[id] = d.Record
+		if c, err := decodeCohort(d); err != nil || c.Static {
+			if m.static[id], err = memberSet(tx, st, id, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // memberStep is how many members are read at a time.

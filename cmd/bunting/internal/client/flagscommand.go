@@ -38,8 +38,12 @@ Manages the feature flags of a server.
   bunting flags restore KEY VERSION
                                     makes an earlier version the next one
   bunting flags why KEY (--distinct-id ID | --person UUID) [--property K=V]
-                        [--group TYPE=KEY]
-                                    what the flag is for somebody, and why
+                        [--group TYPE=KEY] [--at TIME] [--flag-version N]
+                                    what the flag is for somebody, and why, and
+                                    what they were given last
+  bunting flags calls KEY [--from -7d] [--interval day|hour|minute]
+                        [--count calls|people|evaluations]
+                                    how often the flag was asked for, by value
 
   --rollout N       percentage of the first condition
   --variants LIST   keys with their shares in percent, 100 together
@@ -55,6 +59,12 @@ Manages the feature flags of a server.
   --property K=V    person property laid over the stored ones; V is JSON, or text
                     where it is none; may be repeated
   --group TYPE=KEY  group; may be repeated
+  --at TIME         decide for this time, with what is stored now
+  --flag-version N  decide with an earlier version
+  --from TIME       since when, such as -7d (default), -1h or 2026-01-31
+  --interval EACH   what one row counts: day (default), hour or minute
+  --count WHAT      calls that SDKs tell of (default), people who made them, or
+                    evaluations by the server
 ` + projectOption + yesHelp + managerOptions + `  --json            for programs
 `
 
@@ -109,6 +119,7 @@ var flagActions = []action{
 	{name: "history", project: reads, args: []string{"KEY"}, run: historyFlag},
 	{name: "restore", project: writes, args: []string{"KEY", "VERSION"}, run: restoreFlag},
 	{name: "why", project: reads, args: []string{"KEY"}, options: whyFlag},
+	{name: "calls", project: reads, args: []string{"KEY"}, options: callsOfFlag},
 }
 
 // flagShown is what is read of a flag as the server shows it.

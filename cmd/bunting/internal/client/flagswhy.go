@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
+	"strconv"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
@@ -14,12 +16,41 @@ type explanation struct {
 		UUID string `json:"uuid"`
 		Name string `json:"name"`
 	} `json:"person"`
-	Text string `json:"text"`
+	Text     string `json:"text"`
+	Assigned *struct {
+		Value   any    `json:"value"`
+		At      string `json:"at"`
+		Version *int64 `json:"version"`
+	} `json:"assigned"`
+	Differs *string `json:"differs"`
+}
+
+// differences are the reasons for which a flag is not what it was, in words.
+var differences = map[string]string{
+	"pinned": "a value is pinned", "flag_changed": "the flag has changed", "other_id": "it was asked with another distinct id",
+	"person_changed": "the person has changed", "supplied": "properties were given here",
+}
+
+// last says what somebody was really given last.
+func (e *explanation) last() string {
+	a := e.Assigned
+	if a == nil {
+		return "last given: no SDK has told of it\n"
+	}
+	out := fmt.Sprintf("last given: %v at %s", a.Value, a.At)
+	if a.Version != nil {
+		out += fmt.Sprintf(", version %d", *a.Version)
+	}
+	if e.Differs != nil {
+		out += "; another value: " + cmp.Or(differences[*e.Differs], "it is not known why")
+	}
+	return cli.Cell(out) + "\n"
 }
 
 // whyFlag asks the server why somebody has a flag's value.
 func whyFlag(m *manager) runner {
 	distinctID, person := m.fs.String("distinct-id", "", ""), m.fs.String("person", "", "")
+	at, version := m.fs.String("at", "", ""), m.fs.Int("flag-version", 0, "")
 	var properties, groups cli.Texts
 	m.fs.Var(&properties, "property", "")
 	m.fs.Var(&groups, "group", "")
@@ -34,6 +65,12 @@ func whyFlag(m *manager) runner {
 		body := map[string]any{"person_properties": persons}
 		if body["groups"], err = cli.Groups("flags", groups); err != nil {
 			return err
+		}
+		if *at != "" {
+			body["at"] = *at
+		}
+		if *version != 0 {
+			body["version"] = *version
 		}
 		if *person != "" {
 			body["person_id"] = *person
@@ -54,5 +91,52 @@ func (m *manager) explain(ctx context.Context, key, distinctID string, body any)
 	if e.Person != nil {
 		about = fmt.Sprintf("person %s, %s\n", e.Person.UUID, cli.Cell(cmp.Or(e.Person.Name, "without a name")))
 	}
-	return m.Print(about + e.Text)
+	return m.Print(about + e.Text + e.last())
+}
+
+// exposuresShown is what is read of how often a flag was called.
+type exposuresShown struct {
+	Labels []string `json:"labels"`
+	Series []struct {
+		Value string  `json:"value"`
+		Data  []int64 `json:"data"`
+		Total *int64  `json:"total"`
+	} `json:"series"`
+}
+
+// callsOfFlag prints how often a flag was called, by value.
+func callsOfFlag(m *manager) runner {
+	from, interval, count := m.fs.String("from", "-7d", ""), m.fs.String("interval", "day", ""), m.fs.String("count", "calls", "")
+	return func(ctx context.Context, m *manager, args []string) error {
+		f, err := m.namedFlag(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		q := url.Values{"date_from": {*from}, "interval": {*interval}, "count": {*count}}
+		var e exposuresShown
+		if printed, err := m.fetch(ctx, "GET", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/exposures/?"+q.Encode()), nil, &e); printed || err != nil {
+			return err
+		}
+		head, total := []string{"SINCE"}, []string{"total"}
+		for _, s := range e.Series {
+			n := "too many"
+			if s.Total != nil {
+				n = strconv.FormatInt(*s.Total, 10)
+			}
+			head, total = append(head, cli.Cell(s.Value)), append(total, n)
+		}
+		rows := [][]string{head}
+		for i, at := range e.Labels {
+			row := []string{at}
+			for _, s := range e.Series {
+				n := "-"
+				if i < len(s.Data) {
+					n = strconv.FormatInt(s.Data[i], 10)
+				}
+				row = append(row, n)
+			}
+			rows = append(rows, row)
+		}
+		return m.printTable(append(rows, total))
+	}
 }
