@@ -1,6 +1,6 @@
 // Cohorts as the API has them, and as their form has them.
 import { canonical, newFilter, type FilterDraft } from "./draft";
-import type { Condition, Filter, Flag } from "./flags";
+import type { Filter, Flag } from "./flags";
 
 export interface Cohort {
   id: number;
@@ -53,22 +53,6 @@ export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
 
 export function treeOf(r: RuleDraft): Tree {
   return { type: r.any ? "OR" : "AND", values: r.groups.map((g) => ({ type: g.any ? "OR" : "AND", values: g.filters.map((f) => f.filter) })) };
-}
-
-const most = 100;
-
-/** A tree as conditions of a flag, any of which may hold; null when there are too many. */
-export function conditionsOf(t: Tree): Condition[] | null {
-  const ways = waysOf(t);
-  return ways && ways.map((properties) => ({ properties, rollout_percentage: 100 }));
-}
-
-function waysOf(t: Tree): Filter[][] | null {
-  if (!isGroup(t)) return [[t]];
-  const parts = t.values.map(waysOf);
-  if (parts.some((p) => p === null)) return null;
-  const out = t.type === "OR" ? (parts as Filter[][][]).flat() : (parts as Filter[][][]).reduce<Filter[][]>((a, b) => (a.length * b.length > most ? [] : a.flatMap((x) => b.map((y) => [...x, ...y]))), [[]]);
-  return out.length > most || (t.type === "AND" && !out.length) ? null : out;
 }
 
 /** The flags that ask for a cohort. */

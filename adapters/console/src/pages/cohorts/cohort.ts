@@ -10,7 +10,7 @@ import { time } from "../../ui/time";
 import { stale } from "../../api/cache";
 import { get, send } from "../../api/client";
 import { ruleOf, sameRule, treeOf, usersOf, type Cohort } from "../../api/cohorts";
-import { findPeople, linesOf } from "../../api/people";
+import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
@@ -68,24 +68,16 @@ function tools(cohort: Signal<Cohort>, path: string, again: () => Promise<void>)
   return [
     cohort.peek().is_static
       ? button(wc.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? again() : undefined), refused) })
-      : [button(wc.countAgain, { scope, run: () => recount().catch(refused) }), button(wc.copyAsList, { scope, run: () => copyAsList(cohort.peek(), path).catch(refused) })],
+      : [button(wc.countAgain, { scope, run: () => recount().catch(refused) }), button(wc.copyAsList, { scope, run: () => copyAsList(path).catch(refused) })],
     button(wc.deleteCohort, { scope, kind: "danger", run: () => remove().catch(refused) }),
   ];
 }
 
-/** Copies who is in a cohort now into one by list, a thousand at a time. */
-async function copyAsList(c: Cohort, path: string): Promise<void> {
-  let query: Record<string, string | number> | null = { limit: 1000 };
-  let made: Cohort | undefined;
-  while (query) {
-    const page: { results: Person[]; next: string | null } = await get(path + "persons/", query);
-    const ids = page.results.map((p) => p.uuid);
-    if (!made) made = await send<Cohort>("POST", inProject("cohorts/"), { name: wc.copyName(cohortName(c)).slice(0, 400), is_static: true, _create_static_person_ids: ids });
-    else if (ids.length) await send("PATCH", inProject(`cohorts/${made.id}/add_persons_to_static_cohort/`), { person_ids: ids });
-    query = page.next ? Object.fromEntries(new URL(page.next).searchParams) : null;
-  }
+/** Makes a cohort by list of who is in one by rule now. */
+async function copyAsList(path: string): Promise<void> {
+  const made = await send<Cohort>("POST", path + "duplicate_as_static_cohort/", {});
   stale("cohorts");
-  await go(`p/${project.peek()}/cohorts/${made!.id}`);
+  await go(`p/${project.peek()}/cohorts/${made.id}`);
   announce(w.saved);
 }
 
@@ -101,9 +93,9 @@ async function addPeople(path: string): Promise<boolean> {
         fault.set(lines.length ? (lines.length > 1000 ? wc.tooManyLines(lines.length) : undefined) : wc.linesWanted);
         if (fault.peek()) return text.focus();
         try {
-          const found = await findPeople(lines, ["person_id", "distinct_id", "email"], new AbortController().signal);
-          if (found.people.length) await send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: found.people.map((p) => p.uuid) });
-          announce(wc.addedN(found.people.length, found.unknown.length));
+          const { persons, unknown } = await matchLines(lines);
+          if (persons.length) await send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: persons });
+          announce(wc.addedN(persons.length, unknown.length));
           d.close(true);
         } catch (e) {
           fault.set((e as Error).message);

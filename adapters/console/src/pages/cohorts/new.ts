@@ -7,12 +7,12 @@ import { button, field, heading, problem } from "../../ui/parts";
 import { stale } from "../../api/cache";
 import { send } from "../../api/client";
 import { emptyRule, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
-import { findPeople, linesOf, membersOf } from "../../api/people";
+import { linesOf, matchLines } from "../../api/people";
 import { go, guard } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { wc } from "../../words/cohorts";
-import { byLines, byRule, preview, type Previewed } from "./preview";
+import { byFile, byLines, byRule, preview, type Previewed } from "./preview";
 import { ruleForm } from "./rule";
 
 type Kind = "rule" | "list" | "csv";
@@ -74,18 +74,12 @@ export default function newCohort(): Child {
   const look = async (cancel: AbortSignal): Promise<Previewed | undefined> => {
     if (!checked()) return undefined;
     if (kind.peek() === "rule") return byRule(treeOf(rule.peek()), cancel);
-    if (kind.peek() === "list") return byLines(linesOf(lines.peek()), ["person_id", "distinct_id", "email"], "", cancel);
-    const m = membersOf(await file.peek()!.text());
-    if (!m.by) return { text: wc.noColumn(m.columns.join(", ")), people: [], unknown: [] };
-    return byLines(m.lines, [m.by], [wc.fileRows(m.rows, m.by), m.lines.length > 1000 ? wc.onlyCounted : ""].filter(Boolean).join(". "), cancel);
+    return kind.peek() === "list" ? byLines(linesOf(lines.peek()), cancel) : byFile(await file.peek()!.text(), cancel);
   };
   const body = async (): Promise<unknown> => {
     const base = { name: texts.peek().name.trim(), description: texts.peek().about.trim() };
     if (kind.peek() === "rule") return { ...base, filters: { properties: treeOf(rule.peek()) } };
-    if (kind.peek() === "list") {
-      const found = await findPeople(linesOf(lines.peek()), ["person_id", "distinct_id", "email"], new AbortController().signal);
-      return { ...base, is_static: true, _create_static_person_ids: found.people.map((p) => p.uuid) };
-    }
+    if (kind.peek() === "list") return { ...base, is_static: true, _create_static_person_ids: (await matchLines(linesOf(lines.peek()))).persons };
     const form = new FormData();
     Object.entries({ ...base, is_static: "true" }).forEach(([k, v]) => form.set(k, v));
     form.set("csv", file.peek()!);

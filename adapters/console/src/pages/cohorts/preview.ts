@@ -2,13 +2,16 @@
 import { h, onEnd, signal, when, type Child } from "../../ui/dom";
 import { button, problem } from "../../ui/parts";
 import { records } from "../../ui/table";
-import { conditionsOf, type Tree } from "../../api/cohorts";
+import type { Tree } from "../../api/cohorts";
 import { send } from "../../api/client";
-import { findPeople, type Named, type NamedBy } from "../../api/people";
+import { findPeople, matchLines, membersOf, type Named } from "../../api/people";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { wc } from "../../words/cohorts";
+import type { Person } from "../people/person";
+
+const shownPeople = 20;
 
 export interface Previewed {
   text: string;
@@ -16,26 +19,32 @@ export interface Previewed {
   unknown: string[];
 }
 
-interface Who {
-  after: Record<string, number>;
+interface Found {
+  count: number;
   exact: boolean;
-  sample: number | null;
-  of: number;
-  results: { person: { uuid: string; name: string; distinct_id: string } }[];
+  results: Person[];
 }
 
-/** Whom a rule finds: a flag with these conditions would be on for them. */
+const named = (p: Person): Named => ({ uuid: p.uuid, name: p.name, ids: p.distinct_ids });
+
 export async function byRule(tree: Tree, cancel: AbortSignal): Promise<Previewed> {
-  const groups = conditionsOf(tree);
-  if (!groups) return { text: wc.notPreviewed, people: [], unknown: [] };
-  const got = await send<Who>("POST", inProject("feature_flags/0/who/"), { filters: { groups }, value: "true", limit: 20 }, cancel);
-  const n = got.after.true ?? 0;
-  return { text: got.exact || !got.sample ? wc.matchN(n) : wc.aboutMatchN(Math.round((n * got.of) / got.sample)), people: got.results.map(({ person: p }) => ({ uuid: p.uuid, name: p.name, ids: [p.distinct_id] })), unknown: [] };
+  const got = await send<Found>("POST", inProject("cohorts/preview/"), { filters: { properties: tree } }, cancel);
+  return { text: got.exact ? wc.matchN(got.count) : wc.aboutMatchN(got.count), people: got.results.map(named), unknown: [] };
 }
 
-export async function byLines(lines: string[], by: NamedBy[], note: string, cancel: AbortSignal): Promise<Previewed> {
-  const found = await findPeople(lines.slice(0, 1000), by, cancel);
-  return { text: [wc.matchN(found.people.length), note].filter(Boolean).join(". "), people: found.people.slice(0, 20), unknown: found.unknown };
+export async function byLines(lines: string[], cancel: AbortSignal): Promise<Previewed> {
+  const { persons, unknown } = await matchLines(lines, cancel);
+  const { people } = await findPeople(persons.slice(0, shownPeople), "person_id", cancel);
+  return { text: wc.matchN(persons.length), people, unknown };
+}
+
+/** Whom a file means, of whose lines only the first thousand are looked up. */
+export async function byFile(text: string, cancel: AbortSignal): Promise<Previewed> {
+  const m = membersOf(text);
+  if (!m.by) return { text: wc.noColumn(m.columns.join(", ")), people: [], unknown: [] };
+  const found = await findPeople(m.lines.slice(0, 1000), m.by, cancel);
+  const notes = [wc.matchN(found.people.length), wc.fileRows(m.rows, m.by), ...(m.lines.length > 1000 ? [wc.onlyCounted] : [])];
+  return { text: notes.join(". "), people: found.people.slice(0, shownPeople), unknown: found.unknown };
 }
 
 /** The button, and what it shows. */
