@@ -111,6 +111,10 @@ func TestServer_OpenedAgain(t *testing.T) {
 	if status, body := ask(t, s, "GET", "/api/users/@me/", key, ""); status != http.StatusOK || !strings.Contains(body, server.DefaultOwnerEmail) {
 		t.Errorf("%d %s", status, body)
 	}
+	// What was answered is counted by the hour, at the latest when the server closes.
+	if status, body := ask(t, s, "GET", "/api/projects/1/feature_flags/1/exposures/?count=evaluations", key, ""); status != http.StatusOK || !strings.Contains(body, `"total":1,"first_called_at"`) {
+		t.Errorf("%d %s", status, body)
+	}
 	select {
 	case <-s.Recovered():
 	default:
