@@ -87,7 +87,7 @@ func TestInsights(t *testing.T) {
 		s.capture(map[string]any{"event": "order placed", "distinct_id": who})
 	}
 	s.capture(map[string]any{"event": "cart opened", "distinct_id": "ben"})
-	p.click("link", "New insight")
+	p.click("button", "New insight")
 	p.node("heading", "New insight")
 	if got := js[string](p, "document.activeElement.labels?.[0]?.innerText ?? document.activeElement.tagName"); got != "Name" {
 		t.Errorf("the focus is on %q, want Name", got)

@@ -13,7 +13,7 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 	p.click("navigation", "Main", "link", "Flags")
 	p.node("heading", "No flags yet")
 	p.accessible()
-	p.click("link", "New flag")
+	p.click("button", "New flag")
 	p.node("heading", "New flag")
 	if got := js[string](p, "document.activeElement.labels?.[0]?.innerText ?? document.activeElement.tagName"); got != "Key" {
 		t.Errorf("the focus is on %q, want Key", got)

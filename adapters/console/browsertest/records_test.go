@@ -15,7 +15,7 @@ func TestCohorts(t *testing.T) {
 	for id, plan := range map[string]string{"ana": "pro", "ben": "free", "cleo": "pro"} {
 		s.person(id, map[string]any{"email": id + "@example.com", "plan": plan})
 	}
-	p.click("link", "New cohort")
+	p.click("button", "New cohort")
 	p.node("heading", "New cohort")
 	p.fill("Paying", "textbox", "Name")
 	p.fill("plan", "group", "Filter 1", "combobox", "Property")
@@ -113,7 +113,7 @@ func TestExperiments(t *testing.T) {
 	p := s.open(t, "p/1/experiments")
 	p.node("heading", "No experiments yet")
 	p.accessible()
-	p.click("link", "New experiment")
+	p.click("button", "New experiment")
 	p.node("heading", "New experiment")
 	p.fill("Checkout test", "textbox", "Name")
 	p.click("button", "Save")
@@ -262,7 +262,7 @@ func tilesAndDrafts(s *server) {
 	p.click("link", "Cohorts")
 	p.click("alertdialog", "Leave without saving?", "button", "Leave")
 	p.node("heading", "No cohorts yet")
-	p.click("link", "New cohort")
+	p.click("button", "New cohort")
 	p.says("Draft restored")
 	if got := js[string](p, "document.activeElement.value"); got != "Half" {
 		t.Errorf("the name is %q, want Half", got)

@@ -1,13 +1,13 @@
 // Cohorts: who is in them by rule or by list.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, linkButton, shown } from "../../ui/parts";
+import { button, empty, heading, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import { answer } from "../../api/cache";
 import { usersOf, type Cohort } from "../../api/cohorts";
 import type { Flag } from "../../api/flags";
-import { href, param, setParams } from "../../router";
+import { go, href, param, setParams } from "../../router";
 import { inProject, may, project } from "../../session";
 import { number, w } from "../../words";
 import { wc } from "../../words/cohorts";
@@ -26,7 +26,7 @@ export default function cohortsPage(): Child {
     return all ? w.nFlags(usersOf(c.id, all.results).length) : w.dash;
   };
   return [
-    heading(w.cohorts, may("cohort:write") ? linkButton(wc.newCohort, href(`p/${project()}/cohorts/new`), "primary") : button(wc.newCohort, { kind: "primary", scope: "cohort:write" })),
+    heading(w.cohorts, button(wc.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
     h("div", { class: "filters", role: "search", "aria-label": w.cohorts }, searchBox(wc.searchCohorts)),
     shown(list, (data) => [
       when(() => data().length === 0 && param("search"), () => empty(wc.noCohortsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),

@@ -1,12 +1,12 @@
 // Experiments.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, linkButton, select, shown } from "../../ui/parts";
+import { button, empty, field, heading, select, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import type { Experiment } from "../../api/experiments";
-import { href, param, setParams } from "../../router";
-import { inProject, may, project } from "../../session";
+import { go, href, param, setParams } from "../../router";
+import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { wx } from "../../words/experiments";
 import { searchBox } from "../people/list";
@@ -19,7 +19,7 @@ export default function experimentsPage(): Child {
   const list = pages<Experiment>(() => ({ path: inProject("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
   const filtered = () => filterNames.some((n) => param(n));
   return [
-    heading(w.experiments, may("experiment:write") ? linkButton(wx.newExperiment, href(`p/${project()}/experiments/new`), "primary") : button(wx.newExperiment, { kind: "primary", scope: "experiment:write" })),
+    heading(w.experiments, button(wx.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
     h(
       "div",
       { class: "filters low", role: "search", "aria-label": w.experiments },

@@ -1,14 +1,14 @@
 // The list of flags: search, filters, order, switches, and what is done to several.
 import { computed, effect, h, onEnd, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button, empty, heading, linkButton, problem, bars, select } from "../../ui/parts";
+import { button, empty, heading, problem, bars, select } from "../../ui/parts";
 import { icon } from "../../ui/icons";
 import { rows } from "../../ui/rows";
 import { stale } from "../../api/cache";
 import { ApiError, get, send } from "../../api/client";
 import type { Row } from "../../api/flags";
-import { href, param, setParams } from "../../router";
-import { inProject, may, project, session } from "../../session";
+import { go, param, setParams } from "../../router";
+import { inProject, project, session } from "../../session";
 import { w } from "../../words";
 import { ask, change } from "./actions";
 import { flagRow } from "./row";
@@ -92,7 +92,7 @@ export default function flagsPage(): Child {
   const actions = { put, drop: (f: Row) => (list.update((all) => all.filter((x) => x.id !== f.id)), total.update((n) => (n ?? 1) - 1), stale("feature_flags")), reload };
 
   return [
-    heading(w.flags, may("feature_flag:write") ? linkButton(w.newFlag, href(`p/${project()}/flags/new`), "primary") : button(w.newFlag, { kind: "primary", scope: "feature_flag:write" })),
+    heading(w.flags, button(w.newFlag, { kind: "primary", scope: "feature_flag:write", run: () => go(`p/${project.peek()}/flags/new`) })),
     filters(total, list),
     () => (error() ? problem(w.failed, error(), reload) : null),
     () => {

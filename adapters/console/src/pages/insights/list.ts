@@ -1,18 +1,18 @@
 // Insights, the latest changed first.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, linkButton, shown } from "../../ui/parts";
+import { button, empty, heading, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import { titleOf, type Insight } from "../../api/insights";
 import { unwrapped } from "../../api/picture";
-import { href, param, setParams } from "../../router";
-import { inProject, may, project } from "../../session";
+import { go, href, param, setParams } from "../../router";
+import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { wi } from "../../words/insights";
 import { searchBox } from "../people/list";
 
-const newButton = () => (may("insight:write") ? linkButton(wi.newInsight, href(`p/${project()}/insights/new`), "primary") : button(wi.newInsight, { kind: "primary", scope: "insight:write" }));
+const newButton = () => button(wi.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
 
 export default function insightsPage(): Child {
   const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
