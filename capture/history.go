@@ -16,6 +16,10 @@ type History interface {
 	// Ledger returns at most limit events with an ID above after, in the order in
 	// which they were recorded: for followers and exports.
 	Ledger(ctx context.Context, projectID, after int64, limit int) ([]Record, error)
+	// Recent returns the newest of the events recorded after a place, for who watches
+	// them: at most limit, and no more than RecentBytes of them beside one. Below zero is
+	// the end: nothing comes, but the place of it.
+	Recent(ctx context.Context, projectID, after int64, limit int) (Recent, error)
 
 	// People returns at most q.Limit persons, and where the next page goes on: 0
 	// at the end.
@@ -44,6 +48,19 @@ type History interface {
 	SeenNames(ctx context.Context, projectID int64, kind SeenKind, limit, offset int) ([]Seen, error)
 	// FlagCalls are the counts of a flag's values, of all flags when key is empty.
 	FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]FlagCalls, error)
+}
+
+// RecentBytes bounds what History.Recent returns, as the bytes of properties.
+const RecentBytes = 4 << 20
+
+// Recent is what was recorded since somebody looked.
+type Recent struct {
+	// Events are the newest, in the order in which they were recorded.
+	Events []Record
+	// Left is how many more there were.
+	Left int64
+	// Place is where to go on.
+	Place int64
 }
 
 // SearchScan is how many persons or groups one page of a search looks at.

@@ -40,6 +40,8 @@ type ActivityDetail struct {
 	Name    string   `json:"name"`
 	ShortID *string  `json:"short_id"`
 	Type    *string  `json:"type"`
+	// Version is that of the thing after the change, 0 where it has none.
+	Version int64 `json:"-"`
 }
 
 // Change is a field that has another value now.
@@ -141,7 +143,7 @@ func (d *Desk[T]) NoteAs(tx Tx, by *Caller, parent, activity, scope, item string
 	a := storedActivity{Activity: Activity{
 		ID: d.NewID(), Activity: activity, Scope: scope, ItemID: item, Created: At(d.Now()), Detail: detail,
 		User: ActivityUser{FirstName: "System", System: true},
-	}}
+	}, Version: detail.Version}
 	if by != nil {
 		email := by.User.Email
 		a.By, a.User = by.User.ID, ActivityUser{FirstName: by.User.FirstName, Email: &email}
@@ -174,7 +176,8 @@ type ActivityQuery struct {
 // the change, 0 for the server itself and in lines of before it was kept.
 type storedActivity struct {
 	Activity
-	By int64 `json:"by,omitempty"`
+	By      int64 `json:"by,omitempty"`
+	Version int64 `json:"version,omitempty"` // as in the detail
 }
 
 // by reports whether somebody made a change; lines that name nobody by number do so

@@ -89,6 +89,8 @@ type call struct {
 	standing *management.Standing // nil for public endpoints
 	body     management.Body
 	lease    *lease            // of an unread body
+	going    bool              // it was let in before
+	again    func() error      // looks again whether the caller may send it; of what is long
 	listed   management.Values // the parameters of a list
 	pageSize int               // of a list when nobody says, 0 for the usual one
 }

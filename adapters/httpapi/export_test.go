@@ -111,6 +111,12 @@ func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
 	h.server.streams.timing = streamTiming{keepAlive, write, look}
 }
 
+// SetFeedTiming does so for what is watched: what counts as a second, and the time between
+// looks at new events.
+func (h *Handler) SetFeedTiming(second, look time.Duration) {
+	h.server.streams.feeds.timing = feedTiming{second, look, 3 * time.Second}
+}
+
 // CountStreams counts n streams more than there are.
 func (h *Handler) CountStreams(n int64) { h.server.streams.definitions.open.Add(n) }
 

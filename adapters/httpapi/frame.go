@@ -20,7 +20,7 @@ const readTime = 20 * time.Second
 
 // managed are the endpoints of the management API whose rooms there are.
 func managed(by *rooms.Rooms) []endpoint {
-	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, accessEndpoints, schemaEndpoint())
+	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints, accessEndpoints, schemaEndpoint())
 	for _, room := range managementTables {
 		if room.in(by) {
 			out = slices.Concat(out, slices.Concat(room.tables...))
@@ -94,6 +94,9 @@ func (s *server) handler(e *endpoint) handler {
 			r = r.WithContext(ctx)
 		}
 		c := s.call(w, r)
+		if e.long {
+			c.again = func() error { return s.again(c, e) }
+		}
 		c.pageSize = e.pageSize
 		if e.unread {
 			c.lease = s.budget.lease(s, w, r)
@@ -178,6 +181,27 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 
 // enter does steps 1 to 4 of §1.5.
 func (s *server) enter(c *call, e *endpoint) error {
+	if err := s.admit(c, e); err != nil {
+		return err
+	}
+	return s.limit(c.standing.Caller.Key.Hash, e.reads)
+}
+
+// again looks whether a caller may still do what goes on, which is no use of a session.
+func (s *server) again(c *call, e *endpoint) error {
+	now := s.call(c.w, c.r)
+	now.going = true
+	err := s.signIn(now)
+	if err == nil {
+		err = s.admit(now, e)
+	}
+	if err == nil {
+		c.standing = now.standing
+	}
+	return managementProblem(err)
+}
+
+func (s *server) admit(c *call, e *endpoint) error {
 	caller, err := c.signed, error(nil)
 	if caller == nil {
 		caller, err = s.managementCaller(c.r, c.body)
@@ -197,10 +221,7 @@ func (s *server) enter(c *call, e *endpoint) error {
 	if c.standing.Project != nil {
 		exchangeOf(c.ctx).noteProject(c.project())
 	}
-	if err := cmp.Or(s.rules(c, e), s.permitsSession(caller, e, c.r)); err != nil {
-		return err
-	}
-	return s.limit(caller.Key.Hash, e.reads)
+	return cmp.Or(s.rules(c, e), s.permitsSession(caller, e, c.r))
 }
 
 // representation is the preference that asks for a body (RFC 7240).

@@ -76,6 +76,19 @@ func (a *archive) Ledger(_ context.Context, project, after int64, limit int) (ou
 	return out, a.failure
 }
 
+func (a *archive) Recent(_ context.Context, project, after int64, limit int) (out capture.Recent, err error) {
+	out.Place = after
+	for _, r := range a.events {
+		out.Place = max(out.Place, r.ID)
+		if after >= 0 && r.ProjectID == project && r.ID > after {
+			out.Events = append(out.Events, r)
+		}
+	}
+	out.Left = int64(max(len(out.Events)-limit, 0))
+	out.Events = out.Events[out.Left:]
+	return out, a.failure
+}
+
 func (a *archive) People(_ context.Context, project int64, q capture.PersonQuery) (page []capture.StoredPerson, next int64, err error) {
 	list := slices.Clone(a.persons[project])
 	slices.SortFunc(list, func(x, y capture.StoredPerson) int { return cmp.Compare(y.ID, x.ID) })

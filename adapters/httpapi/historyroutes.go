@@ -83,10 +83,11 @@ type success struct {
 
 // readBack are the endpoints that are served with a History.
 func readBack(by *rooms.Rooms) []endpoint {
+	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints)
 	if by.Organizations == nil {
-		return slices.Concat(historyEndpoints, erasureEndpoints)
+		return out
 	}
-	return slices.Concat(historyEndpoints, erasureEndpoints, groupTypeEndpoints)
+	return slices.Concat(out, groupTypeEndpoints)
 }
 
 // history makes endpoints of rows, which read bodies themselves.

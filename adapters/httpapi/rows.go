@@ -74,6 +74,9 @@ func (r row[S]) proven() row[S] { r.proof = true; return r }
 // ofKind answers with text or bytes of a media type.
 func (r row[S]) ofKind(media string) row[S] { r.kind = media; return r }
 
+// unbounded has no limit of time.
+func (r row[S]) unbounded() row[S] { r.long = true; return r }
+
 // arrays takes an array of bodies, takingLines text with a JSON object a line.
 func (r row[S]) arrays() row[S]      { r.array = true; return r }
 func (r row[S]) takingLines() row[S] { r.lines = true; return r }

@@ -136,7 +136,11 @@ func (s *server) bySession(c *call) error {
 	if err := fromOwnPage(c.r); err != nil {
 		return err
 	}
-	caller, err := s.Management.Organizations.Sessions.Caller(c.ctx, token)
+	find := s.Management.Organizations.Sessions.Caller
+	if c.going {
+		find = s.Management.Organizations.Sessions.Unused
+	}
+	caller, err := find(c.ctx, token)
 	c.signed = caller
 	return managementProblem(err)
 }

@@ -33,6 +33,7 @@ type streams struct {
 	definitions, changes places
 	crowd                crowd // under mu, as far as it says
 	dropped              atomic.Uint64
+	feeds                feeds
 }
 
 // places are those of the streams of definitions or of changes.
@@ -89,7 +90,7 @@ type keyLookup struct {
 }
 
 func newStreams(s *server) *streams {
-	t := &streams{server: s, timing: defaultStreamTiming, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, looking: map[keyID]*keyLookup{}}
+	t := &streams{server: s, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, looking: map[keyID]*keyLookup{}}
 	t.definitions.max, t.changes.max = s.MaxStreams, s.MaxPublicStreams
 	t.crowd.addresses = map[netip.Addr]*streamAddress{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())

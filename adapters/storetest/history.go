@@ -50,6 +50,7 @@ func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("EventsByUUID", func(t *testing.T) { eventByUUID(t, open(t)) })
 	t.Run("StableCursor", func(t *testing.T) { stableCursor(t, open(t)) })
 	t.Run("Ledger", func(t *testing.T) { ledger(t, open(t)) })
+	t.Run("Recent", func(t *testing.T) { recent(t, open(t)) })
 	t.Run("People", func(t *testing.T) { people(t, open(t)) })
 	t.Run("PeopleSearchIsBounded", func(t *testing.T) { boundedSearch(t, open(t)) })
 	t.Run("Groups", func(t *testing.T) { groups(t, open(t)) })

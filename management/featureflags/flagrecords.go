@@ -354,7 +354,7 @@ func (s Flags) noteFlag(tx Tx, st *management.Standing, f *storedFlag) error {
 	if err != nil || len(list) == 0 && activity == "updated" {
 		return err
 	}
-	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), management.ActivityDetail{Name: f.Key, Changes: list})
+	return s.Desk.NoteAs(tx, st.Caller, management.ProjectParent(st.Project.ID), activity, flagScope, f.itemID(), management.ActivityDetail{Name: f.Key, Changes: list, Version: f.Version})
 }
 
 // logged are the members whose changes are noted.

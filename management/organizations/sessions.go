@@ -93,22 +93,29 @@ func callerOf(tx Tx, m *management.Session) (*management.Caller, error) {
 	return c, nil
 }
 
+// Unused is Caller for what goes on without the person: it does not keep the session
+// alive.
+func (s Sessions) Unused(ctx context.Context, token string) (*management.Caller, error) {
+	return management.Read(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) { return s.callerBy(tx, token) })
+}
+
+func (s Sessions) callerBy(tx Tx, token string) (*management.Caller, error) {
+	m, err := s.sessionOf(tx, token)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return callerOf(tx, m)
+}
+
 // Caller is who has the session of a token, nil for nobody.
 func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller, error) {
-	find := func(tx Tx) (*management.Caller, error) {
-		m, err := s.sessionOf(tx, token)
-		if err != nil || m == nil {
-			return nil, err
-		}
-		return callerOf(tx, m)
-	}
-	c, err := management.Read(ctx, &s.Desk, find)
+	c, err := s.Unused(ctx, token)
 	now := s.Desk.Now()
 	if err != nil || c == nil || now.Sub(c.Session.Seen.Time) < seenEvery {
 		return c, err
 	}
 	return management.Write(ctx, &s.Desk, func(tx Tx) (*management.Caller, error) {
-		c, err := find(tx) // it may have ended meanwhile
+		c, err := s.callerBy(tx, token) // it may have ended meanwhile
 		if err != nil || c == nil {
 			return nil, err
 		}
