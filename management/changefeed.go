@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// MostChanges is how many lines one call of ChangesAfter returns.
-const MostChanges = 200
+// mostChanges is how many lines one call of ChangesAfter returns.
+const mostChanges = 200
 
 // ChangeMade is a line of the log of changes for who watches it (console.md N14).
 type ChangeMade struct {
@@ -23,11 +23,11 @@ type ChangeMade struct {
 
 // ChangesAfter returns the lines of the log of the standing's project behind a place
 // which the caller may see, oldest first, and the place to go on from: where there are
-// more than MostChanges the newest. Below zero is the end of the log: no lines, but its
+// more than mostChanges the newest. Below zero is the end of the log: no lines, but its
 // place.
 func (s *Service) ChangesAfter(ctx context.Context, st *Standing, place int64) (out []ChangeMade, next int64, err error) {
 	next = max(place, 0)
-	q := Query{Kind: KindActivity, Parent: st.Parent(), Descending: true, Limit: MostChanges}
+	q := Query{Kind: KindActivity, Parent: st.Parent(), Descending: true, Limit: mostChanges}
 	if place >= 0 {
 		q.From = SortNumber(place + 1)
 	} else {

@@ -11,7 +11,7 @@ import (
 // ruledPaths are what paths below a project begin with whose things access rules may be
 // about, by kind (clients.md §11.1).
 var ruledPaths = map[string]string{
-	"actions": "action", "activity_log": "activity_log", "cohorts": "cohort", "dashboards": "dashboard", "experiments": "experiment",
+	"actions": "action", "activity_log": "activity_log", "changes": "activity_log", "cohorts": "cohort", "dashboards": "dashboard", "experiments": "experiment",
 	"feature_flags": "feature_flag", "insights": "insight", "surveys": "survey",
 }
 

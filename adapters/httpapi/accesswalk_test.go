@@ -32,6 +32,7 @@ var ruledThings = map[string]struct{ kind, body string }{
 var unruled = map[string]string{
 	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules",
 	"activity_log":         "a kind of its own, in accesscontrols.json",
+	"changes":              "as the log, in feeds_test.go",
 	"early_access_feature": "flags, in accesscontrols.json", "scheduled_changes": "flags, in accesscontrols.json",
 	"query":         "insights, in accesscontrols.json",
 	"annotations":   "of their own; the names of what they are about are hidden",

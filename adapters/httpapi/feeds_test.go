@@ -228,6 +228,42 @@ func TestFeeds_AreNoUse(t *testing.T) {
 	}
 }
 
+// Rules hide lines about things, and the log as a whole (clients.md §11.1).
+func TestChanges_AccessRules(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	s := o.feedServer(t, 5*time.Millisecond, nil)
+	member := bearerOf(o.key(t, "member"))
+	l := listen(t, s.Client(), s.URL+changesPath, member...)
+	l.next(t)
+	path := o.makeFlag(t, `{"key": "hidden"}`)
+	l.event(t, "change")
+	rule := func(object, level string) {
+		o.api(t, "PUT", object, level, 200)
+	}
+	rule(path+"access_controls/", `{"access_level": "none"}`)
+	l.event(t, "change") // that of the rule
+	o.api(t, "PATCH", path, `{"active": false}`, 200)
+	o.makeFlag(t, `{"key": "shown"}`)
+	eventually(t, "what is hidden is left out", func() bool {
+		again := listen(t, s.Client(), s.URL+changesPath, append(member, "Last-Event-ID", "0")...)
+		defer again.leave()
+		for {
+			b := again.event(t, "change")
+			if strings.Contains(b.data, `"item_id":"1"`) {
+				t.Fatal(b.data)
+			}
+			if strings.Contains(b.data, `"item_id":"2"`) {
+				return true
+			}
+		}
+	})
+	rule("/api/projects/1/resource_access_controls/", `{"resource": "activity_log", "access_level": "none"}`)
+	if l := listen(t, s.Client(), s.URL+changesPath, member...); l.StatusCode != 403 {
+		t.Errorf("rules hide the log: %d", l.StatusCode)
+	}
+	eventually(t, "the stream that was open ends", func() bool { _, ok := l.next(t); return !ok })
+}
+
 // Who may not see a project or has not the scope is refused, and HEAD does not wait.
 func TestFeeds_Rights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")

@@ -35,7 +35,11 @@ func TestNew_ANilRoomHasNoRoutes(t *testing.T) {
 			test.shut(&some)
 			o.serve(t, func(c *httpapi.Config) { c.Management = &some })
 			get := func(path string) (int, string) {
-				w := ask(o.handler, http.MethodGet, path, "", "Authorization", bearer)
+				method := http.MethodGet
+				if strings.Contains(path, "/events/live/") || strings.Contains(path, "/changes/stream/") {
+					method = http.MethodHead // they have no end
+				}
+				w := ask(o.handler, method, path, "", "Authorization", bearer)
 				return w.Code, w.Body.String()
 			}
 			if status, body := get(test.gone); status != http.StatusNotFound || !strings.Contains(body, "Endpoint not found.") {
