@@ -73,6 +73,37 @@ func TestEventsAndGroups(t *testing.T) {
 	p.accessible()
 }
 
+// J9 (console.md §1.2, §3.7): events as they come in, filtered, held still and cleared;
+// one of them whole.
+func TestLive(t *testing.T) {
+	s := serve(t)
+	p := s.open(t, "p/1/live")
+	p.node("heading", "Live events")
+	p.node("status", "Connected")
+	p.node("heading", "Waiting for events")
+	p.accessible()
+	s.capture(map[string]any{"event": "order placed", "distinct_id": "ana", "properties": map[string]any{"note": "<b>now</b>"}})
+	p.node("table", "Live events", "cell", "order placed")
+	p.node("table", "Live events", "columnheader", "Person")
+	p.accessible()
+	p.click("table", "Live events", "button", "order placed")
+	p.node("dialog", "order placed", "table", "Properties", "cell", "<b>now</b>")
+	p.click("dialog", "order placed", "button", "Close")
+	p.click("button", "Pause")
+	p.node("status", "Paused")
+	s.capture(map[string]any{"event": "seen", "distinct_id": "ben"})
+	p.click("button", "Clear")
+	p.node("heading", "Waiting for events")
+	p.click("button", "Resume")
+	p.node("status", "Connected")
+	p.node("table", "Live events", "cell", "seen")
+	p.gone("cell", "order placed") // it was cleared
+	p.fill("order placed", "searchbox", "Filter by event")
+	p.enter()
+	p.node("table", "Live events", "cell", "order placed")
+	p.gone("cell", "seen")
+}
+
 // J10 (console.md §1.2, §3.8): a question is asked, its chart and table follow each
 // choice, and it is saved; what other clients stored stays. The numbers are counted by
 // hand: four orders of two people.

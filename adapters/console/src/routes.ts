@@ -48,6 +48,7 @@ export const routes: Route[] = [
   { path: "p/:project/groups", title: w.groups, page: () => import("./pages/groups/list"), nav: w.groups, icon: "group", scope: "group:read" },
   { path: "p/:project/groups/:type/:key", title: w.groups, page: () => import("./pages/groups/group"), within: w.groups },
   { path: "p/:project/events", title: w.events, page: () => import("./pages/events/list"), nav: w.events, icon: "list", scope: "query:read" },
+  { path: "p/:project/live", title: w.live, page: () => import("./pages/events/live"), nav: w.live, icon: "live", scope: "query:read" },
   { path: "p/:project/insights", title: w.insights, page: () => import("./pages/insights/list"), nav: w.insights, icon: "chart", scope: "insight:read" },
   { path: "p/:project/insights/new", title: w.insights, page: () => import("./pages/insights/edit"), within: w.insights },
   { path: "p/:project/insights/:id", title: w.insights, page: () => import("./pages/insights/edit"), within: w.insights },

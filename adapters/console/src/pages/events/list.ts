@@ -1,20 +1,20 @@
 // Events, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
-import { dialog } from "../../ui/dialog";
 import { button, empty, field, heading, shown } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { facts, records } from "../../ui/table";
-import { fullTime, time } from "../../ui/time";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
 import { instantOf } from "../../ui/zone";
 import { answer } from "../../api/cache";
 import { get, site, type Query } from "../../api/client";
 import { eventNames, gist, type Event } from "../../api/events";
-import { href, param, setParams } from "../../router";
+import { param, setParams } from "../../router";
 import { inProject, project } from "../../session";
 import { w } from "../../words";
 import { we } from "../../words/events";
 import type { Person } from "../people/person";
+import { openEvent, whoseEvent } from "./one";
 
 interface Project {
   timezone: string;
@@ -95,36 +95,17 @@ function filters(zone: () => string): HTMLElement {
   );
 }
 
-function nameOf(e: Event): string {
-  const p = e.person?.properties ?? {};
-  return String(p.email ?? p.name ?? e.distinct_id);
-}
-
-const person = (e: Event): Child => h("bdi", null, e.person ? h("a", { href: href(`p/${project.peek()}/people/${e.person_id}`) }, nameOf(e)) : e.distinct_id);
-
 function table(data: () => Event[]): HTMLElement {
   return records<Event>(
     w.events,
     [
       { label: we.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
       { label: w.event, cell: (e) => h("strong", null, h("bdi", null, () => e().event)) },
-      { label: w.person, cell: (e) => () => person(e()), class: "clip-cell" },
+      { label: w.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
       { label: w.properties, cell: (e) => h("bdi", null, () => gist(e())), class: "meta clip-cell" },
-      { label: "", cell: (e: Signal<Event>) => button(we.show, { kind: "small", "aria-label": we.showEvent(e.peek().event), run: () => void open(e.peek()) }), class: "tight" },
+      { label: "", cell: (e: Signal<Event>) => button(we.show, { kind: "small", "aria-label": we.showEvent(e.peek().event), run: () => void openEvent(e.peek()) }), class: "tight" },
     ],
     data,
     (e) => e.uuid,
   );
-}
-
-/** One event with all of its properties. */
-function open(e: Event): Promise<void> {
-  const row = (name: string, value: Child) => [h("dt", null, name), h("dd", null, value)];
-  return dialog<void>({ title: e.event, wide: true, cancel: w.close }, () => ({
-    content: [
-      h("dl", { class: "facts" }, row(we.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(w.person, person(e)), row(w.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(we.recorded, fullTime(e.created_at)), row(we.uuid, h("span", { class: "code" }, e.uuid))),
-      facts(w.properties, [w.property, w.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
-    ],
-    buttons: null,
-  })).then(() => undefined);
 }

@@ -1,0 +1,78 @@
+// Events as they come in, newest first.
+import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { button, empty, heading } from "../../ui/parts";
+import { records } from "../../ui/table";
+import { time } from "../../ui/time";
+import { get } from "../../api/client";
+import type { Event } from "../../api/events";
+import { watch } from "../../api/watch";
+import { param, setParams } from "../../router";
+import { inProject } from "../../session";
+import { we } from "../../words/events";
+import { w } from "../../words";
+import { openEvent, whoseEvent } from "./one";
+
+/** Rows that are kept. */
+const most = 200;
+
+export default function livePage(): Child {
+  const rows = signal<readonly Event[]>([]);
+  const left = signal(0);
+  const paused = signal(false);
+  const asked = computed(() => JSON.stringify({ event: param("event"), person_id: param("person") }));
+  const cleared = new Set<string>();
+  const add = (e: Event) => {
+    if (cleared.has(e.uuid) || rows.peek().some((r) => r.uuid === e.uuid)) return;
+    rows.update((list) => [e, ...list].slice(0, most));
+  };
+  const look = () => {
+    get<{ results: Event[] }>(inProject("events/"), { ...(JSON.parse(asked()) as object), limit: 20 }).then(
+      (l) => l.results.reverse().forEach(add),
+      () => undefined, // it is tried again
+    );
+  };
+  const live = watch(
+    ["event", "dropped"],
+    (name, data) => (name === "event" ? add(data as Event) : left.update((n) => n + (data as { n: number }).n)),
+    look,
+  );
+  effect(() => {
+    asked();
+    rows.set([]);
+    left.set(0);
+    cleared.clear();
+  });
+  effect(() => live.to(paused() ? null : inProject("events/live/"), JSON.parse(asked()) as Record<string, string>));
+  const clear = () => {
+    rows.peek().forEach((e) => cleared.add(e.uuid));
+    rows.set([]);
+    left.set(0);
+  };
+  const filter: HTMLInputElement = h("input", { type: "search", "aria-label": we.filterByEvent, placeholder: we.filterByEvent, value: () => param("event"), onchange: () => setParams({ event: filter.value.trim() }) });
+  return [
+    heading(we.liveEvents, h("span", { role: "status", class: "meta", "aria-label": () => we[live.state()] }, () => we[live.state()])),
+    h(
+      "div",
+      { class: "filters" },
+      filter,
+      () => (paused() ? button(we.resume, { run: () => paused.set(false) }) : button(we.pause, { run: () => paused.set(true) })),
+      button(we.clear, { run: clear }),
+    ),
+    when(() => left() > 0, () => h("p", { class: "meta" }, () => we.leftOut(left()))),
+    when(() => rows().length === 0, () => empty(we.waitingForEvents, we.waitingText)),
+    when(() => rows().length > 0, () => table(rows)),
+  ];
+}
+
+function table(rows: () => readonly Event[]): HTMLElement {
+  return records<Event>(
+    we.liveEvents,
+    [
+      { label: we.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
+      { label: w.event, cell: (e: Signal<Event>) => button(e.peek().event, { kind: "link", run: () => void openEvent(e.peek()) }) },
+      { label: w.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
+    ],
+    rows,
+    (e) => e.uuid,
+  );
+}
