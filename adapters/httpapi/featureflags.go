@@ -60,6 +60,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagDeskOf, hinte
 	by(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).needs(readFlags).taking(featureflags.BulkKeysFields).giving(featureflags.BulkKeys{}),
 	by(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
 	by(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).taking(featureflags.BulkDeleteFields).giving(featureflags.BulkDeleted{}),
+	create("/feature_flags/bulk", "Change many feature flags alike, each alone", featureflags.BulkChangeFields, flagDesk.BulkChange).answering(http.StatusOK),
 	create("/feature_flags/bulk_update_tags", "Add, remove or set the tags of feature flags", featureflags.BulkTagsFields, flagDesk.BulkTags).answering(http.StatusOK),
 }))
 

@@ -46,7 +46,7 @@ var mostExported = map[string]int{
 	"management/batchexports":  59,
 	"management/dashboards":    70,
 	"management/errortracking": 20,
-	"management/featureflags":  149,
+	"management/featureflags":  151,
 	"management/organizations": 132,
 	"management/rooms":         5,
 }

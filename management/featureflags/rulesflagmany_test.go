@@ -8,7 +8,7 @@ import (
 )
 
 func TestFlags_TagsAndCohorts(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{"tags": bulkTagRows, "cohorts": cohortOfFlagRows})
+	ask(t, map[string][]ruletest.Row{"tags": bulkTagRows, "changes": bulkChangeRows, "cohorts": cohortOfFlagRows})
 }
 
 var bulkTagRows = rows(
@@ -34,6 +34,35 @@ var bulkTagRows = rows(
 		[2]string{`{"ids":[1],"action":"set"}`, `400 required tags This field is required.`},
 		[2]string{`{"ids":[1],"action":"drop","tags":[]}`, `400 invalid_choice action "drop" is not a valid choice.`},
 		[2]string{`{"ids":[` + strings.Repeat("1,", 1000) + `1],"action":"set","tags":[]}`, `400 max_length ids`},
+	),
+)
+
+var bulkChangeRows = rows(
+	[]ruletest.Row{
+		{"console.md N13", "bob", "create", `{"key":"a","tags":["old"]}`, `{"id":1}`},
+		{"console.md N13", "bob", "create", `{"key":"b"}`, `{"id":2}`},
+		{"console.md N13 off", "bob", "bulk", `{"ids":[1,2],"patch":{"active":false}}`, `{"results":[{"id":1,"ok":true,"error":null},{"id":2,"ok":true,"error":null}]}`},
+		{"console.md N13 it is a change of each", "bob", "get 2", ``, `{"active":false,"version":2}`},
+		{"console.md N13 what is refused keeps no other", "bob", "bulk", `{"ids":[9,"x",2],"patch":{"active":true}}`,
+			`{"results":[{"id":9,"ok":false,"error":"Not found."},{"id":"x","ok":false,"error":"Invalid flag ID format"},{"id":2,"ok":true,"error":null}]}`},
+		{"console.md N13 tags", "bob", "bulk", `{"ids":[1,2],"patch":{"add_tags":[" New "]}}`, `{"results":[{"id":1,"ok":true},{"id":2,"ok":true}]}`},
+		{"console.md N13 tags", "bob", "bulk", `{"ids":[1],"patch":{"remove_tags":["old"]}}`, `{"results":[{"id":1,"ok":true}]}`},
+		{"console.md N13 tags", "bob", "get 1", ``, `{"tags":["new"]}`},
+		{"console.md N13 archived is off", "bob", "bulk", `{"ids":[2],"patch":{"archived":true}}`, `{"results":[{"id":2,"ok":true}]}`},
+		{"console.md N13 archived is off", "bob", "get 2", ``, `{"archived":true,"active":false}`},
+		{"console.md N13 deleted", "bob", "bulk", `{"ids":[2],"patch":{"deleted":true}}`, `{"results":[{"id":2,"ok":true}]}`},
+		{"console.md N13 deleted", "bob", "get 2", ``, `{"deleted":true}`},
+		{"§1.5 those of another project are none", "dan", "bulk", `{"ids":[1],"patch":{"active":false}}`, `{"results":[{"id":1,"ok":false,"error":"Not found."}]}`},
+	},
+	each("console.md N13 what it needs", "bob", "bulk",
+		[2]string{`{"patch":{"active":true}}`, `400 required ids This field is required.`},
+		[2]string{`{"ids":[1]}`, `400 required patch This field is required.`},
+		[2]string{`{"ids":[1],"patch":{}}`, `400 invalid_input patch Say one of active, archived, deleted, add_tags, remove_tags.`},
+		[2]string{`{"ids":[1],"patch":{"key":"z"}}`, `400 invalid_input patch Say one of active, archived, deleted, add_tags, remove_tags.`},
+		[2]string{`{"ids":[1],"patch":{"active":true,"deleted":true}}`, `400 invalid_input patch Say one of active, archived, deleted, add_tags, remove_tags.`},
+		[2]string{`{"ids":[1],"patch":{"active":"maybe"}}`, `400 invalid_input patch__active Must be a valid boolean.`},
+		[2]string{`{"ids":[1],"patch":{"add_tags":"x"}}`, `400 not_a_list patch__add_tags`},
+		[2]string{`{"ids":[` + strings.Repeat("1,", 200) + `1],"patch":{"active":true}}`, `400 max_length ids`},
 	),
 )
 

@@ -214,6 +214,7 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		},
 		"radius":   made(t, f.BlastRadius),
 		"tags":     made(t, f.BulkTags),
+		"bulk":     made(t, f.BulkChange),
 		"cohortof": func(st standing, path, _ string) (any, error) { return f.StaticCohort(ctx, st, number(t, path)) },
 		"listed":   func(st standing, _, _ string) (any, error) { return f.Listed(ctx, st) },
 		"question": func(st standing, path, b string) (any, error) {

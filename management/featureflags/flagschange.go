@@ -1,0 +1,116 @@
+package featureflags
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// BulkChangeFields are those of the body that changes many flags alike (console.md N13).
+var BulkChangeFields = management.Fields{
+	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 200"},
+	{Name: "patch", Type: management.Object, Required: true, Help: "one of active, archived, deleted (booleans), add_tags, remove_tags (lists of texts)"},
+}
+
+// patchFields are those of the patch.
+var patchFields = management.Fields{
+	{Name: "active", Type: management.Bool}, {Name: "archived", Type: management.Bool}, {Name: "deleted", Type: management.Bool},
+	{Name: "add_tags", Type: management.TextList, Max: 255}, {Name: "remove_tags", Type: management.TextList, Max: 255},
+}
+
+// maxBulkChange is how many flags one request may change.
+const maxBulkChange = 200
+
+// bulkChanged says what became of flags that were to be changed.
+type bulkChanged struct {
+	Results []changedFlag `json:"results"`
+}
+
+// changedFlag is one of them. The id is what was sent.
+type changedFlag struct {
+	ID    json.RawMessage `json:"id"`
+	OK    bool            `json:"ok"`
+	Error *string         `json:"error"`
+}
+
+// BulkChange changes flags one by one: what is refused keeps no other.
+func (s Flags) BulkChange(ctx context.Context, st *management.Standing, b management.Body) (*bulkChanged, error) {
+	v, err := BulkChangeFields.Create(b)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := management.Items(&BulkChangeFields[0], v.Raw("ids"), "list")
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > maxBulkChange {
+		return nil, management.Coded(management.CodeMaxLength, "ids", "At most %d feature flags are changed at once, these are %d.", maxBulkChange, len(ids))
+	}
+	change, err := s.changeOf(v.Raw("patch"))
+	if err != nil {
+		return nil, err
+	}
+	out := &bulkChanged{Results: make([]changedFlag, len(ids))}
+	for i, raw := range ids {
+		err := change(ctx, st, raw)
+		var refused *management.Error
+		if err != nil && !errors.As(err, &refused) {
+			return nil, err
+		}
+		out.Results[i] = changedFlag{ID: raw, OK: err == nil}
+		if refused != nil {
+			out.Results[i].Error = &refused.Message
+		}
+	}
+	return out, nil
+}
+
+// changeOf is what a patch does with a flag.
+func (s Flags) changeOf(patch json.RawMessage) (func(context.Context, *management.Standing, json.RawMessage) error, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(patch, &members); err != nil {
+		return nil, management.Fault("patch", "This is no object.")
+	}
+	if len(members) != 1 {
+		return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
+	}
+	v, err := patchFields.Change(management.Body{Members: members})
+	if err != nil {
+		return nil, within("patch", err)
+	}
+	for _, action := range []string{"add", "remove"} {
+		if v.Has(action + "_tags") {
+			sent := management.TidyTags(v.Texts(action + "_tags"))
+			return func(ctx context.Context, st *management.Standing, raw json.RawMessage) error {
+				_, err := s.tag(ctx, st, raw, tagActions[action], sent)
+				return err
+			}, nil
+		}
+	}
+	for _, name := range []string{"active", "archived", "deleted"} {
+		if v.Has(name) {
+			return func(ctx context.Context, st *management.Standing, raw json.RawMessage) error {
+				id, ok := management.Integer(raw, management.JSONKind(raw))
+				if !ok {
+					return management.Fault("", "Invalid flag ID format")
+				}
+				_, err := s.Update(ctx, st, id, management.Body{Members: members}, false)
+				return err
+			}, nil
+		}
+	}
+	return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
+}
+
+// within puts a fault of something into the field that it stands in.
+func within(field string, err error) error {
+	var fault *management.Error
+	if errors.As(err, &fault) && fault.Field != "" {
+		inner := *fault
+		inner.Field = field + "__" + fault.Field
+		return &inner
+	}
+	return err
+}
