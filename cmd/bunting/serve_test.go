@@ -342,7 +342,7 @@ func TestServe_Errors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := call(t, "", nil, append([]string{"serve", "--log-level", "error", "--data", t.TempDir()}, tt.args...)...)
+			r := call(t, "", nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--data", t.TempDir()}, tt.args...)...)
 			r.Want(t, 1, "", tt.want)
 		})
 	}
