@@ -33,6 +33,7 @@ export const routes: Route[] = [
   { path: "p/:project/flags/:id", title: w.flag, page: () => import("./pages/flag/edit"), within: w.flags },
   { path: "p/:project/flags/:id/history", title: w.tabs.history, page: () => import("./pages/flag/history"), within: w.flags },
   { path: "p/:project/flags/:id/code", title: w.code, page: () => import("./pages/flag/code"), within: w.flags },
+  { path: "p/:project/why", title: w.why, page: () => import("./pages/why/why"), nav: w.why, icon: "why", scope: "feature_flag:read" },
   { path: "account", title: w.account, page: () => import("./pages/account") },
   { path: "p/:project/experiments", title: w.experiments, page: () => import("./pages/experiments/list"), nav: w.experiments, icon: "flask", scope: "experiment:read" },
   { path: "p/:project/experiments/new", title: w.experiments, page: () => import("./pages/experiments/new"), within: w.experiments },

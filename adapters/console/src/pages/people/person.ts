@@ -39,7 +39,7 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
   void load();
   const at = `p/${project.peek()}/people/${params.uuid}`;
   return [
-    heading(() => person()?.name ?? "…", when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
+    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, w.why)), when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
     when(person, () => h("p", { class: "meta gap" }, `${w.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${w.firstSeen} `, () => time(person()!.created_at))),
     h("nav", { "aria-label": w.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(w.failed, fault(), () => void load()) : null),

@@ -1,0 +1,52 @@
+// Other properties, and the answer with them; nothing is stored.
+import { each, h, signal, when } from "../../ui/dom";
+import { button, field, problem } from "../../ui/parts";
+import { param, setParams } from "../../router";
+import { w } from "../../words";
+import { wy } from "../../words/why";
+import { asking, question, sentence } from "./why";
+
+interface Line {
+  n: number;
+  key: string;
+  value: string;
+}
+
+/** The properties of the address; what is no object is none. */
+function tried(): Record<string, unknown> | null {
+  try {
+    const v: unknown = JSON.parse(param("what") || "null");
+    return v && typeof v === "object" && !Array.isArray(v) ? (v as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Numbers, true, false and null as such, everything else as text. */
+function typed(text: string): unknown {
+  return /^(-?\d+(\.\d+)?|true|false|null)$/.test(text.trim()) ? JSON.parse(text) : text;
+}
+
+export function whatIf(): HTMLElement {
+  const start = Object.entries(tried() ?? {}).map(([key, v], n) => ({ n, key, value: typeof v === "string" ? v : JSON.stringify(v) }));
+  const lines = signal<Line[]>(start.length ? start : [{ n: 0, key: "", value: "" }]);
+  const a = asking(() => {
+    const [q, what] = [question(), tried()];
+    return q && what ? { flag: q.flag, q: { ...q.q, person_properties: what } } : null;
+  });
+  const set = (l: Line, member: "key" | "value") => h("input", { type: "text", autocomplete: "off", value: l[member], oninput: (e: Event) => (l[member] = (e.target as HTMLInputElement).value) });
+  const run = () => {
+    const given = lines.peek().filter((l) => l.key.trim());
+    setParams({ what: given.length ? JSON.stringify(Object.fromEntries(given.map((l) => [l.key.trim(), typed(l.value)]))) : "" });
+  };
+  return h(
+    "section",
+    { class: "card", "aria-label": wy.whatIf, "aria-busy": a.busy },
+    h("h2", null, wy.whatIf),
+    h("p", { class: "meta gap" }, wy.whatIfText),
+    each(lines, (l) => l.n, (l) => h("div", { class: "filters", role: "group", "aria-label": wy.nth(l.peek().n + 1) }, field(set(l.peek(), "key"), { label: w.property }), field(set(l.peek(), "value"), { label: w.value }))),
+    h("div", { class: "actions" }, button(wy.addProperty, { run: () => lines.update((all) => [...all, { n: all.length, key: "", value: "" }]) }), button(wy.try, { kind: "primary", run })),
+    () => (a.fault() ? problem(w.notDone, a.fault(), a.again) : null),
+    when(a.data, () => h("p", { class: "gap-above", role: "status" }, h("strong", null, h("bdi", null, () => (a.data() ? wy.withThis(sentence(a.data()!, param("person"))) : ""))))),
+  );
+}

@@ -1,0 +1,131 @@
+// Why somebody gets a flag's value: what the rules say now beside what was given last.
+import { effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
+import { announce } from "../../ui/announce";
+import { comboboxField } from "../../ui/combobox";
+import { bars, button, copyText, empty, field, heading, problem } from "../../ui/parts";
+import { scroller } from "../../ui/table";
+import { time } from "../../ui/time";
+import { expandAll, tree } from "../../ui/tree";
+import { get } from "../../api/client";
+import { explain, type Explained, type FlagValue, type Question } from "../../api/explain";
+import { param, setParams } from "../../router";
+import { inProject } from "../../session";
+import { w } from "../../words";
+import { differences, wy } from "../../words/why";
+import type { Person } from "../people/person";
+import { branches } from "./explanation";
+import { whatIf } from "./whatif";
+
+interface Asked {
+  data: Signal<Explained | undefined>;
+  fault: Signal<unknown>;
+  busy: Signal<boolean>;
+  again(): void;
+}
+
+export const sentence = (a: Explained, person: string): string => wy.is(a.flag.key, text(a.value), a.person?.name ?? person);
+
+const text = (v: FlagValue) => (v === null ? wy.undecided : String(v));
+
+/** "company:acme, team:7" as groups by type. */
+function groupsOf(words: string): Record<string, string> {
+  const pairs = words.split(",").map((p) => [p.slice(0, p.indexOf(":")).trim(), p.slice(p.indexOf(":") + 1).trim()] as const);
+  return Object.fromEntries(pairs.filter(([type, key]) => type && key));
+}
+
+/** What the address asks about; null while a part of it is missing. */
+export function question(): { flag: string; q: Question } | null {
+  const [person, flag] = [param("person"), param("flag")];
+  return person && flag ? { flag, q: { distinct_id: person, groups: groupsOf(param("groups")) } } : null;
+}
+
+/** Asks what the function names, and again when that changes. */
+export function asking(what: () => { flag: string; q: Question } | null): Asked {
+  const turn = signal(0);
+  const out: Asked = { data: signal<Explained | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => turn.update((n) => n + 1) };
+  let cancel: AbortController | undefined;
+  onEnd(() => cancel?.abort());
+  effect(() => {
+    const asked = what();
+    turn();
+    untracked(() => {
+      cancel?.abort();
+      out.fault.set(undefined);
+      out.busy.set(asked !== null);
+      if (!asked) return out.data.set(undefined);
+      const mine = (cancel = new AbortController());
+      explain(asked.flag, asked.q, mine.signal).then(
+        (a) => mine.signal.aborted || (out.data.set(a), out.busy.set(false)),
+        (e: unknown) => mine.signal.aborted || (out.data.set(undefined), out.fault.set(e), out.busy.set(false)),
+      );
+    });
+  });
+  return out;
+}
+
+export default function why(): Child {
+  const a = asking(question);
+  return [
+    heading(w.why),
+    form(a.again),
+    when(() => !question(), () => empty(wy.ask, `${wy.text} ${wy.example}`)),
+    () => (a.fault() ? problem(w.failed, a.fault(), a.again) : null),
+    when(() => a.busy() && !a.data(), () => bars()),
+    when(a.data, () => [answer(a), explanation(a), whatIf()]),
+  ];
+}
+
+function form(again: () => void): HTMLElement {
+  const [person, flag] = [signal(param("person")), signal(param("flag"))];
+  const groups: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: param("groups") });
+  const people = async (search: string) => (await get<{ results: Person[] }>(inProject("persons/"), { search, limit: 10 })).results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name }));
+  const flags = async (search: string) => (await get<{ results: { key: string; name: string }[] }>(inProject("feature_flags/"), { search, limit: 10 })).results.map((f) => ({ value: f.key, text: f.key }));
+  const ask = () => {
+    setParams({ person: person.peek().trim(), flag: flag.peek().trim(), groups: groups.value.trim() });
+    again();
+  };
+  return h(
+    "form",
+    { class: "filters", "aria-label": w.why, onsubmit: (e: Event) => e.preventDefault() },
+    comboboxField({ label: w.person, value: person, options: people, change: person.set, free: true }),
+    comboboxField({ label: w.flag, value: flag, options: flags, change: flag.set, free: true }),
+    field(groups, { label: wy.groups, hint: wy.groupsHint }),
+    button(w.why, { kind: "primary", run: ask }),
+  );
+}
+
+function answer(a: Asked): HTMLElement {
+  const row = (source: string, cells: () => Child[]) => h("tr", null, h("th", { scope: "row" }, source), () => cells().map((c) => h("td", null, c)));
+  const d = () => a.data()!;
+  const last = () => d()?.assigned;
+  return h(
+    "section",
+    { class: "card", "aria-label": wy.answer, "aria-busy": a.busy },
+    h("h2", null, h("bdi", null, () => (d() ? sentence(d(), param("person")) : ""))),
+    when(() => d() && !d().person, () => h("p", null, wy.unknownPerson)),
+    when(() => d() && !d().flag.active, () => h("p", null, wy.off)),
+    h("p", { class: "gap" }, h("bdi", null, () => d()?.decided)),
+    scroller(
+      wy.sources,
+      h(
+        "table",
+        { "aria-label": wy.sources },
+        h("thead", null, h("tr", null, [wy.source, w.value, w.when, w.versionHead].map((t) => h("th", { scope: "col" }, t)))),
+        h("tbody", null, row(wy.simulated, () => (d() ? [text(d().value), w.now.toLowerCase(), d().flag.version] : [])), row(wy.assigned, () => (last() ? [text(last()!.value), time(last()!.at), last()!.version ?? w.dash] : [w.never, w.dash, w.dash]))),
+      ),
+    ),
+    () => (d()?.differs ? h("p", { class: "gap-above" }, wy.differ(differences[d().differs!] ?? d().differs!)) : null),
+  );
+}
+
+function explanation(a: Asked): HTMLElement {
+  const made = () => (a.data() ? branches(a.data()!) : []);
+  let root: HTMLElement | undefined;
+  const copy = async () => (await copyText(a.data.peek()!.text), announce(w.copied));
+  return h(
+    "section",
+    { class: "card" },
+    h("div", { class: "between gap" }, h("h2", null, wy.explanation), h("div", { class: "actions" }, button(w.expandAll, { run: () => root && expandAll(root) }), button(wy.copyText, { run: copy }))),
+    () => (made().length ? (root = tree(wy.explanation, made())) : h("p", { class: "meta" }, wy.noRules)),
+  );
+}

@@ -1,0 +1,60 @@
+// Words of the page Why?
+export const wy = {
+  text: "Choose a person and a flag: the page says which value the rules give now, which line decided, and what the person was really given last.",
+  example: "For example: person ana@example.com, flag new-checkout.",
+  ask: "Ask about somebody",
+  answer: "Answer",
+  groups: "Groups",
+  groupsHint: "As type:key, with commas between, such as company:acme",
+  is: (flag: string, value: string, person: string) => `${flag} is ${value} for ${person}`,
+  undecided: "undecided",
+  unknownPerson: "No stored person has this id.",
+  off: "The flag is off, so that everybody gets false. This is what it would say if it were on.",
+  sources: "Simulated and assigned",
+  source: "Source",
+  simulated: "Simulated now",
+  assigned: "Last assigned",
+  differ: (why: string) => `These differ: ${why}`,
+  explanation: "Explanation",
+  copyText: "Copy as text",
+  earlyAccess: "Early access",
+  holdout: "Holdout",
+  conditionIs: (n: number, outcome: string) => `Condition ${n}: ${outcome}`,
+  flagIs: (key: string, value: string) => `Flag ${key}: ${value}`,
+  notReached: "not reached",
+  noRules: "It has no conditions.",
+  rollout: "Rollout",
+  variant: "Variant",
+  cohort: (id: number) => `Cohort ${id}`,
+  saw: (value: string, source: string) => `saw ${value} (${source})`,
+  missing: "it is missing",
+  noHash: "no hash needed",
+  bucketOf: (bucket: number, hash: string, input: string) => `bucket ${bucket} of ${hash}("${input}")`,
+  allOf: "All of",
+  anyOf: "Any of",
+  negated: "turned round",
+  whatIf: "What if",
+  whatIfText: "Properties that are laid over the stored ones. Nothing is stored.",
+  nth: (n: number) => `Property ${n}`,
+  addProperty: "Add property",
+  try: "Try",
+  withThis: (sentence: string) => `With this: ${sentence}`,
+};
+
+/** Outcomes of a condition, by their code. */
+export const outcomes: Record<string, string> = {
+  condition_match: "matched",
+  no_condition_match: "did not match",
+  out_of_rollout_bound: "outside the rollout",
+  no_group_type: "no such group",
+};
+
+/** Why what was assigned is not what is simulated (console.md N5). */
+export const differences: Record<string, string> = {
+  pinned: "the value is pinned.",
+  flag_changed: "the flag changed.",
+  other_id: "it was assigned under another distinct id.",
+  person_changed: "the person changed.",
+  supplied: "the question brought properties.",
+  unknown: "it is not known why.",
+};
