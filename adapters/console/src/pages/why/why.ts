@@ -1,5 +1,5 @@
 // Why somebody gets a flag's value: what the rules say now beside what was given last.
-import { effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
+import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { comboboxField } from "../../ui/combobox";
 import { bars, button, copyText, empty, field, heading, problem } from "../../ui/parts";
@@ -44,12 +44,16 @@ export function asking(what: () => { flag: string; q: Question } | null): Asked 
   const turn = signal(0);
   const out: Asked = { data: signal<Explained | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => turn.update((n) => n + 1) };
   let cancel: AbortController | undefined;
+  let before = "";
+  const words = computed(() => JSON.stringify(what())); // another address may ask the same
   onEnd(() => cancel?.abort());
   effect(() => {
-    const asked = what();
+    const asked = JSON.parse(words()) as ReturnType<typeof what>;
     turn();
     untracked(() => {
       cancel?.abort();
+      if (before !== words()) out.data.set(undefined); // it answers another question
+      before = words();
       out.fault.set(undefined);
       out.busy.set(asked !== null);
       if (!asked) return out.data.set(undefined);
@@ -81,8 +85,9 @@ function form(again: () => void): HTMLElement {
   const people = async (search: string) => (await get<{ results: Person[] }>(inProject("persons/"), { search, limit: 10 })).results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name }));
   const flags = async (search: string) => (await get<{ results: { key: string; name: string }[] }>(inProject("feature_flags/"), { search, limit: 10 })).results.map((f) => ({ value: f.key, text: f.key }));
   const ask = () => {
+    const before = JSON.stringify(question());
     setParams({ person: person.peek().trim(), flag: flag.peek().trim(), groups: groups.value.trim() });
-    again();
+    if (before === JSON.stringify(question())) again();
   };
   return h(
     "form",
