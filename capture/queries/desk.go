@@ -251,7 +251,11 @@ func (d *Desk) begin(ctx context.Context, a *asked, wait bool, old *entry) (*Ans
 	goingOn := func() (*Answer, error) {
 		run.telling.Lock()
 		defer run.telling.Unlock()
-		out := &Answer{Status: run.status(false)}
+		s := run.status(false)
+		if s.Complete { // just now: who asks for it hears so, with what has come out
+			s = &Status{ID: s.ID, Async: true, Team: s.Team, Start: s.Start, Pickup: s.Pickup}
+		}
+		out := &Answer{Status: s}
 		if old != nil {
 			out.Result = old.show(true)
 		}
