@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/bunting-flags/bunting/management"
 )
 
 // This file sends what happens in a project to who watches it, as server-sent events
@@ -31,6 +29,8 @@ const (
 	// maxFeeds how many there may be in all.
 	maxCallerFeeds = 4
 	maxFeeds       = 1000
+	// feedsFullWait is after how many seconds who found no place may ask again.
+	feedsFullWait = 15
 	// feedChecks is how many seconds pass between looks whether the caller may still see.
 	feedChecks = 5
 )
@@ -97,8 +97,9 @@ func (t *streams) watched(c *call, places *feedPlaces, f feed) (any, error) {
 	defer t.running.Done()
 	who := c.standing.Caller.Key.Hash
 	if !places.enter(who) {
-		return nil, &management.Error{Kind: management.Unavailable, Code: "too_many_streams",
-			Message: fmt.Sprintf("At most %d streams for each session or key, and %d in all: ask every 15 seconds instead.", maxCallerFeeds, maxFeeds)}
+		full := problemTooManyStreams.say("At most %d streams for each session or key, and %d in all: ask every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
+		full.RetryAfter = feedsFullWait
+		return nil, full
 	}
 	defer places.leave(who)
 	first, err := f.begin(c.ctx)

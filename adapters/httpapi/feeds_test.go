@@ -168,7 +168,7 @@ func TestFeeds_Bounds(t *testing.T) {
 			open = append(open, listen(t, s.Client(), s.URL+path, cookie...))
 		}
 		fifth := listen(t, s.Client(), s.URL+path, cookie...)
-		if body := whole(t, fifth.Response); body.Code != http.StatusServiceUnavailable || !strings.Contains(body.Body.String(), "too_many_streams") {
+		if body := whole(t, fifth.Response); body.Code != http.StatusServiceUnavailable || !strings.Contains(body.Body.String(), `"too_many"`) || body.Header().Get("Retry-After") != "15" {
 			t.Errorf("%s a fifth time: %d %s", path, body.Code, body.Body)
 		}
 		if other := listen(t, s.Client(), s.URL+path, bearerOf(o.key(t, "owner"))...); other.StatusCode != 200 {
