@@ -163,18 +163,18 @@ func TestFeeds_Bounds(t *testing.T) {
 	_, value, _ := strings.Cut(o.ownerSession(t), "=")
 	cookie := []string{"Cookie", "bunting-" + at.Port() + "=" + value}
 	for _, path := range []string{livePath, changesPath} {
-		var open []*listener
+		var four []*listener
 		for range 4 {
-			open = append(open, listen(t, s.Client(), s.URL+path, cookie...))
+			four = append(four, listen(t, s.Client(), s.URL+path, cookie...))
 		}
-		fifth := listen(t, s.Client(), s.URL+path, cookie...)
+		fifth := open(t, s.Client(), s.URL+path, cookie...)
 		if body := whole(t, fifth.Response); body.Code != http.StatusServiceUnavailable || !strings.Contains(body.Body.String(), `"too_many"`) || body.Header().Get("Retry-After") != "15" {
 			t.Errorf("%s a fifth time: %d %s", path, body.Code, body.Body)
 		}
 		if other := listen(t, s.Client(), s.URL+path, bearerOf(o.key(t, "owner"))...); other.StatusCode != 200 {
 			t.Errorf("%s for somebody else: %d", path, other.StatusCode)
 		}
-		open[0].leave()
+		four[0].leave()
 		eventually(t, "there is a place again", func() bool {
 			l := listen(t, s.Client(), s.URL+path, cookie...)
 			return l.StatusCode == 200
